@@ -1,0 +1,1 @@
+"""GCN compute-unit models that drive the same ports as the tester."""

@@ -1,0 +1,1 @@
+"""The shipped protocols: ``.sm`` and ``.slicc`` texts with one system description each."""

@@ -1,0 +1,1 @@
+"""What compiled controllers stand on: time, buffers, network, storage, requesters."""

@@ -1,0 +1,1 @@
+"""Backends: each is a prepared view of the IR plus templates."""

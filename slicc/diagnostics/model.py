@@ -1,0 +1,108 @@
+"""A diagnostic is a value; rendering it is someone else's job.
+
+The shape follows the needs of a reader: what is wrong (headline), where (primary label), what
+else belongs to it (secondary labels), what to know (notes) and what to do (help).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from slicc.source import Span
+
+
+class Severity(Enum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A span and what we saw there."""
+
+    span: Span
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding. ``slug`` is a key of ``slicc.diagnostics.codes.CODES``."""
+
+    slug: str
+    severity: Severity
+    headline: str
+    primary: Label
+    secondary: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: str | None = None
+
+
+class CompileError(Exception):
+    """Raised by :meth:`DiagnosticSink.stop_if_errors`; the diagnostics are in the sink."""
+
+
+class DiagnosticSink:
+    """Collects what passes find. Passes report here and go on."""
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+
+    def error(
+        self,
+        slug: str,
+        headline: str,
+        span: Span,
+        label: str = "",
+        *,
+        secondary: Iterable[Label] = (),
+        notes: Iterable[str] = (),
+        help: str | None = None,
+    ) -> None:
+        """Report an error; the pass goes on as well as it can."""
+        self._add(Severity.ERROR, slug, headline, span, label, secondary, notes, help)
+
+    def warning(
+        self,
+        slug: str,
+        headline: str,
+        span: Span,
+        label: str = "",
+        *,
+        secondary: Iterable[Label] = (),
+        notes: Iterable[str] = (),
+        help: str | None = None,
+    ) -> None:
+        """Report something legal that the author would want to know."""
+        self._add(Severity.WARNING, slug, headline, span, label, secondary, notes, help)
+
+    def _add(
+        self,
+        severity: Severity,
+        slug: str,
+        headline: str,
+        span: Span,
+        label: str,
+        secondary: Iterable[Label],
+        notes: Iterable[str],
+        help: str | None,
+    ) -> None:
+        found = Diagnostic(
+            slug, severity, headline, Label(span, label), tuple(secondary), tuple(notes), help
+        )
+        if found not in self.diagnostics:
+            self.diagnostics.append(found)
+
+    @property
+    def error_count(self) -> int:
+        return sum(d.severity is Severity.ERROR for d in self.diagnostics)
+
+    @property
+    def warning_count(self) -> int:
+        return sum(d.severity is Severity.WARNING for d in self.diagnostics)
+
+    def stop_if_errors(self) -> None:
+        """Raise :class:`CompileError` if any error was reported."""
+        if self.error_count:
+            raise CompileError(f"{self.error_count} error(s)")

@@ -1,0 +1,75 @@
+"""Source texts and places in them.
+
+A :class:`SourceFile` is read once and never changes; a :class:`Span` is a half-open range of
+character offsets in one. Everything that can be wrong about a protocol carries a span.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One text. ``name`` is what diagnostics print (as the author gave it, never absolute-ised)."""
+
+    name: str
+    text: str = field(repr=False, compare=False)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        for offset, char in enumerate(self.text):
+            if char == "\n":
+                starts.append(offset + 1)
+        return starts
+
+    @property
+    def line_count(self) -> int:
+        return len(self._line_starts)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """1-based (line, column) of a character offset."""
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line_text(self, line: int) -> str:
+        """Text of a 1-based line without its newline."""
+        start = self._line_starts[line - 1]
+        end = self._line_starts[line] if line < len(self._line_starts) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters ``start`` (inclusive) to ``end`` (exclusive) of ``file``."""
+
+    file: SourceFile
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        return self.file.position(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        return self.file.position(self.start)[1]
+
+    @property
+    def text(self) -> str:
+        return self.file.text[self.start : self.end]
+
+    def to(self, other: Span) -> Span:
+        """From the start of this span to the end of another in the same file."""
+        return Span(self.file, self.start, max(self.end, other.end))
+
+    def __str__(self) -> str:
+        line, column = self.file.position(self.start)
+        return f"{self.file.name}:{line}:{column}"
+
+
+BUILTIN = SourceFile("<built-in>", "")
+NOWHERE = Span(BUILTIN, 0, 0)
