@@ -1,0 +1,179 @@
+"""Findings about machines: states, transitions, ports, required functions."""
+
+from slicc.diagnostics.code import Code
+
+CODES: tuple[Code, ...] = (
+    Code(
+        "duplicate-transition",
+        "two transitions for one state and event",
+        what="A pair of state and event may have one transition. The message shows the first.",
+        why="It would not be clear which one is taken.",
+        example="transition({I, S}, Load) { a; }\ntransition(I, Load, IS) { b; }",
+        instead="transition(S, Load) { a; }\ntransition(I, Load, IS) { b; }",
+    ),
+    Code(
+        "duplicate-virtual-network",
+        "two buffers on one virtual network",
+        what="In one machine each virtual network has at most one buffer to it and one from it.",
+        why="Messages of one could not be told from messages of the other.",
+        example='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";\n'
+        'MessageBuffer * b, network="To", virtual_network="1", vnet_type="response";',
+        instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";\n'
+        'MessageBuffer * b, network="To", virtual_network="2", vnet_type="response";',
+    ),
+    Code(
+        "invalid-pair-value",
+        "a pair has a value it cannot have",
+        what="`network=` is To or From, `virtual_network=` and `rank=` are numbers, `vnet_type=` "
+        "names a kind of network.",
+        why="The meaning of the declaration would silently change.",
+        example='MessageBuffer * a, network="Out", virtual_network="1", vnet_type="request";',
+        instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
+    ),
+    Code(
+        "missing-pair",
+        "a declaration lacks a pair it needs",
+        what="For instance `vnet_type=` belongs to every `virtual_network=`.",
+        why="The declaration is incomplete.",
+        example='MessageBuffer * a, network="To", virtual_network="1";',
+        instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
+    ),
+    Code(
+        "message-lacks-field",
+        "a message type lacks a field that sending needs",
+        what="A message for the network needs `Destination` (NetDest) and `MessageSize` "
+        "(MessageSizeType).",
+        why="The network would not know where to send it.",
+        example='structure(Msg, interface="Message") { Addr addr; }',
+        instead='structure(Msg, interface="Message") {\n'
+        "  Addr addr;\n  NetDest Destination;\n  MessageSizeType MessageSize;\n}",
+    ),
+    Code(
+        "missing-function",
+        "a machine lacks a function that controllers need",
+        what="`getState`, `setState`, `getAccessPermission`, `setAccessPermission`, "
+        "`functionalRead` and `functionalWrite`\nmust have bodies in the machine.",
+        why="The controller calls them around every transition.",
+        example='machine(MachineType:L1Cache, "no setState") : { }',
+        instead="void setState(TBE tbe, Entry cache_entry, Addr addr, State state) { }",
+    ),
+    Code(
+        "wrong-function-signature",
+        "a required function has other parameters than its callers pass",
+        what="The parameters depend on whether the machine has a TBE type and an entry type.",
+        why="The controller could not call it.",
+        example="State getState(Addr a) { return State:I; }  // machine has a TBE type",
+        instead="State getState(TBE tbe, Addr a) { return State:I; }",
+    ),
+    Code(
+        "recursive-function",
+        "a function calls itself",
+        what="Functions may call only functions declared above them, never themselves.",
+        why="The slots an action may take are counted through all calls; a recursion has no count.",
+        example="int f(int n) { return f(n - 1); }",
+        instead="int f(int n) { return n - 1; }",
+    ),
+    Code(
+        "outside-machine",
+        "a declaration that belongs into a machine",
+        what="Actions, ports, transitions, states and events stand inside `machine(…) : { … }`.",
+        why="Outside there is nothing they could belong to.",
+        example='action(a, "a") { }',
+        instead='machine(MachineType:L1Cache, "cache") : { action(a, "a") { } }',
+    ),
+    Code(
+        "inside-machine",
+        "a declaration that cannot stand in a machine",
+        what="Machines do not nest, and `protocol` stands at the top of the driver.",
+        why="The declaration has no meaning here.",
+        example="machine(MachineType:A) : { machine(MachineType:B) : { } }",
+        instead="machine(MachineType:A) : { }\nmachine(MachineType:B) : { }",
+    ),
+    Code(
+        "missing-state-declaration",
+        "a machine without states",
+        what="A machine declares its states with `state_declaration(State, …)` once.",
+        why="Without states there are no transitions.",
+        example='machine(MachineType:L1Cache, "cache") : { }',
+        instead='state_declaration(State, default="L1Cache_State_I") { I, '
+        "AccessPermission:Invalid; }",
+    ),
+    Code(
+        "missing-event-enumeration",
+        "a machine without events",
+        what="A machine declares its events with `enumeration(Event, …)`, before its first "
+        "in-port.",
+        why="Without events nothing can be triggered.",
+        example='machine(MachineType:L1Cache, "cache") : { }',
+        instead='enumeration(Event, desc="events") { Load; }',
+    ),
+    Code(
+        "invalid-state-declaration",
+        "a state declaration of another type than `State`",
+        what="The states of a machine are the type `State`; a machine has one state declaration.",
+        why="The generated controller calls the type by this name.",
+        example="state_declaration(CacheState) { I, AccessPermission:Invalid; }",
+        instead="state_declaration(State) { I, AccessPermission:Invalid; }",
+    ),
+    Code(
+        "multiple-tbe-types",
+        "a machine uses two TBE types",
+        what="The type named `TBE` is the transaction record of the machine.",
+        why="`tbe` in actions could not have both types.",
+        example="structure(TBE) { }\nstructure(TBE) { }",
+        instead="structure(TBE) { }",
+    ),
+    Code(
+        "multiple-entry-types",
+        "a machine has two main entry types",
+        what='Of several structures with `interface="AbstractCacheEntry"` all but one need '
+        '`main="false"`.',
+        why="`cache_entry` in actions could not have both types.",
+        example='structure(Entry, interface="AbstractCacheEntry") { }\n'
+        'structure(DirEntry, interface="AbstractCacheEntry") { }',
+        instead='structure(Entry, interface="AbstractCacheEntry") { }\n'
+        'structure(DirEntry, interface="AbstractCacheEntry", main="false") { }',
+    ),
+    Code(
+        "wildcard-next-state",
+        "`*` without `getNextState`",
+        what="The next state `*` is computed by a function `State getNextState(Addr)` of the "
+        "machine.",
+        why="Without the function there is no next state.",
+        example="transition(I, Load, *) { a; }",
+        instead="State getNextState(Addr a) { return State:I; }\ntransition(I, Load, *) { a; }",
+    ),
+    Code(
+        "unsupported-parameter-type",
+        "a machine parameter of a type nobody can supply",
+        what="Parameters are numbers, truth values, strings, message buffers or objects of the "
+        "runtime such as `CacheMemory`.",
+        why="The system description could not say what to pass.",
+        example='machine(MachineType:L1Cache, "c") : TBE * t; { }',
+        instead='machine(MachineType:L1Cache, "c") : CacheMemory * cache; { }',
+    ),
+    Code(
+        "unsupported-feature",
+        "something the runtime does not offer",
+        what="The text is correct SLICC, but uses a facility that this version lacks.",
+        why="The generated controller could not run.",
+        example="// see the message",
+        instead="// see the message",
+    ),
+    Code(
+        "rank-out-of-range",
+        "a rank without a slot",
+        what="`rank=` of an in-port runs from 0 to the number of in-ports minus one.",
+        why="A message stalled on this port could not be stored.",
+        example="in_port(a, M, b, rank=7) { }",
+        instead="in_port(a, M, b, rank=0) { }",
+    ),
+    Code(
+        "duplicate-rank",
+        "two in-ports share one rank",
+        what="Each in-port of a machine needs a rank of its own if messages are stalled.",
+        why="A message stalled on one port would overwrite what is stalled on the other.",
+        example="in_port(a, M, x, rank=0) { }\nin_port(b, M, y, rank=0) { }",
+        instead="in_port(a, M, x, rank=1) { }\nin_port(b, M, y, rank=0) { }",
+    ),
+)

@@ -1,0 +1,185 @@
+"""Findings about types of expressions, calls and statements."""
+
+from slicc.diagnostics.code import Code
+
+_NO_CONVERSION = "SLICC converts nothing by itself; a value of another type is most often a slip."
+
+CODES: tuple[Code, ...] = (
+    Code(
+        "type-mismatch-assignment",
+        "the value does not fit its target",
+        what="The two sides of `:=` have different types.",
+        why=_NO_CONVERSION,
+        example="tbe.Acks := in_msg.Sender;",
+        instead="tbe.Sender := in_msg.Sender;",
+    ),
+    Code(
+        "type-mismatch-argument",
+        "an argument does not fit its parameter",
+        what="The function or method exists, but not for arguments of these types. The message "
+        "lists what exists.",
+        why=_NO_CONVERSION,
+        example="TBEs.allocate(tbe);",
+        instead="TBEs.allocate(address);",
+    ),
+    Code(
+        "type-mismatch-condition",
+        "a condition is not a truth value",
+        what="`if`, `!`, `&&`, `||` and `assert` need a `bool`.",
+        why="Numbers and pointers are not conditions in SLICC.",
+        example="if (tbe) { f(); }",
+        instead="if (is_valid(tbe)) { f(); }",
+    ),
+    Code(
+        "type-mismatch-return",
+        "the returned value does not fit the function",
+        what="The value behind `return` has another type than the function declares.",
+        why=_NO_CONVERSION,
+        example="State f() { return 0; }",
+        instead="State f() { return State:I; }",
+    ),
+    Code(
+        "type-mismatch-operand",
+        "an operator cannot be applied to these types",
+        what="Arithmetic and order need integers, equality needs two values of one type.",
+        why=_NO_CONVERSION,
+        example="if (in_msg.Sender == 3) { f(); }",
+        instead="if (in_msg.Sender == machineID) { f(); }",
+    ),
+    Code(
+        "type-mismatch-initial",
+        "an initial value does not fit its declaration",
+        what="The value of `default=`, `constructor=` or `:=` has another type than the thing "
+        "declared.",
+        why=_NO_CONVERSION,
+        example='int count, default="true";',
+        instead='int count, default="0";',
+    ),
+    Code(
+        "wrong-argument-count",
+        "a call with too many or too few arguments",
+        what="Every parameter needs its argument, also one that declares a default value.",
+        why="The call cannot be understood.",
+        example="trigger(Event:Load);",
+        instead="trigger(Event:Load, in_msg.LineAddress, cache_entry, tbe);",
+    ),
+    Code(
+        "not-assignable",
+        "the left side of `:=` cannot be assigned to",
+        what="Variables, fields and indexed elements can be assigned to; constants, results of "
+        "calls and `in_msg` cannot.",
+        why="A message that was peeked is shared with others; changing it would change theirs.",
+        example="in_msg.Acks := 0;",
+        instead="out_msg.Acks := 0;",
+    ),
+    Code(
+        "not-a-pointer",
+        "a pointer is needed here",
+        what="`is_valid`, `is_invalid`, `OOD` and `static_cast` apply to cache entries and TBEs.",
+        why="Other values are never null.",
+        example="if (is_valid(address)) { f(); }",
+        instead="if (is_valid(tbe)) { f(); }",
+    ),
+    Code(
+        "not-a-structure",
+        "a value without fields and methods",
+        what="The thing before the `.` or `[` is a number, a truth value or an enumeration member.",
+        why="It has no parts.",
+        example="address.Type",
+        instead="in_msg.Type",
+    ),
+    Code(
+        "not-a-message",
+        "a message type is needed here",
+        what='`enqueue`, `peek` and out-ports name a structure with `interface="Message"`.',
+        why="Buffers carry messages only.",
+        example="enqueue(out, TBE, 1) { }",
+        instead="enqueue(out, RequestMsg, 1) { }",
+    ),
+    Code(
+        "not-a-port",
+        "an in-port or out-port is needed here",
+        what="`peek` and waiting name an in-port, `enqueue` an out-port. The name belongs to "
+        "something else.",
+        why="The statement has nothing to act on.",
+        example="peek(request_out, RequestMsg) { }",
+        instead="peek(request_in, RequestMsg) { }",
+    ),
+    Code(
+        "not-a-buffer",
+        "a port needs a buffer",
+        what="The third name of a port is a parameter or object whose type can hold messages.",
+        why="The port has nothing to read from or write to.",
+        example="in_port(request_in, RequestMsg, cacheMemory) { }",
+        instead="in_port(request_in, RequestMsg, requestToDir) { }",
+    ),
+    Code(
+        "invalid-cast",
+        "`static_cast` between unrelated types",
+        what="A cast sees an entry as another entry type or turns one integer type into another.",
+        why="The value would make no sense.",
+        example='static_cast(TBE, "pointer", cache_entry)',
+        instead='static_cast(Entry, "pointer", cacheMemory[address])',
+    ),
+    Code(
+        "void-value",
+        "a call without result is used as a value",
+        what="The function returns nothing.",
+        why="There is no value to use.",
+        example="x := unset_tbe();",
+        instead="unset_tbe();",
+    ),
+    Code(
+        "return-outside-function",
+        "`return` where nothing can be returned",
+        what="Only functions with a result type may return.",
+        why="An action or in-port runs to its end; use `if` and `else` instead.",
+        example='action(a, "a") { return true; }',
+        instead='action(a, "a") { if (b) { f(); } }',
+    ),
+    Code(
+        "misplaced-statement",
+        "a statement that does not belong here",
+        what="Some statements need a place: `trigger` an in-port, `set_tbe` and `check_allocate` "
+        "an action, and so on.",
+        why="What it refers to does not exist here.",
+        example='action(a, "a") { trigger(Event:Load, address, cache_entry, tbe); }',
+        instead="in_port(p, M, b) { trigger(Event:Load, in_msg.addr, cache_entry, tbe); }",
+    ),
+    Code(
+        "misplaced-expression",
+        "an expression that does not belong here",
+        what="`OOD` stands behind `return` only; a local declaration is a statement or the left "
+        "side of `:=`.",
+        why="The expression has no meaning here.",
+        example="f(OOD);",
+        instead="return OOD;",
+    ),
+    Code(
+        "invalid-format",
+        "a trace format does not fit its arguments",
+        what="`DPRINTF` takes a debug flag, a string and as many arguments as the string has `%` "
+        "places.",
+        why="The trace would be wrong or fail.",
+        example='DPRINTF(RubySlicc, "%s %s", address);',
+        instead='DPRINTF(RubySlicc, "%s", address);',
+    ),
+    Code(
+        "number-out-of-range",
+        "a number does not fit its type",
+        what="`int` holds 32 bits with sign; addresses and ticks hold 64 bits without.",
+        why="The number would silently become another one.",
+        example="int n := 4294967296;",
+        instead="int n := 65536;",
+    ),
+    Code(
+        "invalid-initializer",
+        "the text of a pair is not a known initial value",
+        what="`default=` and `constructor=` hold text of another language. The shapes that real "
+        "protocols use are\nunderstood: numbers, `true`, `Enum_Member`, `m_parameter`, "
+        "`m_object_ptr`, a few calls, `?:`, `-`, `<<`.",
+        why="Text that is not understood cannot be run; it is never pasted into generated code.",
+        example='int n, default="system(\\"ls\\")";',
+        instead='int n, default="0";',
+    ),
+)

@@ -1,0 +1,151 @@
+"""Warnings: legal text that its author would want to know about."""
+
+from slicc.diagnostics.code import Code
+
+
+def _unused(kind: str, example: str, instead: str) -> Code:
+    article = "an" if kind[0] in "aeiou" else "a"
+    return Code(
+        f"unused-{kind.replace(' ', '-')}",
+        f"{article} {kind} that nothing uses",
+        what=f"The {kind} is declared and never used.",
+        why="It is left over, or its use was forgotten or misspelt.",
+        example=example,
+        instead=instead,
+    )
+
+
+CODES: tuple[Code, ...] = (
+    Code(
+        "unknown-pair-key",
+        "a pair with a key nobody reads",
+        what="The key means nothing on this declaration and is ignored.",
+        why="A misspelt key silently changes the meaning.",
+        example='MessageBuffer * a, netwrok="To", virtual_network="1", vnet_type="request";',
+        instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
+    ),
+    Code(
+        "duplicate-pair-key",
+        "a pair key given twice",
+        what="Of equal keys the first counts; a positional string is the key `short`.",
+        why="The second value is ignored.",
+        example='action(a, "a", short="b") { }',
+        instead='action(a, "a") { }',
+    ),
+    _unused("action", 'action(a, "a") { }  // in no transition', "transition(I, Load) { a; }"),
+    _unused("event", "Load;  // triggered nowhere", "trigger(Event:Load, addr, entry, tbe);"),
+    _unused("state", "IS, AccessPermission:Busy;  // in no transition", "// remove it"),
+    _unused("port", "out_port(o, M, b);  // never enqueued to", "enqueue(o, M, 1) { }"),
+    _unused("variable", "int n := 0;  // never read", "// remove it"),
+    _unused("function", "int f() { return 1; }  // never called", "// remove it"),
+    _unused("parameter", "Cycles latency := 1;  // never read", "// remove it"),
+    _unused("object", "Addr last;  // never read", "// remove it"),
+    Code(
+        "unreachable-state",
+        "a state that no transition leads to",
+        what="No chain of transitions leads from the initial state to this one.",
+        why="What is written about the state never happens, or a next state is misspelt.",
+        example="transition(I, Load, IS) { a; }   // nothing leads to SI\n"
+        "transition(SI, Ack, I) { b; }",
+        instead="transition(I, Load, SI) { a; }\ntransition(SI, Ack, I) { b; }",
+    ),
+    Code(
+        "dead-end-state",
+        "a transient state that cannot be left",
+        what="No transition leads from this state to another one.",
+        why="A line that gets there stays there, and whoever waits for it waits forever.",
+        example="transition(I, Load, IS) { a; }   // and nothing leads out of IS",
+        instead="transition(I, Load, IS) { a; }\ntransition(IS, Data, S) { b; }",
+    ),
+    Code(
+        "unhandled-event",
+        "an event that a reachable state does not handle",
+        what="The event can happen in this state, and there is no transition for the pair.",
+        why="The run would stop there with an undefined transition.",
+        example="transition(I, Load, IS) { a; }   // nothing for (I, Inv)",
+        instead="transition(I, Load, IS) { a; }\ntransition(I, Inv) { sendAck; }",
+    ),
+    Code(
+        "dropped-wakeup",
+        "a wake-up that wakes nobody",
+        what="`wakeUpBuffers` called from the in-port of lowest rank, or in a machine without "
+        "ranks, forgets who waits.",
+        why="The waiting messages are never looked at again.",
+        example="wakeUpBuffers(address);  // rank 0",
+        instead="wakeUpAllBuffers(address);",
+    ),
+    Code(
+        "float-literal",
+        "a number with a fraction",
+        what="SLICC has integers only; a literal with a point is typed `int`.",
+        why="The fraction is lost.",
+        example="int n := 1.5;",
+        instead="int n := 1;",
+    ),
+    Code(
+        "ignored-result",
+        "a result that nobody uses",
+        what="The function returns a value and is called as a statement.",
+        why="A forgotten assignment looks the same.",
+        example="getState(tbe, address);",
+        instead="State s := getState(tbe, address);",
+    ),
+    Code(
+        "ignored-default",
+        "a default argument that is never used",
+        what="Default values of parameters are read and ignored: every call passes every argument.",
+        why="The value suggests a choice that callers do not have.",
+        example="int f(int n := 3);",
+        instead="int f(int n);",
+    ),
+    Code(
+        "missing-return",
+        "a function may end without a value",
+        what="Not every way through the function ends with `return`.",
+        why="The caller would get the default value of the type.",
+        example="int f(bool b) { if (b) { return 1; } }",
+        instead="int f(bool b) { if (b) { return 1; } return 0; }",
+    ),
+    Code(
+        "unreachable-code",
+        "statements that are never run",
+        what="They stand behind a `return` or `error`.",
+        why="They are left over, or the statement above them ends too early.",
+        example="int f() { return 1; g(); }",
+        instead="int f() { g(); return 1; }",
+    ),
+    Code(
+        "uninitialized-object",
+        "an object without initial value",
+        what="A number declared in a machine without `default=` starts at zero here; gem5 leaves "
+        "it undefined.",
+        why="The protocol behaves differently there.",
+        example="int count;",
+        instead='int count, default="0";',
+    ),
+    Code(
+        "missing-default-state",
+        "a default that is not a member",
+        what="`default=` of an enumeration or state declaration names none of its members.",
+        why="Values start as the first member instead.",
+        example='state_declaration(State, default="L1Cache_State_X") { … }',
+        instead='state_declaration(State, default="L1Cache_State_I") { … }',
+    ),
+    Code(
+        "suspicious-transition",
+        "a stalling transition that does more",
+        what="A transition with `z_stall` does nothing else: its other actions and next state have "
+        "no effect.",
+        why="They look as if they happened.",
+        example="transition(IS, Inv, I) { z_stall; a; }",
+        instead="transition(IS, Inv) { z_stall; }",
+    ),
+    Code(
+        "unsafe-dequeue",
+        "a message used after it was dequeued",
+        what="An action peeks at a port that an earlier action of the transition has dequeued.",
+        why="It sees the next message, or none.",
+        example="transition(I, Ask) { popQueue; sendReply; }",
+        instead="transition(I, Ask) { sendReply; popQueue; }",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Tests, by area. ``pytest --update`` rewrites the golden files; review the difference."""
