@@ -1,0 +1,59 @@
+"""A list of lines that knows how far it is indented and where each line came from.
+
+Invariant: every line carries its full indentation, and no line is longer than the layout allows
+unless nothing in it can be broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from slicc.codegen.python import layout, text
+from slicc.codegen.python.linemap import Marks
+from slicc.codegen.python.pycode import Code
+from slicc.source import Span
+
+
+class Emitter:
+    """``indent`` counts columns. ``marks`` takes the places of the lines."""
+
+    def __init__(self, marks: Marks, indent: int) -> None:
+        self.marks = marks
+        self.indent = indent
+        self.lines: list[str] = []
+
+    @contextmanager
+    def indented(self) -> Iterator[None]:
+        """Lines of a block; a block that stays empty becomes ``pass``."""
+        self.indent += layout.INDENT
+        before = len(self.lines)
+        yield
+        if len(self.lines) == before:
+            self.line("pass")
+        self.indent -= layout.INDENT
+
+    def line(self, code: str, span: Span | None = None) -> None:
+        """One line that is known to fit."""
+        self.lines.append(" " * self.indent + code + self.marks.mark(span))
+
+    def statement(self, before: str, code: Code, after: str, span: Span | None = None) -> None:
+        """``before`` + ``code`` + ``after``, broken over several lines when it is too long."""
+        flat = f"{before}{code.text}{after}"
+        if self.indent + layout.columns(flat) <= layout.WIDTH:
+            self.lines.append(" " * self.indent + flat + self.marks.mark(span))
+            return
+        mark = self.marks.mark(span)
+        first, *rest = layout.lines(self.indent, before, code, after)
+        self.lines.append(" " * self.indent + first + mark)
+        self.lines += [line + mark for line in rest]
+
+    def docstring(self, words: str) -> None:
+        if text.one_line(words):
+            self.lines += text.docstring(words, self.indent)
+
+    def comment(self, words: str) -> None:
+        self.lines += text.comment(words, self.indent)
+
+    def blank(self) -> None:
+        self.lines.append("")

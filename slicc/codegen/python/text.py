@@ -1,0 +1,80 @@
+"""Author's text in Python source: string literals, docstrings, comments.
+
+Invariant: whatever the text holds (quotes, backslashes, control characters, line ends), the
+result is one literal or comment that means that text, in the form ``ruff format`` leaves alone.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from slicc.codegen.python.layout import WIDTH, columns
+
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _escape(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _escaped(text: str) -> str:
+    if text.isprintable() and "\\" not in text:
+        return text
+    return "".join([_escape(character) for character in text])
+
+
+def string_literal(text: str) -> str:
+    """The text in quotes: double ones, unless single ones need fewer escapes."""
+    body = _escaped(text)
+    if '"' not in body:
+        return f'"{body}"'
+    if body.count('"') > body.count("'"):
+        return "'" + body.replace("'", "\\'") + "'"
+    return '"' + body.replace('"', '\\"') + '"'
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space as one blank."""
+    return " ".join(text.split())
+
+
+def docstring(text: str, indent: int) -> list[str]:
+    """Lines of a docstring, indentation included; long text is wrapped."""
+    pad = " " * indent
+    # Quotes that touch each other or the ends could be read as part of the delimiters.
+    pieces = re.split(r'(""+|^"|"$)', one_line(text))
+    body = "".join(
+        [
+            piece.replace('"', '\\"') if index % 2 else _escaped(piece)
+            for index, piece in enumerate(pieces)
+        ]
+    )
+    line = f'{pad}"""{body}"""'
+    if columns(line) <= WIDTH:
+        return [line]
+    # Room for the closing quotes on every line: a single line cannot hand them to the next one.
+    first, *rest = _wrap(body, WIDTH - indent - 6)
+    if not rest:
+        return [line]
+    return [f'{pad}"""{first}', *[pad + each for each in rest], f'{pad}"""']
+
+
+def comment(text: str, indent: int) -> list[str]:
+    """Lines of a comment on its own, indentation included; none for an empty text."""
+    body = _escaped(one_line(text))
+    if not body:
+        return []
+    pad = " " * indent
+    return [f"{pad}# {each}" for each in _wrap(body, WIDTH - indent - 2)]
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
