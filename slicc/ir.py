@@ -206,11 +206,15 @@ class ControllerField(Enum):
     MACHINE_ID = "machineID"
     CLUSTER_ID = "clusterID"
     RECYCLE_LATENCY = "recycle_latency"
+    NUMBER_OF_TBES = "number_of_TBEs"
+    TRANSITIONS_PER_CYCLE = "transitions_per_cycle"
+    BUFFER_SIZE = "buffer_size"
+    MANDATORY_QUEUE_LATENCY = "mandatory_queue_latency"
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerValue(Node):
-    """``version``, ``machineID``, ``clusterID`` or ``recycle_latency`` of this controller."""
+    """A value that every controller has. Authors name the first four, pair text also the rest."""
 
     field: ControllerField
     type: Type
@@ -328,7 +332,9 @@ class CallStructMethod(Node):
 class CallMethod(Node):
     """A call of a method of a runtime class. ``method`` is the name in the runtime.
 
-    ``mutates`` tells that the receiver's value changes (value classes).
+    ``mutates`` tells that the receiver's value changes (value classes); ``needs_controller``
+    that the runtime wants the calling controller as first argument; ``by_reference`` that the
+    result is part of the receiver, so that storing it elsewhere copies it.
     """
 
     receiver: Expr
@@ -337,6 +343,8 @@ class CallMethod(Node):
     arguments: tuple[Expr, ...]
     type: Type
     mutates: bool = False
+    needs_controller: bool = False
+    by_reference: bool = False
 
 
 class BuiltinHome(Enum):

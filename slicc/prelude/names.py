@@ -1,0 +1,58 @@
+"""Names that exist without a declaration, and the pair keys that mean something.
+
+Invariant: every key that some pass of the compiler reads stands in ``KNOWN_PAIR_KEYS``, so a
+near miss of one of them can be reported.
+"""
+
+from __future__ import annotations
+
+CONTROLLER_VARIABLES: dict[str, str] = {
+    "version": "NodeID",
+    "machineID": "MachineID",
+    "clusterID": "NodeID",
+    "recycle_latency": "Cycles",
+}
+
+INHERITED_PARAMETERS: dict[str, str] = {
+    "number_of_TBEs": "int",
+    "transitions_per_cycle": "int",
+    "buffer_size": "int",
+    "mandatory_queue_latency": "Cycles",
+    "recycle_latency": "Cycles",
+}
+"""Parameters that every machine has; visible only in pair text (``m_number_of_TBEs``)."""
+
+KNOWN_PAIR_KEYS: frozenset[str] = frozenset(
+    {
+        "desc",
+        "short",
+        "format",
+        "default",
+        "constructor",
+        "template",
+        "primitive",
+        "external",
+        "interface",
+        "main",
+        "non_obj",
+        "buffer",
+        "inport",
+        "outport",
+        "network",
+        "virtual_network",
+        "vnet_type",
+        "ordered",
+        "rank",
+        "block_on",
+        "wake_up",
+        "rsc_stall_handler",
+        "prot_stall_handler",
+        "return_by_pointer",
+        "return_by_ref",
+        "in_trans",
+        "out_trans",
+        "run_on_input_cycle_end",
+        "abstract",
+        "external_name",
+    }
+)

@@ -1,0 +1,27 @@
+"""The row type of the class tables (apart, so that tables do not import each other)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRow:
+    """A class of the runtime.
+
+    ``methods`` are signature lines. ``interface`` names the class whose methods are offered as
+    well. ``inport``/``outport``: may back a port. ``buffer``: holds messages. ``parameter``:
+    may be a machine parameter. ``template``: has an element type.
+    """
+
+    methods: tuple[str, ...] = ()
+    value: bool = False
+    immutable: bool = False
+    interface: str | None = None
+    inport: bool = False
+    outport: bool = False
+    buffer: bool = False
+    parameter: bool = False
+    template: bool = False
+    pointer: bool = False
+    """Handled by nullable pointer (``AbstractCacheEntry``)."""

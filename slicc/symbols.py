@@ -1,0 +1,205 @@
+"""Who exists: symbols of types, callables, variables and ports, and the scopes that hold them.
+
+Symbols live during resolve only; the IR refers to declarations by small references instead.
+Invariant: every symbol keeps the span of its declaration, so a message can point at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import Enum, auto
+
+from slicc import ir, syntax
+from slicc.prelude import Signature
+from slicc.source import NOWHERE, Span
+
+
+class TypeKind(Enum):
+    SCALAR = auto()
+    ENUM = auto()
+    PLAIN = auto()
+    MESSAGE = auto()
+    ENTRY = auto()
+    TBE = auto()
+    CLASS = auto()
+
+
+class CallTarget(Enum):
+    """What a call turns into."""
+
+    FUNCTION = auto()
+    STRUCT_METHOD = auto()
+    CLASS_METHOD = auto()
+    BUILTIN = auto()
+    CAST = auto()
+    MISSING = auto()
+    """Declared by the protocol, unknown to the runtime: an error once it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSymbol:
+    """``mutated``: the callee writes the argument in place; ``dropped``: not passed on."""
+
+    type: ir.Type
+    by_reference: bool = False
+    mutated: bool = False
+    dropped: bool = False
+
+
+@dataclass(slots=True)
+class Callable_:
+    """One overload of a function or method."""
+
+    name: str
+    parameters: tuple[ParameterSymbol, ...]
+    result: ir.Type
+    target: CallTarget
+    span: Span = NOWHERE
+    by_reference: bool = False
+    function: ir.FunctionRef | None = None
+    signature: Signature | None = None
+    home: ir.BuiltinHome = ir.BuiltinHome.LIBRARY
+    owner: str = ""
+    """The runtime class of a method."""
+    element_result: bool = False
+    """The result is the receiver's element type."""
+
+
+@dataclass(slots=True)
+class FieldSymbol:
+    name: str
+    type: ir.Type
+    span: Span
+    node: syntax.ObjectDeclaration | None = None
+    default_text: str | None = None
+
+
+@dataclass(slots=True)
+class TypeSymbol:
+    """A type. ``type`` is that of a variable declared with its name (pointers included)."""
+
+    name: str
+    kind: TypeKind
+    type: ir.Type
+    span: Span = NOWHERE
+    library: bool = False
+    machine: str | None = None
+    node: syntax.Declaration | None = None
+    # enumerations
+    members: dict[str, Span] = field(default_factory=dict)
+    default: str = "NUM"
+    # structures and classes
+    fields: dict[str, FieldSymbol] = field(default_factory=dict)
+    methods: dict[str, list[Callable_]] = field(default_factory=dict)
+    interface: TypeSymbol | None = None
+    is_main_entry: bool = False
+    # runtime classes
+    inport: bool = False
+    outport: bool = False
+    buffer: bool = False
+    parameter: bool = False
+    missing_at_runtime: bool = False
+    used: bool = False
+
+    def find_field(self, name: str) -> FieldSymbol | None:
+        found = self.fields.get(name)
+        if found is None and self.interface is not None:
+            return self.interface.find_field(name)
+        return found
+
+    def find_methods(self, name: str) -> list[Callable_]:
+        """Overloads of the type itself, then those of its interface."""
+        found = self.methods.get(name, [])
+        if self.interface is not None:
+            return found + self.interface.find_methods(name)
+        return found
+
+    def method_names(self) -> Iterator[str]:
+        yield from self.methods
+        if self.interface is not None:
+            yield from self.interface.method_names()
+
+    def field_names(self) -> Iterator[str]:
+        yield from self.fields
+        if self.interface is not None:
+            yield from self.interface.field_names()
+
+
+@dataclass(slots=True)
+class FunctionSymbol:
+    """An author's function or structure method with a body, before its body is resolved."""
+
+    callable: Callable_
+    node: syntax.Function
+    machine: str | None
+    owner: TypeSymbol | None = None
+
+    @property
+    def ref(self) -> ir.FunctionRef:
+        assert self.callable.function is not None
+        return self.callable.function
+
+
+@dataclass(slots=True)
+class PortSymbol:
+    """An in-port or out-port. ``buffer`` is None after an error."""
+
+    name: str
+    node: syntax.InPort | syntax.OutPort
+    ref: ir.PortRef
+    message: ir.Type
+    buffer: VariableSymbol | None
+    used: bool = False
+
+
+@dataclass(slots=True)
+class ActionSymbol:
+    name: str
+    node: syntax.Action
+    ref: ir.ActionRef
+
+
+class VariableKind(Enum):
+    OBJECT = auto()
+    CONTROLLER = auto()
+    TRANSACTION = auto()
+    FIELD = auto()
+    LOCAL = auto()
+    PARAMETER = auto()
+    REFERENCE = auto()
+    IN_MESSAGE = auto()
+    OUT_MESSAGE = auto()
+    IN_PORT = auto()
+    OUT_PORT = auto()
+
+
+@dataclass(slots=True)
+class VariableSymbol:
+    """A name usable in expressions. ``ir_name`` is its name in the IR."""
+
+    name: str
+    kind: VariableKind
+    type: ir.Type
+    span: Span
+    ir_name: str = ""
+    port: PortSymbol | None = None
+    node: syntax.ObjectDeclaration | None = None
+    is_parameter: bool = False
+
+
+def suggest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that was probably meant, or None."""
+    pool = list(dict.fromkeys(candidates))
+    lowered = {candidate.lower(): candidate for candidate in reversed(pool)}
+    if name.lower() in lowered and lowered[name.lower()] != name:
+        return lowered[name.lower()]
+    matches = get_close_matches(name, [c for c in pool if c != name], n=1, cutoff=0.72)
+    return matches[0] if matches else None
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+    """The help line for a misspelt name, or None when nothing is close."""
+    match = suggest(name, candidates)
+    return None if match is None else f"did you mean `{match}`?"
