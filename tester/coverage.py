@@ -1,0 +1,112 @@
+"""Which transitions a run has executed, per machine, merged over instances and legs.
+
+A cell is a (state, event) pair that the protocol defines; executing any other aborts a run.
+Invariant: counts only grow, and adding a leg twice counts it twice: merging is addition, so
+files of many runs can be merged the same way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+SCHEMA: Final = "gpu-tester.coverage/1"
+
+
+@dataclass
+class MachineCoverage:
+    """Executions of every defined (state, event) pair of one machine."""
+
+    states: tuple[str, ...]
+    events: tuple[str, ...]
+    counts: dict[tuple[int, int], int]
+    """Defined pairs only; zero where never executed."""
+
+    @property
+    def defined(self) -> int:
+        return len(self.counts)
+
+    @property
+    def hit(self) -> int:
+        return sum(1 for count in self.counts.values() if count)
+
+    @property
+    def transitions(self) -> int:
+        """Executions, retries of stalled messages included."""
+        return sum(self.counts.values())
+
+    def missed(self) -> list[tuple[str, str]]:
+        """Names of the pairs never executed, in the order of states and events."""
+        return [
+            (self.states[s], self.events[e]) for (s, e), n in sorted(self.counts.items()) if not n
+        ]
+
+
+@dataclass
+class Coverage:
+    """Coverage of all machines of a protocol that were instantiated."""
+
+    protocol: str
+    machines: dict[str, MachineCoverage] = field(default_factory=dict)
+
+    def add(self, controllers: Iterable[Any]) -> None:
+        """Add the counts of a system's controllers (``runtime.controller.Controller``)."""
+        for controller in controllers:
+            machine = self.machines.get(controller.MACHINE)
+            if machine is None:
+                machine = self.machines[controller.MACHINE] = _machine(type(controller))
+            events = len(machine.events)
+            executed: Sequence[int] = controller.counts
+            for cell in machine.counts:
+                machine.counts[cell] += executed[cell[0] * events + cell[1]]
+
+    @property
+    def transitions(self) -> int:
+        return sum(machine.transitions for machine in self.machines.values())
+
+    def summary(self) -> list[str]:
+        """One line per machine: hit / defined, percentage, executions."""
+        if not self.machines:
+            return []
+        width = max(len(name) for name in self.machines)
+        lines = []
+        for name, machine in self.machines.items():
+            share = 100 * machine.hit / machine.defined if machine.defined else 100.0
+            lines.append(
+                f"{name:<{width}}  {machine.hit:>4} / {machine.defined:<4} {share:5.1f} %  "
+                f"{machine.transitions:>12,} executions"
+            )
+        return lines
+
+    def to_json(self) -> dict[str, object]:
+        """Plain values: counts as {machine: {state: {event: count}}}, zeros included."""
+        machines: dict[str, object] = {}
+        for name, machine in self.machines.items():
+            cells: dict[str, dict[str, int]] = {}
+            for (state, event), count in sorted(machine.counts.items()):
+                cells.setdefault(machine.states[state], {})[machine.events[event]] = count
+            machines[name] = {
+                "states": list(machine.states),
+                "events": list(machine.events),
+                "defined": machine.defined,
+                "hit": machine.hit,
+                "counts": cells,
+            }
+        return {"schema": SCHEMA, "protocol": self.protocol, "machines": machines}
+
+    def write(self, path: str | Path) -> None:
+        """Write the JSON file. Raises OSError."""
+        text = json.dumps(self.to_json(), indent=1)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+
+def _machine(controller: Any) -> MachineCoverage:
+    """All defined pairs of a controller class, none executed."""
+    return MachineCoverage(
+        tuple(controller.STATES.members()),
+        tuple(controller.EVENTS.members()),
+        dict.fromkeys(controller.TRANSITIONS, 0),
+    )

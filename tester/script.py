@@ -1,0 +1,136 @@
+"""Episodes of a program as plain Python lists, cut out of the arrays when a thread gets there.
+
+Why: indexing numpy scalars one by one costs ten times what a list costs, and lists of a whole
+program cost fifty times its arrays in memory. Invariant: episodes of one thread come out in
+their total order, and a chunk is asked for exactly when a thread has used up the ones before, so
+what is executed does not depend on how a program is cut into chunks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from tester.program import Program
+
+
+class Action:
+    """One load or store instruction: active lanes only, in lane order."""
+
+    __slots__ = ("addresses", "expected", "kind", "lanes", "row", "scope", "size", "values")
+
+    def __init__(
+        self,
+        kind: int,
+        size: int,
+        scope: int,
+        lanes: list[int],
+        addresses: list[int],
+        values: list[int],
+        expected: list[int],
+        row: int,
+    ) -> None:
+        self.kind = kind
+        self.size = size
+        self.scope = scope
+        self.lanes = lanes
+        self.addresses = addresses
+        self.values = values
+        self.expected = expected
+        self.row = row
+
+
+class Episode:
+    """What a thread does between two points where it holds nothing."""
+
+    __slots__ = ("actions", "lanes", "number", "waits", "words")
+
+    def __init__(
+        self,
+        number: int,
+        lanes: list[int],
+        words: list[int],
+        actions: deque[Action],
+        waits: list[tuple[int, int]],
+    ) -> None:
+        self.number = number
+        """Position in the program's total order, earlier chunks included."""
+        self.lanes = lanes
+        self.words = words
+        """Address of the atomic word of each active lane."""
+        self.actions = actions
+        self.waits = waits
+        """(thread, n): start only after n episodes of that thread are complete."""
+
+
+def read_episode(
+    program: Program, index: int, first_number: int = 0, first_row: int = 0
+) -> Episode:
+    """Episode ``index`` of a chunk whose first episode (action) has the given number (row)."""
+    words = program.group_word
+    groups = program.episode_group[index].tolist()
+    lanes = [lane for lane, group in enumerate(groups) if group >= 0]
+    rows = program.actions_of(index)
+    part = slice(rows.start, rows.stop)
+    everyone = list(range(program.lanes))
+    actions: deque[Action] = deque()
+    for row, kind, size, scope, addresses, values, expected in zip(
+        rows,
+        program.action_kind[part].tolist(),
+        program.action_size[part].tolist(),
+        program.action_scope[part].tolist(),
+        program.lane_address[part].tolist(),
+        program.store_value[part].tolist(),
+        program.expected[part].tolist(),
+    ):
+        active = everyone
+        if -1 in addresses:
+            active = [lane for lane in everyone if addresses[lane] >= 0]
+            if not active:
+                continue
+            addresses = [addresses[lane] for lane in active]
+            values = [values[lane] for lane in active]
+            expected = [expected[lane] for lane in active]
+        actions.append(
+            Action(kind, size, scope, active, addresses, values, expected, first_row + row)
+        )
+    return Episode(
+        first_number + index,
+        lanes,
+        [int(words[groups[lane]]) for lane in lanes],
+        actions,
+        program.waits_of(index),
+    )
+
+
+class Script:
+    """Hands every thread its episodes from a stream of chunks."""
+
+    def __init__(self, chunks: Iterable[Program]) -> None:
+        self._chunks = iter(chunks)
+        self._queues: list[deque[tuple[Program, int, int, int]]] = []
+        self._episodes = 0
+        self._actions = 0
+        self._ended = False
+
+    def next_episode(self, thread: int) -> Episode | None:
+        """The thread's next episode; None when the program has no more for it."""
+        queues = self._queues
+        while thread >= len(queues) or not queues[thread]:
+            if self._ended or not self._take_chunk():
+                return None
+        program, index, first_number, first_row = queues[thread].popleft()
+        return read_episode(program, index, first_number, first_row)
+
+    def _take_chunk(self) -> bool:
+        program = next(self._chunks, None)
+        if program is None:
+            self._ended = True
+            return False
+        while len(self._queues) < program.threads:
+            self._queues.append(deque())
+        for index, thread in enumerate(program.episode_thread.tolist()):
+            self._queues[thread].append((program, index, self._episodes, self._actions))
+        self._episodes += program.episodes
+        self._actions += program.actions
+        return True

@@ -1,0 +1,347 @@
+"""One agent of a program at its port: what it issues next, and what it waits for.
+
+Invariant: whether an instruction may be issued depends on the program and on which answers
+arrived in earlier ticks, never on their values; so one program on one system is one run.
+
+The rules, for whoever builds another engine:
+
+* A thread issues at most one instruction per tick, at the earliest in the tick after the answer
+  (or the retry) that made it possible.
+* Actions are issued in order and without waiting for each other, but an action waits while an
+  earlier request of the wave to one of its bytes is outstanding (stores: until accepted).
+* The acquire follows the last opening fetch-add's answer, the first action the acquire's. The
+  release follows the last action, whatever is outstanding then; the closing fetch-adds follow
+  the release, every load's data and every store's completion. With their answers the episode
+  is complete, and whoever waited for that may start in the next tick.
+* A refused instruction is issued again in the tick after its retry, before anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from runtime.engine import Consumer
+from runtime.requester import Access, Requester
+from runtime.values import DataBlock
+from tester.events import Kind, Request, Role
+from tester.program import GLC, SLC
+from tester.script import Action, Episode
+
+if TYPE_CHECKING:
+    from tester.driver import Driver
+
+_IDLE: Final = 0
+_HANDOVER: Final = 1
+_OPEN: Final = 2
+_ACQUIRE: Final = 3
+_ACTIONS: Final = 4
+_RELEASE: Final = 5
+_CLOSE: Final = 6
+_ENDED: Final = 7
+_PHASES: Final = (
+    "between episodes",
+    "waiting for a hand-over",
+    "opening fetch-adds",
+    "acquiring",
+    "loads and stores",
+    "releasing",
+    "closing fetch-adds",
+    "all episodes done",
+)
+_BYTES_OF: Final = {1: 0x1, 2: 0x3, 4: 0xF, 8: 0xFF}
+
+
+class Flight(Access):
+    """An instruction on its way, with the answers it still lacks."""
+
+    __slots__ = ("announced", "pending", "request", "shared", "uncompleted")
+
+    def __init__(self, client: Thread, request: Request, values: Sequence[int]) -> None:
+        addresses = request.addresses
+        super().__init__(request.kind, client, 0, addresses, request.size, values)
+        self.request = request
+        self.announced = False
+        """Whether the watcher knows of the issue (not while it may still be refused)."""
+        self.pending = (1 << len(addresses)) - 1
+        """Bit i: no data, acceptance or old value for address i yet."""
+        self.uncompleted = self.pending if request.kind == Kind.STORE else 0
+        """Bit i: the store to address i is not globally performed yet."""
+        self.shared = len(set(addresses)) < len(addresses)
+
+
+class Thread(Consumer):
+    """One agent: client of one requester, consumer of its own wake-ups."""
+
+    def __init__(self, driver: Driver, number: int, requester: Requester) -> None:
+        super().__init__(driver.engine)
+        self.number = number
+        self.requester = requester
+        self.completed = 0
+        """Episodes so far."""
+        self.waits = 0
+        """Hand-overs that the current episode still waits for."""
+        self.episode: Episode | None = None
+        self._driver = driver
+        self._watcher = driver.watcher
+        self._line_mask = -driver.line_size
+        self._offset_mask = driver.line_size - 1
+        self._phase = _IDLE
+        self._since = 0
+        self._flights = 0
+        """Instructions issued and not fully answered."""
+        self._held: Flight | None = None
+        """Refused, to be issued again."""
+        self._retry = False
+        self._busy: dict[int, int] = {}
+        """Line -> bytes with an outstanding load or an unaccepted store of this wave."""
+
+    def __str__(self) -> str:
+        return f"thread {self.number}"
+
+    @property
+    def ended(self) -> bool:
+        return self._phase == _ENDED
+
+    @property
+    def phase(self) -> str:
+        """What the thread is doing, in words."""
+        if self._held is not None:
+            return f"{_PHASES[self._phase]}, refused by {self.requester.name}"
+        return _PHASES[self._phase]
+
+    @property
+    def refused(self) -> Request | None:
+        """The instruction that the requester did not take and has not asked for again."""
+        return None if self._held is None or self._retry else self._held.request
+
+    def waiting_for(self) -> list[tuple[int, int]]:
+        """(thread, n) of the hand-overs that the thread is still waiting for."""
+        if self._phase != _HANDOVER or self.episode is None:
+            return []
+        threads = self._driver.threads
+        return [(t, n) for t, n in self.episode.waits if threads[t].completed < n]
+
+    # ------------------------------------------------------------------ issue
+
+    def wakeup(self) -> None:
+        """Issue the next instruction, if there is one that need not wait."""
+        phase = self._phase
+        if self._held is not None:
+            if self._retry:
+                self._retry = False
+                self._issue(self._held)
+        elif phase == _ACTIONS:
+            self._next_action()
+        elif phase == _HANDOVER:
+            if not self.waits:
+                self._driver.statistics.handover_time += self.engine.now - self._since
+                self._open()
+        elif phase == _IDLE:
+            self._begin_episode()
+        elif not self._flights and phase != _ENDED:
+            self._next_phase()
+
+    def _next_phase(self) -> None:
+        """Everything issued so far has been answered, and that was what the phase waited for."""
+        phase = self._phase
+        if phase == _OPEN:
+            self._phase = _ACQUIRE
+            self._issue(self._flight(Role.ACQUIRE, Kind.ACQUIRE, [], []))
+        elif phase == _ACQUIRE:
+            self._phase = _ACTIONS
+            self._next_action()
+        elif phase == _RELEASE:
+            self._phase = _CLOSE
+            self._fetch_add(Role.CLOSE)
+        else:
+            self._end_episode()
+
+    def _begin_episode(self) -> None:
+        driver = self._driver
+        self.episode = episode = driver.script.next_episode(self.number)
+        self._since = self.engine.now
+        if episode is None:
+            self._phase = _ENDED
+            driver.thread_ended(self)
+            return
+        self._phase = _HANDOVER
+        self.waits = driver.await_episodes(self, episode.waits)
+        if not self.waits:
+            self._open()
+
+    def _open(self) -> None:
+        self._phase = _OPEN
+        self._driver.statistics.change(1, self.engine.now)
+        self._fetch_add(Role.OPEN)
+
+    def _end_episode(self) -> None:
+        self.completed += 1
+        self._phase = _IDLE
+        self._driver.episode_completed(self)
+        self._begin_episode()
+
+    def _fetch_add(self, role: int) -> None:
+        episode = self.episode
+        assert episode is not None
+        if not episode.lanes:
+            self._next_phase()
+            return
+        words = episode.words
+        self._issue(self._flight(role, Kind.ATOMIC, episode.lanes, words))
+
+    def _flight(self, role: int, kind: int, lanes: list[int], addresses: list[int]) -> Flight:
+        """A synchronisation, or fetch-adds of 1."""
+        episode = self.episode
+        assert episode is not None
+        operands = [1] * len(addresses)
+        request = Request(
+            self._driver.next_identity(),
+            self.number,
+            episode.number,
+            role,
+            kind,
+            lanes,
+            addresses,
+            4,
+            operands,
+            [],
+        )
+        return Flight(self, request, operands)
+
+    def _next_action(self) -> None:
+        episode = self.episode
+        assert episode is not None
+        if not episode.actions:
+            self._phase = _RELEASE
+            self._issue(self._flight(Role.RELEASE, Kind.RELEASE, [], []))
+            return
+        action = episode.actions[0]
+        busy = self._busy
+        line_mask = self._line_mask
+        offset_mask = self._offset_mask
+        pattern = _BYTES_OF[action.size]
+        taken: dict[int, int] = {}
+        for address in action.addresses:
+            line = address & line_mask
+            bits = pattern << (address & offset_mask)
+            if line in busy and busy[line] & bits:
+                return  # the answer that frees the byte wakes this thread
+            taken[line] = taken.get(line, 0) | bits
+        for line, bits in taken.items():
+            busy[line] = busy.get(line, 0) | bits
+        episode.actions.popleft()
+        self._issue(self._action_flight(episode, action))
+
+    def _action_flight(self, episode: Episode, action: Action) -> Flight:
+        request = Request(
+            self._driver.next_identity(),
+            self.number,
+            episode.number,
+            self._driver.action_role,
+            action.kind,
+            action.lanes,
+            action.addresses,
+            action.size,
+            action.values,
+            action.expected,
+            action.row,
+        )
+        flight = Flight(self, request, action.values if action.kind == Kind.STORE else ())
+        if action.scope:
+            flight.glc = bool(action.scope & GLC)
+            flight.slc = bool(action.scope & SLC)
+        return flight
+
+    def _issue(self, flight: Flight) -> None:
+        flight.request.issued = now = self.engine.now
+        self._held = None
+        self._flights += 1
+        # In the books first: the requester may answer from within its own method.
+        if not self.requester.issue(flight):
+            self._flights -= 1
+            self._held = flight
+            return
+        if not flight.announced:
+            flight.announced = True
+            self._watcher.issued(flight.request, now)
+        if self._phase == _ACTIONS:
+            self.engine.schedule(self, now + 1)
+
+    # ------------------------------------------------------------------ answers
+
+    def loaded(self, access: Access, lanes: list[int], line: int, data: DataBlock) -> None:
+        flight = self._answered(access)
+        self._watcher.loaded(flight.request, lanes, line, data.data, self.engine.now)
+        self._free_bytes(flight, lanes)
+        if not flight.pending:
+            self._flights -= 1
+        self._wake()
+
+    def stored(self, access: Access, lanes: list[int], line: int) -> None:
+        flight = self._answered(access)
+        self._watcher.accepted(flight.request, lanes, line, self.engine.now)
+        self._free_bytes(flight, lanes)
+        self._wake()
+
+    def store_completed(self, access: Access, lanes: list[int], line: int) -> None:
+        flight = self._answered(access)
+        self._watcher.completed(flight.request, lanes, line, self.engine.now)
+        for index in lanes:
+            flight.uncompleted &= ~(1 << index)
+        if not flight.uncompleted:
+            self._flights -= 1
+            self._wake()
+
+    def atomic_done(self, access: Access, lanes: list[int], old_values: list[int]) -> None:
+        flight = self._answered(access)
+        self._watcher.returned(flight.request, lanes, old_values, self.engine.now)
+        for index in lanes:
+            flight.pending &= ~(1 << index)
+        if not flight.pending:
+            self._flights -= 1
+            self._wake()
+
+    def synchronized(self, access: Access) -> None:
+        flight = self._answered(access)
+        self._watcher.synchronized(flight.request, self.engine.now)
+        self._flights -= 1
+        self._wake()
+
+    def retry(self, requester: Requester) -> None:
+        if self._held is not None:
+            self._retry = True
+            self._wake()
+
+    def _wake(self) -> None:
+        self.engine.schedule(self, self.engine.now + 1)
+
+    def _answered(self, access: Access) -> Flight:
+        assert isinstance(access, Flight)
+        if not access.announced:
+            access.announced = True
+            self._watcher.issued(access.request, access.request.issued)
+        return access
+
+    def _free_bytes(self, flight: Flight, indices: list[int]) -> None:
+        """These lanes of one line are answered: others of the wave may use their bytes."""
+        addresses = flight.request.addresses
+        pattern = _BYTES_OF[flight.request.size]
+        offset_mask = self._offset_mask
+        line = addresses[indices[0]] & self._line_mask
+        bits = 0
+        answered = 0
+        for index in indices:
+            bits |= pattern << (addresses[index] & offset_mask)
+            answered |= 1 << index
+        flight.pending &= ~answered
+        if flight.shared and flight.pending:
+            # Lanes asked for the same bytes and not all of them are answered.
+            for index, address in enumerate(addresses):
+                if flight.pending >> index & 1 and address & self._line_mask == line:
+                    bits &= ~(pattern << (address & offset_mask))
+        left = self._busy.get(line, 0) & ~bits
+        if left:
+            self._busy[line] = left
+        else:
+            self._busy.pop(line, None)
