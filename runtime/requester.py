@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
+from runtime.atomics import AtomicKind
 from runtime.enumeration import Enumeration
 from runtime.values import DataBlock
 
@@ -37,26 +38,15 @@ class AccessKind(Enumeration):
     """The lines of ``addresses`` are dropped from the shared cache (coalescer only)."""
 
 
-class AtomicKind(Enumeration):
-    """Atomic read-modify-write operations; ``values`` holds the operand of each lane."""
-
-    ADD: Final = 0
-    SUB: Final = 1
-    AND: Final = 2
-    OR: Final = 3
-    XOR: Final = 4
-    MIN: Final = 5
-    MAX: Final = 6
-    EXCHANGE: Final = 7
-
-
 class Access:
     """One instruction of one wavefront or thread.
 
     ``addresses`` are the byte addresses of the active lanes, in lane order; a lane's number is
     its index here. ``size`` is bytes per lane: 1, 2, 4 or 8 (DMA: any length from 1).
-    ``values`` holds one unsigned number per lane: what a STORE writes (little-endian), the
-    operand of an ATOMIC; empty otherwise. ACQUIRE and RELEASE have no addresses.
+    ``values`` holds one unsigned number per lane: what a STORE writes (little-endian, cut to
+    ``size`` bytes), the operand of an ATOMIC; empty otherwise. ``op`` is the :class:`AtomicKind`
+    of an ATOMIC, whose size is 4 or 8; ``compares`` holds what CAS compares with, per lane.
+    ACQUIRE and RELEASE have no addresses.
 
     ``tag`` and ``scope`` are the client's own; the requester never looks at them.
     ``sequence``, ``issued`` (tick) and ``open`` (parts not yet answered) are the requester's.
@@ -66,6 +56,7 @@ class Access:
     __slots__ = (
         "addresses",
         "client",
+        "compares",
         "glc",
         "issued",
         "kind",
@@ -93,6 +84,7 @@ class Access:
         glc: bool = False,
         slc: bool = False,
         scope: int = 0,
+        compares: Sequence[int] = (),
     ) -> None:
         self.kind = kind
         self.client = client
@@ -105,6 +97,7 @@ class Access:
         self.glc = glc
         self.slc = slc
         self.scope = scope
+        self.compares = compares
         self.sequence = -1
         self.issued = -1
         self.open = 0
@@ -137,7 +130,7 @@ class Client(Protocol):
         """The store is globally performed. Never before ``stored``."""
 
     def atomic_done(self, access: Access, lanes: list[int], old_values: list[int]) -> None:
-        """``old_values`` are unsigned and parallel to ``lanes``; empty unless ``access.returns``."""
+        """``old_values`` are unsigned, parallel to ``lanes``; empty unless ``access.returns``."""
 
     def synchronized(self, access: Access) -> None:
         """An ACQUIRE, RELEASE, FLUSH or INVALIDATE_L2 has finished."""

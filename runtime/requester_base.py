@@ -1,0 +1,251 @@
+"""What all requesters share: books of unanswered accesses, refusals with a promise, releases.
+
+Invariants: ``_live`` holds exactly the accepted, unanswered accesses, oldest first; every client
+in ``_refused`` was refused for that reason and has not been called since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from runtime.atomics import AtomicKind, AtomicOp
+from runtime.engine import Consumer, Engine
+from runtime.library_types import RubyRequest, RubyRequestType
+from runtime.requester import Access, AccessKind, Client, Outstanding
+
+if TYPE_CHECKING:
+    from runtime.cache import AbstractCacheEntry, CacheMemory
+    from runtime.controller import Controller
+    from runtime.message_buffer import MessageBuffer
+
+BYTES_MASK: Final = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFF_FFFF, 8: 0xFFFF_FFFF_FFFF_FFFF}
+"""All ones, by access size in bytes; its keys are the legal sizes."""
+
+TOKENS: Final = 0
+"""Refused: not enough tokens."""
+ROOM: Final = 1
+"""Refused: too much outstanding."""
+WALK: Final = 2
+"""Refused: a walk through the cache is under way."""
+
+
+class RequesterBase(Consumer):
+    """Common half of the three requesters. Not a requester by itself."""
+
+    kind: str = ""
+
+    def __init__(
+        self,
+        name: str,
+        index: int,
+        lanes: int,
+        engine: Engine,
+        controller: Controller,
+        queue: MessageBuffer,
+        line_size: int,
+    ) -> None:
+        super().__init__(engine)
+        self.name = name
+        self.index = index
+        self.lanes = lanes
+        self.controller = controller
+        self.queue = queue
+        self.line_size = line_size
+        self._next_sequence = 1
+        self._live: dict[int, Access] = {}
+        self._refused: dict[tuple[int, int], tuple[Client, int]] = {}
+        self._ending: list[Access] = []
+        self._writes: dict[int, int] = {}
+        """Open stores and atomics by client."""
+        self._releases: dict[int, list[Access]] = {}
+        self._operations: dict[tuple[int, int, int, int], AtomicOp] = {}
+
+    def __str__(self) -> str:
+        return self.name
+
+    # ------------------------------------------------------------------ what watchdogs ask
+
+    def oldest_issue(self) -> int | None:
+        for access in self._live.values():
+            return access.issued
+        return None
+
+    def outstanding(self) -> list[Outstanding]:
+        parts = self._parts()
+        for access in self._live.values():
+            if access.kind == AccessKind.RELEASE:
+                where = f"waits for {access.open} stores"
+                parts.append(Outstanding(access, [], -1, access.issued, where))
+        parts.extend(
+            Outstanding(access, [], -1, access.issued, "ends in the next tick")
+            for access in self._ending
+            if access.kind != AccessKind.RELEASE
+        )
+        parts.sort(key=lambda part: part.access.sequence)
+        return parts
+
+    def _parts(self) -> list[Outstanding]:
+        raise NotImplementedError
+
+    def leaks(self) -> list[str]:
+        """What is still in the books, in words; empty after a run that drained."""
+        found = [f"{self.name}: {part.access!r} {part.where}" for part in self.outstanding()]
+        if self._live and not found:
+            found.append(f"{self.name}: {len(self._live)} accesses without a part")
+        if self._refused:
+            found.append(f"{self.name}: {len(self._refused)} refused clients never retried")
+        return found
+
+    # ------------------------------------------------------------------ books
+
+    def _misuse(self, access: Access, why: str) -> ValueError:
+        return ValueError(f"{self.name}: {access!r}: {why}")
+
+    def _check_lanes(self, access: Access) -> None:
+        """Raise ValueError for what can never be right, except addresses (checked per lane)."""
+        addresses = access.addresses
+        if not addresses:
+            raise self._misuse(access, "no lane is active")
+        if len(addresses) > self.lanes:
+            raise self._misuse(access, f"more than {self.lanes} lanes")
+        if access.size not in BYTES_MASK:
+            raise self._misuse(access, f"size {access.size} is not 1, 2, 4 or 8 bytes")
+        if access.kind != AccessKind.LOAD and len(access.values) != len(addresses):
+            raise self._misuse(access, f"{len(access.values)} values for {len(addresses)} lanes")
+        if access.kind == AccessKind.ATOMIC:
+            if access.size not in (4, 8):
+                raise self._misuse(access, f"an atomic of {access.size} bytes; only 4 or 8 work")
+            if not 0 <= access.op < AtomicKind.NUM:
+                raise self._misuse(access, f"no atomic operation has number {access.op}")
+            if access.op == AtomicKind.CAS and len(access.compares) != len(addresses):
+                raise self._misuse(access, "compare-and-swap without one comparand per lane")
+
+    def _crossing(self, access: Access, address: int) -> ValueError:
+        if address < 0:
+            return self._misuse(access, f"negative address {address}")
+        return self._misuse(
+            access, f"address {address:#x}: {access.size} bytes reach into the next line"
+        )
+
+    def _accept(self, access: Access, parts: int, numbers: int = 1) -> None:
+        """Enter an access that ends after ``parts`` answers; it takes ``numbers`` sequences."""
+        access.sequence = sequence = self._next_sequence
+        access.issued = self.engine.now
+        access.open = parts
+        self._next_sequence = sequence + numbers
+        self._live[sequence] = access
+        if access.kind == AccessKind.STORE or access.kind == AccessKind.ATOMIC:
+            client = id(access.client)
+            self._writes[client] = self._writes.get(client, 0) + 1
+
+    def _close_part(self, access: Access) -> None:
+        """One part has been answered. Call after the client has been told."""
+        access.open = left = access.open - 1
+        if left:
+            return
+        del self._live[access.sequence]
+        if access.kind == AccessKind.STORE or access.kind == AccessKind.ATOMIC:
+            self._write_closed(access)
+
+    def _write_closed(self, access: Access) -> None:
+        client = id(access.client)
+        left = self._writes[client] - 1
+        if left:
+            self._writes[client] = left
+        else:
+            del self._writes[client]
+        releases = self._releases.get(client)
+        if releases is None:
+            return
+        for release in releases[:]:
+            if access.sequence < release.sequence:
+                release.open -= 1
+                if not release.open:
+                    releases.remove(release)
+                    del self._live[release.sequence]
+                    release.client.synchronized(release)
+        if not releases:
+            self._releases.pop(client, None)
+
+    def _operation(self, access: Access, lane: int) -> AtomicOp:
+        """The immutable operation of one lane; equal ones are shared, as most are."""
+        size = access.size
+        mask = BYTES_MASK[size]
+        compare = access.compares[lane] & mask if access.op == AtomicKind.CAS else 0
+        key = (access.op, access.values[lane] & mask, size, compare)
+        operation = self._operations.get(key)
+        if operation is None:
+            if len(self._operations) >= 4096:
+                self._operations.clear()
+            self._operations[key] = operation = AtomicOp(*key)
+        return operation
+
+    # ------------------------------------------------------------------ refusal and retry
+
+    def _refuse(self, client: Client, reason: int, need: int = 1) -> bool:
+        """Promise a retry once ``need`` of the resource are free; returns False for issue()."""
+        key = (reason, id(client))
+        known = self._refused.get(key)
+        if known is None or need < known[1]:
+            self._refused[key] = (client, need)
+        return False
+
+    def _offer(self, reason: int, free: int) -> None:
+        """``free`` of a resource are there: call back whom that may satisfy, first come first."""
+        if not self._refused:
+            return
+        ready = [
+            key for key, (_, need) in self._refused.items() if key[0] == reason and need <= free
+        ]
+        for client in [self._refused.pop(key)[0] for key in ready]:
+            client.retry(self)
+
+    # ------------------------------------------------------------------ synchronisation
+
+    def _release(self, access: Access) -> bool:
+        """RELEASE: ends with the last earlier store or atomic of the client."""
+        waiting = self._writes.get(id(access.client), 0)
+        self._accept(access, waiting)
+        if waiting:
+            self._releases.setdefault(id(access.client), []).append(access)
+        else:
+            self._end_next_tick(access)
+        return True
+
+    def _end_next_tick(self, access: Access) -> None:
+        """There was nothing to do: answer in the next tick, never within issue()."""
+        self._ending.append(access)
+        self.engine.schedule(self, self.engine.now + 1)
+
+    def _end_due(self) -> None:
+        """Answer what :meth:`_end_next_tick` has put off; call from wakeup."""
+        now = self.engine.now
+        due = [access for access in self._ending if access.issued < now]
+        if due:
+            self._ending = [access for access in self._ending if access.issued >= now]
+            for access in due:
+                del self._live[access.sequence]
+                self._ended(access)
+                access.client.synchronized(access)
+
+    def _ended(self, access: Access) -> None:
+        """Hook: an access that had nothing to do is about to be answered."""
+
+    def _send_replacements(self, lines: Iterable[int]) -> None:
+        """One REPLACEMENT per line, all in this tick: a walk."""
+        latency = self.controller.mandatoryQueueLatency(RubyRequestType.REPLACEMENT)
+        for line in lines:
+            message = RubyRequest()
+            message.LineAddress = line
+            message.PhysicalAddress = line
+            message.Type = RubyRequestType.REPLACEMENT
+            self.queue.enqueue(message, latency)
+
+
+def resident_lines(caches: Iterable[CacheMemory[AbstractCacheEntry]]) -> list[int]:
+    """Line addresses held in any state, cache by cache, ascending, each once."""
+    lines: dict[int, None] = {}
+    for cache in caches:
+        lines.update(dict.fromkeys(sorted(cache.entries)))
+    return list(lines)
