@@ -1,0 +1,7 @@
+"""What the tester says when it is asked for something impossible."""
+
+from __future__ import annotations
+
+
+class ConfigError(ValueError):
+    """A configuration that no valid program has; the message names the setting and the reason."""

@@ -1,0 +1,369 @@
+"""Draws programs: random, race-free by construction, and worth running.
+
+An episode's lanes pick cells of their group while the virtual clock says who else is alive; a pick
+that would clash is tried again elsewhere, and in the end the lane sits the action out. The order of
+starts is the order of episodes. Because clashing episodes stood apart on that clock, most of the
+waits derived from the order are over before they are needed: threads run side by side, although
+every hand-over of a byte is protected. Invariant: what a chunk contains depends on configuration,
+seed and position alone, so the chunks of an endless run are those of any shorter one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+
+from runtime.prng import Prng
+from tester.draws import Draws, scaled
+from tester.errors import ConfigError
+from tester.expectations import Ledger, explode
+from tester.groups import AddressMap, MapConfig, build_map
+from tester.program import (
+    GLC,
+    INACTIVE,
+    LOAD,
+    MAX_LANES,
+    MAX_THREADS,
+    SLC,
+    STORE,
+    Agent,
+    BoolArray,
+    IntArray,
+    Program,
+    concatenate,
+)
+from tester.reservation import Reservations
+from tester.versions import Versions
+from tester.virtual_clock import Pace, Timetable, VirtualClock
+
+MAX_LENGTH: Final = 1 << 12
+_LENGTH_BITS: Final = 12
+_LANE_BITS: Final = 6
+_SIZES: Final = np.array((1, 2, 4, 8), np.int64)
+_BLOCK_SLOTS: Final = 1 << 16
+_BLOCK_EPISODES: Final = 1024
+_ROUNDS: Final = 4
+"""How often a lane tries to find a free cell for an action."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorConfig:
+    """The knobs of a program. Percentages are integers from 0 to 100; ConfigError otherwise."""
+
+    agents: tuple[Agent, ...]
+    episodes: int | None
+    """Exact number of episodes, or None for an endless run."""
+    map: MapConfig = field(default_factory=MapConfig)
+    lengths: tuple[int, ...] = (10,)
+    """Actions per episode: one of these, each equally likely."""
+    load_percent: tuple[int, int] = (20, 80)
+    """Each episode draws its share of loads from this range."""
+    size_weights: tuple[int, int, int, int] = (1, 1, 4, 1)
+    """How often an action moves 1, 2, 4 or 8 bytes per lane."""
+    lane_percent: int = 100
+    """Chance of a lane to take part in an episode (at least one does)."""
+    shared_group_percent: int = 25
+    """Episodes whose lanes all belong to one group, and so add to one word."""
+    pattern_percent: int = 25
+    """Actions whose lanes take neighbouring cells, strides of them, or (loads) the same one."""
+    repeat_percent: int = 20
+    """Accesses that return to a cell the lane picked earlier in the episode."""
+    hot_percent: int = 0
+    """Accesses that go to the `hot_cells` of a group."""
+    hot_cells: int = 8
+    scope_percent: int = 0
+    """Actions that bypass caches (GLC or SLC)."""
+    slack_percent: int = 60
+    """Reservations outlast an episode by up to this share of a mean duration."""
+    tight_percent: int = 15
+    """Episodes whose hand-overs leave no slack."""
+
+    def __post_init__(self) -> None:
+        def need(condition: bool, message: str) -> None:
+            if not condition:
+                raise ConfigError(message)
+
+        need(len(self.agents) >= 1, "a program needs at least one agent")
+        need(len(self.agents) <= MAX_THREADS, f"more than {MAX_THREADS} agents")
+        for agent in self.agents:
+            need(
+                1 <= agent.lanes <= MAX_LANES,
+                f"agent {agent.name} has {agent.lanes} lanes, 1 to {MAX_LANES} are possible",
+            )
+        need(self.episodes is None or self.episodes >= 0, "episodes must not be negative")
+        need(len(self.lengths) >= 1, "lengths must name at least one episode length")
+        need(
+            all(1 <= n <= MAX_LENGTH for n in self.lengths),
+            f"an episode has 1 to {MAX_LENGTH} actions",
+        )
+        low, high = self.load_percent
+        need(0 <= low <= high <= 100, "load_percent must be a range within 0 to 100")
+        need(
+            len(self.size_weights) == 4
+            and all(0 <= w <= 10000 for w in self.size_weights)
+            and sum(self.size_weights) > 0,
+            "size_weights needs four weights from 0 to 10000, one of them positive",
+        )
+        for name in (
+            "lane_percent",
+            "shared_group_percent",
+            "pattern_percent",
+            "repeat_percent",
+            "hot_percent",
+            "scope_percent",
+            "tight_percent",
+        ):
+            value = getattr(self, name)
+            need(0 <= value <= 100, f"{name} is {value}, a percentage is needed")
+        need(0 <= self.slack_percent <= 10000, "slack_percent must lie between 0 and 10000")
+        need(self.hot_cells >= 1, "hot_cells must be 1 or more")
+
+    def full_map(self) -> MapConfig:
+        """The map's configuration with the sizes that actions will have."""
+        used = [s for s, weight in zip((1, 2, 4, 8), self.size_weights) if weight]
+        return replace(self.map, smallest=used[0], largest=used[-1])
+
+
+def generate(config: GeneratorConfig, prng: Prng) -> Iterator[Program]:
+    """The program chunk by chunk, without end if `config.episodes` is None."""
+    generator = Generator(config, prng)
+    while (chunk := generator.next_chunk()) is not None:
+        yield chunk
+
+
+def generate_program(config: GeneratorConfig, prng: Prng) -> Program:
+    """The whole program as one value. Raises ConfigError for an endless one."""
+    if config.episodes is None:
+        raise ConfigError("an endless program does not fit into one value; give `episodes`")
+    generator = Generator(config, prng)
+    chunks = [generator.empty()]
+    while (chunk := generator.next_chunk()) is not None:
+        chunks.append(chunk)
+    return concatenate(chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Picks:
+    """One entry per lane of each action: what it wants to do, and a name to draw numbers with."""
+
+    action: IntArray
+    lane: IntArray
+    episode: IntArray
+    group: IntArray
+    is_store: BoolArray
+    size: IntArray  # index into _SIZES
+    identity: IntArray
+
+
+class Generator:
+    """State between chunks: the clock, who owns what, byte versions and the ledger."""
+
+    def __init__(self, config: GeneratorConfig, prng: Prng) -> None:
+        self.config: Final = config
+        self.run_key: Final = prng.fork("run").bits64()
+        self.map: Final[AddressMap] = build_map(config.full_map(), prng.fork("map"))
+        self.ledger: Final = Ledger(
+            self.map.lines,
+            self.map.line_size,
+            self.run_key,
+            self.map.group_word,
+            len(config.agents),
+        )
+        self._agent_lanes: IntArray = np.array([a.lanes for a in config.agents], np.int64)
+        self._lanes: Final = int(self._agent_lanes.max())
+        pace = Pace(config.lengths, config.slack_percent, config.tight_percent)
+        self._clock = VirtualClock(len(config.agents), pace, Draws(prng.fork("clock")))
+        self._reservations = Reservations()
+        self._versions = Versions(self.ledger.values, prng.fork("values"))
+        self._episode_draws = Draws(prng.fork("episode"))
+        self._lane_draws = Draws(prng.fork("lane"))
+        self._action_draws = Draws(prng.fork("action"))
+        self._pick_draws = tuple(Draws(prng.fork(f"pick-{i}")) for i in range(_ROUNDS))
+        self._slot_draws = Draws(prng.fork("slot"))
+        self._made = 0
+        slots = int(self._agent_lanes.mean() * sum(config.lengths) / len(config.lengths))
+        self._block: Final = max(1, min(_BLOCK_EPISODES, _BLOCK_SLOTS // max(1, slots)))
+
+    def empty(self) -> Program:
+        """The program before its first episode."""
+        none = np.zeros(0, np.int64)
+        nothing = np.zeros((0, self._lanes), np.int64)
+        program = Program(
+            agents=self.config.agents,
+            run_key=self.run_key,
+            line_size=self.map.line_size,
+            episode_thread=none.astype(np.int32),
+            episode_first_action=np.zeros(1, np.int64),
+            episode_group=nothing.astype(np.int32),
+            group_word=self.map.group_word,
+            action_kind=none.astype(np.uint8),
+            action_size=none.astype(np.uint8),
+            lane_address=nothing,
+            store_value=nothing.astype(np.uint64),
+        )
+        return replace(program, derived=True)
+
+    def next_chunk(self) -> Program | None:
+        """The next chunk, derived, or None after the last episode."""
+        count = self._block
+        if self.config.episodes is not None:
+            count = min(count, self.config.episodes - self._made)
+        if count <= 0:
+            return None
+        base = self.ledger.counts()
+        table = self._clock.take(count)
+        self._made += count
+        program, identity = self._draw(table, base)
+        events = explode(program, self.map.lines)
+        values = self._versions.assign(program, events, identity)
+        return self.ledger.advance(replace(program, store_value=values), events)
+
+    # ------------------------------------------------------------------ one block
+
+    def _draw(self, table: Timetable, base: IntArray) -> tuple[Program, IntArray]:
+        """A program without values, and the identity of each access [A, L] for hashing them."""
+        config, draws = self.config, self._action_draws
+        count, lanes = len(table.thread), self._lanes
+        first = np.concatenate(([0], np.cumsum(table.length)))
+        episode = np.repeat(np.arange(count), table.length)
+        number = np.arange(first[-1]) - first[episode]
+        action = (table.identity[episode] << _LENGTH_BITS) | number
+
+        low, high = config.load_percent
+        share = low + self._episode_draws.below(table.identity * 4, high - low + 1)
+        is_store = draws.below(action * 8, 100) >= share[episode]
+        weights = np.cumsum(config.size_weights)
+        kind_of_size = np.searchsorted(
+            weights, draws.below(action * 8 + 1, int(weights[-1])), side="right"
+        )
+        group = self._groups(table)
+        slot = np.flatnonzero((group >= 0)[episode])
+        slot_action, slot_lane = np.divmod(slot, lanes)
+        picks = _Picks(
+            action=slot_action,
+            lane=slot_lane,
+            episode=episode[slot_action],
+            group=group[episode[slot_action], slot_lane],
+            is_store=is_store[slot_action],
+            size=kind_of_size[slot_action],
+            identity=(action[slot_action] << _LANE_BITS) | slot_lane,
+        )
+        cell = self._reserve(table, picks, action, number, kind_of_size, first)
+
+        taken = np.flatnonzero(cell >= 0)
+        cell, size = cell[taken], _SIZES[picks.size[taken]]
+        places = self.map.cell_size[cell] // size
+        inner = self._slot_draws.below(picks.identity[taken] * 2, places) * size
+        address = np.full((len(episode), lanes), INACTIVE, np.int64)
+        address.ravel()[slot[taken]] = self.map.cell_address[cell] + inner
+        used = (address >= 0).any(axis=1)
+        actions = np.bincount(episode[used], minlength=count)
+        scoped = draws.percent(action * 8 + 2, config.scope_percent)
+        scope = np.where(scoped, 1 + draws.below(~action, GLC | SLC), 0)
+        program = Program(
+            agents=config.agents,
+            run_key=self.run_key,
+            line_size=self.map.line_size,
+            episode_thread=table.thread.astype(np.int32),
+            episode_first_action=np.concatenate(([0], np.cumsum(actions))),
+            episode_group=group.astype(np.int32),
+            group_word=self.map.group_word,
+            action_kind=np.where(is_store, STORE, LOAD)[used].astype(np.uint8),
+            action_size=_SIZES[kind_of_size][used].astype(np.uint8),
+            action_scope=scope.astype(np.uint8)[used],
+            lane_address=address[used],
+            store_value=np.zeros((int(used.sum()), lanes), np.uint64),
+            thread_base=base,
+        )
+        return program, (action[used, None] << _LANE_BITS) | np.arange(lanes)
+
+    def _groups(self, table: Timetable) -> IntArray:
+        """[E, L] the group of each lane, -1 for lanes that are off."""
+        config, draws = self.config, self._episode_draws
+        lane = np.arange(self._lanes)
+        own = ((table.identity[:, None] << _LANE_BITS) | lane) * 2
+        groups = len(self.map.group_word)
+        group = self._lane_draws.below(own, groups)
+        shared = draws.percent(table.identity * 4 + 2, config.shared_group_percent)
+        group = np.where(shared[:, None], group[:, :1], group)
+        exists = lane < self._agent_lanes[table.thread][:, None]
+        active = exists & self._lane_draws.percent(own + 1, config.lane_percent)
+        active[~active.any(axis=1), 0] = True
+        return np.where(active, group, INACTIVE)
+
+    def _reserve(
+        self,
+        table: Timetable,
+        picks: _Picks,
+        action: IntArray,
+        number: IntArray,
+        kind_of_size: IntArray,
+        first: IntArray,
+    ) -> IntArray:
+        """The cell of each pick, -1 where the lane sits out."""
+        config, slots = self.config, self._slot_draws
+        # Half of the episodes pick among the cells that fit their widest action, so that accesses
+        # of different sizes meet in one cell.
+        widest = np.maximum.reduceat(kind_of_size, first[:-1])[picks.episode]
+        wide = self._episode_draws.percent(table.identity * 4 + 3, 50)[picks.episode]
+        reach = self.map.group_reach
+        choices = reach[picks.group, picks.size]
+        choices = np.where(
+            wide & (reach[picks.group, widest] > 0), reach[picks.group, widest], choices
+        )
+
+        again = slots.percent(picks.identity * 2 + 1, config.repeat_percent)
+        back = self._action_draws.below(picks.identity * 8 + 3, number[picks.action])
+        source = np.where(again, picks.action - number[picks.action] + back, picks.action)
+        index = self._first_choice(table, picks, action, source, choices)
+
+        cell = np.full(len(source), INACTIVE, np.int64)
+        self._reservations.open(table.start, table.hold)
+        pending = np.flatnonzero(choices > 0)
+        index = index[pending]
+        for attempt in range(_ROUNDS):
+            if attempt:
+                word = self._pick_draws[attempt].words(picks.identity[pending])
+                index = scaled(word, choices[pending])
+            candidate = self.map.group_first[picks.group[pending]] + index
+            granted = self._reservations.grant(
+                candidate, picks.episode[pending], picks.lane[pending], picks.is_store[pending]
+            )
+            cell[pending[granted]] = candidate[granted]
+            pending = pending[~granted]
+        return cell
+
+    def _first_choice(
+        self,
+        table: Timetable,
+        picks: _Picks,
+        action: IntArray,
+        source: IntArray,
+        choices: IntArray,
+    ) -> IntArray:
+        """Index within the group's cells that each lane would like to have."""
+        config, draws = self.config, self._action_draws
+        index = scaled(
+            self._pick_draws[0].words((action[source] << _LANE_BITS) | picks.lane), choices
+        )
+        if config.hot_percent:
+            hot = draws.percent(action * 8 + 4, config.hot_percent)[source]
+            few = np.minimum(choices, config.hot_cells)
+            index = np.where(
+                hot, index % np.maximum(few, 1) * (choices // np.maximum(few, 1)), index
+            )
+        if config.pattern_percent:
+            patterned = draws.percent(action * 8 + 5, config.pattern_percent)[source]
+            shape = draws.below(action * 8 + 6, 4)
+            # Stride 0 is the same cell for all lanes: only loads may do that.
+            stride = np.array((0, 1, 1, 2))[shape][source]
+            stride = np.maximum(stride, picks.is_store)
+            own = draws.words(action * 8 + 7)
+            lasting = self._episode_draws.words(~table.identity)[picks.episode]
+            start = scaled(np.where((shape & 1)[source] == 1, own[source], lasting), choices)
+            moved = (start + picks.lane * stride) % np.maximum(choices, 1)
+            index = np.where(patterned, moved, index)
+        return index
