@@ -46,12 +46,13 @@ CODES: tuple[Code, ...] = (
         instead='protocol "MI";',
     ),
     Code(
-        "duplicate-output",
-        "two protocols would be written to one place",
-        what="Two of the protocols to compile have the same name.",
-        why="The second would overwrite the first.",
-        example='// a.slicc\nprotocol "MI";\n// b.slicc\nprotocol "MI";',
-        instead='// a.slicc\nprotocol "MI";\n// b.slicc\nprotocol "MI_b";',
+        "invalid-protocol-name",
+        "a protocol name that cannot name files",
+        what="The name consists of letters, digits, `_` and inner `-`, and begins with a letter or "
+        "`_`.",
+        why="Directories and files are named after the protocol.",
+        example='protocol "../MI";',
+        instead='protocol "MI";',
     ),
     Code(
         "unreadable-file",
