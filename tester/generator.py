@@ -45,7 +45,7 @@ _LANE_BITS: Final = 6
 _SIZES: Final = np.array((1, 2, 4, 8), np.int64)
 _BLOCK_SLOTS: Final = 1 << 16
 _BLOCK_EPISODES: Final = 1024
-_ROUNDS: Final = 4
+_ROUNDS: Final = 8
 """How often a lane tries to find a free cell for an action."""
 
 
@@ -57,6 +57,9 @@ class GeneratorConfig:
     episodes: int | None
     """Exact number of episodes, or None for an endless run."""
     map: MapConfig = field(default_factory=MapConfig)
+    camps: tuple[int, ...] = ()
+    """A number per agent: bytes change hands only within a camp (empty: one camp). Lines are still
+    shared. For agents whose system cannot hand data to each other."""
     lengths: tuple[int, ...] = (10,)
     """Actions per episode: one of these, each equally likely."""
     load_percent: tuple[int, int] = (20, 80)
@@ -92,6 +95,12 @@ class GeneratorConfig:
             need(
                 1 <= agent.lanes <= MAX_LANES,
                 f"agent {agent.name} has {agent.lanes} lanes, 1 to {MAX_LANES} are possible",
+            )
+        if self.camps:
+            need(len(self.camps) == len(self.agents), "camps needs one number per agent")
+            need(
+                min(self.camps) >= 0 and max(self.camps) < self.map.groups,
+                f"{max(self.camps) + 1} camps need as many groups, there are {self.map.groups}",
             )
         need(self.episodes is None or self.episodes >= 0, "episodes must not be negative")
         need(len(self.lengths) >= 1, "lengths must name at least one episode length")
@@ -173,6 +182,7 @@ class Generator:
             len(config.agents),
         )
         self._agent_lanes: IntArray = np.array([a.lanes for a in config.agents], np.int64)
+        self._camp: IntArray = np.array(config.camps or (0,) * len(config.agents), np.int64)
         self._lanes: Final = int(self._agent_lanes.max())
         pace = Pace(config.lengths, config.slack_percent, config.tight_percent)
         self._clock = VirtualClock(len(config.agents), pace, Draws(prng.fork("clock")))
@@ -182,9 +192,13 @@ class Generator:
         self._lane_draws = Draws(prng.fork("lane"))
         self._action_draws = Draws(prng.fork("action"))
         self._pick_draws = tuple(Draws(prng.fork(f"pick-{i}")) for i in range(_ROUNDS))
+        self._first_draws = Draws(prng.fork("first"))
+        self._own_draws = Draws(prng.fork("own"))
         self._slot_draws = Draws(prng.fork("slot"))
         self._made = 0
         slots = int(self._agent_lanes.mean() * sum(config.lengths) / len(config.lengths))
+        alive = int(self._agent_lanes.sum()) * sum(config.lengths) // len(config.lengths)
+        self._first_share: Final = max(10, min(100, 50 * len(self.map.cell_size) // max(alive, 1)))
         self._block: Final = max(1, min(_BLOCK_EPISODES, _BLOCK_SLOTS // max(1, slots)))
 
     def empty(self) -> Program:
@@ -285,8 +299,11 @@ class Generator:
         config, draws = self.config, self._episode_draws
         lane = np.arange(self._lanes)
         own = ((table.identity[:, None] << _LANE_BITS) | lane) * 2
-        groups = len(self.map.group_word)
-        group = self._lane_draws.below(own, groups)
+        camp = self._camp[table.thread][:, None]
+        camps = int(self._camp.max()) + 1
+        # Group g belongs to camp g modulo the number of camps.
+        choices = (len(self.map.group_word) - 1 - camp) // camps + 1
+        group = camp + camps * self._lane_draws.below(own, choices)
         shared = draws.percent(table.identity * 4 + 2, config.shared_group_percent)
         group = np.where(shared[:, None], group[:, :1], group)
         exists = lane < self._agent_lanes[table.thread][:, None]
@@ -321,20 +338,51 @@ class Generator:
         index = self._first_choice(table, picks, action, source, choices)
 
         cell = np.full(len(source), INACTIVE, np.int64)
+        tried = np.zeros(len(source), np.bool_)
         self._reservations.open(table.start, table.hold)
         pending = np.flatnonzero(choices > 0)
-        index = index[pending]
+        share = self._first_share
         for attempt in range(_ROUNDS):
+            # Where cells are scarce, picks that ask at once mostly refuse each other: let few ask.
+            draws = self._pick_draws[attempt]
+            asks = draws.percent(picks.identity[pending] * 2 + 1, share)
+            asking, waiting = pending[asks], pending[~asks]
+            chosen = index[asking]
             if attempt:
-                word = self._pick_draws[attempt].words(picks.identity[pending])
-                index = scaled(word, choices[pending])
-            candidate = self.map.group_first[picks.group[pending]] + index
+                word = draws.words(picks.identity[asking] * 2)
+                chosen = np.where(tried[asking], scaled(word, choices[asking]), chosen)
+            tried[asking] = True
+            candidate = self.map.group_first[picks.group[asking]] + chosen
             granted = self._reservations.grant(
-                candidate, picks.episode[pending], picks.lane[pending], picks.is_store[pending]
+                candidate, picks.episode[asking], picks.lane[asking], picks.is_store[asking]
             )
-            cell[pending[granted]] = candidate[granted]
-            pending = pending[~granted]
+            cell[asking[granted]] = candidate[granted]
+            pending = np.sort(np.concatenate((waiting, asking[~granted])))
+            if len(pending) * 64 < len(cell):
+                break
+            success = int(np.count_nonzero(granted)) * 100 // max(len(asking), 1)
+            share = 100 if success > 50 else max(success, 10)
+        self._return_to_own(picks, cell, pending)
         return cell
+
+    def _return_to_own(self, picks: _Picks, cell: IntArray, pending: IntArray) -> None:
+        """Let half of the refused picks go to a cell that their lane owns already."""
+        slots = self._own_draws
+        pending = pending[slots.percent(picks.identity[pending] * 2, 50)]
+        lane_of = (picks.episode << _LANE_BITS) | picks.lane
+        for may_use, wants in (
+            (cell >= 0, pending[~picks.is_store[pending]]),
+            ((cell >= 0) & picks.is_store, pending[picks.is_store[pending]]),
+        ):
+            owned = np.flatnonzero(may_use)
+            owned = owned[np.argsort(lane_of[owned], kind="stable")]
+            low = np.searchsorted(lane_of[owned], lane_of[wants], side="left")
+            high = np.searchsorted(lane_of[owned], lane_of[wants], side="right")
+            some = high > low
+            wants, low, high = wants[some], low[some], high[some]
+            back = owned[low + slots.below(picks.identity[wants] * 2 + 1, high - low)]
+            fits = self.map.cell_size[cell[back]] >= _SIZES[picks.size[wants]]
+            cell[wants[fits]] = cell[back[fits]]
 
     def _first_choice(
         self,
@@ -347,7 +395,7 @@ class Generator:
         """Index within the group's cells that each lane would like to have."""
         config, draws = self.config, self._action_draws
         index = scaled(
-            self._pick_draws[0].words((action[source] << _LANE_BITS) | picks.lane), choices
+            self._first_draws.words((action[source] << _LANE_BITS) | picks.lane), choices
         )
         if config.hot_percent:
             hot = draws.percent(action * 8 + 4, config.hot_percent)[source]

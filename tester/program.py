@@ -46,12 +46,12 @@ SLC: Final = 2
 """Scope bits of an action: bypass the first level, bypass first and second level."""
 
 MAX_LANES: Final = 64
-MAX_THREADS: Final = 4096
+MAX_THREADS: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One thread: `kind` is "wavefront" or "cpu", `requester` the index of its port."""
+    """One thread: `kind` as in a system description ("gpu", "cpu"), `requester`: port index."""
 
     kind: str
     requester: int
