@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from runtime.engine import Engine
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import RubyRequest, RubyRequestType
 from runtime.requester import Access, AccessKind, Outstanding
@@ -28,8 +27,6 @@ from runtime.values import AtomicOp, DataBlock, WriteMask
 
 if TYPE_CHECKING:
     from runtime.cache import AbstractCacheEntry, CacheMemory
-    from runtime.controller import Controller
-    from runtime.message_buffer import MessageBuffer
     from runtime.sequencer import Sequencer
 
 LD: Final = RubyRequestType.LD
@@ -89,9 +86,6 @@ class VIPERCoalescer(RequesterBase):
         name: str,
         index: int,
         lanes: int,
-        engine: Engine,
-        controller: Controller,
-        queue: MessageBuffer,
         line_size: int,
         *,
         caches: tuple[CacheMemory[AbstractCacheEntry], ...] = (),
@@ -102,7 +96,7 @@ class VIPERCoalescer(RequesterBase):
         one_request_per_lane: bool = False,
         context: int = CONTEXT,
     ) -> None:
-        super().__init__(name, index, lanes, engine, controller, queue, line_size)
+        super().__init__(name, index, lanes, line_size)
         self.caches = caches
         self.linked = linked
         self.max_tokens = tokens

@@ -6,18 +6,13 @@ flight, later ones queue; data is reported once, when the last line has arrived.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from runtime.engine import Engine
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import RubyRequestType, SequencerMsg, SequencerRequestType
 from runtime.requester import Access, AccessKind, Outstanding
 from runtime.requester_base import ROOM, RequesterBase
 from runtime.values import DataBlock, WriteMask, byte_range
-
-if TYPE_CHECKING:
-    from runtime.controller import Controller
-    from runtime.message_buffer import MessageBuffer
 
 MAX_TRANSFER: Final = 1 << 20
 """Bytes of the longest transfer."""
@@ -54,14 +49,11 @@ class DMASequencer(RequesterBase):
         name: str,
         index: int,
         lanes: int,
-        engine: Engine,
-        controller: Controller,
-        queue: MessageBuffer,
         line_size: int,
         *,
         outstanding: int = 64,
     ) -> None:
-        super().__init__(name, index, lanes, engine, controller, queue, line_size)
+        super().__init__(name, index, lanes, line_size)
         self.max_outstanding = outstanding
         self._count = 0
         self._lines: dict[int, list[Transfer]] = {}

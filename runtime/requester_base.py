@@ -31,26 +31,17 @@ WALK: Final = 2
 
 
 class RequesterBase(Consumer):
-    """Common half of the three requesters. Not a requester by itself."""
+    """Common half of the three requesters. Usable once attached to a controller."""
 
     kind: str = ""
 
-    def __init__(
-        self,
-        name: str,
-        index: int,
-        lanes: int,
-        engine: Engine,
-        controller: Controller,
-        queue: MessageBuffer,
-        line_size: int,
-    ) -> None:
-        super().__init__(engine)
+    controller: Controller
+    queue: MessageBuffer
+
+    def __init__(self, name: str, index: int, lanes: int, line_size: int) -> None:
         self.name = name
         self.index = index
         self.lanes = lanes
-        self.controller = controller
-        self.queue = queue
         self.line_size = line_size
         self._next_sequence = 1
         self._live: dict[int, Access] = {}
@@ -60,6 +51,16 @@ class RequesterBase(Consumer):
         """Open stores and atomics by client."""
         self._releases: dict[int, list[Access]] = {}
         self._operations: dict[tuple[int, int, int, int], AtomicOp] = {}
+
+    def attach(self, engine: Engine, controller: Controller, queue: MessageBuffer) -> None:
+        """Join the system: from now on requests go to ``queue`` of ``controller``.
+
+        Two steps because the controller is built with its requesters at hand, while consumers
+        are numbered controllers first.
+        """
+        Consumer.__init__(self, engine)
+        self.controller = controller
+        self.queue = queue
 
     def __str__(self) -> str:
         return self.name

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from runtime.engine import Engine
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import RubyRequest, RubyRequestType
 from runtime.requester import Access, AccessKind, Outstanding
@@ -22,8 +21,6 @@ from runtime.values import DataBlock, WriteMask
 
 if TYPE_CHECKING:
     from runtime.cache import AbstractCacheEntry, CacheMemory
-    from runtime.controller import Controller
-    from runtime.message_buffer import MessageBuffer
 
 LD: Final = RubyRequestType.LD
 ST: Final = RubyRequestType.ST
@@ -62,9 +59,6 @@ class Sequencer(RequesterBase):
         name: str,
         index: int,
         lanes: int,
-        engine: Engine,
-        controller: Controller,
-        queue: MessageBuffer,
         line_size: int,
         *,
         caches: tuple[CacheMemory[AbstractCacheEntry], ...] = (),
@@ -73,7 +67,7 @@ class Sequencer(RequesterBase):
         outstanding: int = 16,
         context: int = 0,
     ) -> None:
-        super().__init__(name, index, lanes, engine, controller, queue, line_size)
+        super().__init__(name, index, lanes, line_size)
         self.caches = caches
         self.walks = walk
         self.context = context

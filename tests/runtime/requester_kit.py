@@ -13,6 +13,7 @@ from runtime.library_types import RubyRequest, RubyRequestType, SequencerMsg, Se
 from runtime.message import Message
 from runtime.message_buffer import MessageBuffer
 from runtime.requester import Access, Requester
+from runtime.requester_base import RequesterBase
 from runtime.values import DataBlock, WriteMask
 
 LINE = 64
@@ -39,6 +40,11 @@ class Mini(Consumer):
 
     def mandatoryQueueLatency(self, request_type: int) -> int:
         return self.latency
+
+    def serve(self, requester: RequesterBase) -> None:
+        """Be the controller of a requester."""
+        controller: Any = self
+        requester.attach(self.engine, controller, self.mandatoryQueue)
 
     def wakeup(self) -> None:
         while self.mandatoryQueue.isReady():

@@ -6,7 +6,6 @@ import random
 from typing import Any
 
 import pytest
-from tests.runtime.requester_kit import LINE, FakeCache, Mini, OneLevelMemory, Recorder, mask_bytes
 
 from runtime.atomics import AtomicKind
 from runtime.coalescer import GPUCoalescer, VIPERCoalescer
@@ -16,6 +15,7 @@ from runtime.library_types import RubyRequestType
 from runtime.requester import Access, AccessKind
 from runtime.sequencer import Sequencer
 from runtime.values import DataBlock
+from tests.runtime.requester_kit import LINE, FakeCache, Mini, OneLevelMemory, Recorder, mask_bytes
 
 LOAD, STORE, ATOMIC = AccessKind.LOAD, AccessKind.STORE, AccessKind.ATOMIC
 
@@ -28,11 +28,8 @@ class Bench:
         self.mini = Mini(self.engine)
         caches: Any = (cache,) if cache is not None else ()
         options.setdefault("coalesces_per_cycle", 8)
-        controller: Any = self.mini
-        self.coalescer = VIPERCoalescer(
-            "gpu", 0, 64, self.engine, controller, self.mini.mandatoryQueue, LINE,
-            caches=caches, **options,
-        )  # fmt: skip
+        self.coalescer = VIPERCoalescer("gpu", 0, 64, LINE, caches=caches, **options)
+        self.mini.serve(self.coalescer)
         self.client = Recorder(self.engine)
         self.other = Recorder(self.engine, "other")
 
@@ -343,20 +340,12 @@ def linked_bench(count: int) -> tuple[Bench, list[VIPERCoalescer], Sequencer, Mi
     """``count`` coalescers with empty caches that share one instruction cache of two lines."""
     bench = Bench(FakeCache())
     instructions = Mini(bench.engine)
-    controller: Any = instructions
     cache: Any = FakeCache(0x1000, 0x1040)
-    sequencer = Sequencer(
-        "sqc", 9, 1, bench.engine, controller, instructions.mandatoryQueue, LINE,
-        caches=(cache,), fetch=True,
-    )  # fmt: skip
-    mini: Any = bench.mini
-    coalescers = [
-        VIPERCoalescer(
-            f"gpu{i}", i, 64, bench.engine, mini, bench.mini.mandatoryQueue, LINE,
-            linked=(sequencer,),
-        )
-        for i in range(count)
-    ]  # fmt: skip
+    sequencer = Sequencer("sqc", 9, 1, LINE, caches=(cache,), fetch=True)
+    instructions.serve(sequencer)
+    coalescers = [VIPERCoalescer(f"gpu{i}", i, 64, LINE, linked=(sequencer,)) for i in range(count)]
+    for coalescer in coalescers:
+        bench.mini.serve(coalescer)
     return bench, coalescers, sequencer, instructions
 
 
