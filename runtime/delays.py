@@ -1,0 +1,107 @@
+"""Random message delays that deleting a message does not reshuffle.
+
+The delay of a message is a function of the run key, the channel it goes through, its line, and
+how many messages of that line went through the channel before. Invariant: nothing else, so a
+shrunk program keeps the delays of whatever it kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.prng import Prng, hash64, hash_name
+
+TABLE_SIZE = 4096
+
+_LINE_FACTOR = 0x9E3779B1
+_COUNT_FACTOR = 0x85EBCA77
+_FINAL_FACTOR = 0xC2B2AE3D
+_MASK32 = 0xFFFFFFFF
+
+
+def _nominal(prng: Prng) -> NDArray[np.int64]:
+    return np.zeros(TABLE_SIZE, dtype=np.int64)
+
+
+def _uniform(prng: Prng) -> NDArray[np.int64]:
+    """0 to 15 cycles, all alike."""
+    return prng.below_array(16, TABLE_SIZE)
+
+
+def _heavy_tail(prng: Prng) -> NDArray[np.int64]:
+    """Mostly 0 to 3; every doubling beyond that is half as likely, up to some 500 cycles."""
+    exponent = np.zeros(TABLE_SIZE, dtype=np.int64)
+    bits = prng.bits64_array(TABLE_SIZE)
+    running = np.ones(TABLE_SIZE, dtype=bool)
+    for bit in range(7):
+        running &= (bits >> np.uint64(bit) & np.uint64(1)) == 1
+        exponent += running
+    fraction = prng.below_array(4, TABLE_SIZE)
+    return ((4 + fraction) << exponent) - 4
+
+
+def _gem5(prng: Prng) -> NDArray[np.int64]:
+    """1 to 4 cycles; one message in eight waits 101 to 115 cycles more."""
+    short = 1 + prng.below_array(4, TABLE_SIZE)
+    long = 101 + prng.below_array(15, TABLE_SIZE)
+    return np.where(prng.below_array(8, TABLE_SIZE) == 0, short + long, short)
+
+
+def _skewed(prng: Prng) -> NDArray[np.int64]:
+    """0 to 3 cycles on top of 0, 5, 20, 80 or 200 that hold for the whole channel."""
+    base = (0, 5, 20, 80, 200)[prng.below(5)]
+    return base + prng.below_array(4, TABLE_SIZE)
+
+
+_TABLES: dict[str, Callable[[Prng], NDArray[np.int64]]] = {
+    "nominal": _nominal,
+    "uniform": _uniform,
+    "heavy_tail": _heavy_tail,
+    "gem5": _gem5,
+    "skewed": _skewed,
+}
+
+POLICY_NAMES = tuple(_TABLES)
+
+
+class ChannelDelays:
+    """The delays of one channel."""
+
+    __slots__ = ("counts", "line_bits", "salt", "table")
+
+    def __init__(self, table: list[int], salt: int, line_bits: int) -> None:
+        self.table = table
+        self.salt = salt & _MASK32
+        self.line_bits = line_bits
+        self.counts: dict[int, int] = {}
+
+    def next(self, address: int) -> int:
+        """The extra cycles of the next message about ``address`` on this channel."""
+        line = address >> self.line_bits
+        count = self.counts.get(line, 0)
+        self.counts[line] = count + 1
+        mixed = (line * _LINE_FACTOR + count * _COUNT_FACTOR + self.salt) & _MASK32
+        mixed = (mixed ^ mixed >> 15) * _FINAL_FACTOR & _MASK32
+        return self.table[(mixed ^ mixed >> 13) & (TABLE_SIZE - 1)]
+
+
+class DelayPolicy:
+    """How delays are drawn in one run; makes the :class:`ChannelDelays` of each channel."""
+
+    def __init__(self, name: str, run_key: int, line_bits: int = 6) -> None:
+        if name not in _TABLES:
+            raise ValueError(f"no delay policy {name!r}; there are {', '.join(POLICY_NAMES)}")
+        self.name = name
+        self.run_key = run_key
+        self.line_bits = line_bits
+
+    def channel(self, name: str) -> ChannelDelays | None:
+        """The delays of the channel of that name; None where every delay is zero."""
+        if self.name == "nominal":
+            return None
+        salt = hash64(self.run_key, hash_name(name))
+        table = _TABLES[self.name](Prng(salt).fork("delays")).tolist()
+        return ChannelDelays(table, salt, self.line_bits)

@@ -1,0 +1,132 @@
+"""Main memory.
+
+Sparse: a line that nobody wrote holds bytes hashed from the run key and its address, so that a
+lost write or a read of the wrong line is seen. Invariant: reads and writes take effect in the
+order in which controllers hand them over; the latency delays answers only.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.errors import ErrorKind, ProtocolError
+from runtime.library_types import MemoryMsg, MemoryRequestType, MessageSizeType, Packet
+from runtime.prng import GOLDEN, MASK64, hash64, mix64, mix64_array
+from runtime.values import DataBlock, MachineID
+
+
+@lru_cache(maxsize=16)
+def _memory_key(run_key: int) -> int:
+    return hash64(run_key, 0x6D656D6F7279)
+
+
+def initial_line(run_key: int, line: int, line_bits: int = 6) -> int:
+    """The first contents of a line as one little-endian integer; ``line`` is its address."""
+    key = _memory_key(run_key)
+    data = 0
+    first = line >> 3
+    for word in range(1 << line_bits - 3):
+        data |= mix64(key + (first + word) * GOLDEN) << 64 * word
+    return data
+
+
+def initial_byte(run_key: int, address: int) -> int:
+    """The first value of a byte."""
+    word = mix64((_memory_key(run_key) + (address >> 3) * GOLDEN) & MASK64)
+    return word >> 8 * (address & 7) & 0xFF
+
+
+def initial_bytes(run_key: int, addresses: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """:func:`initial_byte` of every element of an array of any shape."""
+    where = addresses.astype(np.uint64)
+    with np.errstate(over="ignore"):
+        key = np.uint64(_memory_key(run_key))
+        words = mix64_array(key + (where >> np.uint64(3)) * np.uint64(GOLDEN))
+    shift = (where & np.uint64(7)) << np.uint64(3)
+    return (words >> shift & np.uint64(0xFF)).astype(np.uint8)
+
+
+class Memory:
+    """The bytes of the system. ``latency``: cycles from taking a request to its answer."""
+
+    __slots__ = ("latency", "line_bits", "line_mask", "line_size", "lines", "run_key")
+
+    def __init__(self, run_key: int, latency: int = 40, line_bits: int = 6) -> None:
+        if latency < 0:
+            raise ValueError(f"memory latency {latency} is negative")
+        self.run_key = run_key
+        self.latency = latency
+        self.line_bits = line_bits
+        self.line_size = 1 << line_bits
+        self.line_mask = self.line_size - 1
+        self.lines: dict[int, int] = {}
+
+    def read_line(self, line: int) -> int:
+        """The bytes of a line as an integer; ``line`` is its address."""
+        data = self.lines.get(line)
+        return initial_line(self.run_key, line, self.line_bits) if data is None else data
+
+    def write_line(self, line: int, data: int) -> None:
+        self.lines[line] = data
+
+    def access(self, request: MemoryMsg, machine: MachineID) -> MemoryMsg:
+        """Carry a request out and return the answer to send to ``machine``.
+
+        Reads answer with the line's bytes from ``addr`` on, at offset 0; writes take ``Len``
+        bytes (0: the whole line) at the offset of ``addr``.
+        """
+        address = request.addr
+        line = address & ~self.line_mask
+        offset = address - line
+        length = request.Len or self.line_size
+        if length < 0 or (request.Len and offset + length > self.line_size):
+            raise ProtocolError(
+                ErrorKind.BAD_MEMORY_REQUEST,
+                f"memory request for {length} bytes at {address:#x} crosses its line",
+            )
+        response = MemoryMsg()
+        response.addr = address
+        response.Sender = machine
+        response.OriginalRequestorMachId = request.Sender
+        response.Len = request.Len
+        if request.Type == MemoryRequestType.MEMORY_READ:
+            response.Type = MemoryRequestType.MEMORY_READ
+            response.MessageSize = MessageSizeType.Response_Data
+            response.DataBlk = DataBlock(self.read_line(line) >> 8 * offset)
+        elif request.Type == MemoryRequestType.MEMORY_WB:
+            response.Type = MemoryRequestType.MEMORY_WB
+            response.MessageSize = MessageSizeType.Writeback_Control
+            if request.Len and request.Len < self.line_size:
+                block = DataBlock(self.read_line(line))
+                block.copyPartial_range(request.DataBlk, offset, length)
+                self.lines[line] = block.data
+            else:
+                self.lines[line] = request.DataBlk.data
+        else:
+            raise ProtocolError(
+                ErrorKind.BAD_MEMORY_REQUEST,
+                f"memory request of type {MemoryRequestType.name_of(request.Type)}",
+            )
+        return response
+
+    def functional_read(self, packet: Packet) -> None:
+        """Fill in the bytes of a packet that lies in one line."""
+        line = packet.address & ~self.line_mask
+        packet.data = DataBlock(self.read_line(line)).read(packet.address - line, packet.size)
+        packet.done = (1 << 8 * packet.size) - 1
+
+    def functional_write(self, packet: Packet) -> None:
+        line = packet.address & ~self.line_mask
+        block = DataBlock(self.read_line(line))
+        block.write(packet.address - line, packet.size, packet.data)
+        self.lines[line] = block.data
+
+    def digest(self) -> int:
+        """A 64-bit hash of everything that was written, independent of the order of writing."""
+        state = 0
+        for line in sorted(self.lines):
+            state = hash64(state, line, self.lines[line])
+        return state

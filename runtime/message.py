@@ -1,0 +1,64 @@
+"""The base of every message.
+
+Fields of a message class are class attributes that serve as defaults: creating a message sets
+nothing at all, and an action stores only what differs. Invariant: a mutable class default is
+shared by all messages and never changed; whoever changes such a field stores a value first.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self, TypeVar
+
+LINE_FIELDS = ("addr", "LineAddress", "Addr", "Address", "address", "lineAddr", "PhysicalAddress")
+
+
+class Message:
+    """What travels between controllers.
+
+    ``arrival``: the tick from which the receiver may see it. ``sequence``: grows with every
+    enqueue of the system; buffers order by ``(arrival, sequence)``. ``created``: the tick of
+    the last enqueue. ``identity``: the sequence number of the first enqueue, kept by the copies
+    that a multicast makes, so that traces can follow one message (-1: never traced).
+    """
+
+    LINE_FIELD: ClassVar[str | None] = None
+
+    arrival: int = 0
+    sequence: int = 0
+    created: int = 0
+    identity: int = -1
+
+    def __init_subclass__(cls) -> None:
+        if "LINE_FIELD" not in vars(cls):
+            cls.LINE_FIELD = next((name for name in LINE_FIELDS if hasattr(cls, name)), None)
+
+    def copy(self) -> Self:
+        """A message of its own: mutable values are copied, pointers and ids are shared."""
+        new = type(self)()
+        new.assign(self)
+        return new
+
+    def assign(self, other: Message) -> None:
+        """Take over every field that ``other`` has set."""
+        mine = self.__dict__
+        mine.clear()
+        for name, value in other.__dict__.items():
+            copy = getattr(value, "copy", None)
+            mine[name] = value if copy is None else copy()
+
+    def line_address(self) -> int:
+        """The address that this message is about; 0 when its class has no such field."""
+        return getattr(self, self.LINE_FIELD) if self.LINE_FIELD is not None else 0
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        hidden = ("arrival", "sequence", "created", "identity")
+        fields = ", ".join(f"{k}={v!r}" for k, v in self.__dict__.items() if k not in hidden)
+        return f"{type(self).__name__}({fields})"
+
+
+M = TypeVar("M", bound=Message)

@@ -1,0 +1,332 @@
+"""Who is in the system, and how messages get from one controller to another.
+
+The network is a table of channels (sender's buffer -> receiver's buffer). Invariant: nothing
+but the channel, the line and the count of earlier messages decides when a message arrives, and
+a channel both of whose buffers are ordered delivers in the order of sending.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappush
+from typing import TYPE_CHECKING
+
+from runtime.errors import ErrorKind, ProtocolError
+from runtime.library_types import INVALID_MACHINE, MachineType
+from runtime.message_buffer import HeldSender, MessageBuffer, Occupancy
+from runtime.values import MachineID, NetDest
+
+if TYPE_CHECKING:
+    from runtime.delays import ChannelDelays, DelayPolicy
+    from runtime.engine import Engine
+    from runtime.message import Message
+
+
+class Topology:
+    """Node numbering: machine types in the order of ``MachineType``, then instance numbers.
+
+    ``counts`` maps a machine type to its number of controllers. Also knows which controller of
+    a type an address belongs to: :meth:`interleave`.
+    """
+
+    def __init__(self, counts: dict[int, int], line_bits: int = 6) -> None:
+        self.line_bits = line_bits
+        self.line_size = 1 << line_bits
+        self.counts = dict(sorted(counts.items()))
+        self.nodes: list[MachineID] = []
+        self._first: dict[int, int] = {}
+        self._ids: dict[tuple[int, int], MachineID] = {(MachineType.NUM, 0): INVALID_MACHINE}
+        for machine_type, count in self.counts.items():
+            self._first[machine_type] = len(self.nodes)
+            for num in range(count):
+                machine = MachineID(machine_type, num, len(self.nodes))
+                self._ids[machine_type, num] = machine
+                self.nodes.append(machine)
+        self._interleaving: dict[int, tuple[int, int]] = {}
+
+    def machine_id(self, machine_type: int, num: int) -> MachineID:
+        """The one id of that controller; an id without node if the system has none such."""
+        machine = self._ids.get((machine_type, num))
+        if machine is None:
+            machine = self._ids[machine_type, num] = MachineID(machine_type, num)
+        return machine
+
+    def count(self, machine_type: int) -> int:
+        return self.counts.get(machine_type, 0)
+
+    def first_node(self, machine_type: int) -> int:
+        """The node number of instance 0, or where it would be."""
+        first = self._first.get(machine_type)
+        if first is None:
+            first = sum(count for kind, count in self.counts.items() if kind < machine_type)
+        return first
+
+    def mask_of(self, machine_type: int) -> int:
+        """The bits of all controllers of a type."""
+        return ((1 << self.count(machine_type)) - 1) << self.first_node(machine_type)
+
+    def interleave(self, machine_type: int, low_bit: int | None = None) -> None:
+        """Spread addresses over the controllers of a type: number = (address >> low_bit) mod count.
+
+        ``low_bit`` defaults to the line size. A type that is not interleaved owns all memory
+        in each of its controllers.
+        """
+        bit = self.line_bits if low_bit is None else low_bit
+        self._interleaving[machine_type] = (bit, self.count(machine_type))
+
+    def map_address(self, machine_type: int, address: int) -> MachineID:
+        """The controller of that type which owns the address; the first if all own it."""
+        entry = self._interleaving.get(machine_type)
+        if entry is None or not entry[1]:
+            return self.machine_id(machine_type, 0)
+        return self._ids[machine_type, (address >> entry[0]) % entry[1]]
+
+    def owns(self, machine: MachineID, address: int) -> bool:
+        """Whether the address lies in the ranges of that controller."""
+        entry = self._interleaving.get(machine.type)
+        return entry is None or (address >> entry[0]) % entry[1] == machine.num
+
+
+class Channel(HeldSender):
+    """The way from one sending buffer to one receiving buffer."""
+
+    __slots__ = ("buffer", "delays", "held", "last_arrival", "ordered", "port")
+
+    def __init__(
+        self, port: NetworkPort, buffer: MessageBuffer, delays: ChannelDelays | None
+    ) -> None:
+        self.port = port
+        self.buffer = buffer
+        self.delays = delays
+        self.ordered = port.ordered and buffer.ordered
+        self.last_arrival = 0
+        self.held: deque[Message] = deque()
+
+    def send(self, message: Message, latency: int, bypass: bool) -> None:
+        """The general way; ``NetworkPort.enqueue`` has the frequent case written out."""
+        port = self.port
+        engine = port.engine
+        now = engine.now
+        sequence = engine.sequence
+        engine.sequence = sequence + 1
+        message.sequence = sequence
+        message.created = now
+        if latency < 0:
+            raise ProtocolError(ErrorKind.NEGATIVE_LATENCY, f"latency {latency} into {port.name}")
+        tick = now + latency + port.latency
+        if self.delays is not None:
+            tick += self.delays.next(message.line_address())
+        if self.ordered:
+            if tick < self.last_arrival and not bypass:
+                tick = self.last_arrival
+            elif tick > self.last_arrival:
+                self.last_arrival = tick
+        message.arrival = tick
+        if engine.tap is not None:
+            engine.tap(port.name, message, tick)
+        if port.capacity or self.buffer.capacity:
+            # The network takes it over its own latency before it arrives, if there is room.
+            engine.post(self.take, message, tick - port.latency)
+        else:
+            engine.post(self.buffer.put, message, tick, self.buffer.bit)
+
+    def take(self, message: Message) -> None:
+        """The message is due to leave its buffer: hand it over, or hold it back."""
+        self.held.append(message)
+        if self.buffer.waiting or not self.buffer.areNSlotsAvailable(1):
+            self.buffer.waiting.append(self)
+        else:
+            self.hand_over()
+
+    def hand_over(self) -> None:
+        message = self.held.popleft()
+        port = self.port
+        engine = port.engine
+        self.buffer.expect(1)
+        port.handed_over(message)
+        message.arrival = engine.now + port.latency
+        engine.post(self.buffer.put, message, message.arrival, self.buffer.bit)
+
+
+class NetworkPort(Occupancy):
+    """A controller's buffer towards the network: routes what is enqueued, holds nothing ready.
+
+    With a ``capacity`` a message takes a slot until the network takes it over, which is when
+    its sender's latency is over and the receiver has room; a multicast takes one slot until
+    its last copy has left.
+    """
+
+    __slots__ = ("_copies", "_routes", "latency", "network", "ordered", "owner", "virtual_network")
+
+    def __init__(
+        self,
+        network: Network,
+        owner: MachineID,
+        name: str,
+        virtual_network: int,
+        capacity: int = 0,
+        ordered: bool = False,
+    ) -> None:
+        Occupancy.__init__(self, name, capacity, network.engine)
+        self.network = network
+        self.owner = owner
+        self.virtual_network = virtual_network
+        self.ordered = ordered
+        self.latency = network.latency
+        self._routes: dict[int, Channel] = {}
+        self._copies: dict[int, int] = {}
+
+    def enqueue(self, message: Message, latency: int = 1, bypass: bool = False) -> None:
+        """Send to ``message.Destination``, arriving after ``latency``, the network's latency
+        and the channel's delay.
+
+        Several destinations get a copy each, in node order, whose ``Destination`` names only
+        the receiver.
+        """
+        bits = message.Destination.bits  # type: ignore[attr-defined]
+        channel = self._routes.get(bits)
+        if channel is None:
+            self._send_first(message, bits, latency, bypass)
+            return
+        engine = self.engine
+        if self.capacity or channel.buffer.capacity or latency < 0 or engine.tap is not None:
+            self._send_one(channel, message, latency, bypass)
+            return
+        now = engine.now
+        tick = now + latency + self.latency
+        if channel.delays is not None:
+            tick += channel.delays.next(message.line_address())
+        if channel.ordered:
+            if tick < channel.last_arrival and not bypass:
+                tick = channel.last_arrival
+            elif tick > channel.last_arrival:
+                channel.last_arrival = tick
+        sequence = engine.sequence
+        engine.sequence = sequence + 1
+        message.sequence = sequence
+        message.created = now
+        message.arrival = tick
+        buffer = channel.buffer
+        slot = engine.slots.get(tick)
+        if slot is None:
+            engine.slots[tick] = [(buffer.put, message, buffer.bit)]
+            if tick not in engine.wakes:
+                heappush(engine.ticks, tick)
+        else:
+            slot.append((buffer.put, message, buffer.bit))
+
+    def _send_one(self, channel: Channel, message: Message, latency: int, bypass: bool) -> None:
+        self.expect(1)
+        message.identity = self.engine.sequence
+        channel.send(message, latency, bypass)
+
+    def _send_first(self, message: Message, bits: int, latency: int, bypass: bool) -> None:
+        """The first message to a destination, or one with several destinations or none."""
+        if not bits:
+            raise ProtocolError(
+                ErrorKind.MESSAGE_WITHOUT_DESTINATION,
+                f"{type(message).__name__} enqueued into {self.name} names no destination",
+            )
+        if not bits & (bits - 1):
+            self._routes[bits] = self.network.channel(self, bits.bit_length() - 1)
+            self.enqueue(message, latency, bypass)
+            return
+        nodes = NetDest(bits).nodes()
+        channels = [self.route(node) for node in nodes]
+        self.expect(1)
+        message.identity = identity = self.engine.sequence
+        if self.capacity:
+            self._copies[identity] = len(nodes)
+        for node, channel in zip(nodes, channels, strict=True):
+            copy = message.copy()
+            copy.Destination = NetDest(1 << node)  # type: ignore[attr-defined]
+            channel.send(copy, latency, bypass)
+
+    def route(self, node: int) -> Channel:
+        """The channel to a node; a verdict if nothing there listens on this virtual network."""
+        channel = self._routes.get(1 << node)
+        if channel is None:
+            channel = self._routes[1 << node] = self.network.channel(self, node)
+        return channel
+
+    def handed_over(self, message: Message) -> None:
+        """The network has taken a message: its slot is free once no copy is left."""
+        if not self.capacity:
+            return
+        left = self._copies.pop(message.identity, 1) - 1
+        if left:
+            self._copies[message.identity] = left
+        else:
+            self.release()
+
+    def held_messages(self) -> list[Message]:
+        """What waits for room at a receiver, by receiver."""
+        return [m for bit in sorted(self._routes) for m in self._routes[bit].held]
+
+
+class Network:
+    """All channels of a system.
+
+    ``latency`` (cycles, at least 1) is the same for all; ``delays`` adds a random part per
+    message. Built after the engine and before the controllers.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        topology: Topology,
+        latency: int = 1,
+        delays: DelayPolicy | None = None,
+    ) -> None:
+        if latency < 1:
+            raise ValueError(f"network latency {latency} is less than one cycle")
+        self.engine = engine
+        self.topology = topology
+        self.latency = latency
+        self.delays = delays
+        self.ports: list[NetworkPort] = []
+        self.receivers: dict[tuple[int, int], MessageBuffer] = {}
+
+    def port(
+        self,
+        owner: MachineID,
+        name: str,
+        virtual_network: int,
+        capacity: int = 0,
+        ordered: bool = False,
+    ) -> NetworkPort:
+        """A buffer from ``owner`` to the network. ``name`` is unique in the system."""
+        port = NetworkPort(self, owner, name, virtual_network, capacity, ordered)
+        self.ports.append(port)
+        return port
+
+    def attach(self, owner: MachineID, buffer: MessageBuffer, virtual_network: int) -> None:
+        """Let ``buffer`` receive what is sent to ``owner`` on that virtual network."""
+        key = (owner.node, virtual_network)
+        if key in self.receivers:
+            other = self.receivers[key].name
+            raise ValueError(
+                f"{buffer.name} and {other} both receive on virtual network {virtual_network}"
+            )
+        self.receivers[key] = buffer
+
+    def channel(self, port: NetworkPort, node: int) -> Channel:
+        """A new channel from ``port`` to a node; a verdict if nothing receives there."""
+        buffer = self.receivers.get((node, port.virtual_network))
+        if buffer is None:
+            where = f"node {node}"
+            if node < len(self.topology.nodes):
+                where = repr(self.topology.nodes[node])
+            raise ProtocolError(
+                ErrorKind.UNDELIVERABLE,
+                f"{port.name} sends to {where}, which does not receive on "
+                f"virtual network {port.virtual_network}",
+            )
+        delays = None
+        if self.delays is not None:
+            delays = self.delays.channel(f"{port.name}->{buffer.name}")
+        return Channel(port, buffer, delays)
+
+    def held_messages(self) -> list[Message]:
+        """Messages held back by buffers of limited size, by port."""
+        return [message for port in self.ports for message in port.held_messages()]

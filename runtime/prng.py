@@ -1,0 +1,108 @@
+"""Random integers that are the same on every machine and in every version.
+
+A counter-based generator: number ``i`` of a stream is a hash of ``(key, i)``, so streams can be
+forked by name, drawn from in any order, and computed by numpy in bulk. Invariant: the scalar
+and the array forms give the same numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+MASK64 = 0xFFFFFFFFFFFFFFFF
+GOLDEN = 0x9E3779B97F4A7C15
+_M1 = 0xBF58476D1CE4E5B9
+_M2 = 0x94D049BB133111EB
+
+
+def mix64(value: int) -> int:
+    """The splitmix64 finaliser: a bijection of 64-bit integers that scatters every bit."""
+    value &= MASK64
+    value = (value ^ (value >> 30)) * _M1 & MASK64
+    value = (value ^ (value >> 27)) * _M2 & MASK64
+    return value ^ (value >> 31)
+
+
+def mix64_array(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """:func:`mix64` of every element."""
+    with np.errstate(over="ignore"):
+        values = (values ^ (values >> np.uint64(30))) * np.uint64(_M1)
+        values = (values ^ (values >> np.uint64(27))) * np.uint64(_M2)
+        return values ^ (values >> np.uint64(31))
+
+
+def hash64(*parts: int) -> int:
+    """A hash of a sequence of integers; order and number of the parts matter."""
+    state = GOLDEN * (len(parts) + 1)
+    for part in parts:
+        state = mix64(state ^ mix64(part + GOLDEN))
+    return state & MASK64
+
+
+def hash_name(name: str) -> int:
+    """A 64-bit hash of a text, independent of the Python process."""
+    return hash64(*name.encode("utf-8"))
+
+
+class Prng:
+    """One stream of random integers.
+
+    ``fork`` depends on the seed and the names only, never on how much was drawn, so that a new
+    draw in one place does not reshuffle another.
+    """
+
+    __slots__ = ("counter", "key")
+
+    def __init__(self, seed: int) -> None:
+        self.key = mix64(seed + GOLDEN)
+        self.counter = 0
+
+    def fork(self, name: str) -> Prng:
+        child = Prng(0)
+        child.key = hash64(self.key, hash_name(name))
+        return child
+
+    def bits64(self) -> int:
+        """The next 64 random bits."""
+        self.counter += 1
+        return mix64(self.key + self.counter * GOLDEN)
+
+    def below(self, limit: int) -> int:
+        """A number in ``[0, limit)``; ``limit`` is at most 2**32."""
+        if not 0 < limit <= 1 << 32:
+            raise ValueError(f"below() takes a limit from 1 to 2**32, not {limit}")
+        return (self.bits64() >> 32) * limit >> 32
+
+    def bits64_array(self, count: int) -> NDArray[np.uint64]:
+        """The next ``count`` results of :meth:`bits64`."""
+        index = np.arange(self.counter + 1, self.counter + count + 1, dtype=np.uint64)
+        self.counter += count
+        with np.errstate(over="ignore"):
+            return mix64_array(np.uint64(self.key) + index * np.uint64(GOLDEN))
+
+    def below_array(self, limit: int, count: int) -> NDArray[np.int64]:
+        """The next ``count`` results of ``below(limit)``."""
+        if not 0 < limit <= 1 << 32:
+            raise ValueError(f"below_array() takes a limit from 1 to 2**32, not {limit}")
+        high = self.bits64_array(count) >> np.uint64(32)
+        return (high * np.uint64(limit) >> np.uint64(32)).astype(np.int64)
+
+
+def initial_word(run_key: int, address: int) -> int:
+    """What the 8 bytes at an 8-byte aligned address hold before a run, little endian."""
+    return mix64(mix64(run_key + GOLDEN) + (address >> 3) * GOLDEN)
+
+
+def initial_byte(run_key: int, address: int) -> int:
+    """What memory holds at an address before a run: a hash, so that no byte looks untouched."""
+    return initial_word(run_key, address) >> 8 * (address & 7) & 0xFF
+
+
+def initial_bytes(run_key: int, addresses: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """:func:`initial_byte` of every address."""
+    with np.errstate(over="ignore"):
+        words = (addresses >> 3).astype(np.uint64) * np.uint64(GOLDEN)
+        words = mix64_array(words + np.uint64(mix64(run_key + GOLDEN)))
+    shift = (addresses & 7).astype(np.uint64) * np.uint64(8)
+    return (words >> shift & np.uint64(0xFF)).astype(np.uint8)
