@@ -108,7 +108,7 @@ def _need(code: Code) -> _Need:
             return _Need.WHEN_BROKEN
         case pycode.Prefix(operand=pycode.Parenthesized()) | pycode.Parenthesized():
             return _Need.NEVER
-        case pycode.Tuple():
+        case pycode.Tuple() | pycode.Keyword():
             return _Need.NEVER
         case pycode.Prefix():
             return _need(code.operand)
@@ -146,6 +146,8 @@ def _ends_in_brackets(code: Code) -> bool:
             return _ends_in_brackets(code.operand)
         case pycode.Chain():
             return _ends_in_brackets(code.operands[-1])
+        case pycode.Keyword():
+            return _ends_in_brackets(code.value)
         case pycode.Atom() | pycode.Attribute() | pycode.Subscript() | pycode.Choice():
             return False
         case _:
@@ -164,7 +166,7 @@ def _starts_with_brackets(code: Code) -> bool:
             return _starts_with_brackets(code.value)
         case pycode.Chain():
             return _starts_with_brackets(code.operands[0])
-        case pycode.Atom() | pycode.Prefix() | pycode.Choice():
+        case pycode.Atom() | pycode.Prefix() | pycode.Choice() | pycode.Keyword():
             return False
         case _:
             assert_never(code)
@@ -192,7 +194,7 @@ def _bare(code: Code) -> list[_Doc]:
             return [*_bare(code.function), *_arguments(code.arguments)]
         case pycode.Subscript():
             return [*_bare(code.value), _brackets("[", [_inside(code.index)], "]")]
-        case pycode.Atom() | pycode.Parenthesized() | pycode.Tuple():
+        case pycode.Atom() | pycode.Parenthesized() | pycode.Keyword() | pycode.Tuple():
             return [_inside(code)]
         case _:
             assert_never(code)
@@ -215,6 +217,8 @@ def _inside(code: Code) -> _Doc:
             return _Group([*parts, _SPACE, "else ", _inside(code.orelse)])
         case pycode.Parenthesized():
             return _brackets("(", [_inside(code.inner)], ")")
+        case pycode.Keyword():
+            return _Group([f"{code.name}=", _inside(code.value)])
         case pycode.Tuple():
             if not code.items:
                 return "()"

@@ -25,6 +25,8 @@ _STRENGTH = {
     "+": ADDITIVE,
     "-": ADDITIVE,
     "*": MULTIPLICATIVE,
+    "<<": SHIFT,
+    ">>": SHIFT,
 }
 
 
@@ -103,6 +105,17 @@ class Parenthesized:
 
 
 @dataclass(slots=True)
+class Keyword:
+    """``name=value`` among the arguments of a call."""
+
+    name: str
+    value: Code
+    text: str
+
+    strength = CONDITIONAL
+
+
+@dataclass(slots=True)
 class Tuple:
     items: tuple[Code, ...]
     text: str
@@ -110,7 +123,9 @@ class Tuple:
     strength = ATOM
 
 
-Code = Atom | Attribute | Call | Subscript | Prefix | Chain | Choice | Parenthesized | Tuple
+Code = (
+    Atom | Attribute | Call | Subscript | Prefix | Chain | Choice | Parenthesized | Keyword | Tuple
+)
 
 NONE = Atom("None")
 TRUE = Atom("True")
@@ -164,6 +179,10 @@ def subscript(value: Code, index: Code) -> Subscript:
 def tuple_of(items: tuple[Code, ...]) -> Tuple:
     inside = ", ".join([item.text for item in items])
     return Tuple(items, f"({inside},)" if len(items) == 1 else f"({inside})")
+
+
+def keyword(name: str, value: Code) -> Keyword:
+    return Keyword(name, value, f"{name}={value.text}")
 
 
 def negation(operand: Code) -> Code:

@@ -1,0 +1,159 @@
+"""Facts about bodies that decide how they are written: what is read, what can end, what is touched.
+
+Invariant: these functions look at the IR only and change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from slicc import ir
+
+_PARTS: dict[type[ir.Node], tuple[str, ...]] = {}
+
+
+def _parts(kind: type[ir.Node]) -> tuple[str, ...]:
+    """Names of the fields of a node class, which ``dataclasses`` would look up every time."""
+    names = _PARTS.get(kind)
+    if names is None:
+        names = _PARTS[kind] = tuple(each.name for each in fields(kind) if each.name != "span")
+    return names
+
+
+def walk(node: object) -> Iterator[ir.Node]:
+    """The node and every node below it, in reading order."""
+    if isinstance(node, tuple):
+        for each in node:
+            yield from walk(each)
+    elif isinstance(node, ir.Node):
+        yield node
+        for name in _parts(type(node)):
+            value = getattr(node, name)
+            if isinstance(value, (tuple, ir.Node)):
+                yield from walk(value)
+
+
+def locals_declared(body: tuple[ir.Stmt, ...]) -> Iterator[str]:
+    """Names that the body introduces, in reading order."""
+    for node in walk(body):
+        if isinstance(node, ir.Declare):
+            yield node.name
+        elif isinstance(node, (ir.Peek, ir.Enqueue)):
+            yield node.local
+
+
+def locals_read(body: tuple[ir.Stmt, ...]) -> set[str]:
+    """Names whose value matters: used anywhere but as the target of a plain assignment."""
+    stores = [
+        id(node.target)
+        for node in walk(body)
+        if isinstance(node, ir.Assign) and node.copying is not ir.Copying.OVERWRITE
+    ]
+    skipped = set(stores)
+    read = {
+        node.name for node in walk(body) if isinstance(node, ir.Local) and id(node) not in skipped
+    }
+    for node in walk(body):
+        if isinstance(node, ir.Enqueue) or (
+            isinstance(node, ir.Peek) and (node.block_on or node.wake_up)
+        ):
+            read.add(node.local)
+    return read
+
+
+def completes(body: tuple[ir.Stmt, ...]) -> bool:
+    """Whether control can reach the end of the body."""
+    return all(_passes(statement) for statement in body)
+
+
+def _passes(statement: ir.Stmt) -> bool:
+    match statement:
+        case ir.Return() | ir.Panic():
+            return False
+        case ir.Assert(condition=ir.BoolConst(value=False)):
+            return False
+        case ir.If():
+            return completes(statement.then) or completes(statement.orelse)
+        case ir.Peek():
+            return completes(statement.body)
+        case _:
+            return True
+
+
+def has_effect(node: ir.Expr) -> bool:
+    """Whether evaluating the expression may do more than yield a value."""
+    return any(
+        isinstance(
+            each,
+            ir.CallFunction | ir.CallStructMethod | ir.CallMethod | ir.CallBuiltin | ir.PortCall,
+        )
+        for each in walk(node)
+    )
+
+
+_RESOURCE_FUNCTIONS = frozenset({"checkResourceAvailable", "recordRequestType"})
+
+
+def resources_only_caches(machine: ir.Machine) -> bool:
+    """Whether asking for request types can do nothing but ask caches for their banks.
+
+    True only if ``checkResourceAvailable`` and ``recordRequestType`` touch nothing except the
+    methods of the same names of a CacheMemory. Where no cache has busy banks, such a machine
+    need not be asked at all.
+    """
+    bodies = [each.body for each in machine.functions if each.written_name in _RESOURCE_FUNCTIONS]
+    return bool(bodies) and all(_asks_caches_only(body) for body in bodies)
+
+
+def _asks_caches_only(body: tuple[ir.Stmt, ...]) -> bool:
+    for node in walk(body):
+        if isinstance(node, ir.CallMethod):
+            if node.class_name != "CacheMemory" or node.method not in _RESOURCE_FUNCTIONS:
+                return False
+        elif not isinstance(node, _HARMLESS):
+            return False
+    return True
+
+
+_HARMLESS = (
+    ir.If
+    | ir.Return
+    | ir.Evaluate
+    | ir.Panic
+    | ir.Trace
+    | ir.IntConst
+    | ir.BoolConst
+    | ir.StringConst
+    | ir.EnumConst
+    | ir.Local
+    | ir.MachineObject
+    | ir.Binary
+    | ir.Unary
+    | ir.EnumToString
+)
+
+
+def entry_types(machine: ir.Machine) -> dict[str, ir.TypeRef]:
+    """For each cache or directory of the machine, the entry structure that it holds.
+
+    The language does not say it; what the protocol puts in and what it casts the result of
+    ``lookup`` to does. The implicit entry type of the machine is the guess for the others.
+    """
+    found: dict[str, ir.TypeRef] = {}
+    for node in walk((machine.functions, machine.actions, machine.in_ports)):
+        match node:
+            case ir.Cast(
+                type=ir.PointerType(ref=ref),
+                operand=ir.CallMethod(receiver=ir.MachineObject(name=name)),
+            ):
+                found.setdefault(name, ref)
+            case ir.CallMethod(
+                receiver=ir.MachineObject(name=name),
+                method="allocate" | "allocateVoid",
+                arguments=(_, ir.NewEntry(type=ir.PointerType(ref=ref))),
+            ):
+                found.setdefault(name, ref)
+            case _:
+                pass
+    return found

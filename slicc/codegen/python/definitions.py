@@ -1,0 +1,188 @@
+"""Class definitions of enumerations and structures.
+
+Invariant: a class stands on its own lines with its docstring, defaults come from the IR, and
+fields keep the author's order.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from slicc import ir
+from slicc.codegen.python import layout, pycode, text
+from slicc.codegen.python.emitter import Emitter
+from slicc.codegen.python.expressions import Expressions, Scope, is_mutable
+from slicc.codegen.python.imports import Imports
+from slicc.codegen.python.linemap import Marks
+from slicc.codegen.python.names import ProtocolNames, local_names, method_name
+from slicc.codegen.python.statements import Statements
+
+
+class Definitions:
+    """Writes definitions of one module: that of ``machine_name``, or the shared types (None)."""
+
+    def __init__(
+        self, names: ProtocolNames, imports: Imports, marks: Marks, machine_name: str | None
+    ) -> None:
+        self.names = names
+        self.imports = imports
+        self.marks = marks
+        self.machine_name = machine_name
+
+    def enumeration(self, enum: ir.Enum_) -> str:
+        out = Emitter(self.marks, 0)
+        base = self.imports.runtime("Enumeration")
+        out.line(f"class {self.names.type(enum.ref)}({base}):", enum.span)
+        with out.indented():
+            if text.one_line(enum.desc):
+                out.docstring(enum.desc)
+                out.blank()
+            for number, member in enumerate(enum.members):
+                name = self.names.member(enum.ref, member.name)
+                final = self.imports.add("typing", "Final")
+                described(out, f"{name}: {final} = ", pycode.Atom(str(number)), member)
+            if out.lines[-1] == "":
+                out.lines.pop()
+        return "\n".join(out.lines)
+
+    def structure(self, struct: ir.Struct) -> str:
+        out = Emitter(self.marks, 0)
+        name = self.names.type(struct.ref)
+        match struct.kind:
+            case ir.StructKind.MESSAGE:
+                base = f"({self.imports.runtime('Message')})"
+            case ir.StructKind.ENTRY:
+                base = f"({self.imports.runtime('AbstractCacheEntry')})"
+            case ir.StructKind.TBE | ir.StructKind.PLAIN:
+                base = ""
+            case _:
+                assert_never(struct.kind)
+        out.line(f"class {name}{base}:", struct.span)
+        with out.indented():
+            if text.one_line(struct.desc):
+                out.docstring(struct.desc)
+                out.blank()
+            if struct.kind is ir.StructKind.MESSAGE:
+                self._class_defaults(out, struct)
+            else:
+                self._slots(out, struct)
+            if struct.kind is ir.StructKind.PLAIN:
+                self._value_methods(out, struct)
+            for method in struct.methods:
+                if struct.fields or struct.kind is not ir.StructKind.MESSAGE:
+                    out.blank()
+                self._method(out, struct, method)
+            if out.lines[-1] == "":
+                out.lines.pop()
+        return "\n".join(out.lines)
+
+    # -------------------------------------------------------------- fields
+
+    def _scope(self, struct: ir.Struct) -> Scope:
+        return Scope(self.names, self.imports, None, self.machine_name, owner=struct.ref)
+
+    def _class_defaults(self, out: Emitter, struct: ir.Struct) -> None:
+        scope = self._scope(struct)
+        expression = Expressions(scope)
+        for field in struct.fields:
+            name = self.names.field(struct.ref, field.name)
+            before = f"{name}: {scope.annotation(field.type)} = "
+            described(out, before, expression(field.default), field)
+
+    def _slots(self, out: Emitter, struct: ir.Struct) -> None:
+        scope = self._scope(struct)
+        expression = Expressions(scope)
+        names = [self.names.field(struct.ref, field.name) for field in struct.fields]
+        slots = [*names, "address"] if struct.kind is ir.StructKind.TBE else names
+        literals = [pycode.Atom(f'"{name}"') for name in sorted(slots, key=_natural)]
+        out.statement("__slots__ = ", pycode.tuple_of(tuple(literals)), "")
+        out.blank()
+        out.line("def __init__(self) -> None:", struct.span)
+        with out.indented():
+            if struct.kind is ir.StructKind.ENTRY:
+                out.line("super().__init__()")
+            elif struct.kind is ir.StructKind.TBE:
+                out.line("self.address: int = 0")
+            for name, field in zip(names, struct.fields, strict=True):
+                before = f"self.{name}: {scope.annotation(field.type)} = "
+                described(out, before, expression(field.default), field)
+
+    def _value_methods(self, out: Emitter, struct: ir.Struct) -> None:
+        """What makes a plain structure a value: copying, taking over, comparing."""
+        name = self.names.type(struct.ref)
+        fields = [(self.names.field(struct.ref, each.name), each.type) for each in struct.fields]
+        out.blank()
+        out.line(f"def copy(self) -> {name}:")
+        with out.indented():
+            out.line(f"new = {name}()")
+            out.line("new.assign(self)")
+            out.line("return new")
+        out.blank()
+        out.line(f"def assign(self, other: {name}) -> None:")
+        with out.indented():
+            for field, type_ in fields:
+                value = pycode.dotted(f"other.{field}")
+                if is_mutable(type_):
+                    value = pycode.method(value, "copy")
+                out.statement(f"self.{field} = ", value, "")
+        out.blank()
+        out.line("def __eq__(self, other: object) -> bool:")
+        with out.indented():
+            same: pycode.Code = pycode.call(
+                pycode.Atom("isinstance"), pycode.Atom("other"), pycode.Atom(name)
+            )
+            for field, _ in fields:
+                equal = pycode.operation(
+                    pycode.dotted(f"self.{field}"), "==", pycode.dotted(f"other.{field}")
+                )
+                same = pycode.operation(same, "and", equal)
+            out.statement("return ", same, "")
+
+    def _method(self, out: Emitter, struct: ir.Struct, method: ir.Function) -> None:
+        scope = self._scope(struct)
+        parameters = [each.name for each in method.parameters]
+        scope.locals = local_names(self.names, parameters, method.body)
+        write_function(out, scope, method, method_name(method.ref.name))
+
+
+# ------------------------------------------------------------------ shared with controllers
+
+
+def write_function(out: Emitter, scope: Scope, function: ir.Function, name: str) -> None:
+    """A function with a body, as a method."""
+    parameters = [pycode.Atom("self")]
+    for each in function.parameters:
+        local = scope.local(each.name).text
+        parameters.append(pycode.Atom(f"{local}: {scope.annotation(each.type)}"))
+    header = pycode.call(pycode.Atom(name), *parameters)
+    out.statement("def ", header, f" -> {scope.annotation(function.result)}:", function.span)
+    with out.indented():
+        out.docstring(function.desc)
+        writer = Statements(scope, out, function.body)
+        writer.parameters = frozenset(each.name for each in function.parameters)
+        writer.returns_reference = function.by_reference
+        writer.body(function.body)
+        writer.end(function.result)
+
+
+def described(
+    out: Emitter, before: str, value: pycode.Code, node: ir.EnumMember | ir.Field
+) -> None:
+    """A declaration with the author's description beside it, or above when there is no room."""
+    words = text.comment(node.desc, 0)
+    after = f"  {words[0]}" if len(words) == 1 else ""
+    room = layout.WIDTH - out.indent
+    if words and (not after or layout.columns(f"{before}{value.text}{after}") > room):
+        out.comment(node.desc)
+        after = ""
+    out.statement(before, value, after, node.span)
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Digits compare as numbers, as linters sort names."""
+    return [
+        (0, int(piece), "") if piece.isdigit() else (1, 0, piece)
+        for piece in re.split(r"(\d+)", name)
+        if piece
+    ]

@@ -1,0 +1,419 @@
+"""Expressions of the IR as Python expressions.
+
+Invariants: every integer expression has the value that its IR type can hold (arithmetic wraps,
+division truncates); operands are evaluated in the author's order, the right side of ``&&`` and
+``||`` only when the left does not decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from slicc import ir
+from slicc.codegen.python import pycode, text
+from slicc.codegen.python.imports import Imports
+from slicc.codegen.python.names import MachineNames, ProtocolNames, method_name
+from slicc.codegen.python.pycode import Code
+from slicc.codegen.python.runtime_names import ENTRY_CLASSES, GENERIC_CLASSES, RUNTIME_MODULES
+from slicc.ir import BinaryOperator as Op
+
+_ARITHMETIC = {Op.ADD: "+", Op.SUBTRACT: "-", Op.MULTIPLY: "*"}
+_COMPARISON = {
+    Op.EQUAL: "==",
+    Op.NOT_EQUAL: "!=",
+    Op.LESS: "<",
+    Op.GREATER: ">",
+    Op.LESS_EQUAL: "<=",
+    Op.GREATER_EQUAL: ">=",
+}
+
+
+_ANY_ENTRY = ir.TypeRef(None, "AbstractCacheEntry")
+
+
+class CannotEmit(Exception):
+    """The IR holds what verified IR does not: a bug of the compiler, not of a protocol."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """What names mean in one body.
+
+    ``this`` is the controller (or, in a method of a structure, the structure); ``transaction``
+    is None outside of actions. A backend that merges bodies gives other expressions here.
+    """
+
+    names: ProtocolNames
+    imports: Imports
+    machine: MachineNames | None
+    machine_name: str | None
+    locals: Mapping[str, str] = field(default_factory=dict)
+    this: Code = field(default_factory=lambda: pycode.Atom("self"))
+    owner: ir.TypeRef | None = None
+    transaction: Mapping[ir.TransactionField, Code] = field(default_factory=dict)
+
+    def local(self, name: str) -> Code:
+        return pycode.Atom(self.locals.get(name, name))
+
+    def type_name(self, ref: ir.TypeRef) -> str:
+        """The name of a type, imported if this module does not define it."""
+        name = self.names.type(ref)
+        if ref not in self.names.defined:
+            return self.imports.runtime(name)
+        if ref.machine is None and self.machine_name is not None:
+            return self.imports.add(".types", name)
+        return name
+
+    def annotation(self, type_: ir.Type, entry: ir.TypeRef | None = None) -> str:
+        """The type as Python writes it; ``entry``: what a cache or directory holds."""
+        match type_:
+            case ir.ScalarType(kind=ir.ScalarKind.BOOL):
+                return "bool"
+            case ir.ScalarType(kind=ir.ScalarKind.STRING):
+                return "str"
+            case ir.ScalarType() | ir.EnumType():
+                return "int"
+            case ir.StructType() | ir.PointerType():
+                return self.type_name(type_.ref)
+            case ir.ClassType():
+                if type_.name not in RUNTIME_MODULES:
+                    return self.imports.add("typing", "Any")
+                name = self.imports.runtime(type_.name)
+                if type_.name not in GENERIC_CLASSES:
+                    return name
+                if type_.name in ENTRY_CLASSES:
+                    held = self.type_name(entry or _ANY_ENTRY)
+                elif type_.element is None:
+                    held = self.imports.add("typing", "Any")
+                else:
+                    held = self.annotation(type_.element)
+                return f"{name}[{held}]"
+            case ir.VoidType():
+                return "None"
+            case ir.UnknownType():
+                raise CannotEmit("a type that was never resolved")
+            case _:
+                assert_never(type_)
+
+
+class Expressions:
+    """Translates expressions in one scope."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def __call__(self, node: ir.Expr) -> Code:
+        scope = self.scope
+        match node:
+            case ir.Local():
+                return scope.local(node.name)
+            case ir.FieldAccess():
+                return pycode.attribute(self(node.receiver), self.field(node.receiver, node.name))
+            case ir.EnumConst():
+                return self.member(node.type.ref, node.member)
+            case ir.MachineObject():
+                assert scope.machine is not None, "a machine object outside of machines"
+                return pycode.attribute(scope.this, scope.machine.object(node.name))
+            case ir.TransactionValue():
+                return scope.transaction[node.field]
+            case ir.CallMethod():
+                return self._method(node)
+            case ir.CallFunction():
+                assert scope.machine is not None, "a function of a machine outside of machines"
+                name = scope.machine.functions[node.function.name]
+                return pycode.method(scope.this, name, *self.arguments(node.arguments))
+            case ir.CallBuiltin():
+                return self._builtin(node)
+            case ir.PortCall():
+                port = self.port(node.port)
+                return pycode.method(port, node.operation.value, *self.arguments(node.arguments))
+            case ir.Binary():
+                return self._binary(node)
+            case ir.Unary():
+                return self._unary(node)
+            case ir.NullTest():
+                sign = "is not" if node.valid else "is"
+                return pycode.operation(self(node.operand), sign, pycode.NONE)
+            case ir.IntConst():
+                return integer(node.value)
+            case ir.BoolConst():
+                return pycode.TRUE if node.value else pycode.FALSE
+            case ir.StringConst():
+                return pycode.Atom(text.string_literal(node.value))
+            case ir.Null():
+                return pycode.NONE
+            case ir.ControllerValue():
+                return pycode.attribute(scope.this, node.field.value)
+            case ir.SelfField():
+                return pycode.attribute(scope.this, self._own_field(node.name))
+            case ir.Conditional():
+                return pycode.choice(self(node.condition), self(node.then), self(node.orelse))
+            case ir.CallStructMethod():
+                name = method_name(node.function.name)
+                return pycode.method(self(node.receiver), name, *self.arguments(node.arguments))
+            case ir.EnumToString():
+                return self.name_of(node.operand)
+            case ir.StateToPermission():
+                return pycode.subscript(self._permissions(node.machine), self(node.operand))
+            case ir.NewEntry():
+                return pycode.call(pycode.Atom(scope.type_name(node.type.ref)))
+            case ir.NewStruct():
+                return self.default(node.type)
+            case ir.Cast():
+                return self.converted(node.operand, node.type)
+            case _:
+                assert_never(node)
+
+    # -------------------------------------------------------------- parts
+
+    def arguments(self, nodes: tuple[ir.Expr, ...]) -> list[Code]:
+        return [self(node) for node in nodes]
+
+    def port(self, ref: ir.PortRef) -> Code:
+        assert self.scope.machine is not None, "a port outside of machines"
+        return pycode.attribute(self.scope.this, self.scope.machine.ports[ref.name])
+
+    def member(self, ref: ir.TypeRef, member: str) -> Code:
+        owner = pycode.Atom(self.scope.type_name(ref))
+        return pycode.attribute(
+            owner, "NUM" if member == "NUM" else self.scope.names.member(ref, member)
+        )
+
+    def field(self, receiver: ir.Expr, name: str) -> str:
+        match receiver.type:
+            case ir.StructType(ref=ref) | ir.PointerType(ref=ref):
+                return self.scope.names.field(ref, name)
+            case _:
+                return name
+
+    def name_of(self, operand: ir.Expr) -> Code:
+        """The member's name of an enumeration value."""
+        if not isinstance(operand.type, ir.EnumType):
+            raise CannotEmit(f"{operand.span}: not an enumeration value")
+        owner = pycode.Atom(self.scope.type_name(operand.type.ref))
+        return pycode.method(owner, "name_of", self(operand))
+
+    def default(self, type_: ir.Type) -> Code:
+        """A value as default-constructed."""
+        match type_:
+            case ir.StructType():
+                return pycode.call(pycode.Atom(self.scope.type_name(type_.ref)))
+            case ir.ClassType(name="MachineID"):
+                return pycode.Atom(self.scope.imports.runtime("INVALID_MACHINE"))
+            case ir.ClassType(value=True):
+                return pycode.call(pycode.Atom(self.scope.imports.runtime(type_.name)))
+            case ir.ClassType() | ir.PointerType():
+                return pycode.NONE
+            case ir.EnumType():
+                return self.member(type_.ref, "NUM")
+            case ir.ScalarType(kind=ir.ScalarKind.BOOL):
+                return pycode.FALSE
+            case ir.ScalarType(kind=ir.ScalarKind.STRING):
+                return pycode.Atom('""')
+            case ir.ScalarType():
+                return integer(0)
+            case ir.VoidType() | ir.UnknownType():
+                raise CannotEmit(f"no default value of type {type_}")
+            case _:
+                assert_never(type_)
+
+    def _own_field(self, name: str) -> str:
+        owner = self.scope.owner
+        return name if owner is None else self.scope.names.field(owner, name)
+
+    def _permissions(self, machine: str) -> Code:
+        if machine != self.scope.machine_name:
+            raise CannotEmit(f"permissions of another machine ({machine})")
+        return pycode.attribute(self.scope.this, "PERMISSIONS")
+
+    # -------------------------------------------------------------- calls
+
+    def _method(self, node: ir.CallMethod) -> Code:
+        arguments = self.arguments(node.arguments)
+        if node.needs_controller:
+            arguments.insert(0, self.scope.this)
+        return pycode.method(self(node.receiver), node.method, *arguments)
+
+    def _builtin(self, node: ir.CallBuiltin) -> Code:
+        arguments = self.arguments(node.arguments)
+        match node.home:
+            case ir.BuiltinHome.CONTROLLER:
+                return pycode.method(self.scope.this, node.name, *arguments)
+            case ir.BuiltinHome.LIBRARY:
+                function = pycode.Atom(self.scope.imports.runtime(node.name))
+                return pycode.call(function, *arguments)
+            case _:
+                assert_never(node.home)
+
+    # -------------------------------------------------------------- operators
+
+    def _unary(self, node: ir.Unary) -> Code:
+        match node.operator:
+            case ir.UnaryOperator.NOT:
+                return self.negated(node.operand)
+            case ir.UnaryOperator.NEGATE:
+                kind = integer_kind(node.type)
+                if isinstance(node.operand, ir.IntConst):
+                    return integer(wrapped(-node.operand.value, kind))
+                return self._wrap(pycode.minus(self(node.operand)), kind)
+            case ir.UnaryOperator.INCREMENT:
+                raise CannotEmit(f"{node.span}: `++` inside of an expression")
+            case _:
+                assert_never(node.operator)
+
+    def negated(self, node: ir.Expr) -> Code:
+        """``!node``, as a reader would write it."""
+        match node:
+            case ir.BoolConst():
+                return pycode.FALSE if node.value else pycode.TRUE
+            case ir.Unary(operator=ir.UnaryOperator.NOT):
+                return self(node.operand)
+            case ir.Binary(operator=Op.EQUAL):
+                return self._comparison(node, Op.NOT_EQUAL)
+            case ir.Binary(operator=Op.NOT_EQUAL):
+                return self._comparison(node, Op.EQUAL)
+            case _:
+                return pycode.negation(self(node))
+
+    def _binary(self, node: ir.Binary) -> Code:
+        operator = node.operator
+        if operator in _COMPARISON:
+            return self._comparison(node, operator)
+        if operator in _ARITHMETIC:
+            kind = integer_kind(node.type)
+            return self._wrap(self._unwrapped(node, kind), kind)
+        match operator:
+            case Op.AND:
+                return pycode.operation(self(node.left), "and", self(node.right))
+            case Op.OR:
+                return pycode.operation(self(node.left), "or", self(node.right))
+            case Op.DIVIDE | Op.REMAINDER:
+                return self._division(node)
+            case _:
+                return self._shift(node)
+
+    def _unwrapped(self, node: ir.Expr, kind: ir.ScalarKind) -> Code:
+        """A value equal to the expression's modulo 2**bits of ``kind``.
+
+        Sums and products may then be wrapped once, at the end.
+        """
+        if isinstance(node, ir.Binary) and node.operator in _ARITHMETIC:
+            inner = integer_kind(node.type)
+            if inner.bits >= kind.bits:
+                left = self._unwrapped(node.left, inner)
+                return pycode.operation(
+                    left, _ARITHMETIC[node.operator], self._unwrapped(node.right, inner)
+                )
+        return self(node)
+
+    def _wrap(self, code: Code, kind: ir.ScalarKind) -> Code:
+        function = f"{'int' if kind.signed else 'uint'}{kind.bits}"
+        return pycode.call(pycode.Atom(self.scope.imports.runtime(function)), code)
+
+    def converted(self, node: ir.Expr, type_: ir.Type) -> Code:
+        """The expression as a value of another type; only narrower integers cost anything."""
+        code = self(node)
+        if not (isinstance(type_, ir.ScalarType) and isinstance(node.type, ir.ScalarType)):
+            return code
+        source, target = node.type.kind, type_.kind
+        if target is ir.ScalarKind.BOOL and source is not ir.ScalarKind.BOOL:
+            return pycode.operation(code, "!=", integer(0))
+        if target.bits == 0 or source.bits == 0 or _holds(target, source):
+            return code
+        if isinstance(node, ir.IntConst):
+            return integer(wrapped(node.value, target))
+        return self._wrap(code, target)
+
+    def _division(self, node: ir.Binary) -> Code:
+        kind = integer_kind(node.type)
+        left = self.converted(node.left, node.type)
+        right = self.converted(node.right, node.type)
+        name = "divide" if node.operator is Op.DIVIDE else "remainder"
+        code = pycode.call(pycode.Atom(self.scope.imports.runtime(name)), left, right)
+        overflows = (
+            kind.signed
+            and node.operator is Op.DIVIDE
+            and not (isinstance(node.right, ir.IntConst) and node.right.value != -1)
+        )
+        return self._wrap(code, kind) if overflows else code
+
+    def _shift(self, node: ir.Binary) -> Code:
+        kind = integer_kind(node.type)
+        left, right = self(node.left), self(node.right)
+        to_the_left = node.operator is Op.SHIFT_LEFT
+        if isinstance(node.right, ir.IntConst) and 0 <= node.right.value < kind.bits:
+            code: Code = pycode.operation(left, "<<" if to_the_left else ">>", right)
+        else:
+            name = "shift_left" if to_the_left else "shift_right"
+            function = pycode.Atom(self.scope.imports.runtime(name))
+            code = pycode.call(function, left, right, integer(kind.bits))
+        return self._wrap(code, kind) if to_the_left else code
+
+    def _comparison(self, node: ir.Binary, operator: Op) -> Code:
+        left, right = node.left, node.right
+        if operator in {Op.EQUAL, Op.NOT_EQUAL}:
+            for constant, other in ((left, right), (right, left)):
+                if isinstance(constant, ir.BoolConst):
+                    same = constant.value is (operator is Op.EQUAL)
+                    return self(other) if same else self.negated(other)
+            if _is_reference(left.type) and _is_reference(right.type):
+                sign = "is" if operator is Op.EQUAL else "is not"
+                return pycode.operation(self(left), sign, self(right))
+        common = _common(left.type, right.type)
+        if common is None:
+            return pycode.operation(self(left), _COMPARISON[operator], self(right))
+        return pycode.operation(
+            self.converted(left, common), _COMPARISON[operator], self.converted(right, common)
+        )
+
+
+# ------------------------------------------------------------------ integers
+
+
+def integer(value: int) -> Code:
+    return pycode.minus(pycode.Atom(str(-value))) if value < 0 else pycode.Atom(str(value))
+
+
+def integer_kind(type_: ir.Type) -> ir.ScalarKind:
+    if isinstance(type_, ir.ScalarType) and type_.kind.bits:
+        return type_.kind
+    raise CannotEmit(f"arithmetic on {type_}")
+
+
+def wrapped(value: int, kind: ir.ScalarKind) -> int:
+    """What an integer of that kind holds after storing ``value``."""
+    value &= (1 << kind.bits) - 1
+    return value - (1 << kind.bits) if kind.signed and value >> (kind.bits - 1) else value
+
+
+def _holds(target: ir.ScalarKind, source: ir.ScalarKind) -> bool:
+    """Whether every value of ``source`` is one of ``target``."""
+    if source.signed == target.signed:
+        return source.bits <= target.bits
+    return target.signed and source.bits < target.bits
+
+
+def _common(left: ir.Type, right: ir.Type) -> ir.ScalarType | None:
+    """The type in which two integers are compared; None when nothing needs converting."""
+    if not (isinstance(left, ir.ScalarType) and isinstance(right, ir.ScalarType)):
+        return None
+    if not left.kind.bits or not right.kind.bits:
+        return None
+    if left.kind.bits != right.kind.bits:
+        return left if left.kind.bits > right.kind.bits else right
+    return right if left.kind.signed else left
+
+
+def is_mutable(type_: ir.Type) -> bool:
+    """Values that can change in place, so that storing one elsewhere needs a copy."""
+    if isinstance(type_, ir.ClassType):
+        return type_.value and not type_.immutable
+    return isinstance(type_, ir.StructType)
+
+
+def _is_reference(type_: ir.Type) -> bool:
+    if isinstance(type_, ir.ClassType):
+        return not type_.value
+    return isinstance(type_, ir.PointerType)

@@ -1,0 +1,100 @@
+"""The package of a protocol that was compiled a moment ago, imported.
+
+The package is stored in a directory that only this user can write, under a name made of its
+contents, so that the next run finds its bytecode there. Invariant: what is imported is what was
+just generated; a stored package that differs is replaced.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import importlib.util
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+from slicc import ir
+from slicc.codegen.python.views import Package, package
+from slicc.codegen.python.writer import store
+
+
+def load_package(protocol: ir.Protocol) -> ModuleType:
+    """Import the package of a protocol; ``PROTOCOL`` in it is its ``ProtocolInfo``.
+
+    Equal protocols give the same module. Raises ``OSError`` when no directory can be written.
+    """
+    made = package(protocol)
+    digest = hashlib.sha256()
+    for name, text in made.files.items():
+        digest.update(f"{name}\0{len(text)}\0{text}".encode("utf-8", "surrogatepass"))
+    name = f"{made.name}_{digest.hexdigest()[:16]}"
+    module_name = f"slicc_compiled_{name}"
+    loaded = sys.modules.get(module_name)
+    return loaded if loaded is not None else _import(_stored(made, name), module_name)
+
+
+def _import(directory: Path, module_name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        module_name, directory / "__init__.py", submodule_search_locations=[str(directory)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        for name in [each for each in sys.modules if each.partition(".")[0] == module_name]:
+            del sys.modules[name]
+        raise
+    return module
+
+
+def _stored(made: Package, name: str) -> Path:
+    for root in (_user_cache(), _temporary()):
+        if root is None:
+            continue
+        target = root / name
+        if _holds(target, made):
+            return target
+        try:
+            return store(made, target)
+        except OSError:
+            # Another process may have stored the same package at the same moment.
+            if _holds(target, made):
+                return target
+    raise OSError("no directory for compiled protocols can be written")
+
+
+def _holds(target: Path, made: Package) -> bool:
+    try:
+        return all(
+            (target / name).read_text(encoding="utf-8") == text for name, text in made.files.items()
+        )
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _user_cache() -> Path | None:
+    """``$XDG_CACHE_HOME/slicc/python``, if it is ours alone."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        directory = (Path(base) if base else Path.home() / ".cache") / "slicc" / "python"
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = directory.stat()
+    except (OSError, RuntimeError):
+        return None
+    private = not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    ours = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    return directory if private and ours else None
+
+
+def _temporary() -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="slicc-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory

@@ -1,0 +1,194 @@
+"""What generated code takes from the runtime: where each name lives, which ones it may not reuse.
+
+Plain data: the compiler does not import the runtime. Invariant: every name here exists there
+(a test compares), and every public attribute of the runtime's base classes is either reserved
+or a function that protocols are meant to define.
+"""
+
+from __future__ import annotations
+
+_MODULES: dict[str, str] = {
+    "runtime.cache": "AbstractCacheEntry CacheMemory",
+    "runtime.coalescer": "GPUCoalescer VIPERCoalescer",
+    "runtime.controller": (
+        "BufferParameter COMPUTED ControllerContext EntryController EntryTbeController InPort "
+        "Need Parameter PlainController PollResult ProtocolInfo TbeController Transaction "
+        "Transition TransitionTable UNCOUNTED"
+    ),
+    "runtime.directory": "DirectoryMemory PerfectCacheMemory",
+    "runtime.dma": "DMASequencer",
+    "runtime.enumeration": "Enumeration",
+    "runtime.integers": ("divide int32 int64 remainder shift_left shift_right uint32 uint64"),
+    "runtime.library_types": "INVALID_MACHINE Packet",
+    "runtime.message": "Message",
+    "runtime.message_buffer": "MessageBuffer",
+    "runtime.network": "NetworkPort",
+    "runtime.sequencer": "HTMSequencer Sequencer",
+    "runtime.errors": "ErrorKind ProtocolError",
+    "runtime.tbe": "TBETable TimerTable",
+    "runtime.values": "BoolVec DataBlock MachineID NetDest Set WriteMask",
+}
+
+RUNTIME_MODULES: dict[str, str] = {
+    name: module for module, names in _MODULES.items() for name in names.split()
+}
+"""Module of every runtime name that generated code may import."""
+
+ENTRY_CLASSES = frozenset({"CacheMemory", "DirectoryMemory"})
+"""Classes that hold entries of a type which the protocol never states."""
+
+GENERIC_CLASSES = ENTRY_CLASSES | {"PerfectCacheMemory", "TBETable"}
+"""Classes with an element type."""
+
+LIBRARY_MODULE = "runtime.library_types"
+
+CONTROLLER_ATTRIBUTES = frozenset(
+    [
+        "EVENTS",
+        "MACHINE",
+        "MACHINE_TYPE",
+        "PARAMETERS",
+        "PERMISSIONS",
+        "REQUEST_TYPES",
+        "RESOURCES_ONLY_CACHES",
+        "STATES",
+        "TRANSITIONS",
+        "allUpstreamDest",
+        "assertion_failed",
+        "bind",
+        "bit",
+        "block_line",
+        "blocked",
+        "broadcast",
+        "buffer_size",
+        "busy_cycles",
+        "busy_tick",
+        "caches",
+        "clockEdge",
+        "clusterID",
+        "comment",
+        "connect_memory",
+        "consumer_id",
+        "context",
+        "count_of",
+        "counts",
+        "createMachineID",
+        "curCycle",
+        "curTick",
+        "curTransitionEvent",
+        "curTransitionNextState",
+        "current",
+        "cyclesToTicks",
+        "debug",
+        "delays_seen",
+        "dequeueMemRespQueue",
+        "downstream",
+        "dprintf",
+        "engine",
+        "full_mask",
+        "functionalMemoryRead",
+        "functionalMemoryWrite",
+        "getBlockSizeBits",
+        "getBlockSizeBytes",
+        "getOffset",
+        "has_resource_stalls",
+        "incomingTransactionEnd",
+        "incomingTransactionStart",
+        "is_blocked",
+        "is_locked_by",
+        "left",
+        "line_bits",
+        "line_mask",
+        "line_size",
+        "machineCount",
+        "machineID",
+        "makeLineAddress",
+        "makeNextStrideAddress",
+        "mandatory_queue",
+        "mandatory_queue_latency",
+        "mapAddressToDownstreamMachine",
+        "mapAddressToMachine",
+        "mapAddressToRange",
+        "max_transitions_per_tick",
+        "memory",
+        "memory_request",
+        "memory_response",
+        "memory_tick",
+        "misaligned",
+        "number_of_TBEs",
+        "observer",
+        "outgoingTransactionEnd",
+        "outgoingTransactionStart",
+        "panic",
+        "parameters",
+        "ports",
+        "profileMsgDelay",
+        "ranked",
+        "recycle_latency",
+        "respondsTo",
+        "scheduleEvent",
+        "service_memory",
+        "stall_and_wait",
+        "stall_port",
+        "ticksToCycles",
+        "topology",
+        "trace_sink",
+        "transaction",
+        "transaction_latencies",
+        "transition_event",
+        "transition_state",
+        "transitions",
+        "transitions_per_cycle",
+        "trigger",
+        "unblock_line",
+        "upstream",
+        "version",
+        "waiting",
+        "wakeUpAllBuffers",
+        "wakeUpBuffers",
+        "wakeup",
+        "wakeup_port",
+        "woken",
+    ]
+)
+"""Attributes of the controller base that no protocol defines."""
+
+CONTROLLER_HOOKS = frozenset(
+    [
+        "checkResourceAvailable",
+        "coalesce",
+        "enqueuePrefetch",
+        "functionalRead",
+        "functionalWrite",
+        "getAccessPermission",
+        "getNextState",
+        "getState",
+        "hasBeenPrefetched",
+        "inCache",
+        "inMissQueue",
+        "mandatoryQueueLatency",
+        "notifyCoalesced",
+        "recordRequestType",
+        "regProbePoints",
+        "setAccessPermission",
+        "setState",
+    ]
+)
+"""Functions that the runtime calls on a controller, by the author's name."""
+
+ENUMERATION_ATTRIBUTES = frozenset({"NUM", "count", "members", "name_of", "value_of"})
+MESSAGE_ATTRIBUTES = frozenset(
+    {
+        "LINE_FIELD",
+        "arrival",
+        "assign",
+        "copy",
+        "created",
+        "identity",
+        "line_address",
+        "sequence",
+    }
+)
+STRUCT_ATTRIBUTES = frozenset({"assign", "copy"})
+ENTRY_ATTRIBUTES = frozenset({"address", "permission", "changePermission", "locked_by"})
+TBE_ATTRIBUTES = frozenset({"address"})

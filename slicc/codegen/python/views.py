@@ -1,0 +1,141 @@
+"""A protocol as texts of modules: prepared views, laid out by templates.
+
+Invariant: the result depends on the IR alone (no clock, no directory, no order of a set), and
+everything is in memory: nothing is written here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from slicc import ir
+from slicc.codegen.python import text
+from slicc.codegen.python.controllers import ControllerWriter
+from slicc.codegen.python.definitions import Definitions
+from slicc.codegen.python.imports import Imports
+from slicc.codegen.python.linemap import Marks, Row
+from slicc.codegen.python.names import ProtocolNames
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+LINE_MAP = "linemap.json"
+MARKER = "py.typed"
+
+_FLAGS = """\
+# A pointer of the protocol may be null, which its language does not track either.
+# mypy: no-strict-optional
+# The nesting of conditions is the author's.
+# ruff: noqa: SIM102, SIM103, SIM114"""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """``files``: name -> contents, in the order in which they are worth reading."""
+
+    name: str
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TypesView:
+    docstring: str
+    imports: str
+    definitions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InitView:
+    docstring: str
+    imports: str
+    name: str
+    machines: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+def package(protocol: ir.Protocol) -> Package:
+    """Every file of the package of a protocol."""
+    names = ProtocolNames(protocol)
+    files = {"__init__.py": _render("init.py.jinja", _init_view(protocol, names))}
+    rows: dict[str, list[Row]] = {}
+
+    def add(name: str, template: str, view: object, marks: Marks) -> None:
+        files[name], rows[name] = marks.strip(_render(template, view))
+
+    marks = Marks()
+    add("types.py", "types.py.jinja", _types_view(protocol, names, marks), marks)
+    for machine in protocol.machines:
+        marks = Marks()
+        view = ControllerWriter(names, machine, marks).view(protocol.name)
+        add(f"{view.module}.py", "machine.py.jinja", view, marks)
+    files[LINE_MAP] = _line_map(rows)
+    files[MARKER] = ""
+    return Package(names.package, files)
+
+
+def _types_view(protocol: ir.Protocol, names: ProtocolNames, marks: Marks) -> TypesView:
+    imports = Imports()
+    definitions = Definitions(names, imports, marks, None)
+    words = f"Enumerations, messages and structures of protocol {protocol.name}."
+    note = "The defaults of messages are shared by all of them and never changed in place."
+    texts = (
+        *[definitions.enumeration(each) for each in protocol.enums if each.ref in names.defined],
+        *[definitions.structure(each) for each in protocol.structs if each.ref in names.defined],
+    )
+    docstring = "\n".join(text.docstring(words, 0))
+    if docstring.count("\n") == 0:
+        docstring = f"{docstring.removesuffix(_QUOTES)}\n\n{note}\n{_QUOTES}"
+    return TypesView(docstring, imports.text(), texts)
+
+
+_QUOTES = '"""'
+
+
+def _init_view(protocol: ir.Protocol, names: ProtocolNames) -> InitView:
+    imports = Imports()
+    imports.runtime("ProtocolInfo")
+    for machine in protocol.machines:
+        imports.add(f".{names.modules[machine.name]}", names.controllers[machine.name])
+    sources = dict.fromkeys(PurePath(source).name for source in protocol.sources)
+    return InitView(
+        docstring="\n".join(
+            text.docstring(
+                f"Protocol {protocol.name}, compiled to Python. Edit its sources, not this.", 0
+            )
+        ),
+        imports=imports.text(),
+        name=text.string_literal(protocol.name),
+        machines=tuple(names.controllers[machine.name] for machine in protocol.machines),
+        sources=tuple(text.string_literal(source) for source in sources),
+    )
+
+
+def _line_map(rows: dict[str, list[Row]]) -> str:
+    """One line per module, so that a difference shows which one changed."""
+    modules = [
+        f"{json.dumps(name)}: {json.dumps(table, separators=(',', ':'))}"
+        for name, table in rows.items()
+    ]
+    return "{\n" + ",\n".join(modules) + "\n}\n"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("slicc.codegen.python"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+
+
+def _render(template: str, view: object) -> str:
+    return _environment().get_template(template).render(view=view, flags=_FLAGS)
