@@ -16,6 +16,7 @@ from runtime.replacement import make_policy
 
 _INVALID = AccessPermission.Invalid
 _NOT_PRESENT = AccessPermission.NotPresent
+_NO_ACCESS = (_INVALID, _NOT_PRESENT)
 
 
 class AbstractCacheEntry:
@@ -49,7 +50,7 @@ class AbstractCacheEntry:
         """Store the permission; without one (Invalid, NotPresent) the reservation is lost."""
         if permission == self.permission:
             return
-        if permission == _INVALID or permission == _NOT_PRESENT:
+        if permission in _NO_ACCESS:
             self.locked_by = -1
         hidden = self.permission == _NOT_PRESENT
         self.permission = permission
@@ -219,13 +220,15 @@ class CacheMemory(Generic[E]):
             raise ProtocolError(ErrorKind.ALREADY_ALLOCATED, f"{self.name} has {address:#x}")
         index = self.index_of(address)
         ways = self._sets[index]
-        for way, old in enumerate(ways):
-            if old is None or old.permission == _NOT_PRESENT:
-                break
-        else:
+        way = next(
+            (way for way, old in enumerate(ways) if old is None or old.permission == _NOT_PRESENT),
+            None,
+        )
+        if way is None:
             raise ProtocolError(
                 ErrorKind.TABLE_FULL, f"no free way for {address:#x} in {self.name}"
             )
+        old = ways[way]
         if old is not None:
             old.cache = None
         ways[way] = entry

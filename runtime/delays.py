@@ -8,17 +8,20 @@ shrunk program keeps the delays of whatever it kept.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runtime.prng import Prng, hash64, hash_name
 
+if TYPE_CHECKING:
+    from runtime.message import Message
+
 TABLE_SIZE = 4096
 
-_LINE_FACTOR = 0x9E3779B1
-_COUNT_FACTOR = 0x85EBCA77
-_FINAL_FACTOR = 0xC2B2AE3D
+_STEP_FACTOR = 1664525
+_STEP_TERM = 1013904223
 _MASK32 = 0xFFFFFFFF
 
 
@@ -68,24 +71,29 @@ POLICY_NAMES = tuple(_TABLES)
 
 
 class ChannelDelays:
-    """The delays of one channel."""
+    """The delays of one channel.
 
-    __slots__ = ("counts", "line_bits", "salt", "table")
+    Every line has a 32-bit state, which starts as a hash of the channel and the line and takes
+    one step of a linear congruence per message; its upper 12 bits choose from the table.
+    """
+
+    __slots__ = ("line_bits", "salt", "states", "table")
 
     def __init__(self, table: list[int], salt: int, line_bits: int) -> None:
         self.table = table
-        self.salt = salt & _MASK32
+        self.salt = salt
         self.line_bits = line_bits
-        self.counts: dict[int, int] = {}
+        self.states: dict[int, int] = {}
 
-    def next(self, address: int) -> int:
-        """The extra cycles of the next message about ``address`` on this channel."""
-        line = address >> self.line_bits
-        count = self.counts.get(line, 0)
-        self.counts[line] = count + 1
-        mixed = (line * _LINE_FACTOR + count * _COUNT_FACTOR + self.salt) & _MASK32
-        mixed = (mixed ^ mixed >> 15) * _FINAL_FACTOR & _MASK32
-        return self.table[(mixed ^ mixed >> 13) & (TABLE_SIZE - 1)]
+    def next(self, message: Message) -> int:
+        """The extra cycles of the next message of that line on this channel."""
+        field = message.LINE_FIELD
+        line = getattr(message, field) >> self.line_bits if field is not None else 0
+        state = self.states.get(line)
+        if state is None:
+            state = hash64(self.salt, line) & _MASK32
+        self.states[line] = (state * _STEP_FACTOR + _STEP_TERM) & _MASK32
+        return self.table[state >> 20]
 
 
 class DelayPolicy:

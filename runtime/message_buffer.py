@@ -126,7 +126,7 @@ class MessageBuffer(Occupancy):
         now = engine.now
         tick = now + latency
         if self.delays is not None:
-            tick += self.delays.next(message.line_address())
+            tick += self.delays.next(message)
         if self.ordered:
             if tick < self.last_arrival and not bypass:
                 tick = self.last_arrival

@@ -115,7 +115,7 @@ class Channel(HeldSender):
             raise ProtocolError(ErrorKind.NEGATIVE_LATENCY, f"latency {latency} into {port.name}")
         tick = now + latency + port.latency
         if self.delays is not None:
-            tick += self.delays.next(message.line_address())
+            tick += self.delays.next(message)
         if self.ordered:
             if tick < self.last_arrival and not bypass:
                 tick = self.last_arrival
@@ -195,7 +195,7 @@ class NetworkPort(Occupancy):
         now = engine.now
         tick = now + latency + self.latency
         if channel.delays is not None:
-            tick += channel.delays.next(message.line_address())
+            tick += channel.delays.next(message)
         if channel.ordered:
             if tick < channel.last_arrival and not bypass:
                 tick = channel.last_arrival
