@@ -1,0 +1,485 @@
+"""Named ways to attack: which system to build, and what to run on it.
+
+One run cannot be good at everything: stale copies need a few hot lines and large caches, lost
+victims many lines and small ones. A profile is a distribution over both; drawing from it gives a
+`Scenario`, a plain value that is printed before the first tick. Invariant: every number is drawn
+from a fork named after it, so fixing one on the command line, or adding another, changes no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from runtime.prng import Prng
+from tester.errors import ConfigError
+from tester.generator import GeneratorConfig
+from tester.groups import BANK_SKEW, DENSE, LINE_DUEL, SET_CONFLICT, MapConfig
+from tester.program import Agent
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A system in the words that all protocols share; `tester.roles` finds out whose they are."""
+
+    units: int = 4
+    """First-level caches with a requester."""
+    wavefronts: int = 1
+    """Threads per unit."""
+    lanes: int = 4
+    cpus: int = 1
+    """Processor machines beside a GPU; without meaning elsewhere."""
+    l1_sets: int = 16
+    l1_ways: int = 4
+    l2_sets: int = 32
+    l2_ways: int = 4
+    """Geometry of the second level, per bank."""
+    banks: int = 1
+    directories: int = 1
+    write_back: bool = False
+    """Whether the second level keeps dirty data."""
+    replacement: str = "tree_plru"
+    delays: str = "gem5"
+    """Name of the policy of random message delays."""
+
+    @property
+    def threads(self) -> int:
+        return self.units * self.wavefronts
+
+    @property
+    def l2_lines(self) -> int:
+        return self.l2_sets * self.l2_ways * self.banks
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One draw from a profile. `program` holds stand-ins for agents; see `config`."""
+
+    profile: str
+    shape: Shape
+    program: GeneratorConfig
+
+    def config(
+        self,
+        agents: tuple[Agent, ...],
+        episodes: int | None,
+        line_size: int = 64,
+        camps: tuple[int, ...] = (),
+    ) -> GeneratorConfig:
+        """What to generate for the agents of the system that was actually built.
+
+        `camps` as in GeneratorConfig; the map gets as many groups as they need.
+        """
+        groups = max(self.program.map.groups, max(camps, default=0) + 1)
+        layout = replace(self.program.map, line_size=line_size, groups=groups)
+        return replace(self.program, agents=agents, episodes=episodes, map=layout, camps=camps)
+
+    def describe(self) -> str:
+        """Everything that was drawn, in two lines."""
+        default = GeneratorConfig(self.program.agents, None)
+        knobs = [
+            f"{f.name}={getattr(self.program, f.name)}"
+            for f in fields(self.program)
+            if f.name not in ("agents", "episodes", "map", "camps")
+            and getattr(self.program, f.name) != getattr(default, f.name)
+        ]
+        places = [
+            f"{f.name}={getattr(self.program.map, f.name)}"
+            for f in fields(MapConfig)
+            if f.name in ("groups", "locations", "lines", "layout", "fill_percent")
+        ]
+        shape = [f"{f.name}={getattr(self.shape, f.name)}" for f in fields(Shape)]
+        return f"{self.profile}: {' '.join(shape)}\n{' '.join(places + knobs)}"
+
+
+class _Dice:
+    """Draws by name, unless a value was fixed from outside."""
+
+    def __init__(self, prng: Prng, fixed: Mapping[str, object]) -> None:
+        self._prng = prng
+        self._fixed = fixed
+
+    def __call__(self, name: str, *choices: T) -> T:
+        """One of the choices (repeat one to make it likelier)."""
+        drawn = choices[self._prng.fork(name).below(len(choices))]
+        return self._fixed.get(name, drawn)  # type: ignore[return-value]
+
+    def build(self, kind: type[T], **drawn: Any) -> T:
+        """A configuration of the drawn values; fixed ones win."""
+        names = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+        fixed = {name: value for name, value in self._fixed.items() if name in names}
+        return kind(**(drawn | fixed))
+
+    def shape(self, **choices: tuple[Any, ...]) -> Shape:
+        """A shape with each field drawn from its choices."""
+        choices = {
+            "delays": ("nominal", "uniform", "gem5", "gem5", "heavy_tail", "skewed"),
+            "replacement": ("tree_plru", "lru"),
+        } | choices
+        shape = self.build(Shape, **{name: self(name, *of) for name, of in choices.items()})
+        _check_shape(shape)
+        return shape
+
+    def program(self, shape: Shape, places: MapConfig, **drawn: Any) -> GeneratorConfig:
+        agents = tuple(
+            Agent("gpu", unit, shape.lanes, f"unit{unit}.wave{wave}")
+            for unit in range(shape.units)
+            for wave in range(shape.wavefronts)
+        )
+        return self.build(GeneratorConfig, agents=agents, episodes=None, map=places, **drawn)
+
+    def crowded(
+        self, shape: Shape, lengths: tuple[int, ...], percent: int, groups: int, **drawn: Any
+    ) -> MapConfig:
+        """A map with `percent` / 100 locations for every access that is under way at a time."""
+        locations = max(8, _under_way(shape, lengths) * percent // 100 // groups)
+        return self.build(MapConfig, groups=groups, locations=locations, **drawn)
+
+    def spread(
+        self, shape: Shape, lengths: tuple[int, ...], lines: int, groups: int, **drawn: Any
+    ) -> MapConfig:
+        """A map of so many lines, or of more if half of the accesses would find no room."""
+        fill = self("fill_percent", 30, 60, 100)
+        least = _under_way(shape, lengths) * 50 // (_CELLS_PER_LINE * fill)
+        return self.build(
+            MapConfig,
+            groups=groups,
+            locations=None,
+            lines=max(lines, least, -(-groups // 4)),
+            fill_percent=fill,
+            **drawn,
+        )
+
+
+_CELLS_PER_LINE: Final = 14
+"""About what a line of 64 bytes is cut into."""
+
+
+def _under_way(shape: Shape, lengths: tuple[int, ...]) -> int:
+    """Accesses of the episodes that are alive at a time."""
+    return shape.threads * shape.lanes * sum(lengths) // len(lengths)
+
+
+_SIZES: Final = ((0, 0, 1, 0), (1, 1, 4, 1), (1, 1, 4, 1), (4, 2, 2, 1), (1, 1, 1, 1))
+
+
+def _replacement(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Small caches, many lines: victims race with requests, dirty data leaves in time."""
+    shape = dice.shape(
+        units=(2, 4, 8),
+        wavefronts=(1, 2),
+        lanes=(1, 4, 8),
+        l1_sets=(1, 2, 4),
+        l1_ways=(1, 2, 2),
+        l2_sets=(2, 4, 8),
+        l2_ways=(1, 2, 2),
+        banks=(1, 1, 2),
+        directories=(1, 1, 2),
+        write_back=(False, False, True),
+    )
+    lengths = dice("lengths", (5,), (10,), (5, 10, 20))
+    lines = max(8, shape.l2_lines * dice("pressure", 2, 4, 8))
+    places = dice.spread(shape, lengths, lines, dice("groups", 4, 8, 16), layout=DENSE)
+    sizes = dice("size_weights", *_SIZES)
+    hot = dice("hot_percent", 0, 30)
+    return shape, dice.program(shape, places, lengths=lengths, size_weights=sizes, hot_percent=hot)
+
+
+def _coherence(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Large caches, few lines, many units: a copy that should be gone is still there to be read."""
+    shape = dice.shape(
+        units=(4, 8),
+        wavefronts=(1, 2),
+        lanes=(4, 8, 16),
+        l1_sets=(64, 128),
+        l1_ways=(4, 8),
+        l2_sets=(128, 256),
+        l2_ways=(4, 8),
+        banks=(1, 1, 2),
+        directories=(1, 2),
+        write_back=(False, True),
+    )
+    lengths = dice("lengths", (10,), (10,), (20,), (5, 40))
+    crowd = dice("crowding", 60, 120, 250)
+    places = dice.crowded(shape, lengths, crowd, dice("groups", 2, 4, 8))
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=dice("size_weights", *_SIZES),
+        load_percent=dice("load_percent", (20, 80), (50, 90)),
+    )
+
+
+def _hot_ping_pong(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Few groups that every unit wants: bytes travel from unit to unit all the time."""
+    shape = dice.shape(
+        units=(2, 4, 4, 8),
+        wavefronts=(1,),
+        lanes=(4, 8),
+        l1_sets=(4, 8, 16),
+        l1_ways=(4,),
+        l2_sets=(16, 32),
+        l2_ways=(4, 8),
+        banks=(1, 1, 2),
+        write_back=(False, False, True),
+    )
+    lengths = dice("lengths", (10,), (10,), (4, 10, 40), (50,))
+    crowd = dice("crowding", 60, 120, 320)
+    places = dice.crowded(shape, lengths, crowd, dice("groups", 2, 3, 4))
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=dice("size_weights", *_SIZES),
+        tight_percent=dice("tight_percent", 15, 40),
+    )
+
+
+def _line_duel(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Two to four lines in total: every request meets another one for its line."""
+    shape = dice.shape(
+        units=(2, 4, 8),
+        wavefronts=(1, 2),
+        lanes=(1, 1, 2, 4),
+        cpus=(1, 2),
+        l1_sets=(1, 4, 16),
+        l1_ways=(1, 2, 4),
+        l2_sets=(1, 8),
+        l2_ways=(1, 2, 8),
+        banks=(1, 2),
+        directories=(1, 2),
+        write_back=(False, True),
+    )
+    places = dice.build(
+        MapConfig,
+        groups=dice("groups", 1, 2, 4),
+        locations=None,
+        lines=dice("lines", 2, 3, 4),
+        layout=LINE_DUEL,
+        stride_lines=_set_stride(shape),
+    )
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=dice("lengths", (2,), (4,), (4, 10)),
+        size_weights=dice("size_weights", (4, 2, 2, 1), (1, 1, 1, 1), (1, 0, 0, 0)),
+        repeat_percent=dice("repeat_percent", 20, 50),
+    )
+
+
+def _set_conflict(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """All lines fall into one or two sets of every cache: lines are replaced in the middle."""
+    shape = dice.shape(
+        units=(2, 4, 8),
+        wavefronts=(1, 2),
+        lanes=(1, 4),
+        l1_sets=(2, 8),
+        l1_ways=(1, 2, 4),
+        l2_sets=(4, 16),
+        l2_ways=(1, 2, 4),
+        banks=(1, 2),
+        directories=(1, 2),
+        write_back=(False, True),
+    )
+    lengths = dice("lengths", (5,), (10,), (3, 10))
+    sets = dice("sets", 1, 2)
+    places = dice.spread(
+        shape,
+        lengths,
+        max(4, sets * shape.l2_ways * dice("pressure", 2, 3, 6)),
+        dice("groups", 2, 4),
+        layout=SET_CONFLICT,
+        stride_lines=_set_stride(shape),
+        sets=sets,
+    )
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=dice("size_weights", *_SIZES),
+    )
+
+
+def _lane_merge(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Wide wavefronts whose lanes share lines: coalescing, multi-word masks, split completions."""
+    shape = dice.shape(
+        units=(2, 4),
+        wavefronts=(1, 2),
+        lanes=(8, 16, 32, 64),
+        l1_sets=(4, 16),
+        l1_ways=(2, 4),
+        l2_sets=(16, 64),
+        l2_ways=(4,),
+        banks=(1, 1, 2),
+        write_back=(False, True),
+    )
+    lengths = dice("lengths", (6,), (10,), (4, 12))
+    places = dice.crowded(shape, lengths, dice("crowding", 100, 200), dice("groups", 2, 4))
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=dice("size_weights", *_SIZES),
+        pattern_percent=dice("pattern_percent", 60, 90),
+        shared_group_percent=dice("shared_group_percent", 60, 90),
+        lane_percent=dice("lane_percent", 70, 100),
+    )
+
+
+def _write_back(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Dirty lines in a second level of about the size of the data: partial lines, late victims."""
+    shape = dice.shape(
+        units=(4, 8),
+        wavefronts=(1, 2),
+        lanes=(2, 4, 8),
+        l1_sets=(2, 4, 16),
+        l1_ways=(2, 4),
+        l2_sets=(2, 8, 16),
+        l2_ways=(2, 4),
+        banks=(1, 2),
+        directories=(1, 2),
+        write_back=(True,),
+    )
+    lengths = dice("lengths", (10,), (20,), (10, 40))
+    lines = max(6, shape.l2_lines * dice("pressure", 1, 2, 3))
+    places = dice.spread(shape, lengths, lines, dice("groups", 4, 8), layout=DENSE)
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=dice("size_weights", *_SIZES),
+        load_percent=dice("load_percent", (20, 80), (10, 50)),
+    )
+
+
+def _acquire_crossing(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Several waves per unit, short episodes: one wave's acquire meets another one's fills."""
+    shape = dice.shape(
+        units=(2, 4),
+        wavefronts=(4, 4, 6, 8),
+        lanes=(2, 4, 8),
+        l1_sets=(4, 16),
+        l1_ways=(2, 4),
+        l2_sets=(16, 64),
+        l2_ways=(4,),
+        banks=(1, 2),
+        write_back=(False, True),
+    )
+    lengths = dice("lengths", (2, 5), (5,), (3, 10))
+    places = dice.crowded(shape, lengths, dice("crowding", 80, 150, 300), dice("groups", 2, 4))
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=dice("size_weights", *_SIZES),
+        load_percent=dice("load_percent", (40, 90), (20, 80)),
+    )
+
+
+def _bank_skew(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Several banks and directories, most lines in one: orders that a single channel gives away."""
+    shape = dice.shape(
+        units=(4, 8),
+        wavefronts=(1, 2),
+        lanes=(2, 4, 8),
+        l1_sets=(4, 16),
+        l1_ways=(2, 4),
+        l2_sets=(4, 16),
+        l2_ways=(2, 4),
+        banks=(2, 4),
+        directories=(2, 2, 4),
+        write_back=(False, True),
+        delays=("skewed", "skewed", "heavy_tail", "gem5"),
+    )
+    lengths = dice("lengths", (5,), (10,))
+    places = dice.crowded(
+        shape,
+        lengths,
+        dice("crowding", 80, 160, 320),
+        dice("groups", 2, 4),
+        layout=BANK_SKEW,
+        stride_lines=max(shape.banks, shape.directories),
+    )
+    sizes = dice("size_weights", *_SIZES)
+    return shape, dice.program(shape, places, lengths=lengths, size_weights=sizes)
+
+
+def _set_stride(shape: Shape) -> int:
+    """Lines this far apart share a set in both levels, a bank and a directory."""
+    return max(shape.l1_sets, shape.l2_sets * shape.banks) * shape.directories
+
+
+PROFILES: Final[Mapping[str, Callable[[_Dice], tuple[Shape, GeneratorConfig]]]] = MappingProxyType(
+    {
+        "replacement": _replacement,
+        "coherence": _coherence,
+        "hot-ping-pong": _hot_ping_pong,
+        "line-duel": _line_duel,
+        "set-conflict": _set_conflict,
+        "lane-merge": _lane_merge,
+        "write-back": _write_back,
+        "acquire-crossing": _acquire_crossing,
+        "bank-skew": _bank_skew,
+    }
+)
+DEFAULT: Final = "default"
+"""Draws one of the others."""
+
+_OWN_NAMES: Final = frozenset({"pressure", "crowding"})
+_NOT_FIXABLE: Final = frozenset({"agents", "episodes", "map", "camps", "smallest", "largest"})
+
+
+def names() -> tuple[str, ...]:
+    """All profiles, `default` first."""
+    return (DEFAULT, *PROFILES)
+
+
+def options() -> dict[str, object]:
+    """What can be fixed, with the value it has where a profile does not draw it."""
+    everything = {
+        **{f.name: f.default for f in fields(Shape)},
+        **{f.name: f.default for f in fields(MapConfig)},
+        **{f.name: f.default for f in fields(GeneratorConfig)},
+    }
+    return {name: value for name, value in everything.items() if name not in _NOT_FIXABLE}
+
+
+def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) -> Scenario:
+    """A scenario of that profile. `fixed` (see `options`) replaces what would have been drawn.
+
+    Raises ConfigError for an unknown profile or option and for impossible values.
+    """
+    fixed = dict(fixed or {})
+    known = options()
+    for name, value in fixed.items():
+        if name in _OWN_NAMES:
+            continue
+        if name not in known:
+            raise ConfigError(f"no option {name!r}; there are {', '.join(sorted(known))}")
+        default = known[name]
+        if default is not None and type(value) is not type(default):
+            raise ConfigError(f"option {name} is {value!r}, {type(default).__name__} is needed")
+    if profile == DEFAULT:
+        profile = tuple(PROFILES)[prng.fork("profile").below(len(PROFILES))]
+    if profile not in PROFILES:
+        raise ConfigError(f"no profile {profile!r}; there are {', '.join(names())}")
+    shape, program = PROFILES[profile](_Dice(prng.fork(profile), fixed))
+    return Scenario(profile, shape, program)
+
+
+def _check_shape(shape: Shape) -> None:
+    bounds = {"units": 64, "wavefronts": 256, "lanes": 64, "cpus": 64, "banks": 64}
+    bounds |= {"directories": 64, "l1_sets": 1 << 20, "l2_sets": 1 << 20}
+    bounds |= {"l1_ways": 1 << 10, "l2_ways": 1 << 10}
+    for name, high in bounds.items():
+        value = getattr(shape, name)
+        if not 1 <= value <= high:
+            raise ConfigError(f"{name} is {value}, 1 to {high} are possible")
+    for name in ("l1_sets", "l2_sets"):
+        if getattr(shape, name) & (getattr(shape, name) - 1):
+            raise ConfigError(f"{name} is {getattr(shape, name)}, a power of two is needed")

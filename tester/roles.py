@@ -1,0 +1,102 @@
+"""Which machines of a protocol are its first level, second level, directories and processors.
+
+Profiles speak of units and banks; a system description speaks of the protocol's own machines. The
+translation is read off the declarations: who has a requester that agents use, who is interleaved
+over lines, who owns a directory memory. Invariant: only machines and caches that the description
+already has are ever named, so a profile fits any protocol and ignores what it lacks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runtime.declarations import Parameter, ProtocolInfo
+from runtime.description import SystemDescription
+from tester.profiles import Shape
+
+_WRITE_BACK_PARAMETER = "WB"
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Machine names by role; agents and requesters that drive the first level."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    directories: tuple[str, ...]
+    processors: tuple[str, ...]
+    agents: tuple[str, ...]
+    """Groups of agents on the first level."""
+    is_gpu: bool
+
+
+def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
+    """Roles in a completed description."""
+    kinds = {name: group.kind or "cpu" for name, group in description.agents.items()}
+    is_gpu = "gpu" in kinds.values()
+    subject = "gpu" if is_gpu else "cpu"
+
+    def machines(kind: str) -> tuple[str, ...]:
+        found = [
+            description.requesters[group.requester].machine
+            for name, group in description.agents.items()
+            if kinds[name] == kind
+        ]
+        return tuple(dict.fromkeys(found))
+
+    directories = tuple(
+        m.MACHINE
+        for m in protocol.machines
+        if any(isinstance(p, Parameter) and p.type == "DirectoryMemory" for p in m.PARAMETERS)
+    )
+    first = machines(subject)
+    return Roles(
+        first=first,
+        second=tuple(
+            name
+            for name, machine in description.machines.items()
+            if machine.interleaved and machine.caches and name not in directories + first
+        ),
+        directories=tuple(name for name in directories if name in description.machines),
+        processors=machines("cpu") if is_gpu else (),
+        agents=tuple(name for name, kind in kinds.items() if kind == subject),
+        is_gpu=is_gpu,
+    )
+
+
+def overrides(
+    shape: Shape, protocol: ProtocolInfo, description: SystemDescription
+) -> dict[str, object]:
+    """Assignments for `SystemDescription.override` that give a completed description the shape."""
+    roles = find_roles(protocol, description)
+    result: dict[str, object] = {"network.delays": shape.delays}
+    for name in roles.agents:
+        # One-lane agents keep their width: a processor has no wavefronts.
+        if roles.is_gpu:
+            result[f"agents.{name}.wavefronts"] = shape.wavefronts
+            result[f"agents.{name}.lanes"] = shape.lanes
+    counts = (
+        (roles.first, shape.units),
+        (roles.second, shape.banks),
+        (roles.directories, shape.directories),
+        (roles.processors, shape.cpus),
+    )
+    for machines, count in counts:
+        result |= {f"machine.{name}.count": count for name in machines}
+    geometry = (
+        (roles.first, shape.l1_sets, shape.l1_ways),
+        (roles.second, shape.l2_sets, shape.l2_ways),
+    )
+    for machines, sets, ways in geometry:
+        for name in machines:
+            for cache in description.machines[name].caches:
+                path = f"machine.{name}.cache.{cache}"
+                result[f"{path}.sets"] = sets
+                result[f"{path}.ways"] = ways
+                result[f"{path}.replacement"] = shape.replacement
+    for machine in protocol.machines:
+        declared = {p.name for p in machine.PARAMETERS if isinstance(p, Parameter)}
+        if machine.MACHINE in roles.second and _WRITE_BACK_PARAMETER in declared:
+            path = f"machine.{machine.MACHINE}.parameters.{_WRITE_BACK_PARAMETER}"
+            result[path] = shape.write_back
+    return result
