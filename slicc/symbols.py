@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from enum import Enum, auto
 
 from slicc import ir, syntax
+from slicc.diagnostics.suggest import suggest
 from slicc.prelude import Signature
 from slicc.source import NOWHERE, Span
 
@@ -187,16 +187,6 @@ class VariableSymbol:
     port: PortSymbol | None = None
     node: syntax.ObjectDeclaration | None = None
     is_parameter: bool = False
-
-
-def suggest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that was probably meant, or None."""
-    pool = list(dict.fromkeys(candidates))
-    lowered = {candidate.lower(): candidate for candidate in reversed(pool)}
-    if name.lower() in lowered and lowered[name.lower()] != name:
-        return lowered[name.lower()]
-    matches = get_close_matches(name, [c for c in pool if c != name], n=1, cutoff=0.72)
-    return matches[0] if matches else None
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:

@@ -66,7 +66,9 @@ ENUMERATIONS: dict[str, EnumerationRow] = {
     "DMASequencerRequestType": EnumerationRow("Default"),
     "MemoryControlRequestType": EnumerationRow("Default"),
     "TesterStatus": EnumerationRow("Idle Action_Pending Ready Check_Pending"),
-    "InvalidateGeneratorStatus": EnumerationRow("Load_Waiting Load_Pending Inv_Waiting Inv_Pending"),
+    "InvalidateGeneratorStatus": EnumerationRow(
+        "Load_Waiting Load_Pending Inv_Waiting Inv_Pending"
+    ),
     "SeriesRequestGeneratorStatus": EnumerationRow("Thinking Request_Pending"),
     "LockStatus": EnumerationRow("Unlocked Locked"),
     "SequencerStatus": EnumerationRow("Idle Pending"),

@@ -1,0 +1,95 @@
+"""The compiler, read aloud: load, resolve, check.
+
+Invariant: a protocol is only handed on if nothing was wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slicc import ir, syntax
+from slicc.check import check_protocol
+from slicc.diagnostics.model import DiagnosticSink
+from slicc.loader import LoadedProtocol, load
+from slicc.parser import parse
+from slicc.resolve.protocols import resolve
+from slicc.source import SourceFile, Span
+
+LIBRARY_FILES: tuple[str, ...] = (
+    "RubySlicc_interfaces.slicc",
+    "RubySlicc_Exports.sm",
+    "RubySlicc_Types.sm",
+    "RubySlicc_Util.sm",
+    "RubySlicc_ComponentMapping.sm",
+    "RubySlicc_Defines.sm",
+    "RubySlicc_MemControl.sm",
+)
+"""Files whose contents the compiler declares itself; including them is allowed and does nothing."""
+
+
+@dataclass(frozen=True)
+class CompiledProtocol:
+    """A protocol without errors. ``path`` is the file it was compiled from."""
+
+    protocol: ir.Protocol
+    path: Path
+    sources: tuple[SourceFile, ...]
+
+
+def compile_files(
+    paths: Sequence[Path], include_roots: Sequence[Path], sink: DiagnosticSink
+) -> list[CompiledProtocol]:
+    """The protocols that the files stand for; those with errors are only in the sink.
+
+    Raises :class:`slicc.source_reader.CannotRead` if a file in ``paths`` is not there.
+    """
+    found = []
+    for loaded in load(paths, include_roots, sink, LIBRARY_FILES):
+        protocol = compile_loaded(loaded, sink)
+        if protocol is not None:
+            found.append(CompiledProtocol(protocol, loaded.path, loaded.sources))
+    return found
+
+
+def compile_loaded(loaded: LoadedProtocol, sink: DiagnosticSink) -> ir.Protocol | None:
+    """One loaded protocol, or None if anything is wrong with it."""
+    if not loaded.complete:
+        return None
+    names = tuple(source.name for source in loaded.sources)
+    span = _whole(loaded.declarations, loaded.sources[0])
+    return _compile(loaded.name, loaded.declarations, names, span, sink)
+
+
+def compile_text(
+    text: str, sink: DiagnosticSink | None = None, name: str = "Test"
+) -> ir.Protocol | None:
+    """A protocol written in one string (for tests and examples); None if anything is wrong."""
+    if sink is None:
+        sink = DiagnosticSink()
+    source = SourceFile(f"{name}.sm", text)
+    unit = parse(source, sink)
+    if unit is None or sink.error_count:
+        return None
+    span = _whole(unit.declarations, source)
+    return _compile(name, unit.declarations, (source.name,), span, sink)
+
+
+def _whole(declarations: Sequence[syntax.Declaration], source: SourceFile) -> Span:
+    return Span(source, 0, 0) if not declarations else declarations[0].span
+
+
+def _compile(
+    name: str,
+    declarations: Sequence[syntax.Declaration],
+    sources: tuple[str, ...],
+    span: Span,
+    sink: DiagnosticSink,
+) -> ir.Protocol | None:
+    errors = sink.error_count
+    protocol = resolve(name, declarations, sources, span, sink)
+    if sink.error_count > errors:
+        return None
+    check_protocol(protocol, sink)
+    return None if sink.error_count > errors else protocol

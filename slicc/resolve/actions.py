@@ -1,0 +1,149 @@
+"""Actions: their names, their bodies, and the free slots they may need.
+
+Invariant: an action's needs are a true sum over everything it may run once: both branches of
+every ``if``, nested enqueues, and the functions it calls.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from slicc import ir, syntax
+from slicc.diagnostics.model import Label
+from slicc.resolve.bodies import action_body
+from slicc.resolve.pairs import check_keys, description
+from slicc.resolve.scopes import MachineScope
+from slicc.resolve.walk import expressions_in
+from slicc.symbols import ActionSymbol
+
+Needs = Counter[str]
+
+
+def declare_actions(scope: MachineScope, nodes: list[syntax.Action]) -> None:
+    """Enter the names of all actions; display names must differ too."""
+    shorts: dict[str, syntax.Action] = {}
+    for node in nodes:
+        check_keys(node.pairs, scope.sink)
+        name = node.name.text
+        first = scope.actions.get(name)
+        if first is not None:
+            scope.sink.error(
+                "duplicate-action",
+                f"machine `{scope.name}` declares the action `{name}` twice",
+                node.name.span,
+                "declared again",
+                secondary=[Label(first.node.name.span, "first declared here")],
+            )
+            continue
+        scope.actions[name] = ActionSymbol(name, node, ir.ActionRef(scope.name, name))
+        short = node.pairs.get("short") or name
+        other = shorts.setdefault(short, node)
+        if other is not node:
+            pair = node.pairs.find("short")
+            scope.sink.error(
+                "duplicate-short-name",
+                f"the actions `{other.name.text}` and `{name}` are both shown as `{short}`",
+                node.name.span if pair is None else pair.value_span,
+                "taken already",
+                secondary=[Label(other.name.span, "by this action")],
+            )
+
+
+def resolve_actions(scope: MachineScope) -> tuple[ir.Action, ...]:
+    """All actions, without needs (the functions they call may not be resolved yet)."""
+    found = []
+    for symbol in scope.actions.values():
+        node = symbol.node
+        body = action_body(scope, node)
+        short = node.pairs.get("short") or symbol.name
+        found.append(ir.Action(symbol.ref, short, description(node.pairs), body, span=node.span))
+    return tuple(found)
+
+
+class NeedCounter:
+    """Slots that running statements once may take, by machine object."""
+
+    def __init__(self, scope: MachineScope, functions: tuple[ir.Function, ...]) -> None:
+        self._buffers = {
+            port.ref: port.buffer.name for port in scope.ports.values() if port.buffer is not None
+        }
+        self._functions = {function.ref: function for function in functions}
+        self._known: dict[ir.FunctionRef, Needs] = {}
+        self._sending = self._functions_that_send()
+
+    def of(self, statements: tuple[ir.Stmt, ...]) -> Needs:
+        """The sum over some statements."""
+        total: Needs = Counter()
+        self._add(statements, total)
+        return total
+
+    def _functions_that_send(self) -> frozenset[ir.FunctionRef]:
+        """Functions with a need of their own, or that call one: all others are skipped."""
+        sending: set[ir.FunctionRef] = set()
+        calls: dict[ir.FunctionRef, set[ir.FunctionRef]] = {}
+        for ref, function in self._functions.items():
+            called: set[ir.FunctionRef] = set()
+            for node in expressions_in(function.body):
+                if isinstance(node, ir.CallFunction):
+                    called.add(node.function)
+            calls[ref] = called
+            if _sends(function.body):
+                sending.add(ref)
+        changed = True
+        while changed:
+            more = {ref for ref, called in calls.items() if called & sending} - sending
+            sending |= more
+            changed = bool(more)
+        return frozenset(sending)
+
+    def _add(self, statements: tuple[ir.Stmt, ...], total: Needs) -> None:
+        for statement in statements:
+            match statement:
+                case ir.Enqueue(port=port, body=body):
+                    if port in self._buffers:
+                        total[self._buffers[port]] += 1
+                    self._add(body, total)
+                case ir.Peek(body=body):
+                    self._add(body, total)
+                case ir.If(_, then, orelse):
+                    self._add(then, total)
+                    self._add(orelse, total)
+                case ir.CheckAllocate(target):
+                    total[target] += 1
+                case _:
+                    pass
+        if not self._sending:
+            return
+        for node in expressions_in(statements, nested=False):
+            if isinstance(node, ir.CallFunction) and node.function in self._sending:
+                total.update(self._function(node.function))
+
+    def _function(self, ref: ir.FunctionRef) -> Needs:
+        known = self._known.get(ref)
+        if known is None:
+            self._known[ref] = Counter()  # a cycle is reported elsewhere and adds nothing here
+            function = self._functions.get(ref)
+            known = Counter() if function is None else self.of(function.body)
+            self._known[ref] = known
+        return known
+
+
+def _sends(statements: tuple[ir.Stmt, ...]) -> bool:
+    for statement in statements:
+        match statement:
+            case ir.Enqueue() | ir.CheckAllocate():
+                return True
+            case ir.Peek(body=body):
+                if _sends(body):
+                    return True
+            case ir.If(_, then, orelse):
+                if _sends(then) or _sends(orelse):
+                    return True
+            case _:
+                pass
+    return False
+
+
+def slot_needs(needs: Needs) -> tuple[ir.SlotNeed, ...]:
+    """Needs in the order a controller checks them: by name."""
+    return tuple(ir.SlotNeed(name, needs[name]) for name in sorted(needs))

@@ -1,0 +1,312 @@
+"""Expressions: what each name means, and the type of every node.
+
+Each sub-expression is resolved exactly once, so typing is linear in the text. Invariant: a bad
+expression is reported where it stands and becomes a node of unknown type.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from slicc import ir, syntax, types
+from slicc.resolve import calls
+from slicc.resolve.body import Body, unknown
+from slicc.source import Span
+from slicc.symbols import TypeKind, VariableKind, VariableSymbol, did_you_mean
+
+_BINARY = {operator.value: operator for operator in ir.BinaryOperator}
+_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
+INT_MAX = 2**31 - 1
+
+
+def unescape(text: str) -> str:
+    """A string's text with the backslash sequences that the language leaves in it resolved."""
+    if "\\" not in text:
+        return text
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[0]), text)
+
+
+def expression(body: Body, node: syntax.Expression) -> ir.Expr:
+    """Resolve one expression."""
+    match node:
+        case syntax.Variable():
+            return _variable(body, node)
+        case syntax.FieldAccess():
+            return _field(body, node)
+        case syntax.MethodCall():
+            return calls.method_call(body, node)
+        case syntax.EnumMember():
+            return _enum_member(body, node)
+        case syntax.Call():
+            return calls.call(body, node)
+        case syntax.Binary():
+            return _binary(body, node)
+        case syntax.NumberLiteral():
+            return _number(body, node)
+        case syntax.Parenthesized():
+            return expression(body, node.inner)
+        case syntax.Index():
+            return calls.index(body, node)
+        case syntax.BoolLiteral():
+            return ir.BoolConst(node.value, span=node.span)
+        case syntax.StringLiteral():
+            return ir.StringConst(unescape(node.value), span=node.span)
+        case syntax.NullTest():
+            return _null_test(body, node)
+        case syntax.Unary():
+            return _unary(body, node)
+        case syntax.StaticCast():
+            return _cast(body, node)
+        case syntax.New():
+            return _new(body, node)
+        case syntax.FloatLiteral():
+            return _float(body, node)
+        case syntax.OutOfDate():
+            return _misplaced(body, node.span, "`OOD` is only meaningful behind `return`")
+        case syntax.LocalDeclaration():
+            return _misplaced(
+                body, node.span, "a variable is declared by a statement, not inside an expression"
+            )
+        case _:
+            assert_never(node)
+
+
+def _misplaced(body: Body, span: Span, text: str) -> ir.Expr:
+    body.sink.error("misplaced-expression", text, span, "cannot stand here")
+    return unknown(span)
+
+
+# ------------------------------------------------------------------ names
+
+
+def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
+    name = node.name.text
+    variable = body.locals.find(name)
+    if variable is None:
+        body.sink.error(
+            "unknown-variable",
+            f"no variable named `{name}`",
+            node.name.span,
+            "not declared here",
+            help=did_you_mean(name, body.locals.names()),
+        )
+        return unknown(node.span)
+    if variable.port is not None:
+        return _misplaced(body, node.span, f"the port `{name}` is no value")
+    return variable_value(variable, node.span)
+
+
+def variable_value(variable: VariableSymbol, span: Span) -> ir.Expr:
+    """Reading (or writing) a variable."""
+    match variable.kind:
+        case VariableKind.OBJECT:
+            return ir.MachineObject(variable.ir_name, variable.type, span=span)
+        case VariableKind.CONTROLLER:
+            field = ir.ControllerField(variable.ir_name)
+            return ir.ControllerValue(field, variable.type, span=span)
+        case VariableKind.TRANSACTION:
+            transaction = ir.TransactionField(variable.ir_name)
+            return ir.TransactionValue(transaction, variable.type, span=span)
+        case VariableKind.FIELD:
+            return ir.SelfField(variable.ir_name, variable.type, span=span)
+        case _:
+            return ir.Local(variable.ir_name, variable.type, span=span)
+
+
+def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
+    name = node.type.text
+    symbol = body.scope.find_type(name)
+    if symbol is None:
+        body.sink.error(
+            "unknown-type",
+            f"no enumeration named `{name}`",
+            node.type.span,
+            "not declared",
+            help=did_you_mean(name, body.scope.type_names()),
+        )
+        return unknown(node.span)
+    if symbol.kind is not TypeKind.ENUM:
+        body.sink.error(
+            "not-an-enumeration",
+            f"`{name}` is no enumeration, so it has no members",
+            node.type.span,
+            "not an enumeration",
+        )
+        return unknown(node.span)
+    assert isinstance(symbol.type, ir.EnumType)
+    member = node.member.text
+    if member in symbol.members:
+        return ir.EnumConst(member, symbol.type, span=node.span)
+    slug = {"State": "unknown-state", "Event": "unknown-event"}.get(name, "unknown-enum-member")
+    if name == "RequestType":
+        slug = "unknown-request-type"
+    elif name == "MachineType":
+        slug = "unknown-machine"
+    body.sink.error(
+        slug,
+        f"`{name}` has no member `{member}`",
+        node.member.span,
+        "no such member",
+        help=did_you_mean(member, symbol.members),
+    )
+    return ir.Local("?", symbol.type, span=node.span)
+
+
+def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
+    receiver = expression(body, node.receiver)
+    type_ = receiver.type
+    if isinstance(type_, ir.UnknownType):
+        return unknown(node.span)
+    name = node.field.text
+    symbol = body.scope.symbol_of(type_)
+    found = None if symbol is None else symbol.find_field(name)
+    if found is not None:
+        return ir.FieldAccess(receiver, name, found.type, span=node.span)
+    if symbol is None or symbol.kind in (TypeKind.SCALAR, TypeKind.ENUM):
+        body.sink.error(
+            "not-a-structure",
+            f"`{types.describe(type_)}` has no fields",
+            node.field.span,
+            f"`.{name}` of a `{types.describe(type_)}`",
+        )
+    else:
+        body.sink.error(
+            "unknown-field",
+            f"`{types.describe(type_)}` has no field `{name}`",
+            node.field.span,
+            "no such field",
+            help=did_you_mean(name, symbol.field_names()),
+        )
+    return unknown(node.span)
+
+
+# ------------------------------------------------------------------ operators and literals
+
+
+def _binary(body: Body, node: syntax.Binary) -> ir.Expr:
+    left = expression(body, node.left)
+    right = expression(body, node.right)
+    operator = _BINARY[node.operator]
+    result = types.binary_result(operator, left.type, right.type)
+    if result is None:
+        body.sink.error(
+            "type-mismatch-operand",
+            f"`{types.describe(left.type)} {node.operator} {types.describe(right.type)}` "
+            "does not exist",
+            node.operator_span,
+            "no such operation",
+            help=_operand_help(left.type, right.type),
+        )
+        comparison = types.binary_result(operator, ir.UNKNOWN, ir.UNKNOWN)
+        return ir.Local("?", comparison or ir.UNKNOWN, span=node.span)
+    return ir.Binary(operator, left, right, result, span=node.span)
+
+
+def _operand_help(left: ir.Type, right: ir.Type) -> str | None:
+    pair = {left, right}
+    if pair == {ir.INT, types.NODE_ID}:
+        return "convert with `intToID` or `IDToInt`"
+    if ir.INT in pair and ir.CYCLES in pair:
+        return "convert with `intToCycles`"
+    if ir.CYCLES in pair and ir.TICK in pair:
+        return "convert with `cyclesToTicks` or `ticksToCycles`"
+    return None
+
+
+def _unary(body: Body, node: syntax.Unary) -> ir.Expr:
+    operand = expression(body, node.operand)
+    match node.operator:
+        case "!":
+            operator, wanted = ir.UnaryOperator.NOT, ir.BOOL
+        case "-":
+            operator, wanted = ir.UnaryOperator.NEGATE, ir.INT
+        case "++":
+            operator, wanted = ir.UnaryOperator.INCREMENT, types.STATISTIC
+        case "--":
+            body.sink.error(
+                "unsupported-feature", "there is no operator `--`", node.span, "not in SLICC"
+            )
+            return unknown(node.span)
+    if not types.same(operand.type, wanted):
+        body.sink.error(
+            "type-mismatch-operand",
+            f"`{node.operator}` takes `{types.describe(wanted)}`",
+            operand.span,
+            f"is `{types.describe(operand.type)}`",
+        )
+        return ir.Local("?", wanted, span=node.span)
+    if isinstance(operand, ir.IntConst) and operator is ir.UnaryOperator.NEGATE:
+        return ir.IntConst(-operand.value, operand.type, span=node.span)
+    return ir.Unary(operator, operand, wanted, span=node.span)
+
+
+def _number(body: Body, node: syntax.NumberLiteral) -> ir.Expr:
+    if node.value > INT_MAX:
+        body.sink.error(
+            "number-out-of-range",
+            "a number literal is an `int` of 32 bits",
+            node.span,
+            f"larger than {INT_MAX}",
+        )
+    return ir.IntConst(node.value, ir.INT, span=node.span)
+
+
+def _float(body: Body, node: syntax.FloatLiteral) -> ir.Expr:
+    body.sink.error(
+        "float-literal",
+        "SLICC has no fractions: this literal would be an `int`",
+        node.span,
+        "not a whole number",
+    )
+    return ir.Local("?", ir.INT, span=node.span)
+
+
+def _null_test(body: Body, node: syntax.NullTest) -> ir.Expr:
+    operand = expression(body, node.operand)
+    if not types.is_pointer(operand.type) and not isinstance(operand.type, ir.UnknownType):
+        word = "is_valid" if node.valid else "is_invalid"
+        body.sink.error(
+            "not-a-pointer",
+            f"`{word}` asks whether a pointer is null",
+            operand.span,
+            f"`{types.describe(operand.type)}` is never null",
+        )
+    return ir.NullTest(node.valid, operand, span=node.span)
+
+
+def _new(body: Body, node: syntax.New) -> ir.Expr:
+    type_ = body.scope.resolve_type(node.type)
+    if isinstance(type_, ir.UnknownType):
+        return unknown(node.span)
+    if not isinstance(type_, ir.PointerType):
+        body.sink.error(
+            "not-a-pointer",
+            f"`new` makes entries, and `{node.type.text}` is none",
+            node.type.span,
+            "not an entry type",
+            help='entries are structures with `interface="AbstractCacheEntry"`',
+        )
+        return unknown(node.span)
+    return ir.NewEntry(type_, span=node.span)
+
+
+def _cast(body: Body, node: syntax.StaticCast) -> ir.Expr:
+    operand = expression(body, node.operand)
+    type_ = body.scope.resolve_type(node.type)
+    if isinstance(type_, ir.UnknownType) or isinstance(operand.type, ir.UnknownType):
+        return ir.Local("?", type_, span=node.span)
+    if types.same(type_, operand.type):
+        return operand
+    both_pointers = isinstance(type_, ir.PointerType) and isinstance(operand.type, ir.PointerType)
+    both_integers = types.is_integer(type_) and (
+        types.is_integer(operand.type) or operand.type == ir.BOOL
+    )
+    if not both_pointers and not both_integers:
+        body.sink.error(
+            "invalid-cast",
+            f"`{types.describe(operand.type)}` cannot be seen as `{types.describe(type_)}`",
+            node.span,
+            "no such conversion",
+        )
+    return ir.Cast(operand, type_, span=node.span)

@@ -1,0 +1,114 @@
+"""A whole protocol: global declarations first, then each machine.
+
+Invariant: the IR lists library types only if the protocol mentions them, in order of mention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from slicc import ir, prelude, syntax
+from slicc.diagnostics.model import DiagnosticSink
+from slicc.resolve.bodies import function_body
+from slicc.resolve.functions import declare_functions
+from slicc.resolve.machines import resolve_machine
+from slicc.resolve.pairs import check_keys
+from slicc.resolve.scopes import GlobalScope
+from slicc.resolve.type_declarations import complete_types, declare_types
+from slicc.resolve.types_to_ir import enumerations_of, structures_of, to_enumeration, to_structure
+from slicc.source import Span
+from slicc.symbols import TypeKind
+
+
+def flatten(declarations: Iterable[syntax.Declaration]) -> list[syntax.Declaration]:
+    """Declarations with those of included files in place of the includes."""
+    found: list[syntax.Declaration] = []
+    for node in declarations:
+        if isinstance(node, syntax.Include):
+            found += flatten(node.body or ())
+        else:
+            found.append(node)
+    return found
+
+
+def resolve(
+    name: str,
+    declarations: Sequence[syntax.Declaration],
+    sources: tuple[str, ...],
+    span: Span,
+    sink: DiagnosticSink,
+) -> ir.Protocol:
+    """The protocol. After an error in ``sink`` parts are missing or of unknown type."""
+    scope = GlobalScope(sink)
+    flat = flatten(declarations)
+    declare_types(scope, flat)
+    methods = complete_types(scope)
+    declare_functions(scope, [node for node in flat if isinstance(node, syntax.Function)])
+    resolved_methods = [function_body(scope, symbol) for symbol in methods]
+    machines = []
+    for node in flat:
+        if isinstance(node, syntax.Machine):
+            machine = resolve_machine(scope, node, flatten(node.body))
+            if machine is not None:
+                machines.append(machine)
+        else:
+            _check_global(scope, node)
+    enums = enumerations_of(scope)
+    structs = structures_of(scope, resolved_methods)
+    library_enums, library_structs = _library_types(scope)
+    return ir.Protocol(
+        name,
+        library_enums + enums,
+        library_structs + structs,
+        tuple(machines),
+        sources,
+        span=span,
+    )
+
+
+def _library_types(
+    scope: GlobalScope,
+) -> tuple[tuple[ir.Enum_, ...], tuple[ir.Struct, ...]]:
+    """What the protocol uses of the library, directly or through another library type."""
+    structs = []
+    for name in list(scope.used_library):
+        symbol = scope.library.types[name]
+        if symbol.kind is TypeKind.MESSAGE:
+            structs.append(to_structure(scope, symbol))
+            for field in symbol.fields.values():
+                if isinstance(field.type, ir.EnumType):
+                    scope.used_library[field.type.ref.name] = None
+    enums = [
+        to_enumeration(scope, scope.library.types[name], name)
+        for name in prelude.ENUMERATIONS
+        if name in scope.used_library
+    ]
+    return tuple(enums), tuple(structs)
+
+
+def _check_global(scope: GlobalScope, node: syntax.Declaration) -> None:
+    match node:
+        case syntax.Action() | syntax.InPort() | syntax.OutPort() | syntax.Transition():
+            what = {
+                syntax.Action: "an action",
+                syntax.InPort: "an in-port",
+                syntax.OutPort: "an out-port",
+                syntax.Transition: "a transition",
+            }[type(node)]
+            scope.sink.error(
+                "outside-machine",
+                f"{what} belongs inside a machine",
+                node.span,
+                "stands outside any machine",
+            )
+        case syntax.ObjectDeclaration():
+            check_keys(node.pairs, scope.sink)
+            if node.name.text not in prelude.CONTROLLER_VARIABLES:
+                scope.sink.error(
+                    "outside-machine",
+                    f"the object `{node.name.text}` belongs inside a machine",
+                    node.name.span,
+                    "stands outside any machine",
+                )
+        case _:
+            pass

@@ -1,0 +1,122 @@
+"""Visiting expressions of IR bodies.
+
+Invariant: every child of every node is visited; a new node type makes mypy point here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from slicc import ir
+
+
+def children(node: ir.Expr) -> tuple[ir.Expr, ...]:
+    """The direct sub-expressions, in order of evaluation."""
+    match node:
+        case (
+            ir.IntConst()
+            | ir.BoolConst()
+            | ir.StringConst()
+            | ir.EnumConst()
+            | ir.Null()
+            | ir.Local()
+            | ir.MachineObject()
+            | ir.ControllerValue()
+            | ir.TransactionValue()
+            | ir.SelfField()
+            | ir.NewEntry()
+            | ir.NewStruct()
+        ):
+            return ()
+        case ir.FieldAccess(receiver):
+            return (receiver,)
+        case ir.CallMethod(receiver, arguments=arguments):
+            return (receiver, *arguments)
+        case ir.CallStructMethod(receiver, arguments=arguments):
+            return (receiver, *arguments)
+        case ir.CallFunction(arguments=arguments) | ir.CallBuiltin(arguments=arguments):
+            return arguments
+        case ir.PortCall(arguments=arguments):
+            return arguments
+        case ir.Binary(_, left, right):
+            return (left, right)
+        case ir.Conditional(condition, then, orelse):
+            return (condition, then, orelse)
+        case (
+            ir.Unary(operand=operand)
+            | ir.EnumToString(operand)
+            | ir.StateToPermission(operand=operand)
+            | ir.NullTest(operand=operand)
+            | ir.Cast(operand)
+        ):
+            return (operand,)
+        case _:
+            assert_never(node)
+
+
+def _deep(node: ir.Expr) -> Iterator[ir.Expr]:
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        below = children(current)
+        if below:
+            stack.extend(reversed(below))
+
+
+def direct_expressions(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
+    """The expressions of a statement itself, not of statements inside it."""
+    match statement:
+        case ir.Declare(initial=value) | ir.Return(value) | ir.Evaluate(value):
+            return (value,)
+        case ir.Assign(target, value):
+            return (target, value)
+        case ir.If(condition) | ir.Assert(condition):
+            return (condition,)
+        case ir.Enqueue(latency=latency, bypass=bypass):
+            return (latency,) if bypass is None else (latency, bypass)
+        case ir.Trigger(event, address, entry, tbe):
+            return tuple(e for e in (event, address, entry, tbe) if e is not None)
+        case (
+            ir.StallAndWait(address=address)
+            | ir.WakeupPort(address=address)
+            | ir.CheckOnCacheProbe(address=address)
+        ):
+            return (address,)
+        case ir.SetTransaction(value=optional):
+            return () if optional is None else (optional,)
+        case ir.Trace(arguments=arguments):
+            return arguments
+        case ir.TransitionComment(value):
+            return (value,)
+        case ir.Peek() | ir.StallPort() | ir.CheckNextCycle() | ir.CheckAllocate() | ir.Panic():
+            return ()
+        case _:
+            assert_never(statement)
+
+
+def inner_blocks(statement: ir.Stmt) -> tuple[tuple[ir.Stmt, ...], ...]:
+    """The blocks a statement holds, in order."""
+    match statement:
+        case ir.If(_, then, orelse):
+            return (then, orelse)
+        case ir.Peek(body=body) | ir.Enqueue(body=body):
+            return (body,)
+        case _:
+            return ()
+
+
+def statements_in(statements: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
+    """Every statement, outer ones before those inside."""
+    for statement in statements:
+        yield statement
+        for inner in inner_blocks(statement):
+            yield from statements_in(inner)
+
+
+def expressions_in(statements: tuple[ir.Stmt, ...], nested: bool = True) -> Iterator[ir.Expr]:
+    """Every expression with its sub-expressions; ``nested=False``: not those of inner blocks."""
+    for statement in statements_in(statements) if nested else statements:
+        for expression in direct_expressions(statement):
+            yield from _deep(expression)
