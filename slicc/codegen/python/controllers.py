@@ -18,6 +18,7 @@ from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.linemap import Marks
 from slicc.codegen.python.names import MachineNames, ProtocolNames, local_names
 from slicc.codegen.python.pycode import Atom, Code
+from slicc.codegen.python.runtime_names import NAMED_CLASSES
 from slicc.codegen.python.statements import Statements
 from slicc.ir import TransactionField
 
@@ -51,9 +52,9 @@ class ControllerView:
     states: str
     events: str
     permissions: tuple[str, ...]
-    parameters: tuple[str, ...]
+    parameters: str
     construction: tuple[str, ...]
-    in_ports: tuple[str, ...]
+    in_ports: str
     resources_only_caches: bool
     methods: tuple[str, ...]
     rows: tuple[str, ...]
@@ -75,10 +76,18 @@ class ControllerWriter:
     def view(self, protocol: str) -> ControllerView:
         machine, imports = self.machine, self.imports
         runtime = imports.runtime
-        for name in ("ControllerContext", "Transaction", "TransitionTable", "Transition"):
-            runtime(name)
-        for name in ("Parameter", "BufferParameter", "InPort", "MachineType"):
-            runtime(name)
+        runtime("ControllerContext")
+        runtime("TransitionTable")
+        if machine.cells:
+            runtime("Transition")
+        if machine.actions:
+            runtime("Transaction")
+        if machine.parameters:
+            runtime("Parameter")
+            runtime("BufferParameter")
+        runtime("MachineType")
+        if machine.in_ports:
+            runtime("InPort")
         imports.add("typing", "ClassVar")
         definitions = Definitions(self.names, imports, self.marks, machine.name)
         enums = [machine.states, machine.events, *machine.enums]
@@ -104,9 +113,9 @@ class ControllerWriter:
             events=self.names.type(machine.events.ref),
             request_types=None if request_types is None else self.names.type(request_types.ref),
             permissions=tuple(self._permission(each) for each in machine.states.members),
-            parameters=tuple(self._parameter(each) for each in machine.parameters),
+            parameters=self._parameters(),
             construction=tuple(self._construction()),
-            in_ports=tuple(self._in_port(each) for each in machine.in_ports),
+            in_ports=self._in_ports(),
             resources_only_caches=analysis.resources_only_caches(machine),
             methods=tuple(self._methods()),
             rows=tuple(self._rows()),
@@ -115,9 +124,17 @@ class ControllerWriter:
 
     # -------------------------------------------------------------- declarations
 
-    def _lines(self, indent: int, before: str, code: Code, after: str) -> str:
+    def _listing(self, indent: int, before: str, items: list[Code], after: str) -> str:
+        """A tuple with a line for each item; only a single item may stand on the line itself."""
         out = Emitter(self.marks, indent)
-        out.statement(before, code, after)
+        if len(items) < 2:
+            out.statement(before, pycode.tuple_of(tuple(items)), after)
+            return "\n".join(out.lines)
+        out.line(f"{before}(")
+        with out.indented():
+            for item in items:
+                out.statement("", item, ",")
+        out.line(f"){after}")
         return "\n".join(out.lines)
 
     def _permission(self, state: ir.EnumMember) -> str:
@@ -125,7 +142,14 @@ class ControllerWriter:
         owner = self.imports.runtime("AccessPermission")
         return f"        {owner}.{permission.value},  # {state.name}"
 
-    def _parameter(self, parameter: ir.MachineParameter) -> str:
+    def _parameters(self) -> str:
+        items = [self._parameter(each) for each in self.machine.parameters]
+        if not items:
+            return ""
+        before = "PARAMETERS: ClassVar[tuple[Parameter | BufferParameter, ...]] = "
+        return self._listing(layout.INDENT, before, items, "")
+
+    def _parameter(self, parameter: ir.MachineParameter) -> Code:
         arguments: list[Code] = [Atom(text.string_literal(parameter.name))]
         type_ = parameter.type
         if isinstance(type_, ir.ClassType) and type_.name == "MessageBuffer":
@@ -149,7 +173,7 @@ class ControllerWriter:
                 arguments.append(_keyword("pointer", "True"))
         if parameter.desc:
             arguments.append(_keyword("desc", text.string_literal(parameter.desc)))
-        return self._lines(8, "", pycode.call(Atom(kind), *arguments), ",")
+        return pycode.call(Atom(kind), *arguments)
 
     def _construction(self) -> list[str]:
         """Statements of ``__init__`` up to the binding of ports."""
@@ -173,8 +197,8 @@ class ControllerWriter:
         backed = [(each.ref.name, each.buffer, each.span) for each in machine.in_ports]
         backed += [(each.ref.name, each.buffer, each.span) for each in machine.out_ports]
         for port, buffer, span in backed:
-            code = pycode.dotted(f"self.{self.own.object(buffer)}")
-            out.statement(f"self.{self.own.ports[port]} = ", code, "", span)
+            source = pycode.dotted(f"self.{self.own.object(buffer)}")
+            out.statement(f"self.{self.own.ports[port]} = ", source, "", span)
         return out.lines
 
     def _built_type(self, parameter: ir.MachineParameter) -> str:
@@ -191,10 +215,14 @@ class ControllerWriter:
         arguments = [self.expression(each) for each in node.arguments]
         if isinstance(node.type.element, ir.PointerType | ir.StructType):
             arguments.insert(0, Atom(self.scope.type_name(node.type.element.ref)))
-        arguments.append(Atom(text.string_literal(node.name)))
+        if node.type.name in NAMED_CLASSES:
+            arguments.append(Atom(text.string_literal(node.name)))
         return pycode.call(Atom(self.imports.runtime(node.type.name)), *arguments)
 
-    def _in_port(self, port: ir.InPort) -> str:
+    def _in_ports(self) -> str:
+        return self._listing(12, "ports=", [self._in_port(p) for p in self.machine.in_ports], ",")
+
+    def _in_port(self, port: ir.InPort) -> Code:
         name = self.own.ports[port.ref.name]
         arguments: list[Code] = [
             Atom(text.string_literal(port.ref.name)),
@@ -211,7 +239,7 @@ class ControllerWriter:
             if handler is not None:
                 function = f"self.{self.own.functions[handler.name]}"
                 arguments.append(_keyword(f"{kind}_stall_handler", function))
-        return self._lines(16, "", pycode.call(Atom("InPort"), *arguments), ",")
+        return pycode.call(Atom("InPort"), *arguments)
 
     # -------------------------------------------------------------- methods
 

@@ -192,6 +192,8 @@ class Expressions:
         """The member's name of an enumeration value."""
         if not isinstance(operand.type, ir.EnumType):
             raise CannotEmit(f"{operand.span}: not an enumeration value")
+        if isinstance(operand, ir.EnumConst) and operand.member != "NUM":
+            return pycode.Atom(text.string_literal(operand.member))
         owner = pycode.Atom(self.scope.type_name(operand.type.ref))
         return pycode.method(owner, "name_of", self(operand))
 

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from slicc.codegen.python.layout import WIDTH
-from slicc.codegen.python.runtime_names import LIBRARY_MODULE, RUNTIME_MODULES
+from slicc.codegen.python.runtime_names import RUNTIME_MODULES
+
+
+class NotInRuntime(Exception):
+    """A class or function that the language knows and the Python runtime does not offer."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the Python runtime has no `{name}`, which the protocol uses")
+        self.name = name
 
 
 class Imports:
@@ -13,8 +21,11 @@ class Imports:
         self._names: dict[str, set[str]] = {}
 
     def runtime(self, name: str) -> str:
-        """A name of the runtime; what no module lists is of the library of the language."""
-        self._names.setdefault(RUNTIME_MODULES.get(name, LIBRARY_MODULE), set()).add(name)
+        """A name of the runtime. Raises ``NotInRuntime`` when it offers no such thing."""
+        module = RUNTIME_MODULES.get(name)
+        if module is None:
+            raise NotInRuntime(name)
+        self._names.setdefault(module, set()).add(name)
         return name
 
     def add(self, module: str, name: str) -> str:

@@ -7,19 +7,37 @@ or a function that protocols are meant to define.
 
 from __future__ import annotations
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _MODULES: dict[str, str] = {
-    "runtime.cache": "AbstractCacheEntry CacheMemory",
+    "runtime.cache": "AbstractCacheEntry CacheMemory PerfectCacheMemory",
     "runtime.coalescer": "GPUCoalescer VIPERCoalescer",
     "runtime.controller": (
         "BufferParameter COMPUTED ControllerContext EntryController EntryTbeController InPort "
         "Need Parameter PlainController PollResult ProtocolInfo TbeController Transaction "
         "Transition TransitionTable UNCOUNTED"
     ),
-    "runtime.directory": "DirectoryMemory PerfectCacheMemory",
+    "runtime.directory": "DirectoryMemory",
     "runtime.dma": "DMASequencer",
     "runtime.enumeration": "Enumeration",
     "runtime.integers": ("divide int32 int64 remainder shift_left shift_right uint32 uint64"),
-    "runtime.library_types": "INVALID_MACHINE Packet",
+    "runtime.library_types": (
+        "AccessPermission AccessType CacheRequestType CacheResourceType "
+        "DMASequencerRequestType DirectoryRequestType HtmCallbackMode "
+        "HtmFailedInCacheReason IDToInt INVALID_MACHINE InvalidateGeneratorStatus "
+        "LinkDirection LockStatus MachineType MaskPredictorIndex MaskPredictorTraining "
+        "MaskPredictorType MemoryControlRequestType MemoryMsg MemoryRequestType "
+        "MessageSizeType Packet PrefetchBit RequestStatus RubyAccessMode RubyRequest "
+        "RubyRequestType SequencerMsg SequencerRequestType SequencerStatus "
+        "SeriesRequestGeneratorStatus TesterStatus TransitionResult addressOffset "
+        "addressToInt bitSelect intToAddress intToCycles intToID intToTick "
+        "isDataReadRequest isHtmCmdRequest isReadRequest isWriteRequest log2 "
+        "machineIDToMachineType machineIDToNodeID maskLowOrderBits max_tokens mod "
+        "testAndRead testAndReadMask testAndWrite zero_time "
+    ),
     "runtime.message": "Message",
     "runtime.message_buffer": "MessageBuffer",
     "runtime.network": "NetworkPort",
@@ -34,145 +52,41 @@ RUNTIME_MODULES: dict[str, str] = {
 }
 """Module of every runtime name that generated code may import."""
 
+NAMED_CLASSES = frozenset({"TBETable", "TimerTable"})
+"""Classes whose objects are told their name, as the last argument of the constructor."""
+
 ENTRY_CLASSES = frozenset({"CacheMemory", "DirectoryMemory"})
 """Classes that hold entries of a type which the protocol never states."""
 
 GENERIC_CLASSES = ENTRY_CLASSES | {"PerfectCacheMemory", "TBETable"}
 """Classes with an element type."""
 
-LIBRARY_MODULE = "runtime.library_types"
-
-CONTROLLER_ATTRIBUTES = frozenset(
-    [
-        "EVENTS",
-        "MACHINE",
-        "MACHINE_TYPE",
-        "PARAMETERS",
-        "PERMISSIONS",
-        "REQUEST_TYPES",
-        "RESOURCES_ONLY_CACHES",
-        "STATES",
-        "TRANSITIONS",
-        "allUpstreamDest",
-        "assertion_failed",
-        "bind",
-        "bit",
-        "block_line",
-        "blocked",
-        "broadcast",
-        "buffer_size",
-        "busy_cycles",
-        "busy_tick",
-        "caches",
-        "clockEdge",
-        "clusterID",
-        "comment",
-        "connect_memory",
-        "consumer_id",
-        "context",
-        "count_of",
-        "counts",
-        "createMachineID",
-        "curCycle",
-        "curTick",
-        "curTransitionEvent",
-        "curTransitionNextState",
-        "current",
-        "cyclesToTicks",
-        "debug",
-        "delays_seen",
-        "dequeueMemRespQueue",
-        "downstream",
-        "dprintf",
-        "engine",
-        "full_mask",
-        "functionalMemoryRead",
-        "functionalMemoryWrite",
-        "getBlockSizeBits",
-        "getBlockSizeBytes",
-        "getOffset",
-        "has_resource_stalls",
-        "incomingTransactionEnd",
-        "incomingTransactionStart",
-        "is_blocked",
-        "is_locked_by",
-        "left",
-        "line_bits",
-        "line_mask",
-        "line_size",
-        "machineCount",
-        "machineID",
-        "makeLineAddress",
-        "makeNextStrideAddress",
-        "mandatory_queue",
-        "mandatory_queue_latency",
-        "mapAddressToDownstreamMachine",
-        "mapAddressToMachine",
-        "mapAddressToRange",
-        "max_transitions_per_tick",
-        "memory",
-        "memory_request",
-        "memory_response",
-        "memory_tick",
-        "misaligned",
-        "number_of_TBEs",
-        "observer",
-        "outgoingTransactionEnd",
-        "outgoingTransactionStart",
-        "panic",
-        "parameters",
-        "ports",
-        "profileMsgDelay",
-        "ranked",
-        "recycle_latency",
-        "respondsTo",
-        "scheduleEvent",
-        "service_memory",
-        "stall_and_wait",
-        "stall_port",
-        "ticksToCycles",
-        "topology",
-        "trace_sink",
-        "transaction",
-        "transaction_latencies",
-        "transition_event",
-        "transition_state",
-        "transitions",
-        "transitions_per_cycle",
-        "trigger",
-        "unblock_line",
-        "upstream",
-        "version",
-        "waiting",
-        "wakeUpAllBuffers",
-        "wakeUpBuffers",
-        "wakeup",
-        "wakeup_port",
-        "woken",
-    ]
+CONTROLLER_ATTRIBUTES = _words(
+    "EVENTS MACHINE MACHINE_TYPE PARAMETERS PERMISSIONS REQUEST_TYPES RESOURCES_ONLY_CACHES "
+    "STATES TRANSITIONS allUpstreamDest assertion_failed bind bit block_line blocked "
+    "broadcast buffer_size busy_cycles busy_tick caches clockEdge clusterID comment "
+    "connect_memory consumer_id context count_of counts createMachineID curCycle curTick "
+    "curTransitionEvent curTransitionNextState current cyclesToTicks debug delays_seen "
+    "dequeueMemRespQueue downstream dprintf engine full_mask functionalMemoryRead "
+    "functionalMemoryWrite getBlockSizeBits getBlockSizeBytes getOffset has_resource_stalls "
+    "incomingTransactionEnd incomingTransactionStart is_blocked is_locked_by left line_bits "
+    "line_mask line_size machineCount machineID makeLineAddress makeNextStrideAddress "
+    "mandatory_queue mandatory_queue_latency mapAddressToDownstreamMachine "
+    "mapAddressToMachine mapAddressToRange max_transitions_per_tick memory memory_request "
+    "memory_response memory_tick misaligned number_of_TBEs observer outgoingTransactionEnd "
+    "outgoingTransactionStart panic parameters ports profileMsgDelay ranked recycle_latency "
+    "respondsTo scheduleEvent service_memory stall_and_wait stall_port ticksToCycles topology "
+    "trace_sink transaction transaction_latencies transition_event transition_state "
+    "transitions transitions_per_cycle trigger unblock_line upstream version waiting "
+    "wakeUpAllBuffers wakeUpBuffers wakeup wakeup_port woken "
 )
 """Attributes of the controller base that no protocol defines."""
 
-CONTROLLER_HOOKS = frozenset(
-    [
-        "checkResourceAvailable",
-        "coalesce",
-        "enqueuePrefetch",
-        "functionalRead",
-        "functionalWrite",
-        "getAccessPermission",
-        "getNextState",
-        "getState",
-        "hasBeenPrefetched",
-        "inCache",
-        "inMissQueue",
-        "mandatoryQueueLatency",
-        "notifyCoalesced",
-        "recordRequestType",
-        "regProbePoints",
-        "setAccessPermission",
-        "setState",
-    ]
+CONTROLLER_HOOKS = _words(
+    "checkResourceAvailable coalesce enqueuePrefetch functionalRead functionalWrite "
+    "getAccessPermission getNextState getState hasBeenPrefetched inCache inMissQueue "
+    "mandatoryQueueLatency notifyCoalesced recordRequestType regProbePoints "
+    "setAccessPermission setState "
 )
 """Functions that the runtime calls on a controller, by the author's name."""
 
@@ -190,5 +104,8 @@ MESSAGE_ATTRIBUTES = frozenset(
     }
 )
 STRUCT_ATTRIBUTES = frozenset({"assign", "copy"})
-ENTRY_ATTRIBUTES = frozenset({"address", "permission", "changePermission", "locked_by"})
+ENTRY_ATTRIBUTES = _words(
+    "address cache changePermission getInHtmReadSet getInHtmWriteSet index invalidateEntry "
+    "locked_by permission read_set setInHtmReadSet setInHtmWriteSet way write_set"
+)
 TBE_ATTRIBUTES = frozenset({"address"})

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from slicc import ir
-from slicc.codegen.python import text
+from slicc.codegen.python import layout, pycode, text
 from slicc.codegen.python.controllers import ControllerWriter
 from slicc.codegen.python.definitions import Definitions
 from slicc.codegen.python.imports import Imports
@@ -30,7 +30,7 @@ _FLAGS = """\
 # A pointer of the protocol may be null, which its language does not track either.
 # mypy: no-strict-optional
 # The nesting of conditions is the author's.
-# ruff: noqa: SIM102, SIM103, SIM114"""
+# ruff: noqa: RUF100, SIM102, SIM103, SIM114"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,7 @@ class TypesView:
 class InitView:
     docstring: str
     imports: str
-    name: str
-    machines: tuple[str, ...]
-    sources: tuple[str, ...]
+    arguments: tuple[str, ...]
 
 
 def package(protocol: ir.Protocol) -> Package:
@@ -108,10 +106,23 @@ def _init_view(protocol: ir.Protocol, names: ProtocolNames) -> InitView:
             )
         ),
         imports=imports.text(),
-        name=text.string_literal(protocol.name),
-        machines=tuple(names.controllers[machine.name] for machine in protocol.machines),
-        sources=tuple(text.string_literal(source) for source in sources),
+        arguments=(
+            _argument("name", pycode.Atom(text.string_literal(protocol.name))),
+            _argument(
+                "machines", _atoms([names.controllers[each.name] for each in protocol.machines])
+            ),
+            _argument("sources", _atoms([text.string_literal(each) for each in sources])),
+        ),
     )
+
+
+def _atoms(texts: list[str]) -> pycode.Code:
+    return pycode.tuple_of(tuple(pycode.Atom(each) for each in texts))
+
+
+def _argument(name: str, value: pycode.Code) -> str:
+    first, *rest = layout.lines(4, f"{name}=", value, ",")
+    return "\n".join([f"    {first}", *rest])
 
 
 def _line_map(rows: dict[str, list[Row]]) -> str:
