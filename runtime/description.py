@@ -277,7 +277,7 @@ def _read_system(table: Table) -> SystemDescription:
         protocol=protocol,
         line_size=line_size or given.line_size,
         network=NetworkDescription(
-            latency=_or(network.integer("latency", 0, MAX_LATENCY), given.network.latency),
+            latency=_or(network.integer("latency", 1, MAX_LATENCY), given.network.latency),
             delays=network.string("delays", DELAYS) or given.network.delays,
         ),
         memory=MemoryDescription(
@@ -340,7 +340,7 @@ def _read_buffer(table: Table) -> BufferDescription:
     buffer = BufferDescription(
         ordered=table.boolean("ordered") or False,
         capacity=_or(table.integer("capacity", 0, MAX_ENTRIES), 0),
-        latency=table.integer("latency", 0, MAX_LATENCY),
+        latency=table.integer("latency", 1, MAX_LATENCY),
         randomized=True if randomized is None else randomized,
         joined=table.string("joined"),
     )

@@ -65,6 +65,10 @@ class RequesterBase(Consumer):
     def __str__(self) -> str:
         return self.name
 
+    def issue(self, access: Access) -> bool:
+        """See :meth:`runtime.requester.Requester.issue`."""
+        raise NotImplementedError
+
     # ------------------------------------------------------------------ what watchdogs ask
 
     def oldest_issue(self) -> int | None:
@@ -248,5 +252,5 @@ def resident_lines(caches: Iterable[CacheMemory[AbstractCacheEntry]]) -> list[in
     """Line addresses held in any state, cache by cache, ascending, each once."""
     lines: dict[int, None] = {}
     for cache in caches:
-        lines.update(dict.fromkeys(sorted(cache.entries)))
+        lines.update(dict.fromkeys(sorted(cache.visible)))
     return list(lines)

@@ -369,10 +369,10 @@ class Sequencer(RequesterBase):
                 where = "sent" if not place else f"behind {waiting[0].access!r}"
                 access = request.access
                 parts.append(Outstanding(access, lanes, request.line, access.issued, where))
-        access = self._walk_access
-        if access is not None:
+        walk = self._walk_access
+        if walk is not None:
             where = f"walk: {self._walk_left} lines left"
-            parts.append(Outstanding(access, [], -1, access.issued, where))
+            parts.append(Outstanding(walk, [], -1, walk.issued, where))
         return parts
 
     def leaks(self) -> list[str]:

@@ -23,7 +23,7 @@ class FakeCache:
     """The part of a cache that a walk looks at."""
 
     def __init__(self, *lines: int) -> None:
-        self.entries: dict[int, object] = dict.fromkeys(lines)
+        self.visible: dict[int, object] = dict.fromkeys(lines)
 
 
 class Mini(Consumer):

@@ -1,0 +1,520 @@
+"""Fills in what a system description leaves out, from what the machines declare.
+
+Invariants: the result says everything (no field that a system is built from is None), is
+checked against the protocol, and is its own completion. The rules are in ``docs/system.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from runtime.coalescer import CONTEXT
+from runtime.declarations import BufferParameter, Parameter, ProtocolInfo
+from runtime.description import (
+    MAX_ENTRIES,
+    AgentsDescription,
+    BufferDescription,
+    CacheDescription,
+    MachineDescription,
+    RequesterDescription,
+    Scalar,
+    SystemDescription,
+)
+from runtime.description_text import DescriptionError, Path, unknown_name
+
+COALESCERS: Final = ("VIPERCoalescer", "GPUCoalescer")
+SEQUENCERS: Final = ("Sequencer", "HTMSequencer")
+DMA: Final = "DMASequencer"
+INHERITED: Final[Mapping[str, Parameter]] = {
+    parameter.name: parameter
+    for parameter in (
+        Parameter("transitions_per_cycle", "int", 32),
+        Parameter("recycle_latency", "Cycles", 10),
+        Parameter("number_of_TBEs", "int", 256),
+        Parameter("mandatory_queue_latency", "Cycles", 1),
+        Parameter("cluster_id", "int", 0),
+    )
+}
+"""What every machine has besides its own parameters."""
+
+MAX_TBES: Final = 1 << 20
+MAX_AGENTS: Final = 4096
+_KIND_OF_CLASS: Final = {DMA: "dma"} | dict.fromkeys(COALESCERS, "gpu")
+_BITS = re.compile(r"(\w+)_select_(num_bits|low_bit)")
+_RANGES: Final = {
+    "int": (-(1 << 31), (1 << 31) - 1),
+    "uint32_t": (0, (1 << 32) - 1),
+    "uint64_t": (0, (1 << 64) - 1),
+    "Cycles": (0, 1 << 20),
+    "Tick": (0, 1 << 20),
+    "Addr": (0, (1 << 64) - 1),
+    "NodeID": (0, (1 << 32) - 1),
+}
+_T = TypeVar("_T")
+
+
+def complete(given: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:
+    """The description with everything said. Raises DescriptionError."""
+    return _Completion(given, protocol).result()
+
+
+class _Machine:
+    """The declarations of one machine, sorted by what they describe."""
+
+    def __init__(self, declared: Iterable[Parameter | BufferParameter]) -> None:
+        self.buffers = {p.name: p for p in declared if isinstance(p, BufferParameter)}
+        plain = [p for p in declared if isinstance(p, Parameter)]
+        self.caches = [p.name for p in plain if p.type == "CacheMemory"]
+        self.requesters = {
+            p.name: p.type for p in plain if p.type in (*COALESCERS, *SEQUENCERS, DMA)
+        }
+        self.scalars = {p.name: p for p in plain if not p.pointer}
+        self.pointers = {p.name: p.type for p in plain if p.pointer}
+        self.others = [
+            p.name
+            for p in plain
+            if p.pointer and p.name not in self.caches and p.name not in self.requesters
+        ]
+
+    def main_requesters(self) -> list[str]:
+        """The parameters that drive the machine when nobody says which: see the manual."""
+        for classes in (COALESCERS, SEQUENCERS, (DMA,)):
+            found = [name for name, kind in self.requesters.items() if kind in classes]
+            if found:
+                return found
+        return []
+
+    def drives(self) -> bool:
+        """Whether the machine has a coalescer or a sequencer."""
+        return any(kind != DMA for kind in self.requesters.values())
+
+
+class _Completion:
+    def __init__(self, given: SystemDescription, protocol: ProtocolInfo) -> None:
+        self.given = given
+        self.line_bits = given.line_size.bit_length() - 1
+        self.machines = {m.MACHINE: _Machine(m.PARAMETERS) for m in protocol.machines}
+        self.counts: dict[str, int] = {}
+
+    def result(self) -> SystemDescription:
+        given = self.given
+        self._known(given.machines, self.machines, "machine", "machine")
+        self._count_machines()
+        machines = {name: self._machine(name) for name in self.machines}
+        lines = sum(
+            (m.count or 1) * cache.sets * cache.ways
+            for m in machines.values()
+            for cache in m.caches.values()
+        )
+        if lines > 4 * MAX_ENTRIES:
+            raise DescriptionError(
+                given.origin.file, 0, "machine", lines, f"more than {4 * MAX_ENTRIES} cached lines"
+            )
+        requesters = self._requesters(machines)
+        agents = self._agents(requesters)
+        requesters = {
+            name: self._sizes(name, requester, agents) for name, requester in requesters.items()
+        }
+        for position, row in enumerate(given.handovers):
+            for field, name in (("giver", row.giver), ("taker", row.taker)):
+                if name not in agents:
+                    message = unknown_name("group of agents", name, list(agents))
+                    raise self._error(("handover", position, field), name, message)
+        return replace(given, machines=machines, requesters=requesters, agents=agents)
+
+    def _error(self, path: Path, value: object, message: str) -> DescriptionError:
+        return self.given.origin.error(path, value, message)
+
+    def _known(
+        self, names: Iterable[str], known: Iterable[str], what: str, *path: str | int
+    ) -> None:
+        known = list(known)
+        for name in names:
+            if name not in known:
+                raise self._error((*path, name), None, unknown_name(what, name, known))
+
+    # ------------------------------------------------------------------ machines
+
+    def _count_machines(self) -> None:
+        given = self.given.machines
+        joined: dict[str, list[str]] = {name: [] for name in self.machines}
+        for name, machine in given.items():
+            self._known(
+                machine.buffers, self.machines[name].buffers, "buffer", "machine", name, "buffer"
+            )
+            for buffer, described in machine.buffers.items():
+                if described.joined is not None:
+                    other = self._joined(name, buffer, described.joined)
+                    joined[name].append(other)
+                    joined[other].append(name)
+        for name in self.machines:
+            count = given[name].count if name in given else None
+            if count is not None:
+                self.counts[name] = count
+        for name in self.machines:
+            group = self._group(name, joined)
+            said = [self.counts[other] for other in group if other in self.counts]
+            drives = any(self.machines[other].drives() for other in group)
+            self.counts.setdefault(name, said[0] if said else 4 if drives else 1)
+            if any(other != self.counts[name] for other in said):
+                raise self._error(
+                    ("machine", name, "count"),
+                    self.counts[name],
+                    f"its buffers are joined to those of {', '.join(group[1:])}, "
+                    "of which there is another number",
+                )
+        self.joined = joined
+
+    def _joined(self, name: str, buffer: str, text: str) -> str:
+        path = ("machine", name, "buffer", buffer, "joined")
+        other, _, far = text.partition(".")
+        if other not in self.machines:
+            raise self._error(path, text, unknown_name("machine", other, list(self.machines)))
+        if far not in self.machines[other].buffers:
+            known = list(self.machines[other].buffers)
+            raise self._error(path, text, unknown_name("buffer", far, known))
+        if (other, far) == (name, buffer):
+            raise self._error(path, text, "a buffer cannot be joined to itself")
+        return other
+
+    @staticmethod
+    def _group(name: str, joined: Mapping[str, list[str]]) -> list[str]:
+        """Machines that share buffers, directly or not, ``name`` first."""
+        group = [name]
+        for member in group:
+            group.extend(other for other in dict.fromkeys(joined[member]) if other not in group)
+        return group
+
+    def _machine(self, name: str) -> MachineDescription:
+        declared = self.machines[name]
+        given = self.given.machines.get(name, MachineDescription())
+        count = self.counts[name]
+        interleaved = given.interleaved
+        if interleaved is None:
+            interleaved = not declared.main_requesters() and not self.joined[name]
+        self._known(given.caches, declared.caches, "cache", "machine", name, "cache")
+        bank_bits = count.bit_length() - 1 if interleaved and not count & (count - 1) else 0
+        caches = {}
+        for cache in declared.caches:
+            described = given.caches.get(cache, CacheDescription())
+            if described.start_index_bit is None:
+                described = replace(described, start_index_bit=self.line_bits + bank_bits)
+            caches[cache] = described
+        buffers = {
+            buffer: given.buffers.get(
+                buffer, BufferDescription(ordered=bool(parameter.ordered_hint))
+            )
+            for buffer, parameter in declared.buffers.items()
+        }
+        for buffer, parameter in declared.buffers.items():
+            self._check_buffer(name, parameter, buffers[buffer])
+        return MachineDescription(
+            count=count,
+            interleaved=interleaved,
+            parameters=self._parameters(name, declared, given),
+            caches=caches,
+            buffers=buffers,
+        )
+
+    def _check_buffer(
+        self, machine: str, declared: BufferParameter, described: BufferDescription
+    ) -> None:
+        path = ("machine", machine, "buffer", declared.name)
+        linked = declared.direction is not None and declared.virtual_network is None
+        if declared.virtual_network is not None and described.joined is not None:
+            raise self._error(
+                (*path, "joined"), described.joined, "is connected to the network by its machine"
+            )
+        if linked and described.joined is None and not self._is_joined(machine, declared.name):
+            raise self._error(
+                path, None, 'has no virtual network: say joined = "Machine.buffer" here or there'
+            )
+        if described.latency is not None and declared.direction != "To":
+            raise self._error(
+                (*path, "latency"), described.latency, "only buffers towards the network have one"
+            )
+
+    def _is_joined(self, machine: str, buffer: str) -> bool:
+        return any(
+            described.joined == f"{machine}.{buffer}"
+            for other in self.given.machines.values()
+            for described in other.buffers.values()
+        )
+
+    def _parameters(
+        self, name: str, declared: _Machine, given: MachineDescription
+    ) -> dict[str, Scalar]:
+        known = {**INHERITED, **declared.scalars}
+        for said, what in given.parameters.items():
+            path = ("machine", name, "parameters", said)
+            if said in declared.pointers or said in declared.buffers:
+                kind = declared.pointers.get(said, "MessageBuffer")
+                raise self._error(path, what, f"is a {kind}, not a number")
+            if said not in known:
+                message = unknown_name(f"parameter of machine {name}", said, list(known))
+                raise self._error(path, what, message)
+        values = {}
+        missing = []
+        for parameter in known.values():
+            if parameter.name in given.parameters:
+                value: Scalar | None = given.parameters[parameter.name]
+            else:
+                value = self._inferred(name, parameter)
+            if value is None:
+                missing.append(f"`{parameter.name}` ({parameter.type})")
+            else:
+                values[parameter.name] = self._checked(name, parameter, value)
+        if missing:
+            raise self._error(
+                ("machine", name, "parameters"),
+                None,
+                f"machine {name} has no default for {', '.join(missing)}; "
+                f"say it under [machine.{name}.parameters]",
+            )
+        return values
+
+    def _inferred(self, machine: str, parameter: Parameter) -> Scalar | None:
+        found = _BITS.fullmatch(parameter.name)
+        if found is not None:
+            for other in (found[1], found[1] + "Cache"):
+                for name, count in self.counts.items():
+                    if name.lower() == other.lower():
+                        return self._bank_bits(machine, parameter, name, count, found[2])
+        if parameter.default is not None:
+            default: Scalar = parameter.default
+            return default
+        return False if parameter.type == "bool" else None
+
+    def _bank_bits(
+        self, machine: str, parameter: Parameter, banked: str, count: int, what: str
+    ) -> int:
+        if what == "low_bit":
+            return self.line_bits
+        if count & (count - 1):
+            raise self._error(
+                ("machine", banked, "count"),
+                count,
+                f"must be a power of two, because {machine}.{parameter.name} is its logarithm",
+            )
+        return count.bit_length() - 1
+
+    def _checked(self, machine: str, parameter: Parameter, value: Scalar) -> Scalar:
+        path = ("machine", machine, "parameters", parameter.name)
+        kind = parameter.type
+        if kind == "bool":
+            if not isinstance(value, bool):
+                raise self._error(path, value, "expected true or false")
+        elif kind == "std::string":
+            if not isinstance(value, str):
+                raise self._error(path, value, "expected a string")
+        elif isinstance(value, bool) or not isinstance(value, int):
+            raise self._error(path, value, f"expected an integer ({kind})")
+        else:
+            low, high = _RANGES.get(kind, (-(1 << 63), (1 << 64) - 1))
+            if parameter.name == "number_of_TBEs":
+                low, high = 1, MAX_TBES
+            elif parameter.name == "transitions_per_cycle":
+                low = 1
+            if not low <= value <= high:
+                raise self._error(path, value, f"must be between {low} and {high}")
+        return value
+
+    # ------------------------------------------------------------------ requesters
+
+    def _requesters(
+        self, machines: Mapping[str, MachineDescription]
+    ) -> dict[str, RequesterDescription]:
+        given = dict(self.given.requesters) or self._every_requester()
+        completed = {
+            name: self._requester(name, requester, machines) for name, requester in given.items()
+        }
+        walked = {r.invalidates for r in completed.values()}
+        taken: dict[tuple[str, str | None], str] = {}
+        for name, requester in completed.items():
+            owner = taken.setdefault((requester.machine, requester.parameter), name)
+            if owner != name:
+                raise self._error(
+                    ("requester", name, "parameter"),
+                    requester.parameter,
+                    f"requester {owner} is {requester.machine}.{requester.parameter} already",
+                )
+            if requester.walk is None:
+                walk = requester.class_name in COALESCERS or name in walked
+                completed[name] = replace(requester, walk=walk)
+            self._check_link(name, requester, completed)
+        order = {
+            (machine, parameter): (place, position)
+            for place, (machine, declared) in enumerate(self.machines.items())
+            for position, parameter in enumerate(declared.requesters)
+        }
+        by_place = sorted(
+            completed.items(), key=lambda item: order[item[1].machine, item[1].parameter or ""]
+        )
+        return dict(by_place)
+
+    def _every_requester(self) -> dict[str, RequesterDescription]:
+        found: dict[str, RequesterDescription] = {}
+        for machine, declared in self.machines.items():
+            for parameter in declared.main_requesters():
+                kind = _KIND_OF_CLASS.get(declared.requesters[parameter], "cpu")
+                number = sum(name.rstrip("0123456789") == kind for name in found)
+                name = kind if not number else f"{kind}{number + 1}"
+                found[name] = RequesterDescription(machine, parameter)
+        return found
+
+    def _requester(
+        self,
+        name: str,
+        given: RequesterDescription,
+        machines: Mapping[str, MachineDescription],
+    ) -> RequesterDescription:
+        path = ("requester", name)
+        if given.machine not in self.machines:
+            message = unknown_name("machine", given.machine, list(self.machines))
+            raise self._error((*path, "machine"), given.machine, message)
+        declared = self.machines[given.machine]
+        parameter = given.parameter
+        if parameter is None:
+            main = declared.main_requesters()
+            if len(main) != 1:
+                known = ", ".join(declared.requesters) or "none"
+                raise self._error(
+                    (*path, "parameter"),
+                    None,
+                    f"required: which requester parameter of {given.machine} ({known})",
+                )
+            parameter = main[0]
+        if parameter not in declared.requesters:
+            message = unknown_name("requester parameter", parameter, list(declared.requesters))
+            raise self._error((*path, "parameter"), parameter, message)
+        kind = declared.requesters[parameter]
+        if given.class_name is not None and not _same_class(given.class_name, kind):
+            raise self._error(
+                (*path, "class"), given.class_name, f"{given.machine}.{parameter} is a {kind}"
+            )
+        queue = given.queue or "mandatoryQueue"
+        if queue not in declared.buffers:
+            message = unknown_name("buffer", queue, list(declared.buffers))
+            raise self._error((*path, "queue"), queue, message)
+        if declared.buffers[queue].direction is not None:
+            raise self._error((*path, "queue"), queue, "is connected to the network")
+        if machines[given.machine].buffers[queue].capacity:
+            raise self._error(
+                ("machine", given.machine, "buffer", queue, "capacity"),
+                machines[given.machine].buffers[queue].capacity,
+                f"must be 0 (unbounded), because requester {name} fills this buffer",
+            )
+        caches = given.caches
+        if caches is None:
+            caches = tuple(declared.caches)
+        for position, cache in enumerate(caches):
+            if cache not in declared.caches:
+                message = unknown_name(f"cache of {given.machine}", cache, declared.caches)
+                raise self._error((*path, "caches", position), cache, message)
+        context = given.context
+        if context is None:
+            context = CONTEXT
+            if kind in SEQUENCERS:
+                alike = [p for p, other in declared.requesters.items() if other in SEQUENCERS]
+                context = alike.index(parameter)
+        return replace(
+            given,
+            parameter=parameter,
+            class_name=kind,
+            queue=queue,
+            caches=caches,
+            context=context,
+        )
+
+    def _check_link(
+        self,
+        name: str,
+        requester: RequesterDescription,
+        completed: Mapping[str, RequesterDescription],
+    ) -> None:
+        target = requester.invalidates
+        if target is None:
+            return
+        path = ("requester", name, "invalidates")
+        if target not in completed:
+            raise self._error(path, target, unknown_name("requester", target, list(completed)))
+        if completed[target].class_name not in SEQUENCERS or target == name:
+            raise self._error(path, target, "only the caches behind a Sequencer can be linked")
+        if requester.class_name not in COALESCERS:
+            raise self._error(path, target, f"a {requester.class_name} links no other caches")
+
+    def _sizes(
+        self, name: str, requester: RequesterDescription, agents: Mapping[str, AgentsDescription]
+    ) -> RequesterDescription:
+        """Tokens and outstanding requests, for the most lanes that any agent brings."""
+        lanes = max((a.lanes or 1 for a in agents.values() if a.requester == name), default=1)
+        tokens = requester.tokens
+        if tokens is None:
+            tokens = 4 * lanes if requester.one_request_per_lane else 4
+        if requester.one_request_per_lane and tokens < lanes:
+            raise self._error(
+                ("requester", name, "tokens"),
+                tokens,
+                f"with one_request_per_lane the {lanes} lanes of its agents need as many",
+            )
+        outstanding = requester.outstanding
+        if outstanding is None:
+            outstanding = 2560 if requester.class_name in COALESCERS else 16
+            if requester.class_name == DMA:
+                outstanding = 64
+            outstanding = max(outstanding, lanes)
+        if requester.class_name not in COALESCERS and outstanding < lanes:
+            raise self._error(
+                ("requester", name, "outstanding"),
+                outstanding,
+                f"the {lanes} lanes of its agents need as many",
+            )
+        return replace(requester, tokens=tokens, outstanding=outstanding)
+
+    # ------------------------------------------------------------------ agents
+
+    def _agents(
+        self, requesters: Mapping[str, RequesterDescription]
+    ) -> dict[str, AgentsDescription]:
+        given = dict(self.given.agents)
+        if not given:
+            linked = {r.invalidates for r in requesters.values()}
+            given = {
+                name: AgentsDescription(name)
+                for name, requester in requesters.items()
+                if not requester.fetch and name not in linked
+            }
+        completed = {}
+        total = 0
+        for name, agents in given.items():
+            requester = requesters.get(agents.requester)
+            if requester is None:
+                message = unknown_name("requester", agents.requester, list(requesters))
+                raise self._error(("agents", name, "requester"), agents.requester, message)
+            natural = _KIND_OF_CLASS.get(requester.class_name or "", "cpu")
+            kind = agents.kind or natural
+            if (kind == "dma") != (natural == "dma"):
+                raise self._error(
+                    ("agents", name, "kind"), kind, f"its requester is a {requester.class_name}"
+                )
+            lanes = agents.lanes or (16 if natural == "gpu" else 1)
+            completed[name] = replace(agents, kind=kind, lanes=lanes)
+            total += agents.wavefronts * self.counts[requester.machine]
+            if total > MAX_AGENTS:
+                raise self._error(
+                    ("agents", name, "wavefronts"),
+                    agents.wavefronts,
+                    f"makes more than {MAX_AGENTS} agents in all",
+                )
+        order = list(requesters)
+        by_requester = sorted(
+            completed.items(), key=lambda item: (order.index(item[1].requester), item[0])
+        )
+        return dict(by_requester)
+
+
+def _same_class(given: str, declared: str) -> bool:
+    return given == declared or (given in COALESCERS and declared in COALESCERS)
