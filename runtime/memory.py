@@ -7,46 +7,18 @@ order in which controllers hand them over; the latency delays answers only.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
-
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import MemoryMsg, MemoryRequestType, MessageSizeType, Packet
-from runtime.prng import GOLDEN, MASK64, hash64, mix64, mix64_array
+from runtime.prng import hash64, initial_word
 from runtime.values import DataBlock, MachineID
-
-
-@lru_cache(maxsize=16)
-def _memory_key(run_key: int) -> int:
-    return hash64(run_key, 0x6D656D6F7279)
 
 
 def initial_line(run_key: int, line: int, line_bits: int = 6) -> int:
     """The first contents of a line as one little-endian integer; ``line`` is its address."""
-    key = _memory_key(run_key)
     data = 0
-    first = line >> 3
-    for word in range(1 << line_bits - 3):
-        data |= mix64(key + (first + word) * GOLDEN) << 64 * word
+    for offset in range(0, 1 << line_bits, 8):
+        data |= initial_word(run_key, line + offset) << 8 * offset
     return data
-
-
-def initial_byte(run_key: int, address: int) -> int:
-    """The first value of a byte."""
-    word = mix64((_memory_key(run_key) + (address >> 3) * GOLDEN) & MASK64)
-    return word >> 8 * (address & 7) & 0xFF
-
-
-def initial_bytes(run_key: int, addresses: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """:func:`initial_byte` of every element of an array of any shape."""
-    where = addresses.astype(np.uint64)
-    with np.errstate(over="ignore"):
-        key = np.uint64(_memory_key(run_key))
-        words = mix64_array(key + (where >> np.uint64(3)) * np.uint64(GOLDEN))
-    shift = (where & np.uint64(7)) << np.uint64(3)
-    return (words >> shift & np.uint64(0xFF)).astype(np.uint8)
 
 
 class Memory:
