@@ -92,7 +92,7 @@ CODES: tuple[Code, ...] = (
         "with Windows line ends) and\ntypographic quotes are frequent causes.",
         why="The character is invisible or looks like another one, so readers would not see the "
         "difference.",
-        example="action(a, “a”) { }",
+        example="action(a, “a) { }",
         instead='action(a, "a") { }',
     ),
     Code(
