@@ -282,7 +282,7 @@ class Checker:
         shown = f"{rank}" if rank < 1 << 31 else f"{rank - (1 << 32)}"
         self.finding.notes.append(
             f"initial value {word.initial:#x}; the value returned is initial + {shown}; "
-            f"{word.issued} increments issued, {len(word.seen)} returned"
+            f"{word.issued} increments issued, {len(word.seen)} different values returned"
         )
 
     # ------------------------------------------------------------------ verdicts

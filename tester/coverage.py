@@ -1,6 +1,7 @@
 """Which transitions a run has executed, per machine, merged over instances and legs.
 
-A cell is a (state, event) pair that the protocol defines; executing any other aborts a run.
+A cell is a (state, event) pair that the protocol defines; executing any other aborts a run. Pairs
+that only stall are never executed and are not cells.
 Invariant: counts only grow, and adding a leg twice counts it twice: merging is addition, so
 files of many runs can be merged the same way.
 """
@@ -8,7 +9,7 @@ files of many runs can be merged the same way.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -58,10 +59,8 @@ class Coverage:
             machine = self.machines.get(controller.MACHINE)
             if machine is None:
                 machine = self.machines[controller.MACHINE] = _machine(type(controller))
-            events = len(machine.events)
-            executed: Sequence[int] = controller.counts
-            for cell in machine.counts:
-                machine.counts[cell] += executed[cell[0] * events + cell[1]]
+            for state, event in machine.counts:
+                machine.counts[state, event] += controller.count_of(state, event)
 
     @property
     def transitions(self) -> int:
@@ -108,5 +107,5 @@ def _machine(controller: Any) -> MachineCoverage:
     return MachineCoverage(
         tuple(controller.STATES.members()),
         tuple(controller.EVENTS.members()),
-        dict.fromkeys(controller.TRANSITIONS, 0),
+        {cell: 0 for cell, row in controller.TRANSITIONS.items() if not row.stalls},
     )

@@ -14,7 +14,7 @@ from runtime.requester import Requester
 from tester.events import Role, Watcher
 from tester.program import Program
 from tester.script import Script
-from tester.thread import Thread
+from tester.thread import Steps, Thread
 
 
 class Statistics:
@@ -53,6 +53,7 @@ class Driver:
     """All threads of a program on one system.
 
     ``requesters`` are the system's; ``agents[t]`` is the index of the one that thread t uses.
+    ``steps[t]`` says what thread t does at hand-overs besides acquire and release.
     ``watcher`` hears every issue and every answer. Call :meth:`start`, then run the engine until
     :attr:`finished` or until nothing moves any more.
     """
@@ -67,11 +68,13 @@ class Driver:
         watcher: Watcher,
         action_role: int = Role.ACTION,
         first_identity: int = 0,
+        steps: Sequence[Steps] = (),
     ) -> None:
         self.engine = engine
         self.watcher = watcher
         self.line_size = line_size
         self.action_role = action_role
+        self.steps = steps or [Steps()] * len(agents)
         self.script = Script(chunks)
         self.statistics = Statistics()
         self.completed = 0

@@ -23,6 +23,7 @@ class Role:
     CLOSE: Final = 4
     READ_BACK: Final = 5
     FLUSH: Final = 6
+    INVALIDATE: Final = 7
 
     NAMES: Final = (
         "opening fetch-add",
@@ -32,6 +33,7 @@ class Role:
         "closing fetch-add",
         "read-back",
         "flush",
+        "invalidation",
     )
 
 
@@ -44,8 +46,9 @@ class Kind:
     ACQUIRE: Final = 3
     RELEASE: Final = 4
     FLUSH: Final = 5
+    INVALIDATE_L2: Final = 6
 
-    NAMES: Final = ("load", "store", "fetch-add", "acquire", "release", "flush")
+    NAMES: Final = ("load", "store", "fetch-add", "acquire", "release", "flush", "L2 invalidation")
 
 
 class Request:

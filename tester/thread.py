@@ -13,19 +13,23 @@ The rules, for whoever builds another engine:
   release follows the last action, whatever is outstanding then; the closing fetch-adds follow
   the release, every load's data and every store's completion. With their answers the episode
   is complete, and whoever waited for that may start in the next tick.
+* Where the system description asks for more at a hand-over, the lines that the episode wrote are
+  flushed between release and closing fetch-adds, and those that it will load are dropped from
+  the shared cache between acquire and first action.
 * A refused instruction is issued again in the tick after its retry, before anything else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from runtime.engine import Consumer
 from runtime.requester import Access, Requester
 from runtime.values import DataBlock
 from tester.events import Kind, Request, Role
-from tester.program import GLC, SLC
+from tester.program import GLC, LOAD, SLC, STORE
 from tester.script import Action, Episode
 
 if TYPE_CHECKING:
@@ -35,21 +39,37 @@ _IDLE: Final = 0
 _HANDOVER: Final = 1
 _OPEN: Final = 2
 _ACQUIRE: Final = 3
-_ACTIONS: Final = 4
-_RELEASE: Final = 5
-_CLOSE: Final = 6
-_ENDED: Final = 7
+_INVALIDATE: Final = 4
+_ACTIONS: Final = 5
+_RELEASE: Final = 6
+_FLUSH: Final = 7
+_CLOSE: Final = 8
+_ENDED: Final = 9
 _PHASES: Final = (
     "between episodes",
     "waiting for a hand-over",
     "opening fetch-adds",
     "acquiring",
+    "dropping lines of the shared cache",
     "loads and stores",
     "releasing",
+    "flushing",
     "closing fetch-adds",
     "all episodes done",
 )
 _BYTES_OF: Final = {1: 0x1, 2: 0x3, 4: 0xF, 8: 0xFF}
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What an agent must do at hand-overs besides acquire and release."""
+
+    flush: bool = False
+    invalidate: bool = False
+
+    @property
+    def any(self) -> bool:
+        return self.flush or self.invalidate
 
 
 class Flight(Access):
@@ -84,6 +104,9 @@ class Thread(Consumer):
         self.episode: Episode | None = None
         self._driver = driver
         self._watcher = driver.watcher
+        self._steps = driver.steps[number]
+        self._lines: tuple[dict[int, None], dict[int, None]] = ({}, {})
+        """Lines of the current episode's loads and stores; kept only if steps need them."""
         self._line_mask = -driver.line_size
         self._offset_mask = driver.line_size - 1
         self._phase = _IDLE
@@ -149,9 +172,15 @@ class Thread(Consumer):
             self._phase = _ACQUIRE
             self._issue(self._flight(Role.ACQUIRE, Kind.ACQUIRE, [], []))
         elif phase == _ACQUIRE:
+            self._phase = _INVALIDATE
+            self._hand_over(self._steps.invalidate, LOAD, Role.INVALIDATE, Kind.INVALIDATE_L2)
+        elif phase == _INVALIDATE:
             self._phase = _ACTIONS
             self._next_action()
         elif phase == _RELEASE:
+            self._phase = _FLUSH
+            self._hand_over(self._steps.flush, STORE, Role.FLUSH, Kind.FLUSH)
+        elif phase == _FLUSH:
             self._phase = _CLOSE
             self._fetch_add(Role.CLOSE)
         else:
@@ -165,6 +194,11 @@ class Thread(Consumer):
             self._phase = _ENDED
             driver.thread_ended(self)
             return
+        if self._steps.any:
+            self._lines = ({}, {})
+            for action in episode.actions:
+                lines = (address & self._line_mask for address in action.addresses)
+                self._lines[action.kind].update(dict.fromkeys(lines))
         self._phase = _HANDOVER
         self.waits = driver.await_episodes(self, episode.waits)
         if not self.waits:
@@ -181,6 +215,14 @@ class Thread(Consumer):
         self._driver.episode_completed(self)
         self._begin_episode()
 
+    def _hand_over(self, wanted: bool, of_kind: int, role: int, kind: int) -> None:
+        """A step on the lines that the episode's loads (stores) touch, or straight on."""
+        lines = self._lines[of_kind] if wanted else None
+        if lines:
+            self._issue(self._flight(role, kind, list(range(len(lines))), list(lines)))
+        else:
+            self._next_phase()
+
     def _fetch_add(self, role: int) -> None:
         episode = self.episode
         assert episode is not None
@@ -194,7 +236,7 @@ class Thread(Consumer):
         """A synchronisation, or fetch-adds of 1."""
         episode = self.episode
         assert episode is not None
-        operands = [1] * len(addresses)
+        operands = [1] * len(addresses) if kind == Kind.ATOMIC else []
         request = Request(
             self._driver.next_identity(),
             self.number,

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from runtime.engine import Consumer, Engine
 from runtime.requester import Access, AccessKind, Outstanding, Requester
@@ -51,6 +52,7 @@ FAULTS = (
     "lost synchronization",
     "lost retry",
     "hang",
+    "leak",
 )
 
 
@@ -63,7 +65,9 @@ class FakeMemory:
         self.before: dict[int, int] = {}
 
     def byte(self, address: int) -> int:
-        return self.bytes[address] if address in self.bytes else self._initial(address)
+        if address not in self.bytes:
+            self.bytes[address] = self._initial(address)
+        return self.bytes[address]
 
     def read(self, address: int, size: int) -> int:
         return sum(self.byte(address + i) << 8 * i for i in range(size))
@@ -250,6 +254,13 @@ class FakeRequester(Consumer):
             heapq.heappop(self._events)[2]()
 
 
+@dataclass
+class FakeCopy:
+    where: str
+    state: str
+    data: int | None
+
+
 class FakeSystem:
     """As much of a system as the tester looks at."""
 
@@ -273,9 +284,20 @@ class FakeSystem:
         self.one_request_per_lane = one_request_per_lane
         self.longest = longest
         self.memory = FakeMemory(initial_byte)
+        self.controllers: list[Any] = []
         self.requesters: list[Requester] = [
             FakeRequester(self, index, "gpu", lanes) for index in range(requesters)
         ]
 
     def latency(self) -> int:
         return 1 + int(self.random.random() * self.longest)
+
+    def memory_bytes(self, addresses: Sequence[int]) -> list[int]:
+        return [self.memory.byte(address) for address in addresses]
+
+    def copies(self, address: int) -> list[FakeCopy]:
+        line = address & -self.line_size
+        return [FakeCopy("memory", "", self.memory.read(line, self.line_size))]
+
+    def leaks(self) -> list[str]:
+        return ["fake.queue: 1 message stalled"] if self.fault.now("leak") else []

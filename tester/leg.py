@@ -1,0 +1,287 @@
+"""Runs one leg on a fresh system, to its real end: episodes, drain, flush, read-back, leaks.
+
+Safety is judged while threads run; when they are done no new faults are provoked and liveness is
+judged: everything in flight must come to rest, every byte must be where a reader finds it, and no
+controller may hold on to anything. Invariant: :func:`run_leg` returns without a finding only if
+every episode was completed and all of that was seen to be so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from runtime.engine import Engine
+from runtime.errors import ErrorKind, ProtocolError
+from runtime.prng import initial_byte
+from runtime.requester import Requester
+from tester.aftermath import (
+    FLUSHES,
+    NO_MANNERS,
+    READ_BACKS,
+    Flusher,
+    Manners,
+    can_flush,
+    read_back_program,
+)
+from tester.blame import line_writers
+from tester.checker import Checker
+from tester.driver import Driver, Statistics
+from tester.events import Finding, Kind, Role, Tee, Verdict, Watcher
+from tester.expectations import Ledger
+from tester.program import Program
+
+DEADLOCK_LIMIT: Final = 100_000
+"""Ticks without progress that make a request hang, unless the command line says otherwise."""
+
+
+class SystemLike(Protocol):
+    """As much of ``runtime.system.System`` as a leg needs."""
+
+    engine: Engine
+    requesters: Sequence[Requester]
+    controllers: Sequence[Any]
+
+    def leaks(self) -> list[str]:
+        """What should not be left after a drain, in words."""
+
+    def memory_bytes(self, addresses: Sequence[int]) -> Sequence[int]:
+        """Bytes of main memory, whatever caches hold."""
+
+    def copies(self, address: int) -> Sequence[Any]:
+        """Every copy of a byte's line (``runtime.system.Copy``)."""
+
+
+@dataclass
+class Outcome:
+    """What became of a leg."""
+
+    finding: Finding | None = None
+    error: ProtocolError | None = None
+    """The protocol's own verdict, when it stopped the run."""
+    episodes: int = 0
+    lane_accesses: int = 0
+    ticks: int = 0
+    statistics: Statistics = field(default_factory=Statistics)
+    flushed: bool = False
+    """Whether memory itself was compared (the protocol has a flush)."""
+
+
+class LegRun:
+    """One leg while it runs; afterwards what reports look into."""
+
+    def __init__(
+        self,
+        program: Program,
+        system: SystemLike,
+        deadlock_limit: int = DEADLOCK_LIMIT,
+        manners: Manners = NO_MANNERS,
+        watchers: Iterable[Watcher] = (),
+        on_progress: Callable[[LegRun], None] | None = None,
+    ) -> None:
+        self.program = program
+        self.system = system
+        self.limit = deadlock_limit
+        self.manners = manners
+        self.outcome = Outcome()
+        engine = system.engine
+        self.checker = Checker(program.line_size, self._initial_word, engine.stop)
+        self._watcher = Tee(self.checker, *watchers) if watchers else self.checker
+        self._on_progress = on_progress
+        agents = [agent.requester for agent in program.agents]
+        self.driver = Driver(
+            engine,
+            system.requesters,
+            agents,
+            [program],
+            program.line_size,
+            self._watcher,
+            steps=manners.steps,
+        )
+        self.read_back: Driver | None = None
+
+    def run(self) -> Outcome:
+        """Run to the end or to the first finding. Bugs of ours escape as they are."""
+        outcome = self.outcome
+        try:
+            self._run_episodes() and self._come_to_rest() and self._compare()
+        except ProtocolError as error:
+            outcome.error = error
+            outcome.finding = self.checker.finding or protocol_finding(error, self.system.engine)
+        outcome.episodes = self.driver.completed
+        outcome.lane_accesses = self.checker.lane_accesses
+        outcome.ticks = self.system.engine.now
+        outcome.statistics = self.driver.statistics
+        return outcome
+
+    # ------------------------------------------------------------------ phases; True: go on
+
+    def _run_episodes(self) -> bool:
+        self.driver.start()
+        return self._run_driver(self.driver)
+
+    def _run_driver(self, driver: Driver) -> bool:
+        engine = self.system.engine
+        checker = self.checker
+        slice_ticks = max(1, min(2000, self.limit // 8))
+        until = engine.now
+        while engine.ticks and not driver.finished:
+            until = max(until, engine.ticks[0]) + slice_ticks
+            engine.run(until)
+            self.outcome.finding = checker.finding or checker.overdue(engine.now, self.limit)
+            if self.outcome.finding is not None:
+                return False
+            if self._on_progress is not None:
+                self._on_progress(self)
+        if not driver.finished:
+            self.outcome.finding = checker.stuck(engine.now) or _stuck_threads(driver, engine.now)
+        return self.outcome.finding is None
+
+    def _come_to_rest(self) -> bool:
+        """Everything in flight arrives; what never ends is a livelock."""
+        engine = self.system.engine
+        engine.run(engine.now + self.limit)
+        self.outcome.finding = self.checker.finish(engine.now)
+        if self.outcome.finding is None and engine.ticks:
+            self.outcome.finding = Finding(
+                Verdict.HANG,
+                engine.now,
+                f"all requests are answered, but {self.limit} ticks later messages still move",
+            )
+        if self.outcome.finding is None:
+            self._leaks()
+        return self.outcome.finding is None
+
+    def _leaks(self) -> None:
+        leaks = self.system.leaks()
+        if leaks:
+            self.outcome.finding = Finding(
+                Verdict.LEAK,
+                self.system.engine.now,
+                f"after everything was answered {len(leaks)} things are left behind",
+                notes=leaks[:40],
+            )
+
+    def _compare(self) -> bool:
+        ledger = Ledger.of(self.program)
+        ledger.advance(self.program)
+        addresses, contents = ledger.final_memory()
+        expected = dict(zip(addresses.tolist(), contents.tolist()))
+        return (
+            self._flush(sorted({a & -self.program.line_size for a in expected}), expected)
+            and self._read_back(expected)
+            and self._come_to_rest()
+        )
+
+    def _flush(self, lines: list[int], expected: dict[int, int]) -> bool:
+        """Write everything back where the protocol can, and compare memory itself."""
+        requesters = self.system.requesters
+        used = sorted({agent.requester for agent in self.program.agents})
+        if not all(can_flush(requesters[index]) for index in used):
+            return True
+        writers = line_writers(self.program)
+        by_requester: dict[int, list[int]] = {}
+        for number, line in enumerate(lines):
+            index = used[number % len(used)]
+            if line in writers:
+                index = self.program.agents[writers[line]].requester
+            by_requester.setdefault(index, []).append(line)
+        engine = self.system.engine
+        flushers = [
+            Flusher(engine, requesters[index], part, self._watcher, FLUSHES + (number << 20))
+            for number, (index, part) in enumerate(sorted(by_requester.items()))
+        ]
+        for flusher in flushers:
+            engine.schedule(flusher, engine.now + 1)
+        while engine.ticks and not all(f.finished for f in flushers):
+            engine.run(max(engine.now, engine.ticks[0]) + self.limit // 8)
+            self.outcome.finding = self.checker.finding or self.checker.overdue(
+                engine.now, self.limit
+            )
+            if self.outcome.finding is not None:
+                return False
+        self.outcome.flushed = True
+        return self._come_to_rest() and self._compare_memory(expected)
+
+    def _compare_memory(self, expected: dict[int, int]) -> bool:
+        addresses = list(expected)
+        held = dict(zip(addresses, self.system.memory_bytes(addresses)))
+        wrong = {a for a, byte in expected.items() if held[a] != byte}
+        if not wrong:
+            return True
+        address = min(wrong)
+        size = 1
+        while address + size in wrong and (address + size) % 8:
+            size += 1
+        got = sum(held[address + i] << 8 * i for i in range(size))
+        wanted = sum(expected[address + i] << 8 * i for i in range(size))
+        width = 2 + 2 * size
+        self.outcome.finding = Finding(
+            Verdict.LOST_WRITE,
+            self.system.engine.now,
+            f"memory holds {got:#0{width}x} at the end, expected {wanted:#0{width}x}"
+            f" ({len(wrong)} wrong bytes in all)",
+            address=address,
+            size=size,
+            expected=wanted,
+            got=got,
+        )
+        return False
+
+    def _read_back(self, expected: dict[int, int]) -> bool:
+        """Load every line under test through a port, not through its last writer's if possible."""
+        program = read_back_program(self.program, expected, self.manners.camps)
+        if program is None:
+            return True
+        agents = [agent.requester for agent in program.agents]
+        engine = self.system.engine
+        self.read_back = Driver(
+            engine,
+            self.system.requesters,
+            agents,
+            [program],
+            program.line_size,
+            self._watcher,
+            Role.READ_BACK,
+            READ_BACKS,
+        )
+        self.read_back.start()
+        return self._run_driver(self.read_back)
+
+    def _initial_word(self, address: int) -> int:
+        key = self.program.run_key
+        return sum(initial_byte(key, address + i) << 8 * i for i in range(4))
+
+
+_VERDICTS: Final = {
+    ErrorKind.UNDEFINED_TRANSITION: Verdict.UNDEFINED_TRANSITION,
+    ErrorKind.PANIC: Verdict.PANIC,
+    ErrorKind.ASSERTION: Verdict.PANIC,
+}
+
+
+def protocol_finding(error: ProtocolError, engine: Engine) -> Finding:
+    """What the protocol itself complained of, as a finding."""
+    verdict = _VERDICTS.get(error.kind, Verdict.PROTOCOL_ERROR)
+    tick = engine.now if error.tick is None else error.tick
+    address = -1 if error.address is None else error.address
+    return Finding(verdict, tick, error.message, address=address)
+
+
+def _stuck_threads(driver: Driver, tick: int) -> Finding:
+    """Nothing moves and no request is open: somebody was refused and never asked again."""
+    for thread in driver.threads:
+        request = thread.refused
+        if request is not None:
+            return Finding(
+                Verdict.HANG,
+                tick,
+                f"{thread.requester.name} refused a {Kind.NAMES[request.kind]} and never asked "
+                f"for it again",
+                request,
+            )
+    waiting = [thread for thread in driver.threads if thread.waiting_for()]
+    raise AssertionError(
+        f"our own bug: nothing is open, yet {len(waiting)} threads wait for hand-overs at {tick}"
+    )
