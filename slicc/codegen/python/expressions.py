@@ -16,7 +16,12 @@ from slicc.codegen.python import pycode, text
 from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.names import MachineNames, ProtocolNames, method_name
 from slicc.codegen.python.pycode import Code
-from slicc.codegen.python.runtime_names import ENTRY_CLASSES, GENERIC_CLASSES, RUNTIME_MODULES
+from slicc.codegen.python.runtime_names import (
+    ENTRY_CLASSES,
+    GENERIC_CLASSES,
+    RUNTIME_CLASSES,
+    RUNTIME_MODULES,
+)
 from slicc.ir import BinaryOperator as Op
 
 _ARITHMETIC = {Op.ADD: "+", Op.SUBTRACT: "-", Op.MULTIPLY: "*"}
@@ -78,9 +83,10 @@ class Scope:
             case ir.StructType() | ir.PointerType():
                 return self.type_name(type_.ref)
             case ir.ClassType():
-                if type_.name not in RUNTIME_MODULES:
+                class_name = RUNTIME_CLASSES.get(type_.name, type_.name)
+                if class_name not in RUNTIME_MODULES:
                     return self.imports.add("typing", "Any")
-                name = self.imports.runtime(type_.name)
+                name = self.imports.runtime(class_name)
                 if type_.name not in GENERIC_CLASSES:
                     return name
                 if type_.name in ENTRY_CLASSES:

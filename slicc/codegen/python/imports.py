@@ -47,8 +47,8 @@ class Imports:
         return "\n\n".join(["\n".join(block) for block in blocks if block])
 
 
-def _rank(name: str) -> tuple[int, str]:
-    """Constants, then classes, then functions."""
+def _rank(name: str) -> tuple[int, str, str]:
+    """Constants, then classes, then functions; each group without regard to case."""
     if name.isupper() and len(name) > 1:
-        return 0, name
-    return (1, name) if name[0].isupper() else (2, name)
+        return 0, name.lower(), name
+    return 1 if name[0].isupper() else 2, name.lower(), name

@@ -52,6 +52,9 @@ RUNTIME_MODULES: dict[str, str] = {
 }
 """Module of every runtime name that generated code may import."""
 
+RUNTIME_CLASSES = {"WireBuffer": "MessageBuffer"}
+"""Classes of the language that are another one here: a wire is a buffer nobody routes."""
+
 NAMED_CLASSES = frozenset({"TBETable", "TimerTable"})
 """Classes whose objects are told their name, as the last argument of the constructor."""
 
