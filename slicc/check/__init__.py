@@ -6,8 +6,17 @@ Invariant: a check never changes the protocol, and none depends on another havin
 from __future__ import annotations
 
 from slicc import ir
+from slicc.check.network import check_network
+from slicc.check.recursion import check_recursion
+from slicc.check.transitions import check_transitions
+from slicc.check.usage import check_usage
 from slicc.diagnostics.model import DiagnosticSink
 
 
 def check_protocol(protocol: ir.Protocol, sink: DiagnosticSink) -> None:
     """Run all checks."""
+    check_network(protocol, sink)
+    for machine in protocol.machines:
+        check_recursion(machine, sink)
+        check_transitions(machine, sink)
+        check_usage(machine, sink)

@@ -56,7 +56,9 @@ def resolve_actions(scope: MachineScope) -> tuple[ir.Action, ...]:
         node = symbol.node
         body = action_body(scope, node)
         short = node.pairs.get("short") or symbol.name
-        found.append(ir.Action(symbol.ref, short, description(node.pairs), body, span=node.span))
+        found.append(
+            ir.Action(symbol.ref, short, description(node.pairs), body, span=node.name.span)
+        )
     return tuple(found)
 
 

@@ -73,7 +73,7 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
         statements,
         called.by_reference,
         description(node.pairs),
-        span=node.span,
+        span=node.name.span,
     )
 
 

@@ -95,7 +95,7 @@ def _resolve_bodies(
         transitions=transitions,
         cells=cells_of(scope, transitions, parts.transitions),
         externals=externals_of(scope),
-        span=scope.node.span,
+        span=scope.node.type.span,
     )
 
 
@@ -114,7 +114,7 @@ def _ports(
             message = port.message
             ref = message.ref if isinstance(message, ir.StructType) else ir.TypeRef(None, "?")
             desc = description(node.pairs)
-            out_ports.append(ir.OutPort(port.ref, ref, buffer, desc, span=node.span))
+            out_ports.append(ir.OutPort(port.ref, ref, buffer, desc, span=node.name.span))
             continue
         body = port_body(scope, node)
         in_ports.append(
@@ -128,7 +128,7 @@ def _ports(
                 stall_handler(scope, node, "rsc_stall_handler"),
                 stall_handler(scope, node, "prot_stall_handler"),
                 description(node.pairs),
-                span=node.span,
+                span=node.name.span,
             )
         )
     return tuple(in_ports), tuple(out_ports)

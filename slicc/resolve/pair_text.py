@@ -101,14 +101,14 @@ def read_arguments(scope: GlobalScope, pair: syntax.Pair) -> tuple[ir.Expr, ...]
 
 
 def _adapt(value: ir.Expr, expected: ir.Type) -> ir.Expr | None:
+    if isinstance(value, ir.Null):
+        return ir.Null(expected, span=value.span) if types.is_pointer(expected) else None
     if types.same(value.type, expected):
         return value
     if isinstance(value, ir.IntConst) and types.is_integer(expected):
         return ir.IntConst(value.value, expected, span=value.span)
     if types.is_integer(value.type) and types.is_integer(expected):
         return ir.Cast(value, expected, span=value.span)
-    if isinstance(value, ir.Null) and types.is_pointer(expected):
-        return ir.Null(expected, span=value.span)
     return None
 
 

@@ -54,7 +54,7 @@ def declare_parameters(
                 link,
                 _ordered(node.pairs),
                 description(node.pairs),
-                span=node.span,
+                span=node.name.span,
             )
         )
     return tuple(found)
@@ -213,7 +213,7 @@ def declare_objects(
             name, VariableKind.OBJECT, type_, node.name.span, ir_name=name, node=node
         )
         found.append(
-            ir.Object(name, type_, arguments, initial, description(node.pairs), span=node.span)
+            ir.Object(name, type_, arguments, initial, description(node.pairs), span=node.name.span)
         )
     return tuple(found)
 

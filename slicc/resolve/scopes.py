@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slicc import ir, prelude, syntax, types
-from slicc.diagnostics.model import DiagnosticSink, Label
+from slicc.diagnostics.model import DiagnosticSink
 from slicc.resolve.library import Library
 from slicc.source import NOWHERE, Span
 from slicc.symbols import (
@@ -186,20 +186,6 @@ class MachineScope(GlobalScope):
         yield from self.variables
         yield from self.parent.variable_names()
 
-    def declare_variable(self, symbol: VariableSymbol) -> None:
-        """Add an object, parameter or port; a second one of the name is reported."""
-        first = self.variables.get(symbol.name)
-        if first is not None:
-            self.sink.error(
-                "duplicate-name",
-                f"machine `{self.name}` declares `{symbol.name}` twice",
-                symbol.span,
-                "declared again",
-                secondary=[Label(first.span, "first declared here")],
-            )
-            return
-        self.variables[symbol.name] = symbol
-
 
 class BodyScope:
     """Nested blocks of one body."""
@@ -251,11 +237,6 @@ class BodyScope:
     def add(self, symbol: VariableSymbol) -> None:
         """Add an implicit name (``address``, a structure's field) to the innermost block."""
         self.frames[-1][symbol.name] = symbol
-
-
-def is_entry_like(type_: ir.Type) -> bool:
-    """Entry pointers and the abstract entry."""
-    return isinstance(type_, ir.PointerType)
 
 
 def accepts(target: ir.Type, value: ir.Type, scope: GlobalScope) -> bool:

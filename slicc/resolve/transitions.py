@@ -58,7 +58,7 @@ def _transition(
         tuple(actions),
         slot_needs(total),
         any(action.name == STALL_ACTION for action in actions),
-        span=node.span,
+        span=context.span,
     )
 
 

@@ -32,7 +32,7 @@ def to_enumeration(scope: GlobalScope, symbol: TypeSymbol | None, name: str) -> 
         case syntax.Enumeration():
             desc = description(node.pairs)
             members = [
-                ir.EnumMember(m.name.text, description(m.pairs), _short(m.pairs), span=m.span)
+                ir.EnumMember(m.name.text, description(m.pairs), _short(m.pairs), span=m.name.span)
                 for m in node.members
             ]
         case syntax.StateDeclaration():
@@ -44,7 +44,7 @@ def to_enumeration(scope: GlobalScope, symbol: TypeSymbol | None, name: str) -> 
                     description(m.pairs),
                     _short(m.pairs),
                     ir.AccessPermission(scope.permissions[m.name.text]),
-                    span=m.span,
+                    span=m.name.span,
                 )
                 for m in node.members
             ]

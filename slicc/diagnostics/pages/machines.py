@@ -176,4 +176,66 @@ CODES: tuple[Code, ...] = (
         example="in_port(a, M, x, rank=0) { }\nin_port(b, M, y, rank=0) { }",
         instead="in_port(a, M, x, rank=1) { }\nin_port(b, M, y, rank=0) { }",
     ),
+    Code(
+        "wrong-direction",
+        "a port on a buffer that leads the other way",
+        what="An in-port reads a buffer that comes from the network, an out-port writes one that "
+        "leads to it.\nReading a buffer to the network is an error. Writing one from the network "
+        "is a warning: the\nmessage never leaves the machine.",
+        why="The messages would not go where the declaration says.",
+        example='MessageBuffer * b, network="To", virtual_network="1", vnet_type="request";\n'
+        "in_port(p, M, b) { }",
+        instead='MessageBuffer * b, network="From", virtual_network="1", vnet_type="request";\n'
+        "in_port(p, M, b) { }",
+    ),
+    Code(
+        "unknown-external-class",
+        "a class that the runtime does not have",
+        what="The protocol declares a class as external, and the runtime has none of this name.",
+        why="Its objects cannot be built.",
+        example='structure(BloomFilter, external="yes") { bool test(Addr); }\nBloomFilter filter;',
+        instead='structure(TBETable, external="yes") { TBE lookup(Addr); }\nTBETable TBEs;',
+    ),
+    Code(
+        "unknown-external-method",
+        "a method that the runtime does not have",
+        what="The protocol declares a method of a runtime class, and the class has none of this "
+        "name and\nthese parameters. Declaring it is fine, calling it is not.",
+        why="There is nothing to call.",
+        example='structure(TBETable, external="yes") { void sweep(); }\nTBEs.sweep();',
+        instead="TBEs.deallocate(address);",
+    ),
+    Code(
+        "unknown-external-function",
+        "a function without a body that the runtime does not have",
+        what="The function is only declared, and the runtime has none of this name and these "
+        "parameters.",
+        why="There is nothing to call.",
+        example="Tick now();\nTick t := now();",
+        instead="Tick clockEdge();\nTick t := clockEdge();",
+    ),
+    Code(
+        "library-type-mismatch",
+        "a library type that differs from the runtime's",
+        what="The protocol writes out a type that the runtime defines, and does not say the same.",
+        why="Requesters and memory use the runtime's type.",
+        example="enumeration(AccessType) { Write; Read; }",
+        instead="enumeration(AccessType) { Read; Write; }",
+    ),
+    Code(
+        "unread-virtual-network",
+        "messages that nobody receives",
+        what="A machine has a buffer to a virtual network, and no machine has one from it.",
+        why="What is sent there is never delivered. A number is wrong, or the buffer is left over.",
+        example='MessageBuffer * a, network="To", virtual_network="7", vnet_type="request";',
+        instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
+    ),
+    Code(
+        "missing-parameter-name",
+        "a parameter without a name",
+        what="A function with a body names its parameters; only a prototype may list types alone.",
+        why="The body could not use the parameter.",
+        example="int f(Addr) { return 0; }",
+        instead="int f(Addr a) { return 0; }",
+    ),
 )

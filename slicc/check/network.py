@@ -1,0 +1,36 @@
+"""What machines send to each other: a message must find somebody who reads it.
+
+Invariant: only protocols with more than one machine are judged; a single machine's partners may
+stand in files that were not compiled.
+"""
+
+from __future__ import annotations
+
+from slicc import ir
+from slicc.diagnostics.model import DiagnosticSink
+
+
+def check_network(protocol: ir.Protocol, sink: DiagnosticSink) -> None:
+    """Warn about virtual networks that are written and never read."""
+    if len(protocol.machines) < 2:
+        return
+    read: set[int] = set()
+    written: dict[int, list[tuple[ir.Machine, ir.MachineParameter]]] = {}
+    for machine in protocol.machines:
+        for parameter in machine.parameters:
+            link = parameter.network
+            if link is None or link.virtual_network is None:
+                continue
+            if link.direction is ir.NetworkDirection.FROM:
+                read.add(link.virtual_network)
+            else:
+                written.setdefault(link.virtual_network, []).append((machine, parameter))
+    for number in sorted(written.keys() - read):
+        for machine, parameter in written[number]:
+            sink.warning(
+                "unread-virtual-network",
+                f"no machine reads virtual network {number}, "
+                f"so what `{parameter.name}` of machine `{machine.name}` sends stays there",
+                parameter.span,
+                "never delivered",
+            )

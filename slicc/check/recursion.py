@@ -1,0 +1,54 @@
+"""Functions that call themselves, directly or in a circle.
+
+Every function must have a bound on what it sends, so that a controller can ask for free slots
+before a transition starts. Invariant: each cycle is reported once, at its first function.
+"""
+
+from __future__ import annotations
+
+from slicc import ir
+from slicc.diagnostics.model import DiagnosticSink, Label
+from slicc.resolve.ordering import calls_of
+
+
+def check_recursion(machine: ir.Machine, sink: DiagnosticSink) -> None:
+    """Report every cycle of calls with its path."""
+    functions = {function.ref: function for function in machine.functions}
+    calls = {
+        ref: [callee for callee in calls_of(function) if callee in functions]
+        for ref, function in functions.items()
+    }
+    done: set[ir.FunctionRef] = set()
+    path: list[ir.FunctionRef] = []
+
+    def visit(ref: ir.FunctionRef) -> None:
+        if ref in path:
+            _report(machine, [functions[r] for r in path[path.index(ref) :]], sink)
+            return
+        if ref in done:
+            return
+        path.append(ref)
+        for callee in calls[ref]:
+            visit(callee)
+        path.pop()
+        done.add(ref)
+
+    for ref in functions:
+        visit(ref)
+
+
+def _report(machine: ir.Machine, cycle: list[ir.Function], sink: DiagnosticSink) -> None:
+    names = [function.written_name for function in cycle]
+    if len(cycle) == 1:
+        headline = f"the function `{names[0]}` of machine `{machine.name}` calls itself"
+    else:
+        way = " → ".join(f"`{name}`" for name in [*names, names[0]])
+        headline = f"functions of machine `{machine.name}` call each other in a circle: {way}"
+    sink.error(
+        "recursive-function",
+        headline,
+        cycle[0].span,
+        "part of the circle",
+        secondary=[Label(function.span, "and this one") for function in cycle[1:]],
+        notes=["a call must have a bound on what it sends, so recursion is not possible"],
+    )
