@@ -464,7 +464,7 @@ def _assign(data: object, path: Path, value: object, origin: Origin) -> None:
         elif isinstance(data, list) and isinstance(part, int) and part < len(data):
             data = data[part]
         else:
-            raise origin.error(path, value, f"{dotted(path[: depth + 1])} is not a table")
+            raise origin.error(path, value, f"{dotted(path[:depth])} is not a table")
     last = path[-1]
     if isinstance(data, dict) and isinstance(last, str):
         data[last] = value

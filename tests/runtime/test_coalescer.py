@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -91,7 +92,7 @@ def test_store_values_are_cut_to_their_size() -> None:
 
 
 def test_all_of_a_wave_in_one_line() -> None:
-    bench = Bench(**{"tokens": 1})
+    bench = Bench(tokens=1)
     addresses = [0x80 + 4 * lane for lane in range(16)]
     bench.issue(STORE, addresses, values=list(range(16)))
     bench.run()
@@ -243,7 +244,7 @@ def test_callbacks_that_nobody_waits_for_are_verdicts() -> None:
     bench.issue(STORE, [0x80], values=[0])
     bench.run()
     block = DataBlock()
-    for wrong in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: coalescer.readCallback(0xC0, 0, block),
         lambda: coalescer.readCallback(0x80, 0, block),
         lambda: coalescer.writeCallback(0x40, 0, block),
@@ -252,7 +253,8 @@ def test_callbacks_that_nobody_waits_for_are_verdicts() -> None:
         lambda: coalescer.writeCompleteCallback(0x40, 2),
         lambda: coalescer.invTCPCallback(0x40),
         lambda: coalescer.invTCCCallback(0x40),
-    ):
+    )
+    for wrong in calls:
         with pytest.raises(ProtocolError) as caught:
             wrong()
         assert caught.value.kind is ErrorKind.BAD_CALLBACK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -162,11 +163,12 @@ def test_wrong_callbacks_are_verdicts() -> None:
     bench = Bench()
     bench.issue(LOAD, [0x40], 4)
     bench.run()
-    for wrong in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: bench.dma.ackCallback(0x40),
         lambda: bench.dma.dataCallback(DataBlock(), 0x80),
         lambda: bench.dma.atomicCallback(DataBlock(), 0x40),
-    ):
+    )
+    for wrong in calls:
         with pytest.raises(ProtocolError) as caught:
             wrong()
         assert caught.value.kind is ErrorKind.BAD_CALLBACK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -187,7 +188,7 @@ def test_wrong_callbacks_are_verdicts() -> None:
     bench.run()
     block = DataBlock()
     htm = HTMSequencer("htm", 1, 1, LINE)
-    for wrong in (
+    calls: tuple[Callable[[], object], ...] = (
         lambda: sequencer.readCallback(0, block),
         lambda: sequencer.readCallback(0x80, block),
         lambda: sequencer.writeCallback(0x40, block),
@@ -197,7 +198,8 @@ def test_wrong_callbacks_are_verdicts() -> None:
         lambda: sequencer.unaddressedCallback(1, RubyRequestType.TLBI),
         lambda: sequencer.invL1Callback(),
         lambda: htm.htmCallback(0, 0, 0),
-    ):
+    )
+    for wrong in calls:
         with pytest.raises(ProtocolError) as caught:
             wrong()
         assert caught.value.kind is ErrorKind.BAD_CALLBACK
