@@ -44,7 +44,7 @@ from runtime.packet import Packet as Packet
 from runtime.packet import testAndRead as testAndRead
 from runtime.packet import testAndReadMask as testAndReadMask
 from runtime.packet import testAndWrite as testAndWrite
-from runtime.values import DataBlock, MachineID, WriteMask
+from runtime.values import BoolVec, DataBlock, MachineID, WriteMask
 
 INVALID_MACHINE = MachineID(MachineType.NUM, 0)
 """The value of a MachineID that was never set; shared by all systems."""
@@ -255,3 +255,13 @@ def isReadRequest(kind: int) -> bool:
 
 def isHtmCmdRequest(kind: int) -> bool:
     return kind in _HTM_TYPES
+
+
+def countBoolVec(vector: BoolVec) -> int:
+    """How many flags are set."""
+    return sum(vector.flags)
+
+
+def getRequestorID(request: Any) -> int:
+    """The requestor of a CPU request; 0 where the requester does not tell."""
+    return int(getattr(request, "requestor_id", 0))

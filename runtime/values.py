@@ -223,6 +223,53 @@ class Set:
         return f"Set({members})"
 
 
+class BoolVec:
+    """A growing list of flags."""
+
+    __slots__ = ("flags",)
+
+    def __init__(self, flags: list[bool] | None = None) -> None:
+        self.flags = [] if flags is None else flags
+
+    def copy(self) -> BoolVec:
+        return BoolVec(self.flags.copy())
+
+    def assign(self, other: BoolVec) -> None:
+        self.flags = other.flags.copy()
+
+    def _check(self, index: int) -> None:
+        if not 0 <= index < len(self.flags):
+            raise ProtocolError(ErrorKind.INDEX_RANGE, f"flag {index} of {len(self.flags)}")
+
+    def at(self, index: int) -> bool:
+        self._check(index)
+        return self.flags[index]
+
+    def set_at(self, index: int, value: bool) -> None:
+        self._check(index)
+        self.flags[index] = value
+
+    def clear(self) -> None:
+        self.flags.clear()
+
+    def resize(self, size: int) -> None:
+        """Cut, or grow with false."""
+        if not 0 <= size <= 1 << 20:
+            raise ProtocolError(ErrorKind.INDEX_RANGE, f"a vector of {size} flags")
+        self.flags = self.flags[:size] + [False] * (size - len(self.flags))
+
+    def size(self) -> int:
+        return len(self.flags)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoolVec) and self.flags == other.flags
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"BoolVec({''.join('01'[flag] for flag in self.flags)})"
+
+
 def byte_range(offset: int, length: int) -> int:
     """The expanded mask of ``length`` bytes from ``offset``."""
     if offset < 0 or length < 0:
