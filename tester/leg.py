@@ -39,9 +39,14 @@ DEADLOCK_LIMIT: Final = 100_000
 class SystemLike(Protocol):
     """As much of ``runtime.system.System`` as a leg needs."""
 
-    engine: Engine
-    requesters: Sequence[Requester]
-    controllers: Sequence[Any]
+    @property
+    def engine(self) -> Engine: ...
+
+    @property
+    def requesters(self) -> Sequence[Requester]: ...
+
+    @property
+    def controllers(self) -> Sequence[Any]: ...
 
     def leaks(self) -> list[str]:
         """What should not be left after a drain, in words."""
@@ -109,11 +114,16 @@ class LegRun:
         except ProtocolError as error:
             outcome.error = error
             outcome.finding = self.checker.finding or protocol_finding(error, self.system.engine)
+        self.take_stock()
+        return outcome
+
+    def take_stock(self) -> None:
+        """Bring the outcome's figures up to now; for legs that are interrupted."""
+        outcome = self.outcome
         outcome.episodes = self.driver.completed
         outcome.lane_accesses = self.checker.lane_accesses
         outcome.ticks = self.system.engine.now
         outcome.statistics = self.driver.statistics
-        return outcome
 
     # ------------------------------------------------------------------ phases; True: go on
 

@@ -1,0 +1,259 @@
+"""A run: a series of legs, each another kind of test, all drawn from one seed.
+
+A leg draws its system, its delays and its program, says so before its first tick, starts from
+fresh memory and ends with drain, flush, read-back and a look for leaks. Invariant: what a leg is
+depends on the seed, its number, the options and how many episodes are left, on nothing else; the
+same command gives the same output, except for rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from runtime.completion import complete
+from runtime.controller import TransitionObserver
+from runtime.description import AgentsDescription, RequesterDescription, SystemDescription
+from runtime.prng import Prng
+from runtime.system import System, agent_places, build_system
+from tester import profiles
+from tester.aftermath import Manners
+from tester.coverage import Coverage
+from tester.errors import ConfigError
+from tester.events import Finding
+from tester.generator import GeneratorConfig, generate_program
+from tester.history import History
+from tester.leg import DEADLOCK_LIMIT, LegRun, Outcome
+from tester.program import Agent
+from tester.protocols import LoadedProtocol
+from tester.replay import Leg
+from tester.report import Failure, refine
+from tester.roles import overrides
+
+LEAST_EPISODES: Final = 100
+MOST_EPISODES: Final = 500
+"""A leg draws its length between these, unless the options say otherwise."""
+LEG_ACCESSES: Final = 60_000
+"""Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
+_ROUNDS: Final = 4
+"""But at least this many episodes per thread."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a command line may fix. ``fixed`` are the profiles' options, ``assignments`` fields of
+    the system description, which are set last."""
+
+    seed: int
+    episodes: int
+    profile: str = profiles.DEFAULT
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    assignments: Mapping[str, object] = field(default_factory=dict)
+    one_request_per_lane: bool | None = None
+    leg_episodes: int | None = None
+    deadlock_limit: int = DEADLOCK_LIMIT
+    version: str = ""
+
+
+@dataclass
+class Totals:
+    """Sums over the legs of a run."""
+
+    legs: int = 0
+    episodes: int = 0
+    lane_accesses: int = 0
+    ticks: int = 0
+    live_time: int = 0
+    handover_time: int = 0
+    thread_time: int = 0
+    flushed_legs: int = 0
+
+    def add(self, outcome: Outcome) -> None:
+        statistics = outcome.statistics
+        self.legs += 1
+        self.episodes += outcome.episodes
+        self.lane_accesses += outcome.lane_accesses
+        self.ticks += outcome.ticks
+        self.live_time += statistics.live_time
+        self.handover_time += statistics.handover_time
+        self.thread_time += statistics.thread_time
+        self.flushed_legs += outcome.flushed
+
+    @property
+    def mean_live(self) -> float:
+        return self.live_time / self.ticks if self.ticks else 0.0
+
+    @property
+    def handover_share(self) -> float:
+        return self.handover_time / self.thread_time if self.thread_time else 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A leg before its first tick. ``words`` describes it to people."""
+
+    leg: Leg
+    words: str
+
+
+class Campaign:
+    """Legs until enough episodes are complete or one fails."""
+
+    def __init__(self, protocol: LoadedProtocol, options: Options) -> None:
+        self.protocol = protocol
+        self.options = options
+        self.totals = Totals()
+        self.coverage = Coverage(protocol.identity.name)
+        self._prng = Prng(options.seed)
+        self._system: System | None = None
+
+    @property
+    def transitions(self) -> int:
+        """Transitions executed so far, those of the running leg included."""
+        running = self._system.controllers if self._system is not None else ()
+        return self.coverage.transitions + sum(sum(c.counts) for c in running)
+
+    def plan(self, number: int) -> Plan:
+        """Draw leg ``number``. Raises ConfigError, DescriptionError."""
+        options = self.options
+        prng = self._prng.fork(f"leg {number}")
+        scenario = profiles.draw(options.profile, prng.fork("scenario"), options.fixed)
+        description = self._description(scenario.shape)
+        agents, groups = agents_of(description)
+        manners = Manners.of(description, groups)
+        config = scenario.config(agents, None, description.line_size, manners.camps)
+        episodes = min(
+            options.episodes - self.totals.episodes, self._leg_episodes(prng, config, len(agents))
+        )
+        program = generate_program(replace(config, episodes=episodes), prng.fork("program"))
+        leg = Leg(
+            program,
+            description,
+            self.protocol.identity,
+            options.deadlock_limit,
+            options.seed,
+            number,
+            scenario.profile,
+            options.version,
+            self.totals.episodes,
+        )
+        return Plan(leg, f"{scenario.describe()} episodes={episodes}")
+
+    def run_leg(
+        self,
+        leg: Leg,
+        on_progress: Callable[[LegRun], None] | None = None,
+        observer: TransitionObserver | None = None,
+    ) -> tuple[LegRun, Finding | None]:
+        """Run a leg and add it to totals and coverage, also when it is interrupted."""
+        self._system = system = build_system(self.protocol.info, leg.description, leg.run_key)
+        for controller in system.controllers:
+            controller.observer = observer
+        run = leg_run(leg, system, on_progress=on_progress)
+        try:
+            run.run()
+        finally:
+            run.take_stock()
+            self.totals.add(run.outcome)
+            self._system = None
+            self.coverage.add(system.controllers)
+        finding = run.outcome.finding
+        return run, None if finding is None else refine(finding, leg.program)
+
+    def explain(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:
+        """Run a failed leg again with the history listening."""
+        program = leg.program
+        system = build_system(self.protocol.info, leg.description, leg.run_key)
+        failed = range(finding.address, finding.address + max(1, finding.size))
+        lines = _lines_of(first, finding)
+        history = History(lines, program.line_size, failed if finding.address >= 0 else range(0))
+        history.attach(system)
+        run = leg_run(leg, system, history)
+        again = run.run().finding
+        alike = again is not None and (again.tick, again.address, again.headline) == (
+            finding.tick,
+            finding.address,
+            finding.headline,
+        )
+        shown = finding if again is None else refine(again, program)
+        return Failure(leg, run, history, shown, alike)
+
+    # ------------------------------------------------------------------ drawing
+
+    def _leg_episodes(self, prng: Prng, config: GeneratorConfig, threads: int) -> int:
+        if self.options.leg_episodes is not None:
+            return self.options.leg_episodes
+        drawn = LEAST_EPISODES + prng.fork("episodes").below(MOST_EPISODES - LEAST_EPISODES + 1)
+        lanes = sum(agent.lanes for agent in config.agents) / threads
+        width = lanes * (2 + sum(config.lengths) / len(config.lengths))
+        return max(1, min(drawn, max(_ROUNDS * threads, int(LEG_ACCESSES / width))))
+
+    def _description(self, shape: profiles.Shape) -> SystemDescription:
+        """The protocol's description in the drawn shape, completed again from what was written.
+
+        Shapes change counts, and what completion computes from counts must follow.
+        """
+        whole = self.protocol.description
+        written = self.protocol.written
+        base = replace(
+            written,
+            requesters=written.requesters
+            or {name: _inferred(r) for name, r in whole.requesters.items()},
+            agents=written.agents
+            or {
+                name: AgentsDescription(a.requester, a.kind, a.wavefronts, a.lanes)
+                for name, a in whole.agents.items()
+            },
+        )
+        changes = overrides(shape, self.protocol.info, whole)
+        if self.options.one_request_per_lane is not None:
+            for name, requester in whole.requesters.items():
+                if (requester.class_name or "").endswith("Coalescer"):
+                    path = f"requester.{name}.one_request_per_lane"
+                    changes[path] = self.options.one_request_per_lane
+        shaped = base.override(changes | dict(self.options.assignments))
+        return complete(shaped, self.protocol.info)
+
+
+def leg_run(
+    leg: Leg,
+    system: System,
+    history: History | None = None,
+    on_progress: Callable[[LegRun], None] | None = None,
+) -> LegRun:
+    """A leg ready to run on a system built for it."""
+    agents, groups = agents_of(system.description)
+    if agents != leg.program.agents:
+        raise ConfigError("the program was made for other agents than its system has")
+    manners = Manners.of(system.description, groups)
+    watchers = () if history is None else (history,)
+    return LegRun(leg.program, system, leg.deadlock_limit, manners, watchers, on_progress)
+
+
+def agents_of(description: SystemDescription) -> tuple[tuple[Agent, ...], list[str]]:
+    """The threads that run episodes, and the agent group of each. DMA engines run none: they
+    have no fetch-adds. Raises ConfigError when nobody is left."""
+    places = [place for place in agent_places(description) if place.kind != "dma"]
+    if not places:
+        raise ConfigError("the system has no agent that can run episodes (DMA engines cannot)")
+    agents = tuple(Agent(p.kind, p.requester, p.lanes, p.name) for p in places)
+    return agents, [place.group for place in places]
+
+
+def _inferred(requester: RequesterDescription) -> RequesterDescription:
+    """An inferred requester without what depends on the shape."""
+    return replace(requester, tokens=None, outstanding=None, context=None)
+
+
+def _lines_of(run: LegRun, finding: Finding) -> list[int] | None:
+    """The lines whose history explains a finding; None: nobody knows which."""
+    line_size = run.program.line_size
+    if finding.address >= 0:
+        return [finding.address & -line_size]
+    lines: dict[int, None] = {}
+    for requester in run.system.requesters:
+        for part in requester.outstanding():
+            if part.line >= 0:
+                lines.setdefault(part.line & -line_size)
+    return list(lines)[:4] or None

@@ -1,0 +1,237 @@
+"""``gpu-tester``: parses, calls one function, and turns its result into an exit status.
+
+0: every episode passed. 1: a bug was found. 2: misuse or bad input, said in one message without
+a traceback. 130: interrupted, with what had been done until then.
+"""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from tester.session import Request
+
+PASSED = 0
+FOUND = 1
+MISUSED = 2
+INTERRUPTED = 130
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+class Delay(StrEnum):
+    """Policies of random message delays."""
+
+    nominal = "nominal"
+    uniform = "uniform"
+    heavy_tail = "heavy_tail"
+    gem5 = "gem5"
+    skewed = "skewed"
+
+
+def _bytes(text: str) -> int:
+    """``16384``, ``16k``, ``1M``: a size in bytes."""
+    units = {"k": 1 << 10, "m": 1 << 20}
+    digits, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in units else (text, "")
+    try:
+        return int(digits, 0) * units.get(unit, 1)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a size in bytes (4096, 16k, 1M)") from None
+
+
+_RUN = "What to run"
+_SYSTEM = "System (fixes the value in every leg)"
+_PROGRAM = "Programs (fixes the value in every leg)"
+_OUTPUT = "Output"
+
+
+def _option(panel: str, help_: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help_, rich_help_panel=panel, show_default=False, **more)
+
+
+@app.command(context_settings={"help_option_names": ["-h", "--help"]})
+def main_command(
+    episodes: Annotated[
+        int, _option(_RUN, "Episodes to complete, over all legs (1000).", min=1)
+    ] = 1000,
+    seed: Annotated[
+        int | None, _option(_RUN, "Everything is drawn from it (chosen and printed).", min=0)
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        _option(
+            _RUN,
+            "Shipped protocol, or path of a .slicc or .sm file (GPU_VIPER).",
+            "--protocol",
+            "-p",
+        ),
+    ] = None,
+    profile: Annotated[
+        str, _option(_RUN, "How to attack; default draws another one for every leg.")
+    ] = "default",
+    replay: Annotated[
+        Path | None, _option(_RUN, "Run the one leg in this file again.", metavar="FILE")
+    ] = None,
+    include: Annotated[
+        list[Path] | None,
+        _option(
+            _RUN, "Where included files are also looked for.", "--include", "-I", metavar="DIR"
+        ),
+    ] = None,
+    system: Annotated[
+        Path | None, _option(_RUN, "System description to start from.", metavar="TOML")
+    ] = None,
+    leg_episodes: Annotated[
+        int | None, _option(_RUN, "Episodes per leg (drawn, 100 to 500).", min=1)
+    ] = None,
+    cus: Annotated[
+        int | None, _option(_SYSTEM, "Compute units (first-level caches with a port).", min=1)
+    ] = None,
+    wavefronts: Annotated[int | None, _option(_SYSTEM, "Wavefronts per unit.", min=1)] = None,
+    lanes: Annotated[int | None, _option(_SYSTEM, "Lanes per wavefront.", min=1)] = None,
+    cpus: Annotated[int | None, _option(_SYSTEM, "CPUs beside the GPU.", min=1)] = None,
+    tccs: Annotated[int | None, _option(_SYSTEM, "Banks of the second level.", min=1)] = None,
+    dirs: Annotated[int | None, _option(_SYSTEM, "Directories.", min=1)] = None,
+    l1_size: Annotated[
+        str | None, _option(_SYSTEM, "First-level cache in bytes (256, 16k).", metavar="BYTES")
+    ] = None,
+    l1_sets: Annotated[int | None, _option(_SYSTEM, "Sets of it.", min=1)] = None,
+    l1_ways: Annotated[int | None, _option(_SYSTEM, "Ways of it.", min=1)] = None,
+    l2_size: Annotated[
+        str | None, _option(_SYSTEM, "One second-level bank in bytes.", metavar="BYTES")
+    ] = None,
+    l2_sets: Annotated[int | None, _option(_SYSTEM, "Sets of it.", min=1)] = None,
+    l2_ways: Annotated[int | None, _option(_SYSTEM, "Ways of it.", min=1)] = None,
+    write_back: Annotated[
+        bool | None,
+        _option(
+            _SYSTEM, "Whether the second level keeps dirty data.", "--write-back/--write-through"
+        ),
+    ] = None,
+    one_request_per_lane: Annotated[
+        bool | None,
+        _option(
+            _SYSTEM,
+            "Whether every lane sends a request of its own.",
+            "--one-request-per-lane/--coalesce",
+        ),
+    ] = None,
+    delay: Annotated[Delay | None, _option(_SYSTEM, "Random message delays.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        _option(_SYSTEM, "Field of the system description.", "--set", metavar="PATH=VALUE"),
+    ] = None,
+    episode_length: Annotated[
+        int | None, _option(_PROGRAM, "Loads and stores per lane and episode.", min=1)
+    ] = None,
+    locations: Annotated[int | None, _option(_PROGRAM, "Locations per atomic word.", min=1)] = None,
+    groups: Annotated[
+        int | None, _option(_PROGRAM, "Atomic words, each with its own locations.", min=1)
+    ] = None,
+    address_range: Annotated[
+        int | None, _option(_PROGRAM, "Lines under test.", metavar="LINES", min=1)
+    ] = None,
+    deadlock_limit: Annotated[
+        int | None, _option(_RUN, "Ticks without progress that are a hang (100000).", min=100)
+    ] = None,
+    save_program: Annotated[
+        Path | None, _option(_OUTPUT, "Write the first leg as a replay file.", metavar="FILE")
+    ] = None,
+    output: Annotated[
+        Path, _option(_OUTPUT, "Where replay files of failures go (here).", metavar="DIR")
+    ] = Path(),
+    coverage: Annotated[
+        Path | None, _option(_OUTPUT, "Write transition counts as JSON.", metavar="FILE")
+    ] = None,
+    trace: Annotated[
+        str | None,
+        _option(_OUTPUT, "Print transitions: of every line, or of one.", metavar="all|ADDRESS"),
+    ] = None,
+    quiet: Annotated[bool, _option(_OUTPUT, "Print the verdict only.", "--quiet", "-q")] = False,
+    no_progress: Annotated[bool, _option(_OUTPUT, "No live progress.", "--no-progress")] = False,
+    version: Annotated[bool, _option(_OUTPUT, "Print the version.", "--version")] = False,
+) -> None:
+    """Break a coherence protocol: run random data-race-free programs on it and judge every byte."""
+    from tester.session import Request, installed_version, run
+
+    if version:
+        typer.echo(f"gpu-tester {installed_version()}")
+        raise typer.Exit(PASSED)
+    fixed: dict[str, object] = {
+        "units": cus,
+        "wavefronts": wavefronts,
+        "lanes": lanes,
+        "cpus": cpus,
+        "banks": tccs,
+        "directories": dirs,
+        "write_back": write_back,
+        "delays": delay.value if delay is not None else None,
+        "lengths": (episode_length,) if episode_length is not None else None,
+        "locations": locations,
+        "groups": groups,
+        "lines": address_range,
+    }
+    sizes = {
+        "l1": (_bytes(l1_size) if l1_size else None, l1_sets, l1_ways),
+        "l2": (_bytes(l2_size) if l2_size else None, l2_sets, l2_ways),
+    }
+    request = Request(
+        episodes=episodes,
+        seed=seed,
+        protocol=protocol,
+        profile=profile,
+        replay=replay,
+        include=tuple(include or ()),
+        system=system,
+        leg_episodes=leg_episodes,
+        fixed={name: value for name, value in fixed.items() if value is not None},
+        cache_sizes=sizes,
+        one_request_per_lane=one_request_per_lane,
+        assignments=tuple(set_ or ()),
+        deadlock_limit=deadlock_limit,
+        save_program=save_program,
+        output=output,
+        coverage=coverage,
+        trace=trace,
+        quiet=quiet,
+        progress=not no_progress,
+    )
+    raise typer.Exit(_guarded(request, run))
+
+
+def _guarded(request: Request, run: Any) -> int:
+    """Run; errors in what the user gave become one message and status 2."""
+    from runtime.description import DescriptionError
+    from slicc.source_reader import CannotRead
+    from tester.errors import ConfigError
+    from tester.protocols import ProtocolBroken, ProtocolMissing
+    from tester.replay import ReplayError
+
+    try:
+        return int(run(request))
+    except ProtocolBroken as slip:
+        print(slip, file=sys.stderr)
+    except (ProtocolMissing, DescriptionError, ReplayError, ConfigError, CannotRead) as slip:
+        print(f"gpu-tester: {slip}", file=sys.stderr)
+    except OSError as slip:
+        where = f"{slip.filename}: " if slip.filename else ""
+        print(f"gpu-tester: {where}{slip.strerror or slip}", file=sys.stderr)
+    return MISUSED
+
+
+def main() -> NoReturn:
+    """Entry point of the ``gpu-tester`` command."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    sys.exit(PASSED)
+
+
+if __name__ == "__main__":
+    main()

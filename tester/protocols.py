@@ -1,0 +1,136 @@
+"""From a name or a path on the command line to a compiled protocol with its description.
+
+Only the command line comes here: it is the one place of the tester that calls the compiler.
+Invariant: what is loaded is the protocol as its files say now; its identity holds a hash of their
+texts, so that a replay can tell whether they have changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime.completion import complete
+from runtime.declarations import ProtocolInfo
+from runtime.description import SystemDescription, load_description
+from tester.replay import ProtocolIdentity
+
+SUFFIXES = (".slicc", ".sm")
+
+
+class ProtocolMissing(ValueError):
+    """No such protocol, or one that the tester cannot drive. The message is for the user."""
+
+
+class ProtocolBroken(ValueError):
+    """The protocol has errors. The message is the compiler's rendered diagnostics."""
+
+
+@dataclass(frozen=True)
+class LoadedProtocol:
+    """A protocol ready to be built, with its system description as written and completed."""
+
+    identity: ProtocolIdentity
+    info: ProtocolInfo
+    written: SystemDescription
+    description: SystemDescription
+
+
+def shipped() -> dict[str, Path]:
+    """Names and files of the protocols that come with the package, by name."""
+    import protocols
+
+    found: dict[str, Path] = {}
+    for directory in protocols.__path__:
+        for path in sorted(Path(directory).glob("*.slicc")):
+            found[path.stem] = path
+    return found
+
+
+def locate(name: str) -> tuple[Path, bool]:
+    """The file that a name or path means, and whether it is a shipped one.
+
+    Raises ProtocolMissing, with a suggestion when one is close.
+    """
+    known = shipped()
+    if name in known:
+        return known[name], True
+    path = Path(name)
+    if path.suffix in SUFFIXES or path.exists():
+        if path.is_file():
+            return path, False
+        raise ProtocolMissing(f"protocol file {name} does not exist")
+    from slicc.diagnostics.suggest import suggest
+
+    near = suggest(name, known)
+    help_ = f"; did you mean {near}?" if near else ""
+    listed = ", ".join(known) or "none"
+    raise ProtocolMissing(
+        f"there is no protocol {name}{help_} (shipped: {listed}; or give the path of a "
+        f".slicc or .sm file)"
+    )
+
+
+def load_protocol(
+    name: str, include: Sequence[Path] = (), system: Path | None = None
+) -> LoadedProtocol:
+    """Compile a protocol and read its system description.
+
+    The description is ``system``, else the ``.toml`` beside the protocol's file, else inferred.
+    Raises ProtocolMissing, ProtocolBroken, DescriptionError, OSError.
+    """
+    from slicc.codegen.python.load import load_package
+    from slicc.compiler import compile_files
+    from slicc.diagnostics.model import DiagnosticSink
+
+    path, is_shipped = locate(name)
+    sink = DiagnosticSink()
+    compiled = compile_files([path], [path.parent, *include], sink)
+    if sink.error_count or not compiled:
+        raise ProtocolBroken(render_errors(sink, path))
+    if len(compiled) > 1:
+        named = ", ".join(str(found.path) for found in compiled)
+        raise ProtocolMissing(f"{name} belongs to several protocols ({named}): name one of them")
+    found = compiled[0]
+    info: ProtocolInfo = load_package(found.protocol).PROTOCOL
+    digest = hashlib.sha256()
+    for source in sorted(found.sources, key=lambda source: source.name):
+        digest.update(f"{Path(source.name).name}\0{len(source.text)}\0{source.text}\0".encode())
+    identity = ProtocolIdentity(
+        name if is_shipped else path.stem,
+        digest.hexdigest()[:16],
+        "" if is_shipped else str(path.resolve()),
+    )
+    written = _description(found.path, system)
+    return LoadedProtocol(identity, info, written, require_agents(complete(written, info), info))
+
+
+def render_errors(sink: object, path: Path) -> str:
+    """The compiler's diagnostics as it prints them itself."""
+    from slicc.diagnostics.render import render_text
+
+    from slicc.diagnostics.model import DiagnosticSink
+
+    assert isinstance(sink, DiagnosticSink)
+    errors = f"{sink.error_count} error{'s' if sink.error_count != 1 else ''}"
+    return f"{render_text(sink.diagnostics)}\n{path}: {errors}; nothing to test"
+
+
+def _description(path: Path, system: Path | None) -> SystemDescription:
+    beside = path.with_suffix(".toml")
+    if system is not None:
+        return load_description(system)
+    return load_description(beside) if beside.is_file() else SystemDescription()
+
+
+def require_agents(description: SystemDescription, info: ProtocolInfo) -> SystemDescription:
+    """The description, if anything in it can be driven. Raises ProtocolMissing otherwise."""
+    if not description.agents:
+        machines = ", ".join(machine.MACHINE for machine in info.machines)
+        raise ProtocolMissing(
+            f"{info.name} has no port to drive: none of its machines ({machines}) has a "
+            "parameter of class Sequencer, VIPERCoalescer, GPUCoalescer or DMASequencer"
+        )
+    return description

@@ -1,0 +1,298 @@
+"""One invocation of ``gpu-tester``: legs, live progress, verdict, files.
+
+Results go to stdout and are the same for the same command, but for the last line of rates;
+progress and complaints go to stderr. Invariant: whatever happens, what was completed is reported.
+"""
+
+from __future__ import annotations
+
+import gc
+import secrets
+import shlex
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from runtime.description import parse_assignment
+from tester.campaign import Campaign, Options
+from tester.errors import ConfigError
+from tester.events import Finding
+from tester.leg import DEADLOCK_LIMIT, LegRun
+from tester.progress import Progress
+from tester.protocols import LoadedProtocol, load_protocol
+from tester.replay import Leg, load_leg, save_leg
+from tester.report import render
+
+DEFAULT_PROTOCOL: Final = "GPU_VIPER"
+_EXIT_PASSED: Final = 0
+_EXIT_FOUND: Final = 1
+_EXIT_INTERRUPTED: Final = 130
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asked for; None: not given."""
+
+    episodes: int = 1000
+    seed: int | None = None
+    protocol: str | None = None
+    profile: str = "default"
+    replay: Path | None = None
+    include: tuple[Path, ...] = ()
+    system: Path | None = None
+    leg_episodes: int | None = None
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    cache_sizes: Mapping[str, tuple[int | None, int | None, int | None]] = field(
+        default_factory=dict
+    )
+    """``l1``, ``l2`` -> (bytes, sets, ways)."""
+    one_request_per_lane: bool | None = None
+    assignments: tuple[str, ...] = ()
+    deadlock_limit: int | None = None
+    save_program: Path | None = None
+    output: Path = Path()
+    coverage: Path | None = None
+    trace: str | None = None
+    quiet: bool = False
+    progress: bool = True
+
+
+def installed_version() -> str:
+    """The version of the installed package."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("slicc")
+    except PackageNotFoundError:
+        return "source"
+
+
+def run(request: Request) -> int:
+    """Do it; returns the exit status. Errors in the user's input are raised."""
+    gc.set_threshold(100_000, 50, 100)
+    leg = None if request.replay is None else load_leg(request.replay)
+    name = request.protocol or DEFAULT_PROTOCOL
+    if leg is not None and request.protocol is None:
+        name = leg.protocol.path or leg.protocol.name
+    protocol = load_protocol(name, request.include, request.system)
+    return Session(request, protocol).run(leg)
+
+
+class Session:
+    """A run with its output."""
+
+    def __init__(self, request: Request, protocol: LoadedProtocol) -> None:
+        self.request = request
+        self.protocol = protocol
+        seed = secrets.randbelow(1 << 32) if request.seed is None else request.seed
+        self.options = Options(
+            seed=seed,
+            episodes=request.episodes,
+            profile=request.profile,
+            fixed=_fixed(request, protocol.description.line_size),
+            assignments=dict(parse_assignment(text) for text in request.assignments),
+            one_request_per_lane=request.one_request_per_lane,
+            leg_episodes=request.leg_episodes,
+            deadlock_limit=request.deadlock_limit or DEADLOCK_LIMIT,
+            version=installed_version(),
+        )
+        self.campaign = Campaign(protocol, self.options)
+        self._started = time.monotonic()
+        self._progress = Progress(
+            request.episodes if request.replay is None else 0,
+            request.progress and not request.quiet and request.trace is None,
+        )
+        self._tracer = _tracer(request.trace, protocol.description.line_size)
+
+    def run(self, replayed: Leg | None) -> int:
+        """All legs, or the one from a file. Returns the exit status."""
+        status = _EXIT_PASSED
+        self._started = time.monotonic()
+        try:
+            with self._progress:
+                failure = self._replay(replayed) if replayed is not None else self._legs()
+            if failure is not None:
+                self._report(*failure, replayed is not None)
+                status = _EXIT_FOUND
+        except KeyboardInterrupt:
+            status = _EXIT_INTERRUPTED
+        self._summary(status)
+        if self.request.coverage is not None:
+            self.campaign.coverage.write(self.request.coverage)
+        return status
+
+    # ------------------------------------------------------------------ legs
+
+    def _legs(self) -> tuple[Leg, LegRun, Finding] | None:
+        options, campaign = self.options, self.campaign
+        self._say(
+            f"gpu-tester {options.version}: {self.protocol.identity.name} "
+            f"({self.protocol.identity.digest}), {options.episodes:,} episodes, seed {options.seed}"
+        )
+        number = 0
+        while campaign.totals.episodes < options.episodes:
+            plan = campaign.plan(number)
+            self._say(f"leg {number}: {_indent(plan.words)}")
+            if number == 0 and self.request.save_program is not None:
+                save_leg(plan.leg, self.request.save_program)
+            finding = self._leg(plan.leg)
+            if finding is not None:
+                return plan.leg, *finding
+            number += 1
+        return None
+
+    def _replay(self, leg: Leg) -> tuple[Leg, LegRun, Finding] | None:
+        identity = self.protocol.identity
+        self._say(
+            f"gpu-tester {self.options.version}: {identity.name}, leg {leg.number} of seed "
+            f"{leg.seed} from {self.request.replay}: {leg.program.episodes:,} episodes"
+        )
+        if leg.protocol.digest != identity.digest:
+            self._say(
+                f"note: {identity.name} is not the text that the file was made with "
+                f"({identity.digest}, then {leg.protocol.digest})"
+            )
+        finding = self._leg(leg)
+        return None if finding is None else (leg, *finding)
+
+    def _leg(self, leg: Leg) -> tuple[LegRun, Finding] | None:
+        done = self.campaign.totals.episodes
+        last = 0.0
+
+        def progress(run: LegRun) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= 0.2:
+                last = now
+                self._progress.show(done + run.driver.completed, self.campaign.transitions)
+
+        run, finding = self.campaign.run_leg(leg, progress, self._tracer)
+        outcome = run.outcome
+        statistics = outcome.statistics
+        if finding is not None:
+            return run, finding
+        self._say(
+            f"  passed: {outcome.lane_accesses:,} lane accesses in {outcome.ticks:,} ticks, "
+            f"{statistics.mean_live:.1f} of {len(run.driver.threads)} threads live, "
+            f"{100 * statistics.handover_share:.0f} % of their time waiting"
+        )
+        self._progress.show(self.campaign.totals.episodes, self.campaign.transitions)
+        return None
+
+    # ------------------------------------------------------------------ words
+
+    def _report(self, leg: Leg, run: LegRun, finding: Finding, replayed: bool) -> None:
+        request = self.request
+        if replayed:
+            assert request.replay is not None
+            path = request.replay
+        else:
+            name = f"{self.protocol.identity.name}-seed{leg.seed}-leg{leg.number}.leg"
+            path = request.output / name
+            save_leg(leg, path)
+        failure = self.campaign.explain(leg, run, finding)
+        failure.reproduce = self._reproduce(path)
+        print(f"\n{render(failure)}")
+
+    def _reproduce(self, path: Path) -> str:
+        words = ["gpu-tester", "--replay", str(path)]
+        for directory in self.request.include:
+            words += ["--include", str(directory)]
+        return shlex.join(words)
+
+    def _summary(self, status: int) -> None:
+        totals, campaign = self.campaign.totals, self.campaign
+        word = {_EXIT_PASSED: "PASSED", _EXIT_FOUND: "FAILED"}.get(status, "INTERRUPTED")
+        legs = f"{totals.legs} leg{'s' if totals.legs != 1 else ''}"
+        print(
+            f"{word}: {totals.episodes:,} episodes in {legs}, {totals.lane_accesses:,} lane "
+            f"accesses, {campaign.transitions:,} transitions, {totals.ticks:,} ticks"
+        )
+        if self.request.quiet:
+            return
+        print(
+            f"  {totals.mean_live:.1f} live episodes on average, "
+            f"{100 * totals.handover_share:.0f} % of thread time waiting for hand-overs"
+        )
+        if campaign.coverage.machines:
+            print("coverage (executed / defined transitions)")
+            for line in campaign.coverage.summary():
+                print(f"  {line}")
+        seconds = max(1e-9, time.monotonic() - self._started)
+        print(
+            f"{seconds:.1f} s: {totals.episodes / seconds:,.0f} episodes/s, "
+            f"{totals.lane_accesses / seconds:,.0f} lane accesses/s, "
+            f"{campaign.transitions / seconds:,.0f} transitions/s",
+            flush=True,
+        )
+
+    def _say(self, text: str) -> None:
+        if not self.request.quiet:
+            self._progress.say(text)
+
+
+def _indent(words: str) -> str:
+    return words.replace("\n", "\n  ")
+
+
+def _fixed(request: Request, line_size: int) -> dict[str, object]:
+    """The profiles' options that the command line fixes, cache sizes turned into sets and ways."""
+    fixed = dict(request.fixed)
+    for level, (size, sets, ways) in request.cache_sizes.items():
+        if size is not None:
+            lines, rest = divmod(size, line_size)
+            if rest or lines < 1:
+                raise ConfigError(
+                    f"--{level}-size {size} is not a number of {line_size}-byte lines"
+                )
+            if sets is not None and ways is not None:
+                raise ConfigError(f"--{level}-size with both --{level}-sets and --{level}-ways")
+            if sets is None:
+                ways = ways or (2 if lines % 2 == 0 else 1)
+                sets, rest = divmod(lines, ways)
+            else:
+                ways, rest = divmod(lines, sets)
+            if rest or not sets or not ways:
+                raise ConfigError(
+                    f"--{level}-size {size}: {lines} lines are not whole sets of {ways} ways"
+                )
+        if sets is not None:
+            fixed[f"{level}_sets"] = sets
+        if ways is not None:
+            fixed[f"{level}_ways"] = ways
+    return fixed
+
+
+def _tracer(text: str | None, line_size: int) -> Callable[..., None] | None:
+    """An observer that prints transitions of all lines or of one."""
+    if text is None:
+        return None
+    wanted = None
+    if text != "all":
+        try:
+            wanted = int(text, 0) & -line_size
+        except ValueError:
+            raise ConfigError(f"--trace {text}: expected all or an address") from None
+    from tester.introspect import controller_name, transition_location
+
+    def observe(
+        controller: Any, address: int, state: int, event: int, next_state: int, comment: str
+    ) -> None:
+        if wanted is not None and address & -line_size != wanted:
+            return
+        states = controller.STATES
+        change = states.name_of(state)
+        if next_state != state:
+            change += f" -> {states.name_of(next_state)}"
+        name = controller.EVENTS.name_of(event)
+        where = transition_location(type(controller), state, event)
+        sys.stdout.write(
+            f"{controller.engine.now:>9,}  {controller_name(controller):<12} {address:#x}  "
+            f"{name:<24} {change:<16} {where} {comment}".rstrip()
+            + "\n"
+        )
+
+    return observe
