@@ -7,7 +7,6 @@ appears in that order.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 
 from slicc import ir
 from slicc.codegen.python import analysis, layout, pycode, text
@@ -15,7 +14,7 @@ from slicc.codegen.python.definitions import Definitions, write_function
 from slicc.codegen.python.emitter import Emitter
 from slicc.codegen.python.expressions import Expressions, Scope
 from slicc.codegen.python.imports import Imports
-from slicc.codegen.python.linemap import Marks
+from slicc.codegen.python.linemap import Marks, file_name
 from slicc.codegen.python.names import MachineNames, ProtocolNames, local_names
 from slicc.codegen.python.pycode import Atom, Code
 from slicc.codegen.python.runtime_names import NAMED_CLASSES
@@ -71,7 +70,7 @@ class ControllerWriter:
         self.own = MachineNames(machine)
         self.scope = Scope(names, self.imports, self.own, machine.name)
         self.expression = Expressions(self.scope)
-        self.file = PurePath(machine.span.file.name).name
+        self.file = file_name(machine.span)
 
     def view(self, protocol: str) -> ControllerView:
         machine, imports = self.machine, self.imports
@@ -298,7 +297,7 @@ class ControllerWriter:
             event = self.names.member(self.machine.events.ref, cell.event)
             out = Emitter(self.marks, 8)
             before = f"({states}.{state}, {events}.{event}): "
-            place = PurePath(transition.span.file.name).name
+            place = file_name(transition.span)
             place = f"{'' if place == self.file else place}:{transition.span.line}"
             out.statement(before, bodies[cell.transition], f",  # {place}", transition.span)
             rows.append("\n".join(out.lines))

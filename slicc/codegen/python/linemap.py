@@ -8,13 +8,19 @@ them, and the table it returns is in ascending order of generated lines.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 from slicc.source import BUILTIN, Span
 
 _MARK = "\x1f"
 
 Row = tuple[int, str, int]
-"""Generated line, ``.sm`` file as the author gave it, line there; both from 1."""
+"""Generated line, ``.sm`` file, line there; both from 1."""
+
+
+def file_name(span: Span) -> str:
+    """The file of a place without its directory: output must not tell where a protocol lay."""
+    return PurePath(span.file.name).name
 
 
 @dataclass(slots=True)
@@ -28,7 +34,7 @@ class Marks:
         """What to append to a line that came from ``span``."""
         if span is None or span.file is BUILTIN:
             return ""
-        place = (span.file.name, span.line)
+        place = (file_name(span), span.line)
         mark = self._known.get(place)
         if mark is None:
             mark = self._known[place] = f"{_MARK}{len(self.places)}"

@@ -30,7 +30,7 @@ _FLAGS = """\
 # A pointer of the protocol may be null, which its language does not track either.
 # mypy: no-strict-optional
 # The nesting of conditions is the author's.
-# ruff: noqa: RUF100, SIM102, SIM103, SIM114"""
+# ruff: noqa: PLR1730, RUF100, SIM102, SIM103, SIM114"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,128 @@
+"""A protocol compiled on the fly is imported, runs, and fails in terms of its ``.sm``."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from runtime.cache import CacheMemory
+from runtime.controller import Controller, ControllerContext
+from runtime.engine import Engine
+from runtime.errors import ErrorKind, ProtocolError
+from runtime.library_types import MachineType, RubyRequest
+from runtime.message_buffer import MessageBuffer
+from runtime.network import Topology
+from slicc.codegen.python import load
+from slicc.codegen.python.load import load_package
+from tests.codegen.sample_ir import PROTOCOL, TEXT
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    loaded = load_package(PROTOCOL)
+    yield loaded
+    for name in [name for name in sys.modules if name.startswith(loaded.__name__)]:
+        del sys.modules[name]
+
+
+class Toy:
+    """One cache whose home is the test itself."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.engine = Engine()
+        topology = Topology({MachineType.L1Cache: 1, MachineType.Directory: 1})
+        self.asked = MessageBuffer("asked", engine=self.engine)
+        self.fills = MessageBuffer("fills", engine=self.engine)
+        self.wanted = MessageBuffer("wanted", engine=self.engine)
+        parameters: dict[str, Any] = {
+            "frames": CacheMemory("frames", sets=4, ways=2),
+            "latency": 3,
+            "toHome": self.asked,
+            "fromHome": self.fills,
+            "mandatoryQueue": self.wanted,
+        }
+        context = ControllerContext(self.engine, topology, 0, parameters, number_of_TBEs=1)
+        kind = module.PROTOCOL.machine("L1Cache")
+        self.cache: Controller = kind(context)
+        self.types = sys.modules[f"{module.__name__}.types"]
+        self.entry = sys.modules[kind.__module__].Entry
+
+    def want(self, line: int) -> None:
+        request = RubyRequest()
+        request.LineAddress = line
+        self.wanted.enqueue(request, 1)
+
+    def fill(self, line: int) -> None:
+        message = self.types.FillMsg()
+        message.addr = line
+        self.fills.enqueue(message, 1)
+
+    def run(self) -> None:
+        self.engine.run(until=self.engine.now + 50)
+
+
+def test_the_protocol_runs(module: ModuleType) -> None:
+    toy = Toy(module)
+    toy.want(0x40)
+    toy.want(0x40)
+    toy.run()
+    asked = toy.asked.peek(toy.types.AskMsg)
+    assert (asked.addr, asked.hops) == (0x40, 1)
+    assert asked.arrival == 1 + 3
+    assert asked.Destination.count() == 1
+    assert toy.types.AskMsg.Destination.isEmpty()
+    assert toy.wanted.getStallMapSize() == 1
+
+
+def test_a_failing_action_names_its_line(module: ModuleType) -> None:
+    toy = Toy(module)
+    toy.want(0x40)
+    toy.run()
+    toy.fill(0x40)
+    with pytest.raises(ProtocolError) as caught:
+        toy.run()
+    verdict = caught.value
+    assert verdict.kind is ErrorKind.NULL_DEREFERENCE
+    assert verdict.action == "c_check"
+    assert (verdict.state, verdict.event) == ("B", "Fill")
+    line = 1 + TEXT[: TEXT.index("cache_entry.CacheState := State:V")].count("\n")
+    assert verdict.location == f"toy.sm:{line}"
+
+
+def test_debuggers_find_the_text(module: ModuleType) -> None:
+    kind = module.PROTOCOL.machine("L1Cache")
+    code = kind.a_ask.__code__
+    assert "def a_ask" in linecache.getline(code.co_filename, code.co_firstlineno)
+
+
+def test_equal_protocols_are_one_module(module: ModuleType) -> None:
+    assert load_package(PROTOCOL) is module
+
+
+def test_a_damaged_store_is_replaced(module: ModuleType) -> None:
+    directory = Path(str(module.__file__)).parent
+    (directory / "l1cache.py").write_text("raise SystemExit", encoding="utf-8")
+    for name in [name for name in sys.modules if name.startswith(module.__name__)]:
+        del sys.modules[name]
+    again = load_package(PROTOCOL)
+    assert again is not module
+    assert again.PROTOCOL.machine("L1Cache").MACHINE == "L1Cache"
+
+
+def test_a_store_that_others_can_write_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    shared = tmp_path / "slicc" / "python"
+    shared.mkdir(parents=True)
+    shared.chmod(0o777)
+    assert load._user_cache() is None
+    shared.chmod(0o700)
+    assert load._user_cache() == shared

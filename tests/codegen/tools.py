@@ -1,0 +1,47 @@
+"""What several tests of the backend need: checking tools, and a protocol in a directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_tool(name: str, *arguments: str | Path, cwd: Path) -> None:
+    """Run a tool of this Python's environment; its findings fail the test. Skips without it."""
+    beside = Path(sys.executable).parent / name
+    program = str(beside) if beside.exists() else shutil.which(name)
+    if program is None:
+        pytest.skip(f"{name} is not installed")
+    environment = dict(os.environ, MYPYPATH=f"{ROOT}{os.pathsep}{cwd}")
+    done = subprocess.run(
+        [program, *map(str, arguments)],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def assert_formatted(directory: Path) -> None:
+    run_tool(
+        "ruff", "format", "--isolated", "--line-length=100", "--diff", directory, cwd=directory
+    )
+
+
+def assert_linted(directory: Path) -> None:
+    """The default rules of whichever ruff is installed."""
+    run_tool("ruff", "check", "--isolated", "--line-length=100", directory, cwd=directory)
+
+
+def assert_typed(package: Path) -> None:
+    cache = package.parent / ".mypy_cache"
+    run_tool("mypy", "--strict", f"--cache-dir={cache}", "-p", package.name, cwd=package.parent)
