@@ -31,12 +31,15 @@ CLOSING = {closing: opening for opening, closing in OPENING.items()}
 
 def report_syntax_errors(source: SourceFile, parser: Lark, sink: DiagnosticSink) -> None:
     """Report everything that keeps ``source`` from parsing, as far as it can be told apart."""
+    first = len(sink.diagnostics)
     cleaned = clean(source, sink)
     tokens = list(parser.lex(cleaned.text))
     end = len(source.text)
     tokens.append(Token(END, "", end, 1, 1, 1, 1, end))
     Recovery(source, parser, cleaned, tokens, sink).run()
-    assert sink.error_count, "a text that does not parse has an error"
+    found = sorted(sink.diagnostics[first:], key=lambda one: one.primary.span.start)
+    sink.diagnostics[first:] = found
+    assert found, "a text that does not parse has an error"
 
 
 @dataclass

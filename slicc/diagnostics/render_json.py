@@ -1,0 +1,57 @@
+"""Diagnostics for programs: one JSON document.
+
+    {"version": 1, "errors": 1, "warnings": 0, "diagnostics": [{
+        "severity": "error", "slug": "unknown-action", "headline": "…",
+        "file": "MI-cache.sm", "line": 459, "column": 5, "end": {"line": 459, "column": 18},
+        "label": "…", "labels": [{"text": "…", "file": …, "line": …, "column": …, "end": …}],
+        "notes": ["…"], "help": null}]}
+
+Lines and columns count from 1, columns in characters; ``end`` is the first place behind.
+Invariant: keys are only ever added; ``version`` changes if one changes its meaning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from slicc.diagnostics.model import Diagnostic, Severity
+from slicc.source import Span
+
+VERSION = 1
+
+
+def render_json(diagnostics: Sequence[Diagnostic]) -> str:
+    """The document, ending in a newline. The order of diagnostics is kept."""
+    errors = sum(found.severity is Severity.ERROR for found in diagnostics)
+    document = {
+        "version": VERSION,
+        "errors": errors,
+        "warnings": len(diagnostics) - errors,
+        "diagnostics": [_diagnostic(found) for found in diagnostics],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def _diagnostic(found: Diagnostic) -> dict[str, object]:
+    return {
+        "severity": found.severity.value,
+        "slug": found.slug,
+        "headline": found.headline,
+        **_place(found.primary.span),
+        "label": found.primary.text,
+        "labels": [{"text": label.text, **_place(label.span)} for label in found.secondary],
+        "notes": list(found.notes),
+        "help": found.help,
+    }
+
+
+def _place(span: Span) -> dict[str, object]:
+    line, column = span.file.position(span.start)
+    end_line, end_column = span.file.position(span.end)
+    return {
+        "file": span.file.name,
+        "line": line,
+        "column": column,
+        "end": {"line": end_line, "column": end_column},
+    }
