@@ -38,6 +38,8 @@ def check_recursion(machine: ir.Machine, sink: DiagnosticSink) -> None:
 
 
 def _report(machine: ir.Machine, cycle: list[ir.Function], sink: DiagnosticSink) -> None:
+    first = min(range(len(cycle)), key=lambda index: cycle[index].span.start)
+    cycle = cycle[first:] + cycle[:first]
     names = [function.written_name for function in cycle]
     if len(cycle) == 1:
         headline = f"the function `{names[0]}` of machine `{machine.name}` calls itself"

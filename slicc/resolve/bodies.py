@@ -83,14 +83,7 @@ def _parameters(body: Body, symbol: FunctionSymbol) -> tuple[ir.FunctionParamete
     for node, parameter in zip(symbol.node.parameters, symbol.callable.parameters):
         by_reference = node.mode == "reference"
         type_ = parameter.type
-        if node.name is None:
-            body.sink.error(
-                "missing-parameter-name",
-                f"{body.title} has a body, so its parameters need names",
-                node.span,
-                "no name",
-            )
-            continue
+        assert node.name is not None, "the grammar asks for names where there is a body"
         if by_reference and not _can_be_reference(type_):
             body.sink.error(
                 "unsupported-feature",

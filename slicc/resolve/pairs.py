@@ -5,10 +5,9 @@ Invariant: a key that no rule knows has no effect; it is only mentioned when it 
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from slicc import syntax
 from slicc.diagnostics.model import DiagnosticSink
+from slicc.diagnostics.suggest import suggest
 from slicc.prelude import KNOWN_PAIR_KEYS
 
 _KEYS = sorted(KNOWN_PAIR_KEYS)
@@ -25,8 +24,8 @@ def check_keys(pairs: syntax.Pairs, sink: DiagnosticSink) -> None:
         key = pair.key
         if key is None or key.text in KNOWN_PAIR_KEYS or key.text in _innocent:
             continue
-        match = get_close_matches(key.text, _KEYS, n=1, cutoff=0.8)
-        if not match:
+        match = suggest(key.text, _KEYS)
+        if match is None:
             _innocent.add(key.text)
             continue
         sink.warning(
@@ -34,7 +33,7 @@ def check_keys(pairs: syntax.Pairs, sink: DiagnosticSink) -> None:
             f"the pair key `{key.text}` means nothing and is ignored",
             key.span,
             "unknown key",
-            help=f"did you mean `{match[0]}`?",
+            help=f"did you mean `{match}`?",
         )
     if len(items) > 1:
         _check_repeats(pairs, sink)

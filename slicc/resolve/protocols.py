@@ -14,7 +14,11 @@ from slicc.resolve.functions import declare_functions
 from slicc.resolve.machines import resolve_machine
 from slicc.resolve.pairs import check_keys
 from slicc.resolve.scopes import GlobalScope
-from slicc.resolve.type_declarations import complete_types, declare_types
+from slicc.resolve.type_declarations import (
+    check_library_structures,
+    complete_types,
+    declare_types,
+)
 from slicc.resolve.types_to_ir import enumerations_of, structures_of, to_enumeration, to_structure
 from slicc.source import Span
 from slicc.symbols import TypeKind
@@ -43,6 +47,7 @@ def resolve(
     flat = flatten(declarations)
     declare_types(scope, flat)
     methods = complete_types(scope)
+    check_library_structures(scope, flat)
     declare_functions(scope, [node for node in flat if isinstance(node, syntax.Function)])
     resolved_methods = [function_body(scope, symbol) for symbol in methods]
     machines = []

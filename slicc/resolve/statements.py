@@ -113,8 +113,10 @@ def _assign(body: Body, node: syntax.Assign, into: Statements) -> None:
 
 
 def _is_store(place: ir.Expr) -> bool:
-    """The common case that needs no further look: a field behind a pointer."""
-    return isinstance(place, ir.FieldAccess) and isinstance(place.receiver.type, ir.PointerType)
+    """Places that need no further look, or that :func:`_assign_place` judges itself."""
+    if isinstance(place, ir.FieldAccess):
+        return isinstance(place.receiver.type, ir.PointerType)
+    return isinstance(place, ir.ControllerValue | ir.TransactionValue | ir.MachineObject)
 
 
 def convert(body: Body, value: ir.Expr, wanted: ir.Type) -> ir.Expr | None:
@@ -301,6 +303,7 @@ def _return(body: Body, node: syntax.Return, into: Statements) -> None:
                 node.value.span,
                 "is a null",
             )
+            into.append(ir.Return(ir.Null(wanted, span=node.span), span=node.span))
         return
     value = expression(body, node.value)
     converted = convert(body, value, wanted)
@@ -311,6 +314,7 @@ def _return(body: Body, node: syntax.Return, into: Statements) -> None:
             node.value.span,
             f"is `{types.describe(value.type)}`",
         )
+        into.append(ir.Return(value, span=node.span))
         return
     if body.by_reference:
         check_changeable(body, converted, f"{body.title} returns a reference")

@@ -221,7 +221,8 @@ def _declare_states(scope: GlobalScope, node: syntax.StateDeclaration) -> None:
     )
     symbol.default = _default_member(scope, node.pairs, node.type.text, symbol.members)
     scope.add_type(symbol)
-    scope.states = symbol
+    if scope.states is None:
+        scope.states = symbol
 
 
 def _declare_structure(scope: GlobalScope, node: syntax.Structure) -> None:
@@ -230,7 +231,7 @@ def _declare_structure(scope: GlobalScope, node: syntax.Structure) -> None:
     if not _is_new(scope, node.type, node):
         return
     if scope.machine is None and name in prelude.STRUCTURES:
-        return  # compared field by field in complete_types, through the library's symbol
+        return  # compared with the library's by check_library_structures
     if "external" in node.pairs or (scope.machine is None and name in prelude.CLASSES):
         _declare_class(scope, node)
         return
@@ -307,6 +308,30 @@ def _declare_external(scope: GlobalScope, node: syntax.ExternType) -> None:
 
 
 # ------------------------------------------------------------------ contents
+
+
+def check_library_structures(
+    scope: GlobalScope, declarations: Iterable[syntax.Declaration]
+) -> None:
+    """A library structure written out again may leave out fields, not add or change any."""
+    for node in declarations:
+        if not isinstance(node, syntax.Structure) or node.type.text not in prelude.STRUCTURES:
+            continue
+        known = scope.library.find(node.type.text)
+        assert known is not None
+        for member in node.members:
+            if not isinstance(member, syntax.ObjectDeclaration):
+                continue
+            name = member.name.text
+            field = known.find_field(name)
+            if field is None or not types.same(field.type, scope.resolve_type(member.type)):
+                had = "no such field" if field is None else f"`{types.describe(field.type)} {name}`"
+                scope.sink.error(
+                    "library-type-mismatch",
+                    f"the runtime's `{known.name}` has no field `{member.type.text} {name}`",
+                    member.name.span,
+                    f"the runtime has {had}",
+                )
 
 
 def _find_interface(scope: GlobalScope, symbol: TypeSymbol, node: syntax.Structure) -> None:

@@ -230,12 +230,4 @@ CODES: tuple[Code, ...] = (
         example='MessageBuffer * a, network="To", virtual_network="7", vnet_type="request";',
         instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
     ),
-    Code(
-        "missing-parameter-name",
-        "a parameter without a name",
-        what="A function with a body names its parameters; only a prototype may list types alone.",
-        why="The body could not use the parameter.",
-        example="int f(Addr) { return 0; }",
-        instead="int f(Addr a) { return 0; }",
-    ),
 )
