@@ -13,6 +13,16 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from runtime.acquire_walk import AcquireWalk
+from runtime.coalesced_row import (
+    ATOMIC_NO_RETURN,
+    ATOMIC_RETURN,
+    FLUSH,
+    LD,
+    ST,
+    Row,
+    coalesce,
+)
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import RubyRequest, RubyRequestType
 from runtime.requester import Access, AccessKind, Outstanding
@@ -21,54 +31,15 @@ from runtime.requester_base import (
     TOKENS,
     WALK,
     RequesterBase,
-    resident_lines,
 )
-from runtime.values import AtomicOp, DataBlock, WriteMask
+from runtime.values import DataBlock, WriteMask
 
 if TYPE_CHECKING:
     from runtime.cache import AbstractCacheEntry, CacheMemory
     from runtime.sequencer import Sequencer
 
-LD: Final = RubyRequestType.LD
-ST: Final = RubyRequestType.ST
-ATOMIC_RETURN: Final = RubyRequestType.ATOMIC_RETURN
-ATOMIC_NO_RETURN: Final = RubyRequestType.ATOMIC_NO_RETURN
-FLUSH: Final = RubyRequestType.FLUSH
-
 CONTEXT: Final = 100
 """``contextId`` of a coalescer's requests unless the description says otherwise."""
-
-
-class Row:
-    """The lanes of one instruction that touch one line: what becomes one RubyRequest.
-
-    ``sequence`` is the ``instSeqNum`` sent along; ``mask`` is byte-expanded.
-    """
-
-    __slots__ = (
-        "accepted",
-        "access",
-        "completed",
-        "data",
-        "lanes",
-        "line",
-        "mask",
-        "operations",
-        "sequence",
-        "type",
-    )
-
-    def __init__(self, access: Access, line: int, type: int) -> None:
-        self.access = access
-        self.line = line
-        self.type = type
-        self.lanes: list[int] = []
-        self.mask = 0
-        self.data = 0
-        self.operations: list[tuple[int, AtomicOp]] = []
-        self.sequence = -1
-        self.accepted = False
-        self.completed = False
 
 
 class VIPERCoalescer(RequesterBase):
@@ -97,7 +68,6 @@ class VIPERCoalescer(RequesterBase):
         context: int = CONTEXT,
     ) -> None:
         super().__init__(name, index, lanes, line_size)
-        self.caches = caches
         self.linked = linked
         self.max_tokens = tokens
         self.tokens = tokens
@@ -114,10 +84,7 @@ class VIPERCoalescer(RequesterBase):
         self._coalesced = 0
         self._completing: dict[tuple[int, int], Row] = {}
         """Stores that are not globally performed, by (sequence, line)."""
-        self._walk: Access | None = None
-        self._walk_lines: set[int] = set()
-        self._walk_parts = 0
-        self._watching = False
+        self._walk = AcquireWalk(self, caches, linked, self._walk_over, self._offer_walk)
         self._invalidations: dict[int, list[Access]] = {}
         self._invalidations_sent: dict[int, int] = {}
 
@@ -140,11 +107,11 @@ class VIPERCoalescer(RequesterBase):
     def _issue_vector(self, access: Access) -> bool:
         self._check_lanes(access)
         need = len(access.addresses) if self.one_request_per_lane else 1
-        if need > self.tokens:
-            if need > self.max_tokens:
-                raise self._misuse(access, f"needs {need} of {self.max_tokens} tokens")
-            return self._refuse(access.client, TOKENS, need)
-        rows = self._coalesce(access)
+        if need > self.max_tokens:
+            raise self._misuse(access, f"needs {need} of {self.max_tokens} tokens")
+        if not self._may_take(access.client, TOKENS, need):
+            return False
+        rows = coalesce(self, access, self.one_request_per_lane)
         self.tokens -= need
         self._accept(access, len(rows), need)
         sequence = access.sequence
@@ -160,41 +127,6 @@ class VIPERCoalescer(RequesterBase):
             self._uncoalesced.append((rows, 1))
         self.engine.schedule(self, self.engine.now)
         return True
-
-    def _coalesce(self, access: Access) -> list[Row]:
-        """Group the lanes by line, in lane order. Raises ValueError for a lane across lines."""
-        kind = access.kind
-        size = access.size
-        type = LD
-        if kind == AccessKind.STORE:
-            type = ST
-        elif kind == AccessKind.ATOMIC:
-            type = ATOMIC_RETURN if access.returns else ATOMIC_NO_RETURN
-        offset_bits = self.line_size - 1
-        last = self.line_size - size
-        ones = BYTES_MASK[size]
-        values = access.values
-        alone = self.one_request_per_lane
-        found: dict[int, Row] = {}
-        rows: list[Row] = []
-        for lane, address in enumerate(access.addresses):
-            offset = address & offset_bits
-            line = address - offset
-            if offset > last or address < 0:
-                raise self._crossing(access, address)
-            row = found.get(line)
-            if row is None or alone:
-                found[line] = row = Row(access, line, type)
-                rows.append(row)
-            row.lanes.append(lane)
-            shift = offset << 3
-            bits = ones << shift
-            row.mask |= bits
-            if type == ST:
-                row.data = row.data & ~bits | (values[lane] & ones) << shift
-            elif type != LD:
-                row.operations.append((offset, self._operation(access, lane)))
-        return rows
 
     def _issue_flush(self, access: Access) -> bool:
         rows = [Row(access, line, FLUSH) for line in self._lines_of(access)]
@@ -238,10 +170,14 @@ class VIPERCoalescer(RequesterBase):
     # ------------------------------------------------------------------ rows
 
     def wakeup(self) -> None:
-        if self._ending:
-            self._end_due()
+        super().wakeup()
         if self._uncoalesced:
             self._admit_instructions()
+
+    def _free(self, reason: int) -> int:
+        if reason == TOKENS:
+            return self.tokens
+        return 0 if self._walk.busy() else 1
 
     def _admit_instructions(self) -> None:
         """Make rows of the oldest instructions, as many as a cycle allows."""
@@ -267,7 +203,7 @@ class VIPERCoalescer(RequesterBase):
             if queue:
                 self.engine.schedule(self, now + 1)
         if returned:
-            self._offer(TOKENS, self.tokens)
+            self._offer(TOKENS)
 
     def _admit(self, row: Row) -> None:
         self._rows += 1
@@ -407,6 +343,7 @@ class VIPERCoalescer(RequesterBase):
             ones = BYTES_MASK[access.size]
             # The image before each operation, in the order in which the mask lists them.
             operations = row.operations
+            assert operations is not None, "a returning atomic has an operation per lane"
             old = [image >> 8 * operations[i][0] & ones for i, image in enumerate(log)]
             data.clearAtomicLogEntries()
         self._finish(row)
@@ -444,66 +381,32 @@ class VIPERCoalescer(RequesterBase):
 
     # ------------------------------------------------------------------ acquire: the walk
 
-    def _walks_busy(self) -> bool:
-        return self._walk is not None or any(other.walking for other in self.linked)
-
     def _issue_acquire(self, access: Access) -> bool:
-        if self._walks_busy():
-            if self._walk is None and not self._watching:
-                self._watching = True
-                for other in self.linked:
-                    if other.walking:
-                        other.watch_walk(self._linked_walk_ended)
-            return self._refuse(access.client, WALK)
-        lines = resident_lines(self.caches)
+        if not self._may_take(access.client, WALK):
+            self._walk.watch()
+            return False
         self._accept(access, 1)
-        self._walk = access
-        self._walk_lines.update(lines)
-        self._walk_parts = len(lines)
-        self._send_replacements(lines)
-        for other in self.linked:
-            if other.begin_walk(self._walk_part_done):
-                self._walk_parts += 1
-        if not self._walk_parts:
+        if not self._walk.begin(access):
             self._end_next_tick(access)
         return True
 
     def _ended(self, access: Access) -> None:
-        if access is self._walk:
-            self._walk = None
-            self._offer(WALK, 1)
+        if access is self._walk.access:
+            self._walk.nothing()
+            self._offer_walk()
 
-    def _walk_part_done(self) -> None:
-        self._walk_parts -= 1
-        if self._walk_parts:
-            return
-        access = self._walk
-        assert access is not None
-        self._walk = None
+    def _walk_over(self, access: Access) -> None:
         access.client.synchronized(access)
         self._close_part(access)
-        self._offer(WALK, 1)
+        self._offer_walk()
 
-    def _linked_walk_ended(self) -> None:
-        """Another coalescer's acquire has left a cache that a refused acquire needs."""
-        self._watching = False
-        if not self._walks_busy():
-            self._offer(WALK, 1)
-        elif self._walk is None:
-            self._watching = True
-            for other in self.linked:
-                if other.walking:
-                    other.watch_walk(self._linked_walk_ended)
+    def _offer_walk(self) -> None:
+        self._offer(WALK)
+        self._walk.watch()  # a linked cache may be in another's walk by now
 
     def invTCPCallback(self, address: int) -> None:
         """One line of the walk is gone from the cache."""
-        if address not in self._walk_lines:
-            raise ProtocolError(
-                ErrorKind.BAD_CALLBACK,
-                f"invTCPCallback for line {address:#x}, which no walk of {self.name} waits for",
-            )
-        self._walk_lines.remove(address)
-        self._walk_part_done()
+        self._walk.line_done(address)
 
     def invTCCCallback(self, address: int) -> None:
         """The shared cache has dropped the line: answers everyone who waits for that."""
@@ -550,10 +453,10 @@ class VIPERCoalescer(RequesterBase):
         for row in self._completing.values():
             if row.accepted:
                 part(row, "accepted, not complete")
-        if self._walk is not None and self._walk_parts:
-            left = ", ".join(f"{line:#x}" for line in sorted(self._walk_lines)[:4])
-            where = f"walk: {self._walk_parts} parts left" + (f" ({left})" if left else "")
-            parts.append(Outstanding(self._walk, [], -1, self._walk.issued, where))
+        walking = self._walk.access
+        if walking is not None and self._walk.parts:
+            where = self._walk.progress()
+            parts.append(Outstanding(walking, [], -1, walking.issued, where))
         for line, accesses in self._invalidations.items():
             parts.extend(
                 Outstanding(access, [], line, access.issued, "invalidation sent")

@@ -85,10 +85,10 @@ class DMASequencer(RequesterBase):
             raise self._misuse(access, f"negative address {min(access.addresses)}")
         if access.kind == AccessKind.STORE and len(access.values) != need:
             raise self._misuse(access, f"{len(access.values)} values for {need} lanes")
-        if self._count + need > self.max_outstanding:
-            if need > self.max_outstanding:
-                raise self._misuse(access, f"needs {need} of {self.max_outstanding} transfers")
-            return self._refuse(access.client, ROOM, need)
+        if need > self.max_outstanding:
+            raise self._misuse(access, f"needs {need} of {self.max_outstanding} transfers")
+        if not self._may_take(access.client, ROOM, need):
+            return False
         self._accept(access, need)
         self._count += need
         for lane in range(need):
@@ -126,8 +126,8 @@ class DMASequencer(RequesterBase):
             latency = self.controller.mandatoryQueueLatency(RubyRequestType.LD)
         self.queue.enqueue(message, latency)
 
-    def wakeup(self) -> None:
-        self._end_due()
+    def _free(self, reason: int) -> int:
+        return self.max_outstanding - self._count
 
     # ------------------------------------------------------------------ callbacks of protocols
 
@@ -192,7 +192,7 @@ class DMASequencer(RequesterBase):
             access.client.stored(access, lanes, transfer.first_line)
             access.client.store_completed(access, lanes, transfer.first_line)
         self._close_part(access)
-        self._offer(ROOM, self.max_outstanding - self._count)
+        self._offer(ROOM)
 
     # ------------------------------------------------------------------ reports
 

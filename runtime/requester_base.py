@@ -46,6 +46,9 @@ class RequesterBase(Consumer):
         self._next_sequence = 1
         self._live: dict[int, Access] = {}
         self._refused: dict[tuple[int, int], tuple[Client, int]] = {}
+        """By (reason, client): who waits for how much."""
+        self._grants: dict[tuple[int, int], tuple[int, int]] = {}
+        """What is kept for clients that were called back: (need, tick of the call)."""
         self._ending: list[Access] = []
         self._writes: dict[int, int] = {}
         """Open stores and atomics by client."""
@@ -126,7 +129,8 @@ class RequesterBase(Consumer):
             if access.op == AtomicKind.CAS and len(access.compares) != len(addresses):
                 raise self._misuse(access, "compare-and-swap without one comparand per lane")
 
-    def _crossing(self, access: Access, address: int) -> ValueError:
+    def crossing(self, access: Access, address: int) -> ValueError:
+        """What to raise for a lane whose bytes are not in one line of memory."""
         if address < 0:
             return self._misuse(access, f"negative address {address}")
         return self._misuse(
@@ -173,7 +177,7 @@ class RequesterBase(Consumer):
         if not releases:
             self._releases.pop(client, None)
 
-    def _operation(self, access: Access, lane: int) -> AtomicOp:
+    def operation(self, access: Access, lane: int) -> AtomicOp:
         """The immutable operation of one lane; equal ones are shared, as most are."""
         size = access.size
         mask = BYTES_MASK[size]
@@ -188,23 +192,66 @@ class RequesterBase(Consumer):
 
     # ------------------------------------------------------------------ refusal and retry
 
-    def _refuse(self, client: Client, reason: int, need: int = 1) -> bool:
-        """Promise a retry once ``need`` of the resource are free; returns False for issue()."""
+    def _free(self, reason: int) -> int:
+        """How much of a resource is free."""
+        raise NotImplementedError
+
+    def _may_take(self, client: Client, reason: int, need: int = 1) -> bool:
+        """Whether the client may take ``need`` of a resource now; if not, a retry is promised.
+
+        First come, first served: nobody overtakes a client that was refused, and what was
+        offered to one is kept for it for a tick.
+        """
+        if not self._refused and not self._grants:
+            if need <= self._free(reason):
+                return True
+            self._refused[reason, id(client)] = (client, need)
+            return False
         key = (reason, id(client))
+        granted = self._grants.pop(key, None) is not None
+        waiting = any(waiter[0] == reason for waiter in self._refused)
+        if granted or not waiting:
+            if need <= self._unreserved(reason):
+                return True
+            if granted:
+                self.engine.schedule(self, self.engine.now + 1)  # others may do with less
         known = self._refused.get(key)
         if known is None or need < known[1]:
             self._refused[key] = (client, need)
         return False
 
-    def _offer(self, reason: int, free: int) -> None:
-        """``free`` of a resource are there: call back whom that may satisfy, first come first."""
+    def _unreserved(self, reason: int) -> int:
+        kept = sum(need for (why, _), (need, _) in self._grants.items() if why == reason)
+        return self._free(reason) - kept
+
+    def _offer(self, reason: int) -> None:
+        """Some of a resource became free: call back those whom it satisfies, in order."""
         if not self._refused:
             return
-        ready = [
-            key for key, (_, need) in self._refused.items() if key[0] == reason and need <= free
-        ]
-        for client in [self._refused.pop(key)[0] for key in ready]:
+        free = self._unreserved(reason)
+        now = self.engine.now
+        ready = []
+        for key, (client, need) in self._refused.items():
+            if key[0] == reason:
+                if need > free:
+                    break
+                free -= need
+                ready.append(client)
+                self._grants[key] = (need, now)
+        for client in ready:
+            del self._refused[reason, id(client)]
+        if ready:
+            self.engine.schedule(self, now + 2)
+        for client in ready:
             client.retry(self)
+
+    def _settle(self) -> None:
+        """Offer anew what nobody came for; call from wakeup."""
+        if self._grants:
+            now = self.engine.now
+            self._grants = {k: grant for k, grant in self._grants.items() if grant[1] + 2 > now}
+        for reason in (TOKENS, ROOM, WALK):
+            self._offer(reason)
 
     # ------------------------------------------------------------------ synchronisation
 
@@ -223,8 +270,14 @@ class RequesterBase(Consumer):
         self._ending.append(access)
         self.engine.schedule(self, self.engine.now + 1)
 
+    def wakeup(self) -> None:
+        if self._ending:
+            self._end_due()
+        if self._refused or self._grants:
+            self._settle()
+
     def _end_due(self) -> None:
-        """Answer what :meth:`_end_next_tick` has put off; call from wakeup."""
+        """Answer what :meth:`_end_next_tick` has put off."""
         now = self.engine.now
         due = [access for access in self._ending if access.issued < now]
         if due:
@@ -237,7 +290,7 @@ class RequesterBase(Consumer):
     def _ended(self, access: Access) -> None:
         """Hook: an access that had nothing to do is about to be answered."""
 
-    def _send_replacements(self, lines: Iterable[int]) -> None:
+    def send_replacements(self, lines: Iterable[int]) -> None:
         """One REPLACEMENT per line, all in this tick: a walk."""
         latency = self.controller.mandatoryQueueLatency(RubyRequestType.REPLACEMENT)
         for line in lines:

@@ -106,7 +106,7 @@ class Sequencer(RequesterBase):
         for lane, address in enumerate(addresses):
             offset = address & offset_bits
             if offset > last or address < 0:
-                raise self._crossing(access, address)
+                raise self.crossing(access, address)
             requests.append(Waiting(access, lane, address - offset, offset, type))
         self._accept(access, len(requests))
         self._enter(requests)
@@ -124,11 +124,14 @@ class Sequencer(RequesterBase):
         return True
 
     def _room(self, access: Access, need: int) -> bool:
-        if self._count + need <= self.max_outstanding:
-            return True
         if need > self.max_outstanding:
             raise self._misuse(access, f"needs {need} of {self.max_outstanding} requests")
-        return self._refuse(access.client, ROOM, need)
+        return self._may_take(access.client, ROOM, need)
+
+    def _free(self, reason: int) -> int:
+        if reason == ROOM:
+            return self.max_outstanding - self._count
+        return 0 if self._walk_left else 1
 
     def _enter(self, requests: list[Waiting]) -> None:
         self._count += len(requests)
@@ -161,9 +164,6 @@ class Sequencer(RequesterBase):
         if access.slc:
             message.isSLCSet = True
         self.queue.enqueue(message, self.controller.mandatoryQueueLatency(request.type))
-
-    def wakeup(self) -> None:
-        self._end_due()
 
     # ------------------------------------------------------------------ callbacks of protocols
 
@@ -244,7 +244,7 @@ class Sequencer(RequesterBase):
         else:
             del waiting[:done]
             self._send(waiting[0])
-        self._offer(ROOM, self.max_outstanding - self._count)
+        self._offer(ROOM)
 
     def _complete(self, request: Waiting, data: DataBlock) -> None:
         """Move the data of one request and tell the client."""
@@ -261,7 +261,7 @@ class Sequencer(RequesterBase):
             client.store_completed(access, [lane], line)
         elif kind == AccessKind.ATOMIC:
             old = data.read(request.offset, access.size)
-            data.write(request.offset, access.size, self._operation(access, lane).apply(old))
+            data.write(request.offset, access.size, self.operation(access, lane).apply(old))
             client.atomic_done(access, [lane], [old] if access.returns else [])
         elif access.open == 1:
             client.synchronized(access)
@@ -321,7 +321,7 @@ class Sequencer(RequesterBase):
             return False
         self._walk_left = len(lines)
         self._walk_done = done
-        self._send_replacements(lines)
+        self.send_replacements(lines)
         return True
 
     def watch_walk(self, ended: Callable[[], None]) -> None:
@@ -339,13 +339,13 @@ class Sequencer(RequesterBase):
         watchers, self._watchers = self._watchers, []
         assert done is not None
         done()
-        self._offer(WALK, 1)
+        self._offer(WALK)
         for ended in watchers:
             ended()
 
     def _issue_acquire(self, access: Access) -> bool:
-        if self.walks and self._walk_left:
-            return self._refuse(access.client, WALK)
+        if self.walks and not self._may_take(access.client, WALK):
+            return False
         self._accept(access, 1)
         if self.walks and self.begin_walk(self._own_walk_done):
             self._walk_access = access

@@ -306,6 +306,63 @@ def test_every_refused_client_is_called_back() -> None:
     assert bench.coalescer.leaks() == []
 
 
+def test_nobody_overtakes_a_refused_client() -> None:
+    bench = Bench(tokens=2, outstanding=1)
+    order: list[str] = []
+    bench.mini.on_message = lambda m: order.append(hex(m.LineAddress))
+    clients = [Recorder(bench.engine, f"c{i}") for i in range(5)]
+
+    def issue(number: int, *addresses: int) -> bool:
+        client = clients[number]
+        access = Access(LOAD, client, addresses=list(addresses))
+        return client.issue(bench.coalescer, access)
+
+    assert issue(0, 0x000, 0x040)
+    bench.run()  # one row in flight, one waits: its token is still taken
+    assert issue(1, 0x100)
+    assert not issue(4, 0x400)
+    assert not issue(2, 0x200)
+    bench.coalescer.readCallback(0, 0, DataBlock())
+    bench.run()
+    for line in (0x40, 0x100, 0x400, 0x200):
+        bench.coalescer.readCallback(line, 0, DataBlock())
+        bench.run()
+    assert order == ["0x0", "0x40", "0x100", "0x400", "0x200"]
+    assert [len(client.retries) for client in clients] == [0, 0, 1, 0, 1]
+
+
+def test_a_large_need_is_not_starved_by_small_ones() -> None:
+    bench = Bench(tokens=4, one_request_per_lane=True, coalesces_per_cycle=1)
+    bench.serve()
+    small = [Recorder(bench.engine) for _ in range(3)]
+    big = Recorder(bench.engine)
+    for round_ in range(6):
+        for client in small:
+            client.issue(bench.coalescer, Access(LOAD, client, round_, [64 * round_]))
+        if round_ == 1:
+            big.issue(bench.coalescer, Access(LOAD, big, 0, [0, 4, 8, 12]))
+        bench.engine.run(until=bench.engine.now + 1)
+    assert len(big.retries) == 1
+    bench.run()
+    assert big.names() == ["loaded"] * 4
+    assert [client.names() for client in small] == [["loaded"] * 6] * 3
+    assert bench.coalescer.leaks() == []
+
+
+def test_what_is_offered_and_not_taken_is_offered_to_the_next() -> None:
+    bench = Bench(tokens=1)
+    bench.serve()
+    assert bench.issue(LOAD, [0])
+    fickle = Recorder(bench.engine, "fickle")
+    fickle.issue(bench.coalescer, Access(LOAD, fickle, addresses=[64]))
+    bench.other.issue(bench.coalescer, Access(LOAD, bench.other, addresses=[128]))
+    fickle.pending.clear()
+    bench.run()
+    assert (len(fickle.retries), len(bench.other.retries)) == (1, 1)
+    assert bench.other.names() == ["loaded"]
+    assert bench.coalescer.leaks() == []
+
+
 # ------------------------------------------------------------------ synchronisation
 
 
@@ -373,6 +430,31 @@ def test_a_shared_cache_serves_one_walk_at_a_time_and_wakes_the_other() -> None:
     bench.run()
     assert [client.names() for client in clients] == [["synchronized"]] * 3
     assert [c.leaks() for c in (first, second, third)] == [[], [], []]
+
+
+def test_a_linked_walk_that_begins_meanwhile_is_waited_for() -> None:
+    bench, (first, second), sequencer, _ = linked_bench(2)
+    cache: Any = FakeCache(0x40)
+    first._walk.caches = (cache,)
+    bench.client.issue(first, Access(AccessKind.ACQUIRE, bench.client, 1))
+    bench.client.issue(first, Access(AccessKind.ACQUIRE, bench.client, 2))
+    bench.run()
+    for _ in range(2):
+        sequencer.invL1Callback()
+    bench.other.issue(second, Access(AccessKind.ACQUIRE, bench.other))
+    first.invTCPCallback(0x40)
+    bench.run()
+    assert [a[1] for a in bench.client.answers] == [1]
+    assert bench.client.retries == []
+    for _ in range(2):
+        sequencer.invL1Callback()
+    assert len(bench.client.retries) == 1
+    bench.run()
+    first.invTCPCallback(0x40)
+    for _ in range(2):
+        sequencer.invL1Callback()
+    assert [a[1] for a in bench.client.answers] == [1, 2]
+    assert first.leaks() == [] and second.leaks() == []
 
 
 def test_release_ends_with_the_last_earlier_store_of_its_client() -> None:

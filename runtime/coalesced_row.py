@@ -1,0 +1,94 @@
+"""Grouping the lanes of one instruction by line.
+
+Invariant: rows stand in the order in which their lines are first mentioned, lanes in lane order
+inside a row, and every lane is in exactly one row.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from runtime.library_types import RubyRequestType
+from runtime.requester import Access, AccessKind
+from runtime.requester_base import BYTES_MASK, RequesterBase
+from runtime.values import AtomicOp
+
+LD: Final = RubyRequestType.LD
+ST: Final = RubyRequestType.ST
+ATOMIC_RETURN: Final = RubyRequestType.ATOMIC_RETURN
+ATOMIC_NO_RETURN: Final = RubyRequestType.ATOMIC_NO_RETURN
+FLUSH: Final = RubyRequestType.FLUSH
+
+
+class Row:
+    """The lanes of one instruction that touch one line: what becomes one RubyRequest.
+
+    ``sequence`` is the ``instSeqNum`` sent along; ``mask`` is byte-expanded.
+    """
+
+    __slots__ = (
+        "accepted",
+        "access",
+        "completed",
+        "data",
+        "lanes",
+        "line",
+        "mask",
+        "operations",
+        "sequence",
+        "type",
+    )
+
+    def __init__(self, access: Access, line: int, type: int) -> None:
+        self.access = access
+        self.line = line
+        self.type = type
+        self.lanes: list[int] = []
+        self.mask = 0
+        self.data = 0
+        self.operations: list[tuple[int, AtomicOp]] | None = None
+        self.sequence = -1
+        self.accepted = False
+        self.completed = False
+
+
+def coalesce(requester: RequesterBase, access: Access, alone: bool) -> list[Row]:
+    """The rows of a load, store or atomic; with ``alone`` every lane has a row of its own.
+
+    Raises ValueError, with the address, for a lane that reaches into the next line.
+    """
+    kind = access.kind
+    size = access.size
+    type = LD
+    if kind == AccessKind.STORE:
+        type = ST
+    elif kind == AccessKind.ATOMIC:
+        type = ATOMIC_RETURN if access.returns else ATOMIC_NO_RETURN
+    offset_bits = requester.line_size - 1
+    last = requester.line_size - size
+    ones = BYTES_MASK[size]
+    values = access.values
+    found: dict[int, Row] = {}
+    rows: list[Row] = []
+    for lane, address in enumerate(access.addresses):
+        offset = address & offset_bits
+        line = address - offset
+        if offset > last or address < 0:
+            raise requester.crossing(access, address)
+        row = found.get(line)
+        if row is None or alone:
+            found[line] = row = Row(access, line, type)
+            rows.append(row)
+        row.lanes.append(lane)
+        shift = offset << 3
+        bits = ones << shift
+        row.mask |= bits
+        if type == ST:
+            row.data = row.data & ~bits | (values[lane] & ones) << shift
+        elif type != LD:
+            operation = (offset, requester.operation(access, lane))
+            if row.operations is None:
+                row.operations = [operation]
+            else:
+                row.operations.append(operation)
+    return rows
