@@ -26,7 +26,8 @@ class Draws:
 
     def words(self, counters: IntArray) -> WordArray:
         """64 uniform bits for every counter."""
-        return mix64_array(counters.view(np.uint64) * np.uint64(GOLDEN) + self._key)
+        place = np.asarray(counters, np.int64).view(np.uint64)
+        return mix64_array(place * np.uint64(GOLDEN) + self._key)
 
     def below(self, counters: IntArray, limit: int | IntArray) -> IntArray:
         """Uniform integers in 0 .. limit-1 (0 where the limit is 0); limits below 2**31."""

@@ -23,7 +23,11 @@ from typing import Final
 import numpy as np
 
 from runtime.prng import initial_bytes
+from tester.errors import ConfigError
 from tester.program import ATOMIC_BYTES, STORE, BoolArray, ByteArray, IntArray, Program, WordArray
+
+MAX_BYTES: Final = 1 << 26
+"""Bytes under test; a ledger keeps about 10 bytes for each."""
 
 _BLOCK_EPISODES: Final = 1024
 _REMEMBERED: Final = 64
@@ -110,9 +114,15 @@ def final_memory(program: Program) -> tuple[IntArray, ByteArray]:
 
 
 def touched_lines(program: Program) -> IntArray:
-    """The line addresses that a program uses, ascending."""
-    used = program.lane_address[program.lane_address >= 0]
-    return np.unique(np.concatenate((used, program.group_word)) & -program.line_size)
+    """The line addresses that a program uses, ascending.
+
+    Accesses that cross their line are against the rules, but `verify` should be the one to say so.
+    """
+    address, word = program.lane_address, program.group_word
+    active = address >= 0
+    last = (address + program.action_size[:, None] - 1)[active]
+    used = np.concatenate((address[active], last, word, word + ATOMIC_BYTES - 1))
+    return np.unique(used & -program.line_size)
 
 
 class Ledger:
@@ -121,17 +131,19 @@ class Ledger:
     def __init__(
         self, lines: IntArray, line_size: int, run_key: int, group_word: IntArray, threads: int
     ) -> None:
-        """`lines`: ascending addresses of all lines that chunks will use."""
+        """`lines`: ascending addresses of all lines that chunks will use, MAX_BYTES at most."""
         self.lines: Final = lines
         self.line_size: Final = line_size
         self.group_word: Final = group_word
         self.threads: Final = threads
-        self.addresses: Final = (lines[:, None] + np.arange(line_size)).ravel()
-        self.values: ByteArray = initial_bytes(run_key, self.addresses)
+        size = len(lines) * line_size
+        if size > MAX_BYTES:
+            raise ConfigError(f"{len(lines)} lines are too many: {MAX_BYTES} bytes are possible")
+        self.values: ByteArray = initial_bytes(run_key, self.addresses())
         self.increments: IntArray = np.zeros(len(group_word), np.int64)
         # The last store of each byte as count * threads + thread, where count numbers the episodes
         # of the thread from 1; zero: never stored.
-        self._stored: IntArray = np.zeros(len(self.addresses), np.int64)
+        self._stored: IntArray = np.zeros(size, np.int64)
         # Loads since then: sorted byte * threads + thread, and the count of the latest one.
         self._loaded: IntArray = np.zeros(0, np.int64)
         self._loaded_count: IntArray = np.zeros(0, np.int64)
@@ -178,6 +190,10 @@ class Ledger:
             wait_kind=np.zeros(len(thread), np.uint8),
         )
 
+    def addresses(self) -> IntArray:
+        """The address of every byte of the lines under test, ascending."""
+        return (self.lines[:, None] + np.arange(self.line_size)).ravel()
+
     def counts(self) -> IntArray:
         """[T] episodes of each thread derived so far."""
         return self._counts.copy()
@@ -187,13 +203,13 @@ class Ledger:
 
         Whole lines: bytes that no episode stores to must still hold what they held at first.
         """
-        contents = self.values.copy()
-        start = np.searchsorted(self.addresses, self.group_word)
+        contents, addresses = self.values.copy(), self.addresses()
+        start = np.searchsorted(addresses, self.group_word)
         word = start[:, None] + np.arange(ATOMIC_BYTES)
         shift = 8 * np.arange(ATOMIC_BYTES)
         total = (self.values[word].astype(np.int64) << shift).sum(axis=1) + self.increments
         contents[word] = (total[:, None] >> shift) & 0xFF
-        return self.addresses, contents
+        return addresses, contents
 
     # ------------------------------------------------------------------ one block of episodes
 

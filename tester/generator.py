@@ -5,7 +5,7 @@ that would clash is tried again elsewhere, and in the end the lane sits the acti
 starts is the order of episodes. Because clashing episodes stood apart on that clock, most of the
 waits derived from the order are over before they are needed: threads run side by side, although
 every hand-over of a byte is protected. Invariant: what a chunk contains depends on configuration,
-seed and position alone, so the chunks of an endless run are those of any shorter one.
+seed and position alone; chunks have the same size whatever the limit, only the last one is cut.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class GeneratorConfig:
     hot_cells: int = 8
     scope_percent: int = 0
     """Actions that bypass caches (GLC or SLC)."""
-    slack_percent: int = 60
+    slack_percent: int = 100
     """Reservations outlast an episode by up to this share of a mean duration."""
     tight_percent: int = 15
     """Episodes whose hand-overs leave no slack."""

@@ -44,6 +44,9 @@ class MapConfig:
     """Lines under test; None: as many as the cells need at `fill_percent`."""
     fill_percent: int = 100
     """Share of the cells of a line that is used; the others only ever keep their first value."""
+    cluster_bytes: int = 1
+    """Neighbouring cells within so many bytes belong to one group (1: every cell for itself), so
+    that lanes of one group can fill a line, or most of it, together."""
     layout: str = DENSE
     stride_lines: int = 64
     """Distance of two lines of one set (set-conflict), or number of banks (bank-skew)."""
@@ -69,6 +72,10 @@ class MapConfig:
             "the map needs a number of locations or a number of lines",
         )
         need(1 <= self.fill_percent <= 100, "fill_percent must lie between 1 and 100")
+        need(
+            self.cluster_bytes in (1, 16, 32, 64, 128, 256),
+            "cluster_bytes must be 1, 16, 32, 64, 128 or 256",
+        )
         need(self.layout in LAYOUTS, f"no layout {self.layout!r}; there are {', '.join(LAYOUTS)}")
         need(self.stride_lines >= 1 and self.sets >= 1, "stride_lines and sets must be 1 or more")
         need(
@@ -107,8 +114,8 @@ def build_map(config: MapConfig, prng: Prng) -> AddressMap:
     lines = config.lines
     if lines is None:
         assert wanted is not None
-        least = wanted * config.smallest * 100 // config.fill_percent // config.line_size
-        lines = max(1, least + -(-config.groups // per_line))
+        bytes_ = wanted * _mean_cell_bytes(config) * 100 // config.fill_percent
+        lines = max(1, (bytes_ * 15 // 16 + config.groups * 8) // config.line_size)
     while True:
         if config.groups > lines * per_line:
             raise ConfigError(
@@ -129,7 +136,13 @@ def build_map(config: MapConfig, prng: Prng) -> AddressMap:
     chosen = np.sort(shuffled(_draws(prng, "fill"), len(blocks))[:keep])
     blocks, sizes = blocks[chosen], sizes[chosen]
 
-    group = _deal(sizes, config.groups, prng)
+    group = _deal(config, blocks, sizes, prng)
+    poor = np.flatnonzero(np.bincount(group, minlength=config.groups) == 0)
+    if len(poor):
+        raise ConfigError(
+            f"{lines} lines in clusters of {config.cluster_bytes} bytes are too few for "
+            f"{config.groups} groups"
+        )
     order = np.lexsort((blocks, -sizes, group))
     group, blocks, sizes = group[order], blocks[order], sizes[order]
     line_address = place_lines(config, lines, prng)
@@ -146,6 +159,16 @@ def build_map(config: MapConfig, prng: Prng) -> AddressMap:
         group_reach=reach.astype(np.int64),
         group_word=line_address[words // size] + words % size,
     )
+
+
+def _mean_cell_bytes(config: MapConfig) -> int:
+    """About what a cell takes, rounded down."""
+    whole, cells, parts = 100, 0, 1
+    for size in (8, 4, 2, 1):
+        cut = 0 if size <= config.smallest else 100 if size > config.largest else _SPLIT_PERCENT
+        cells += parts * whole * (100 - cut)
+        whole, parts = whole * cut // 100, parts * 2
+    return max(1, 8 * 10_000 // cells)
 
 
 def _draws(prng: Prng, name: str) -> Draws:
@@ -166,7 +189,9 @@ def _cut(config: MapConfig, lines: int, prng: Prng) -> tuple[IntArray, IntArray,
     for size in (8, 4, 2, 1):
         if size == 4 and config.smallest <= 4:
             blocks = np.concatenate((blocks, halves))
-        split = (size > config.largest) | draws.percent(blocks * 8 + size, _SPLIT_PERCENT)
+        # Lanes of one group that lie together should find a row of equal cells: cut lines evenly.
+        unit = blocks // config.line_size * config.line_size if config.cluster_bytes > 1 else blocks
+        split = (size > config.largest) | draws.percent(unit * 8 + size, _SPLIT_PERCENT)
         split &= size > config.smallest
         cells.append(blocks[~split])
         sizes.append(np.full(len(cells[-1]), size))
@@ -174,14 +199,19 @@ def _cut(config: MapConfig, lines: int, prng: Prng) -> tuple[IntArray, IntArray,
     return words, np.concatenate(cells), np.concatenate(sizes)
 
 
-def _deal(sizes: IntArray, groups: int, prng: Prng) -> IntArray:
-    """A group for each block; every group gets its share of each size."""
+def _deal(config: MapConfig, blocks: IntArray, sizes: IntArray, prng: Prng) -> IntArray:
+    """A group for each block; every group gets its share of each size, or of the clusters."""
+    if config.cluster_bytes > 1:
+        clusters, member = np.unique(blocks // config.cluster_bytes, return_inverse=True)
+        turn = np.argsort(shuffled(_draws(prng, "deal-clusters"), len(clusters)), kind="stable")
+        dealt_to: IntArray = (turn % config.groups)[member]
+        return dealt_to
     group = np.empty(len(sizes), np.int64)
     dealt = 0
     for size in (8, 4, 2, 1):
         chosen = np.flatnonzero(sizes == size)
         chosen = chosen[shuffled(_draws(prng, f"deal-{size}"), len(chosen))]
-        group[chosen] = (np.arange(len(chosen)) + dealt) % groups
+        group[chosen] = (np.arange(len(chosen)) + dealt) % config.groups
         dealt += len(chosen)
     return group
 

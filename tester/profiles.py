@@ -90,7 +90,7 @@ class Scenario:
         places = [
             f"{f.name}={getattr(self.program.map, f.name)}"
             for f in fields(MapConfig)
-            if f.name in ("groups", "locations", "lines", "layout", "fill_percent")
+            if f.name in ("groups", "locations", "lines", "layout", "fill_percent", "cluster_bytes")
         ]
         shape = [f"{f.name}={getattr(self.shape, f.name)}" for f in fields(Shape)]
         return f"{self.profile}: {' '.join(shape)}\n{' '.join(places + knobs)}"
@@ -136,7 +136,7 @@ class _Dice:
         self, shape: Shape, lengths: tuple[int, ...], percent: int, groups: int, **drawn: Any
     ) -> MapConfig:
         """A map with `percent` / 100 locations for every access that is under way at a time."""
-        locations = max(8, _under_way(shape, lengths) * percent // 100 // groups)
+        locations = max(8, _under_way(shape, lengths) * percent // 100 // max(groups, 1))
         return self.build(MapConfig, groups=groups, locations=locations, **drawn)
 
     def spread(
@@ -319,7 +319,9 @@ def _lane_merge(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         write_back=(False, True),
     )
     lengths = dice("lengths", (6,), (10,), (4, 12))
-    places = dice.crowded(shape, lengths, dice("crowding", 100, 200), dice("groups", 2, 4))
+    crowd, groups = dice("crowding", 100, 200), dice("groups", 2, 4)
+    cluster = dice("cluster_bytes", 1, 16, 32, 64)
+    places = dice.crowded(shape, lengths, crowd, groups, cluster_bytes=cluster)
     return shape, dice.program(
         shape,
         places,

@@ -1,0 +1,210 @@
+"""Profiles draw what they promise, the same for the same seed, and obey what is fixed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime.declarations import Parameter, ProtocolInfo
+from runtime.description import SystemDescription
+from runtime.prng import Prng
+from tester import profiles, roles
+from tester.errors import ConfigError
+from tester.generator import generate_program
+from tester.verify import verify
+from tests.tester.programs import Execution, cpu, gpu
+
+ALL = tuple(profiles.PROFILES)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_profile_gives_legal_and_concurrent_programs(name: str) -> None:
+    live = []
+    for seed in range(4):
+        scenario = profiles.draw(name, Prng(seed))
+        threads = scenario.shape.threads
+        program = generate_program(
+            replace(scenario.program, episodes=max(6 * threads, 30)), Prng(seed)
+        )
+        if np.count_nonzero(program.active()) < 6000:
+            assert verify(program) == []
+        slots = int(np.diff(program.episode_first_action).sum()) * scenario.shape.lanes
+        assert program.active().sum() > 0.3 * slots
+        live.append(Execution(program, seed).live / threads)
+    assert np.mean(live) >= 0.6
+
+
+def test_the_large_shapes_are_legal_too() -> None:
+    scenario = profiles.draw("lane-merge", Prng(0), {"lanes": 64, "units": 2})
+    program = generate_program(replace(scenario.program, episodes=12), Prng(0))
+    assert program.lanes == 64
+    assert verify(program) == []
+
+
+def test_same_seed_same_scenario() -> None:
+    for name in profiles.names():
+        first = profiles.draw(name, Prng(5))
+        assert profiles.draw(name, Prng(5)) == first
+        assert any(profiles.draw(name, Prng(seed)) != first for seed in range(6, 12))
+
+
+def test_default_visits_all_profiles() -> None:
+    seen = {profiles.draw("default", Prng(seed)).profile for seed in range(80)}
+    assert seen == set(ALL)
+
+
+def test_profiles_are_what_their_names_say() -> None:
+    for seed in range(8):
+        shapes = {name: profiles.draw(name, Prng(seed)) for name in ALL}
+        assert shapes["write-back"].shape.write_back
+        assert shapes["bank-skew"].shape.banks >= 2
+        assert shapes["bank-skew"].shape.directories >= 2
+        assert shapes["acquire-crossing"].shape.wavefronts >= 4
+        assert shapes["lane-merge"].shape.lanes >= 8
+        assert shapes["hot-ping-pong"].shape.wavefronts == 1
+        assert 2 <= (shapes["line-duel"].program.map.lines or 0) <= 4
+        replacement = shapes["replacement"]
+        assert (replacement.program.map.lines or 0) >= 2 * replacement.shape.l2_lines
+        conflict = shapes["set-conflict"]
+        stride = conflict.program.map.stride_lines
+        assert stride % conflict.shape.l1_sets == 0
+        assert stride % (conflict.shape.l2_sets * conflict.shape.banks) == 0
+        assert all(s.program.scope_percent == 0 for s in shapes.values())
+
+
+def test_fixing_one_option_changes_no_other() -> None:
+    for name in ALL:
+        free = profiles.draw(name, Prng(3))
+        fixed = profiles.draw(name, Prng(3), {"delays": "nominal"})
+        assert fixed.shape == replace(free.shape, delays="nominal")
+        assert fixed.program == free.program
+        for option, value in (("groups", 5), ("lengths", (7, 8)), ("tight_percent", 1)):
+            drawn = profiles.draw(name, Prng(3), {option: value})
+            owner = drawn.program.map if option == "groups" else drawn.program
+            assert getattr(owner, option) == value
+            assert drawn.shape == free.shape
+
+
+@pytest.mark.parametrize(
+    ("fixed", "message"),
+    [
+        ({"colour": 3}, "no option 'colour'; there are banks"),
+        ({"agents": ()}, "no option 'agents'"),
+        ({"units": "four"}, "option units is 'four', int is needed"),
+        ({"units": 0}, "units is 0, 1 to 64"),
+        ({"l1_sets": 3}, "l1_sets is 3, a power of two"),
+        ({"write_back": 1}, "bool is needed"),
+        ({"groups": 0}, "groups is 0"),
+        ({"load_percent": (3, 200)}, "load_percent"),
+    ],
+)
+def test_bad_options_are_named(fixed: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        profiles.draw("coherence", Prng(1), fixed)
+
+
+def test_unknown_profiles_are_named() -> None:
+    with pytest.raises(ConfigError, match="no profile 'fast'; there are default, replacement"):
+        profiles.draw("fast", Prng(1))
+
+
+def test_a_scenario_says_what_was_drawn() -> None:
+    scenario = profiles.draw("line-duel", Prng(4), {"units": 3})
+    text = scenario.describe()
+    assert text.startswith("line-duel: units=3 ")
+    assert "layout=line-duel" in text and f"lengths={scenario.program.lengths}" in text
+
+
+def test_a_scenario_is_applied_to_the_agents_that_exist() -> None:
+    scenario = profiles.draw("line-duel", Prng(4), {"groups": 1})
+    agents = gpu(2, 4) + cpu(2)
+    config = scenario.config(agents, 20, line_size=128, camps=(0, 0, 1, 2))
+    assert config.agents == agents and config.episodes == 20
+    assert config.map.line_size == 128 and config.map.groups == 3
+    assert verify(generate_program(config, Prng(1))) == []
+
+
+def _machine(name: str, *parameters: Parameter) -> Any:
+    """Stands for a compiled controller class: only its declarations are looked at."""
+    return SimpleNamespace(MACHINE=name, PARAMETERS=parameters)
+
+
+VIPER_LIKE = ProtocolInfo(
+    "test",
+    (
+        _machine("TCP", Parameter("WB", "bool", default=False)),
+        _machine("TCC", Parameter("WB", "bool", default=False)),
+        _machine("CorePair"),
+        _machine("Directory", Parameter("directory", "DirectoryMemory", pointer=True)),
+    ),
+)
+VIPER_TOML = """
+[machine.TCP]
+count = 1
+[machine.TCP.cache.L1cache]
+[machine.TCC]
+interleaved = true
+[machine.TCC.cache.L2cache]
+[machine.CorePair]
+[machine.CorePair.cache.L2cache]
+[machine.Directory]
+interleaved = true
+[machine.Directory.cache.L3CacheMemory]
+[requester.gpu]
+machine = "TCP"
+[requester.cpu]
+machine = "CorePair"
+[agents.gpu]
+requester = "gpu"
+kind = "gpu"
+[agents.cpu]
+requester = "cpu"
+kind = "cpu"
+"""
+
+
+def test_shapes_reach_the_machines_of_a_gpu() -> None:
+    description = SystemDescription.from_toml(VIPER_TOML)
+    found = roles.find_roles(VIPER_LIKE, description)
+    assert found == roles.Roles(
+        ("TCP",), ("TCC",), ("Directory",), ("CorePair",), ("gpu",), is_gpu=True
+    )
+    shape = profiles.Shape(units=3, wavefronts=2, lanes=8, banks=2, directories=4, write_back=True)
+    changes = roles.overrides(shape, VIPER_LIKE, description)
+    assert not any("L3CacheMemory" in path or "CorePair.cache" in path for path in changes)
+    system = description.override(changes)
+    assert system.machines["TCP"].count == 3
+    assert system.machines["TCC"].count == 2
+    assert system.machines["TCC"].parameters == {"WB": True}
+    assert system.machines["TCP"].parameters == {}
+    assert system.machines["TCC"].caches["L2cache"].sets == shape.l2_sets
+    assert system.machines["TCP"].caches["L1cache"].ways == shape.l1_ways
+    assert system.machines["Directory"].count == 4
+    assert system.agents["gpu"].wavefronts == 2 and system.agents["gpu"].lanes == 8
+    assert system.agents["cpu"].lanes is None
+    assert system.network.delays == "gem5"
+
+
+def test_a_protocol_without_gpu_gets_what_it_has_room_for() -> None:
+    protocol = ProtocolInfo(
+        "MI",
+        (
+            _machine("L1Cache"),
+            _machine("Directory", Parameter("directory", "DirectoryMemory", pointer=True)),
+        ),
+    )
+    text = (
+        "[machine.L1Cache.cache.cacheMemory]\n[machine.Directory]\ninterleaved = true\n"
+        '[requester.cpu]\nmachine = "L1Cache"\n[agents.cpu]\nrequester = "cpu"\nkind = "cpu"\n'
+    )
+    description = SystemDescription.from_toml(text)
+    changes = roles.overrides(profiles.Shape(units=5), protocol, description)
+    system = description.override(changes)
+    assert system.machines["L1Cache"].count == 5
+    assert system.machines["L1Cache"].caches["cacheMemory"].sets == 16
+    assert system.agents["cpu"].wavefronts == 1
+    assert not any("agents" in path for path in changes)
