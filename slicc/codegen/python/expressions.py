@@ -291,7 +291,10 @@ class Expressions:
             return self._comparison(node, operator)
         if operator in _ARITHMETIC:
             kind = integer_kind(node.type)
-            return self._wrap(self._unwrapped(node, kind), kind)
+            code = self._unwrapped(node, kind)
+            value = _constant(node)
+            known = value is not None and wrapped(value, kind) == value
+            return code if known else self._wrap(code, kind)
         match operator:
             case Op.AND:
                 return pycode.operation(self(node.left), "and", self(node.right))
@@ -394,6 +397,22 @@ def wrapped(value: int, kind: ir.ScalarKind) -> int:
     """What an integer of that kind holds after storing ``value``."""
     value &= (1 << kind.bits) - 1
     return value - (1 << kind.bits) if kind.signed and value >> (kind.bits - 1) else value
+
+
+def _constant(node: ir.Expr) -> int | None:
+    """The exact value of sums and products of constants, before any wrapping."""
+    match node:
+        case ir.IntConst():
+            return node.value
+        case ir.Binary() if node.operator in _ARITHMETIC:
+            left, right = _constant(node.left), _constant(node.right)
+            if left is None or right is None:
+                return None
+            if node.operator is Op.ADD:
+                return left + right
+            return left - right if node.operator is Op.SUBTRACT else left * right
+        case _:
+            return None
 
 
 def _holds(target: ir.ScalarKind, source: ir.ScalarKind) -> bool:
