@@ -8,10 +8,13 @@ runtime on purpose, become verdicts. A bug of the runtime keeps its own type and
 from __future__ import annotations
 
 import json
+import re
 from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import TracebackType
+
+_NULL_FIELD = re.compile(r"'NoneType' object has no attribute '(\w+)'")
 
 
 class ErrorKind(Enum):
@@ -117,9 +120,10 @@ def as_verdict(error: Exception) -> ProtocolError | None:
     """
     text = str(error)
     if isinstance(error, AttributeError):
-        if error.obj is None:
-            field = error.name or "a field"
-            return ProtocolError(ErrorKind.NULL_DEREFERENCE, f"`{field}` of a null pointer")
+        # The text, not `error.obj`: a failed assignment to a field leaves that unset.
+        null = _NULL_FIELD.match(text)
+        if null is not None:
+            return ProtocolError(ErrorKind.NULL_DEREFERENCE, f"`{null[1]}` of a null pointer")
         if hasattr(type(error.obj), "LINE_FIELD"):
             return ProtocolError(
                 ErrorKind.WRONG_MESSAGE, f"{type(error.obj).__name__} has no field `{error.name}`"

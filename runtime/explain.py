@@ -7,7 +7,6 @@ of the error, so a run without errors pays nothing for good reports.
 from __future__ import annotations
 
 import sys
-from functools import cache
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 _TRIGGER_FILE = "controller.py"
 
 
-@cache
 def _package_of(module: str) -> Path:
     """The directory that holds a module: generated code is told apart by it."""
     return Path(sys.modules[module].__file__ or "").parent
