@@ -41,7 +41,9 @@ class Namespace:
         """``wanted`` if it is free, else with as many trailing underscores as it takes."""
         # Leading underscores mean something to Python (private, mangled, dunder): move them.
         bare = wanted.lstrip("_")
-        name = (bare or "x") + "_" * (len(wanted) - len(bare))
+        name = bare + "_" * (len(wanted) - len(bare))
+        if not bare or bare[0].isdigit():
+            name = f"x{name}"
         while keyword.iskeyword(name) or name in self._taken:
             name += "_"
         self._taken.add(name)
