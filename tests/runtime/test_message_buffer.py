@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -199,14 +200,15 @@ def test_overflow_is_a_verdict_that_names_the_buffer() -> None:
 @pytest.mark.parametrize("operation", ["peek", "dequeue", "recycle", "stall", "delay"])
 def test_using_an_empty_buffer_is_a_verdict(operation: str) -> None:
     _, buffer = make()
+    calls: dict[str, Callable[[], object]] = {
+        "peek": lambda: buffer.peek(Note),
+        "dequeue": buffer.dequeue,
+        "recycle": lambda: buffer.recycle(1),
+        "stall": lambda: buffer.stall(0),
+        "delay": lambda: buffer.delay_head(1),
+    }
     with pytest.raises(ProtocolError) as caught:
-        {
-            "peek": lambda: buffer.peek(Note),
-            "dequeue": buffer.dequeue,
-            "recycle": lambda: buffer.recycle(1),
-            "stall": lambda: buffer.stall(0),
-            "delay": lambda: buffer.delay_head(1),
-        }[operation]()
+        calls[operation]()
     assert caught.value.kind is ErrorKind.EMPTY_BUFFER
 
 
