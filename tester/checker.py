@@ -24,6 +24,8 @@ from tester.events import Finding, Kind, Request, Role, Verdict
 
 _BYTE_MASKS = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFFFFFF, 8: 0xFFFFFFFFFFFFFFFF}
 _WORD = 0xFFFFFFFF
+_PLAUSIBLE = 1 << 24
+"""No leg makes so many increments: a sum beyond is not a sum."""
 
 
 class _Open:
@@ -236,6 +238,9 @@ class Checker:
     ) -> bool:
         word = self._words[address]
         rank = (value - word.initial) & _WORD
+        if rank >= _PLAUSIBLE:
+            self._wrong_increment(Verdict.ATOMIC_FOREIGN, request, index, value, tick)
+            return False
         if rank in word.seen:
             self._wrong_increment(Verdict.ATOMIC_REPEATED, request, index, value, tick)
             return False
@@ -265,7 +270,9 @@ class Checker:
         address = request.addresses[index]
         word = self._words[address]
         rank = (value - word.initial) & _WORD
-        if verdict is Verdict.ATOMIC_REPEATED:
+        if verdict is Verdict.ATOMIC_FOREIGN:
+            headline = f"fetch-add returned {value:#x}, which no number of increments makes"
+        elif verdict is Verdict.ATOMIC_REPEATED:
             headline = f"fetch-add returned {value:#x} a second time"
         elif verdict is Verdict.ATOMIC_ORDER:
             headline = (
@@ -279,9 +286,9 @@ class Checker:
             )
         self._fail(verdict, tick, headline, request, index, word.initial, value)
         assert self.finding is not None
-        shown = f"{rank}" if rank < 1 << 31 else f"{rank - (1 << 32)}"
+        shown = f" = initial + {rank}" if rank < _PLAUSIBLE else ""
         self.finding.notes.append(
-            f"initial value {word.initial:#x}; the value returned is initial + {shown}; "
+            f"initial value {word.initial:#x}; returned {value:#x}{shown}; "
             f"{word.issued} increments issued, {len(word.seen)} different values returned"
         )
 

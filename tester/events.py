@@ -143,6 +143,7 @@ class Verdict(Enum):
     LOST_WRITE = "lost-write"
     ATOMIC_REPEATED = "atomic-repeated"
     ATOMIC_SKIPPED = "atomic-skipped"
+    ATOMIC_FOREIGN = "atomic-foreign"
     ATOMIC_ORDER = "atomic-order"
     EARLY_RELEASE = "early-release"
     UNEXPECTED_RESPONSE = "unexpected-response"

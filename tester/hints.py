@@ -27,6 +27,8 @@ _USUAL = {
     "a wrong address or mask, or a response that answers an older request with newer data",
     Verdict.ATOMIC_REPEATED: "two agents added to one old copy, or an addition was lost: an atomic "
     "performed on a stale copy, or its result overwritten by a write-back",
+    Verdict.ATOMIC_FOREIGN: "not a wrong sum but wrong bytes: uninitialised data, another word's "
+    "bytes, or a merge over the atomic word",
     Verdict.ATOMIC_SKIPPED: "an addition was performed twice: at two levels, or after a retry",
     Verdict.ATOMIC_ORDER: "an addition was performed on an old copy, after newer ones had returned",
     Verdict.EARLY_RELEASE: "the requester counted a store as complete that was not",

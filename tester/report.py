@@ -21,7 +21,7 @@ from tester.history import History, Row
 from tester.leg import LegRun
 from tester.program import Program
 from tester.replay import Leg
-from tester.wait_graph import wait_graph
+from tester.wait_graph import line_graph, wait_graph
 
 MAX_HISTORY_ROWS: Final = 48
 _LEAST_HISTORY_ROWS: Final = 16
@@ -31,6 +31,7 @@ _ATOMIC_VERDICTS: Final = (
     Verdict.ATOMIC_REPEATED,
     Verdict.ATOMIC_SKIPPED,
     Verdict.ATOMIC_ORDER,
+    Verdict.ATOMIC_FOREIGN,
 )
 
 
@@ -76,11 +77,15 @@ def render(failure: Failure) -> str:
         blocks.append(("", finding.notes))
     if finding.address >= 0:
         blocks.append((f"copies of {finding.address:#x} now", _copies(failure)))
-    if finding.verdict is Verdict.HANG or failure.run.outcome.error is not None:
-        checker = failure.run.checker
-        line_size = failure.run.program.line_size
-        graph = wait_graph(failure.run.driver, checker, failure.run.system, line_size)
+    run = failure.run
+    if finding.verdict is Verdict.HANG:
+        driver = run.read_back or run.driver
+        graph = wait_graph(driver, run.checker, run.system, run.program.line_size)
         blocks.append(("who waits for whom", graph))
+    elif run.outcome.error is not None and finding.address >= 0:
+        line = finding.address & -run.program.line_size
+        who = line_graph(run.checker, run.system, line, run.program.line_size)
+        blocks.append(("who has to do with the line", who))
     title, rows = _line_history(failure)
     blocks.append((title, rows))
     if _is_value(failure):
@@ -104,13 +109,16 @@ def render(failure: Failure) -> str:
 
 def _verdict(failure: Failure) -> list[str]:
     finding, leg = failure.finding, failure.leg
+    slug = finding.verdict.value
+    error = failure.run.outcome.error
+    if error is not None and finding.verdict is Verdict.PROTOCOL_ERROR:
+        slug += f" ({error.kind.value})"
     lines = [
-        f"BUG: {finding.verdict.value} at tick {finding.tick:,}: {finding.headline}",
+        f"BUG: {slug} at tick {finding.tick:,}: {finding.headline}",
         f"  {leg.protocol.name}, seed {leg.seed}, leg {leg.number}"
         + (f" (profile {leg.profile})" if leg.profile else "")
         + f", configuration {leg.digest()}, version {leg.version}",
     ]
-    error = failure.run.outcome.error
     if error is not None:
         where = f"{error.machine} {error.version}" if error.machine is not None else "system"
         if error.state is not None:
@@ -241,9 +249,10 @@ def _atomics(failure: Failure) -> list[str]:
         request = record.request
         value = record.values[index]
         rank = (value - finding.expected) & 0xFFFFFFFF
+        sum_ = f"initial + {rank}" if rank < 1 << 24 else "no sum"
         mark = "!!" if value == finding.got else "  "
         text.append(
-            f"{mark} {value:#010x} (initial + {rank if rank < 1 << 31 else rank - (1 << 32)})  "
+            f"{mark} {value:#010x} ({sum_})  "
             f"issued {request.issued:,}, returned {tick:,}  thread {request.thread} "
             f"lane {request.lanes[index]}, episode {request.episode}, {Role.NAMES[request.role]}"
         )
@@ -263,8 +272,15 @@ def _copies(failure: Failure) -> list[str]:
         value = _bytes(copy.data, finding.address & failure.run.program.line_size - 1, size)
         if value is not None:
             shown = f"{value:#0{2 + 2 * size}x}{_mark(failure, value)}"
+            if not getattr(copy, "holds", _always)(finding.address):
+                shown += "  (not in its byte mask)"
         text.append(f"{copy.where:<28} {copy.state:<10} {shown}".rstrip())
     return text
+
+
+def _always(address: int) -> bool:
+    """For copies that keep no mask."""
+    return True
 
 
 def _bytes(data: int | None, offset: int, size: int) -> int | None:
@@ -304,7 +320,18 @@ def _line_history(failure: Failure) -> tuple[str, list[str]]:
     title = f"history of {what}" + (
         f" ({' and '.join(left_out)} rows not shown)" if left_out else ""
     )
-    return title, format_rows(rows[first:last])
+    return title, format_rows(rows[first:last] + _last_straw(failure))
+
+
+def _last_straw(failure: Failure) -> list[Row]:
+    """The transition that was tried and failed: no controller has told of it."""
+    error = failure.run.outcome.error
+    if error is None or error.machine is None or error.state is None or error.event is None:
+        return []
+    who = f"{error.machine} {error.version}"
+    what = "FAILED" if error.kind.value != "undefined_transition" else "UNDEFINED"
+    change = f"{error.state} -> ?"
+    return [Row(failure.finding.tick, who, f"{error.event}", change, what)]
 
 
 def _interesting_since(failure: Failure) -> int:

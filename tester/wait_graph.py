@@ -50,6 +50,26 @@ def wait_graph(driver: Driver, checker: Checker, system: Any, line_size: int) ->
     return text
 
 
+def line_graph(checker: Checker, system: Any, line: int, line_size: int) -> list[str]:
+    """Open requests to one line, and what controllers hold of it."""
+    text = []
+    for request in checker.outstanding():
+        unanswered, uncompleted = checker.missing(request)
+        mine = [
+            i
+            for i in dict.fromkeys(unanswered + uncompleted)
+            if request.addresses[i] & -line_size == line
+        ]
+        if mine:
+            what = Kind.NAMES[request.kind]
+            wait = "no answer" if unanswered else "accepted, not complete"
+            text.append(
+                f"thread {request.thread} {what} {request.addresses[mine[0]]:#x}: issued "
+                f"{request.issued:,}, {wait}"
+            )
+    return text[: 2 * _MAX_THREADS] + _line(system, line, line_size)
+
+
 def _thread(
     driver: Driver,
     checker: Checker,
@@ -119,7 +139,7 @@ def _line(system: Any, line: int, line_size: int) -> list[str]:
 
 def _interesting(controller: Any, state: str) -> bool:
     """Whether a state says more than "I do not have the line"."""
-    return state not in ("", "I", "NP", "Invalid", "NotPresent") and bool(state)
+    return state not in ("", "I", "NP", "READY", controller.STATES.name_of(0))
 
 
 def _lost_wakeups(system: Any, shown: set[int]) -> list[str]:

@@ -26,6 +26,8 @@ class Fault:
     kind: str
     at: int = 1
     seen: int = 0
+    lost: tuple[int, int, int] | None = None
+    """Address, size and value of the store that never happened."""
 
     def now(self, kind: str) -> bool:
         if kind != self.kind:
@@ -196,6 +198,7 @@ class FakeRequester(Consumer):
                 return
             for i in lanes:
                 if fault.now("lost store"):
+                    fault.lost = (access.addresses[i], access.size, access.values[i])
                     continue
                 size = access.size
                 if size > 1 and fault.now("torn store"):
