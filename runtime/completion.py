@@ -157,8 +157,7 @@ class _Completion:
         for name in self.machines:
             group = self._group(name, joined)
             said = [self.counts[other] for other in group if other in self.counts]
-            drives = any(self.machines[other].drives() for other in group)
-            self.counts.setdefault(name, said[0] if said else 4 if drives else 1)
+            self.counts.setdefault(name, said[0] if said else self._usual_count(group))
             if any(other != self.counts[name] for other in said):
                 raise self._error(
                     ("machine", name, "count"),
@@ -167,6 +166,13 @@ class _Completion:
                     "of which there is another number",
                 )
         self.joined = joined
+
+    def _usual_count(self, group: list[str]) -> int:
+        """Of machines that nobody counted and that share buffers."""
+        machines = [self.machines[name] for name in group]
+        if any("WireBuffer" in machine.pointers.values() for machine in machines):
+            return 0
+        return 4 if any(machine.drives() for machine in machines) else 1
 
     def _joined(self, name: str, buffer: str, text: str) -> str:
         path = ("machine", name, "buffer", buffer, "joined")
@@ -196,7 +202,8 @@ class _Completion:
         if interleaved is None:
             interleaved = not declared.main_requesters() and not self.joined[name]
         self._known(given.caches, declared.caches, "cache", "machine", name, "cache")
-        bank_bits = count.bit_length() - 1 if interleaved and not count & (count - 1) else 0
+        banked = interleaved and count and not count & (count - 1)
+        bank_bits = count.bit_length() - 1 if banked else 0
         caches = {}
         for cache in declared.caches:
             described = given.caches.get(cache, CacheDescription())
@@ -283,6 +290,8 @@ class _Completion:
                 for name, count in self.counts.items():
                     if name.lower() == other.lower():
                         return self._bank_bits(machine, parameter, name, count, found[2])
+            if parameter.default is None:
+                return 0 if found[2] == "num_bits" else self.line_bits
         if parameter.default is not None:
             default: Scalar = parameter.default
             return default
@@ -299,7 +308,7 @@ class _Completion:
                 count,
                 f"must be a power of two, because {machine}.{parameter.name} is its logarithm",
             )
-        return count.bit_length() - 1
+        return max(0, count.bit_length() - 1)
 
     def _checked(self, machine: str, parameter: Parameter, value: Scalar) -> Scalar:
         path = ("machine", machine, "parameters", parameter.name)
@@ -358,6 +367,8 @@ class _Completion:
     def _every_requester(self) -> dict[str, RequesterDescription]:
         found: dict[str, RequesterDescription] = {}
         for machine, declared in self.machines.items():
+            if not self.counts[machine]:
+                continue
             for parameter in declared.main_requesters():
                 kind = _KIND_OF_CLASS.get(declared.requesters[parameter], "cpu")
                 number = sum(name.rstrip("0123456789") == kind for name in found)

@@ -302,7 +302,7 @@ def _read_machine(table: Table) -> MachineDescription:
         assert value is not None, "TOML has no null"
         values[name] = value
     machine = MachineDescription(
-        count=table.integer("count", 1, MAX_COUNT),
+        count=table.integer("count", 0, MAX_COUNT),
         interleaved=table.boolean("interleaved"),
         parameters=values,
         caches={name: _read_cache(t) for name, t in table.tables("cache").items()},

@@ -151,7 +151,7 @@ def agent_places(description: SystemDescription) -> list[AgentPlace]:
         machine = description.requesters[agents.requester].machine
         for instance in range(description.machines[machine].count or 0):
             for wavefront in range(agents.wavefronts):
-                name = f"{group}{instance}"
+                name = instance_name(group, instance)
                 if agents.wavefronts > 1:
                     name += f".{wavefront}"
                 places.append(
@@ -164,6 +164,11 @@ def agent_places(description: SystemDescription) -> list[AgentPlace]:
                     )
                 )
     return places
+
+
+def instance_name(group: str, instance: int) -> str:
+    """``gpu0``; ``cpu2.0`` where the group's name ends in a digit."""
+    return f"{group}.{instance}" if group[-1:].isdigit() else f"{group}{instance}"
 
 
 class _Delays(DelayPolicy):
@@ -270,7 +275,7 @@ class _Builder:
                 for i in range(self._count(group.machine)):
                     key = (group.machine, i, group.parameter or "")
                     if (group.class_name not in COALESCERS) == only:
-                        self.made[key] = self._requester(f"{name}{i}", index, group, i)
+                        self.made[key] = self._requester(instance_name(name, i), index, group, i)
                     index += 1
                     if not only:
                         listed.append(key)
@@ -370,6 +375,10 @@ class _Builder:
                 )
             elif (name, i, parameter.name) in self.made:
                 parameters[parameter.name] = self.made[name, i, parameter.name]
+            elif parameter.type == "WireBuffer":
+                wire = BufferDescription()
+                key = f"{name}{i}.{parameter.name}"
+                parameters[parameter.name] = self._message_buffer(key, wire, delayed=True)
             elif parameter.pointer:
                 parameters[parameter.name] = None
             else:

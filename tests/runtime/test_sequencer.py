@@ -167,8 +167,19 @@ def test_too_much_outstanding_is_refused_until_there_is_room() -> None:
         bench.sequencer.readCallback(line, DataBlock())
     assert bench.sequencer.leaks() == []
     assert len(bench.client.answers) == 5
-    with pytest.raises(ValueError, match="needs 5 of 4"):
-        bench.issue(FLUSH, [64 * i for i in range(5)])
+
+
+def test_a_flush_of_many_lines_is_one_instruction() -> None:
+    bench = Bench(outstanding=4)
+    bench.issue(FLUSH, [64 * i for i in range(6)], tag=1)
+    assert not bench.issue(LOAD, [0x1000], tag=2)
+    bench.run()
+    for line in range(0, 384, 64):
+        assert bench.client.answers == []
+        bench.sequencer.writeCallback(line, DataBlock())
+    bench.run()
+    assert bench.client.names() == ["synchronized"]
+    assert bench.mini.types() == ["FLUSH"] * 6 + ["LD"]
 
 
 def test_misuse_is_refused_loudly() -> None:

@@ -101,6 +101,19 @@ def test_a_requester_parameter_that_nobody_names_is_there_and_idle() -> None:
         assert controller.parameters["coalescer"].controller is controller
 
 
+def test_a_machine_may_be_left_out() -> None:
+    class Wired(CacheController):
+        MACHINE = "L3Cache"
+        MACHINE_TYPE = MachineType.L3Cache
+        PARAMETERS = (Parameter("wire", "WireBuffer", pointer=True), *CacheController.PARAMETERS)
+
+    protocol = ProtocolInfo("wired", (Wired, *MINI.machines))
+    system = build("machine.DMA.count = 0", protocol)
+    assert {c.MACHINE for c in system.controllers} == {"L1Cache", "Directory"}
+    assert [r.name for r in system.requesters] == ["cpu0", "cpu1", "cpu2", "cpu3"]
+    assert build("machine.L3Cache.count = 1", protocol).buffers["L3Cache0.wire"].capacity == 0
+
+
 def test_explicit_groups_links_and_agents() -> None:
     text = """
         [machine.TCP]
@@ -344,7 +357,7 @@ def test_copies_name_every_place_with_bytes_of_a_line() -> None:
         ("[network]\nlatency = 0", 2, "network.latency = 0"),
         ("[network]\ndelays = 'gem6'", 2, "did you mean `gem5`"),
         ("[machine.L2Cache]\ncount = 1", 1, "machine.L2Cache: no such machine; did you mean"),
-        ("[machine.L1Cache]\ncount = 0", 2, "machine.L1Cache.count = 0: must be between 1 and 64"),
+        ("[machine.L1Cache]\ncount = -1", 2, "count = -1: must be between 0 and 64"),
         ("[machine.L1Cache]\ncount = true", 2, "expected an integer"),
         ("[machine.L1Cache.cache.cache]\n\nways = 0", 3, "ways = 0"),
         ("[machine.L1Cache.cache.cache]\nsets = 3", 2, "sets = 3: must be a power of two"),
@@ -461,7 +474,7 @@ def test_overrides_name_the_option_that_was_wrong() -> None:
     changed = changed.override({"network.delays": "gem5", "machine.Directory.count": 2})
     assert (changed.network.delays, changed.machines["Directory"].count) == ("gem5", 2)
     for option, words in (
-        ("machine.L1Cache.count=0", "--set machine.L1Cache.count=0: .*between 1 and 64"),
+        ("machine.L1Cache.count=65", "--set machine.L1Cache.count=65: .*between 0 and 64"),
         ("machine.L1Cache.size=1", "no such field"),
         ("machine.L1Cache.count.x.y=1", "machine.L1Cache.count is not a table"),
         ("line_size.x=1", "line_size has no field x"),
