@@ -1,0 +1,5 @@
+"""``python -m slicc``."""
+
+from slicc.cli import main
+
+main()

@@ -1,0 +1,403 @@
+"""The command ``slicc``.
+
+Every command is a verb and its files: it compiles them, hands the result to one function, and
+turns what was found into an exit status. Results go to stdout, diagnostics to stderr.
+
+    0  fine (warnings included)        2  called wrongly, cannot read or write
+    1  a protocol has errors           3  a fault of the compiler itself
+
+Invariant: importing this module imports nothing heavy; ``slicc --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from slicc.compiler import CompiledProtocol
+    from slicc.diagnostics.model import DiagnosticSink
+
+FINE, FOUND, MISUSED, OURS, INTERRUPTED = 0, 1, 2, 3, 130
+
+app = typer.Typer(
+    name="slicc",
+    help="Compile SLICC cache-coherence protocols, check them, and show their state machines.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+class DiagnosticFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+class Color(StrEnum):
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class GraphFormat(StrEnum):
+    DOT = "dot"
+    SVG = "svg"
+    PNG = "png"
+
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILES...",
+        help="Drivers (.slicc), or .sm files: these stand for the drivers beside them that "
+        "include them.",
+        show_default=False,
+    ),
+]
+Include = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--include",
+        metavar="DIR",
+        help="A further directory to read included files from. Repeatable.",
+        show_default=False,
+    ),
+]
+Format = Annotated[
+    DiagnosticFormat,
+    typer.Option("--format", "--diagnostics", help="How findings are written to stderr."),
+]
+GraphDiagnostics = Annotated[
+    DiagnosticFormat, typer.Option("--diagnostics", help="How findings are written to stderr.")
+]
+Colors = Annotated[Color, typer.Option("--color", help="Whether findings are coloured.")]
+
+
+class Stop(Exception):
+    """End the command with a message on stderr and a status."""
+
+    def __init__(self, message: str, status: int = MISUSED) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+# ------------------------------------------------------------------ commands
+
+
+@app.command()
+def check(
+    files: Files,
+    include: Include = None,
+    format: Format = DiagnosticFormat.TEXT,
+    color: Colors = Color.AUTO,
+) -> None:
+    """Report everything that is wrong with protocols."""
+    with _session(files, include, format, color) as session:
+        for compiled in session.protocols:
+            machines = compiled.protocol.machines
+            cells = sum(len(machine.cells) for machine in machines)
+            print(
+                f"{compiled.protocol.name}: {_count(len(machines), 'machine')}, "
+                f"{_count(cells, 'transition')}"
+            )
+
+
+@app.command("compile")
+def compile_(
+    files: Files,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write packages.")
+    ] = Path("controllers"),
+    include: Include = None,
+    format: Format = DiagnosticFormat.TEXT,
+    color: Colors = Color.AUTO,
+) -> None:
+    """Write each protocol as a package of Python controllers."""
+    with _session(files, include, format, color) as session:
+        from slicc.codegen.python.writer import NotOurPackage, write_package
+
+        session.require_different_names()
+        for compiled in session.protocols:
+            try:
+                print(write_package(compiled.protocol, output))
+            except NotOurPackage as error:
+                raise Stop(str(error)) from None
+
+
+@app.command()
+def graph(
+    files: Files,
+    format: Annotated[
+        GraphFormat, typer.Option("--format", help="dot is text; svg and png need Graphviz.")
+    ] = GraphFormat.DOT,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write graphs.")
+    ] = Path("graphs"),
+    machine: Annotated[
+        str | None, typer.Option("--machine", metavar="M", help="Only this machine.")
+    ] = None,
+    include: Include = None,
+    diagnostics: GraphDiagnostics = DiagnosticFormat.TEXT,
+    color: Colors = Color.AUTO,
+) -> None:
+    """Draw the states of each machine and the transitions between them."""
+    with _session(files, include, diagnostics, color) as session:
+        from slicc.codegen.graph import GraphvizMissing, machine_graph, render_graph
+        from slicc.codegen.output import write_file
+
+        session.require_different_names()
+        session.require_machine(machine)
+        for compiled in session.protocols:
+            for each in compiled.protocol.machines:
+                if machine is None or each.name == machine:
+                    name = f"{compiled.protocol.name}-{each.name}.{format.value}"
+                    text = machine_graph(each, compiled.protocol.name)
+                    try:
+                        content = render_graph(text, format.value)
+                    except GraphvizMissing as error:
+                        raise Stop(str(error)) from None
+                    print(write_file(output / name, content))
+
+
+@app.command()
+def table(
+    files: Files,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write tables.")
+    ] = Path("tables"),
+    include: Include = None,
+    format: Format = DiagnosticFormat.TEXT,
+    color: Colors = Color.AUTO,
+) -> None:
+    """Write one HTML page per protocol: the table of states and events of each machine."""
+    with _session(files, include, format, color) as session:
+        from slicc.codegen.output import write_file
+        from slicc.codegen.tables import protocol_page
+
+        session.require_different_names()
+        for compiled in session.protocols:
+            page = protocol_page(compiled.protocol, compiled.sources)
+            print(write_file(output / f"{compiled.protocol.name}.html", page.encode()))
+
+
+@app.command()
+def ir(
+    files: Files,
+    include: Include = None,
+    format: Format = DiagnosticFormat.TEXT,
+    color: Colors = Color.AUTO,
+) -> None:
+    """Print what the compiler understood: the typed intermediate representation."""
+    with _session(files, include, format, color) as session:
+        from slicc.ir_printer import print_protocol
+
+        for compiled in session.protocols:
+            print(print_protocol(compiled.protocol), end="")
+
+
+@app.command()
+def explain(
+    slug: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SLUG]", help="The word in brackets behind `error`.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Explain a finding, or list all that there are."""
+    from slicc.diagnostics.codes import AREAS, CODES
+    from slicc.diagnostics.suggest import suggest
+
+    if slug is None:
+        width = max(map(len, CODES))
+        for area, codes in AREAS.items():
+            print(f"{area}:")
+            for code in codes:
+                print(f"  {code.slug:{width}}  {code.title}")
+        return
+    name = slug.strip().removeprefix("error").removeprefix("warning").strip("[]: ")
+    if name in CODES:
+        print(CODES[name].page, end="")
+        return
+    close = suggest(name, CODES)
+    hint = f"did you mean `{close}`?" if close else "`slicc explain` lists all findings"
+    print(f"slicc: there is no finding `{slug}`; {hint}", file=sys.stderr)
+    raise typer.Exit(MISUSED)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"slicc {version('slicc')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            is_eager=True,
+            callback=_print_version,
+            help="Print the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Options of the command as a whole; its help is that of the application."""
+
+
+# ------------------------------------------------------------------ what commands share
+
+
+class Session:
+    """The protocols of one command and what was found in them."""
+
+    def __init__(self, protocols: list[CompiledProtocol]) -> None:
+        self.protocols = protocols
+
+    def require_different_names(self) -> None:
+        """Two protocols of one name would be written to one place."""
+        seen: dict[str, Path] = {}
+        for compiled in self.protocols:
+            name = compiled.protocol.name
+            if name.lower() in seen:
+                raise Stop(
+                    f"{seen[name.lower()]} and {compiled.path} both define a protocol {name}; "
+                    "compile them into different directories"
+                )
+            seen[name.lower()] = compiled.path
+
+    def require_machine(self, machine: str | None) -> None:
+        """At least one protocol has the machine that was asked for."""
+        from slicc.diagnostics.suggest import suggest
+
+        names = [each.name for one in self.protocols for each in one.protocol.machines]
+        if machine is None or machine in names or not self.protocols:
+            return
+        close = suggest(machine, names)
+        hint = f"did you mean {close}?" if close else f"there are {', '.join(sorted(set(names)))}"
+        raise Stop(f"there is no machine {machine}; {hint}")
+
+
+@contextmanager
+def _session(
+    files: list[Path], include: list[Path] | None, format: DiagnosticFormat, color: Color
+) -> Iterator[Session]:
+    """Compile, run the command on what is fine, then say what is not."""
+    from slicc.compiler import compile_files
+    from slicc.diagnostics.model import DiagnosticSink
+    from slicc.source_reader import CannotRead
+
+    roots = include or []
+    for root in roots:
+        if not root.is_dir():
+            raise Stop(f"cannot read from {root}: it is not a directory")
+    sink = DiagnosticSink()
+    try:
+        protocols = compile_files(files, roots, sink)
+    except CannotRead as error:
+        _report(sink, format, color)
+        raise Stop(str(error)) from None
+    _report(sink, format, color)
+    yield Session(protocols)
+    sys.stdout.flush()
+    if format is DiagnosticFormat.TEXT:
+        print(_summary(sink), file=sys.stderr)
+    if sink.error_count:
+        raise typer.Exit(FOUND)
+
+
+def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> None:
+    if format is DiagnosticFormat.JSON:
+        from slicc.diagnostics.render_json import render_json
+
+        sys.stderr.write(render_json(sink.diagnostics))
+    elif sink.diagnostics:
+        from slicc.diagnostics.render_text import render_text
+
+        sys.stderr.write(render_text(sink.diagnostics, color=_colored(color)) + "\n")
+    sys.stderr.flush()
+
+
+def _colored(color: Color) -> bool:
+    if color is not Color.AUTO:
+        return color is Color.ALWAYS
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stderr.isatty() and not plain
+
+
+def _summary(sink: DiagnosticSink) -> str:
+    errors, warnings = sink.error_count, sink.warning_count
+    if not errors and not warnings:
+        return "slicc: no errors"
+    found = [_count(errors, "error") if errors else "no errors"]
+    if warnings:
+        found.append(_count(warnings, "warning"))
+    slug = sink.diagnostics[0].slug
+    return f"slicc: {', '.join(found)} (`slicc explain {slug}` tells more)"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+# ------------------------------------------------------------------ entry
+
+
+def main() -> None:
+    """The console script: run, and end with a status whatever happens."""
+    sys.exit(run(app))
+
+
+def run(command: Callable[[], object]) -> int:
+    """The exit status of a command; every way to fail gets its own words."""
+    # Trees are as deep as slicc.limits allows; walking them takes a few frames per level.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        command()
+        sys.stdout.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else FINE
+    except KeyboardInterrupt:
+        print("slicc: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away: not worth a word, and Python must not flush again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except Stop as stop:
+        print(f"slicc: {stop}", file=sys.stderr)
+        return stop.status
+    except OSError as error:
+        where = f" {error.filename}" if error.filename is not None else ""
+        print(f"slicc: cannot read or write{where}: {error.strerror or error}", file=sys.stderr)
+        return MISUSED
+    except Exception as error:
+        if os.environ.get("SLICC_DEBUG"):
+            raise
+        print(
+            f"slicc: internal error: {type(error).__name__}: {error}\n"
+            "This is a fault of the compiler, not of your protocol. Please report it with the "
+            "files that\nshow it; SLICC_DEBUG=1 in the environment prints where it happened.",
+            file=sys.stderr,
+        )
+        return OURS
+    return FINE
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""Writing results: whole files or none.
+
+Invariant: whoever looks at a path sees the old file or the new one, never half of either.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_file(path: Path, content: bytes) -> Path:
+    """Write under a temporary name beside ``path`` and rename. Makes missing directories.
+
+    Returns ``path``. Raises ``OSError`` if the file system refuses; then nothing is left behind.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with temporary.open("xb") as stream:
+            stream.write(content)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return path
