@@ -149,8 +149,9 @@ class Ledger:
         self._loaded_count: IntArray = np.zeros(0, np.int64)
         # What is known complete once the last episode of each thread is.
         self._complete: IntArray = np.zeros((threads, threads), np.int64)
-        # What is known complete when an episode starts, by thread and count modulo _REMEMBERED.
-        self._clocks: IntArray = np.zeros((threads, _REMEMBERED, threads), np.int64)
+        # What is known complete when an episode starts: row thread * _REMEMBERED + count modulo
+        # _REMEMBERED, and a last row that knows nothing.
+        self._clocks: IntArray = np.zeros((threads * _REMEMBERED + 1, threads), np.int64)
         self._counts: IntArray = np.zeros(threads, np.int64)
 
     @classmethod
@@ -290,26 +291,34 @@ class Ledger:
     ) -> tuple[IntArray, IntArray, IntArray]:
         """(wait_first, wait_thread, wait_count): conflicts that nothing else implies."""
         bounds = np.searchsorted(later, np.arange(program.episodes + 1)).tolist()
+        # The clocks of the episodes waited for; forgotten ones are replaced by one that knows
+        # nothing. How far a thread has come is counted where the waiting episode stands.
+        come = np.zeros((program.episodes + 1, self.threads), np.int64)
+        come[np.arange(program.episodes) + 1, program.episode_thread] = 1
+        come = np.cumsum(come, axis=0) + self._counts
+        row = source_thread * _REMEMBERED + source_count % _REMEMBERED
+        row[come[later, source_thread] - source_count >= _REMEMBERED] = len(self._clocks) - 1
+        own_row = program.episode_thread * _REMEMBERED + count % _REMEMBERED
+
         keep = np.zeros(len(later), np.bool_)
-        complete, clocks, counts = self._complete, self._clocks, self._counts
-        for e, thread in enumerate(program.episode_thread.tolist()):
+        complete, clocks = self._complete, self._clocks
+        turns = zip(program.episode_thread.tolist(), own_row.tolist(), count.tolist())
+        for e, (thread, own, number) in enumerate(turns):
             clock = complete[thread]
             a, b = bounds[e], bounds[e + 1]
             if a < b:
                 threads, needed = source_thread[a:b], source_count[a:b]
-                fresh = needed > clock[threads]
-                if fresh.any():
-                    rows = clocks[threads, needed % _REMEMBERED]
-                    rows[counts[threads] - needed >= _REMEMBERED] = 0
+                known = clock[threads]
+                fresh = needed > known
+                if np.count_nonzero(fresh):
                     # Rows say what is known at the start of those episodes, so none implies itself.
-                    implied = rows.max(axis=0)
-                    keep[a:b] = fresh & (needed > implied[threads])
+                    implied = np.maximum.reduce(clocks[row[a:b]], axis=0)
+                    np.logical_and(fresh, needed > implied[threads], out=keep[a:b])
                     np.maximum(clock, implied, out=clock)
                     clock[threads] = np.maximum(clock[threads], needed)
-            number = counts[thread] + 1
-            clocks[thread, number % _REMEMBERED] = clock
+            clocks[own] = clock
             clock[thread] = number
-            counts[thread] = number
+        self._counts = come[-1]
         kept = later[keep]
         first = np.searchsorted(kept, np.arange(program.episodes + 1))
         return first, source_thread[keep], source_count[keep]

@@ -9,7 +9,7 @@ from a fork named after it, so fixing one on the command line, or adding another
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -18,82 +18,11 @@ from tester.errors import ConfigError
 from tester.generator import GeneratorConfig
 from tester.groups import BANK_SKEW, DENSE, LINE_DUEL, SET_CONFLICT, MapConfig
 from tester.program import Agent
+from tester.scenario import Scenario as Scenario
+from tester.scenario import Shape as Shape
+from tester.scenario import locations_for, under_way
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A system in the words that all protocols share; `tester.roles` finds out whose they are."""
-
-    units: int = 4
-    """First-level caches with a requester."""
-    wavefronts: int = 1
-    """Threads per unit."""
-    lanes: int = 4
-    cpus: int = 1
-    """Processor machines beside a GPU; without meaning elsewhere."""
-    l1_sets: int = 16
-    l1_ways: int = 4
-    l2_sets: int = 32
-    l2_ways: int = 4
-    """Geometry of the second level, per bank."""
-    banks: int = 1
-    directories: int = 1
-    write_back: bool = False
-    """Whether the second level keeps dirty data."""
-    replacement: str = "tree_plru"
-    delays: str = "gem5"
-    """Name of the policy of random message delays."""
-
-    @property
-    def threads(self) -> int:
-        return self.units * self.wavefronts
-
-    @property
-    def l2_lines(self) -> int:
-        return self.l2_sets * self.l2_ways * self.banks
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """One draw from a profile. `program` holds stand-ins for agents; see `config`."""
-
-    profile: str
-    shape: Shape
-    program: GeneratorConfig
-
-    def config(
-        self,
-        agents: tuple[Agent, ...],
-        episodes: int | None,
-        line_size: int = 64,
-        camps: tuple[int, ...] = (),
-    ) -> GeneratorConfig:
-        """What to generate for the agents of the system that was actually built.
-
-        `camps` as in GeneratorConfig; the map gets as many groups as they need.
-        """
-        groups = max(self.program.map.groups, max(camps, default=0) + 1)
-        layout = replace(self.program.map, line_size=line_size, groups=groups)
-        return replace(self.program, agents=agents, episodes=episodes, map=layout, camps=camps)
-
-    def describe(self) -> str:
-        """Everything that was drawn, in two lines."""
-        default = GeneratorConfig(self.program.agents, None)
-        knobs = [
-            f"{f.name}={getattr(self.program, f.name)}"
-            for f in fields(self.program)
-            if f.name not in ("agents", "episodes", "map", "camps")
-            and getattr(self.program, f.name) != getattr(default, f.name)
-        ]
-        places = [
-            f"{f.name}={getattr(self.program.map, f.name)}"
-            for f in fields(MapConfig)
-            if f.name in ("groups", "locations", "lines", "layout", "fill_percent", "cluster_bytes")
-        ]
-        shape = [f"{f.name}={getattr(self.shape, f.name)}" for f in fields(Shape)]
-        return f"{self.profile}: {' '.join(shape)}\n{' '.join(places + knobs)}"
 
 
 class _Dice:
@@ -102,6 +31,7 @@ class _Dice:
     def __init__(self, prng: Prng, fixed: Mapping[str, object]) -> None:
         self._prng = prng
         self._fixed = fixed
+        self.crowding: int | None = None
 
     def __call__(self, name: str, *choices: T) -> T:
         """One of the choices (repeat one to make it likelier)."""
@@ -121,7 +51,7 @@ class _Dice:
             "replacement": ("tree_plru", "lru"),
         } | choices
         shape = self.build(Shape, **{name: self(name, *of) for name, of in choices.items()})
-        _check_shape(shape)
+        shape.check()
         return shape
 
     def program(self, shape: Shape, places: MapConfig, **drawn: Any) -> GeneratorConfig:
@@ -136,7 +66,10 @@ class _Dice:
         self, shape: Shape, lengths: tuple[int, ...], percent: int, groups: int, **drawn: Any
     ) -> MapConfig:
         """A map with `percent` / 100 locations for every access that is under way at a time."""
-        locations = max(8, _under_way(shape, lengths) * percent // 100 // max(groups, 1))
+        if self._fixed.get("locations") is None:
+            self.crowding = percent
+        accesses = under_way(shape.threads * shape.lanes, lengths)
+        locations = locations_for(accesses, percent, groups)
         return self.build(MapConfig, groups=groups, locations=locations, **drawn)
 
     def spread(
@@ -144,7 +77,7 @@ class _Dice:
     ) -> MapConfig:
         """A map of so many lines, or of more if half of the accesses would find no room."""
         fill = self("fill_percent", 30, 60, 100)
-        least = _under_way(shape, lengths) * 50 // (_CELLS_PER_LINE * fill)
+        least = under_way(shape.threads * shape.lanes, lengths) * 50 // (_CELLS_PER_LINE * fill)
         return self.build(
             MapConfig,
             groups=groups,
@@ -157,11 +90,6 @@ class _Dice:
 
 _CELLS_PER_LINE: Final = 14
 """About what a line of 64 bytes is cut into."""
-
-
-def _under_way(shape: Shape, lengths: tuple[int, ...]) -> int:
-    """Accesses of the episodes that are alive at a time."""
-    return shape.threads * shape.lanes * sum(lengths) // len(lengths)
 
 
 _SIZES: Final = ((0, 0, 1, 0), (1, 1, 4, 1), (1, 1, 4, 1), (4, 2, 2, 1), (1, 1, 1, 1))
@@ -470,18 +398,6 @@ def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) ->
         profile = tuple(PROFILES)[prng.fork("profile").below(len(PROFILES))]
     if profile not in PROFILES:
         raise ConfigError(f"no profile {profile!r}; there are {', '.join(names())}")
-    shape, program = PROFILES[profile](_Dice(prng.fork(profile), fixed))
-    return Scenario(profile, shape, program)
-
-
-def _check_shape(shape: Shape) -> None:
-    bounds = {"units": 64, "wavefronts": 256, "lanes": 64, "cpus": 64, "banks": 64}
-    bounds |= {"directories": 64, "l1_sets": 1 << 20, "l2_sets": 1 << 20}
-    bounds |= {"l1_ways": 1 << 10, "l2_ways": 1 << 10}
-    for name, high in bounds.items():
-        value = getattr(shape, name)
-        if not 1 <= value <= high:
-            raise ConfigError(f"{name} is {value}, 1 to {high} are possible")
-    for name in ("l1_sets", "l2_sets"):
-        if getattr(shape, name) & (getattr(shape, name) - 1):
-            raise ConfigError(f"{name} is {getattr(shape, name)}, a power of two is needed")
+    dice = _Dice(prng.fork(profile), fixed)
+    shape, program = PROFILES[profile](dice)
+    return Scenario(profile, shape, program, dice.crowding)

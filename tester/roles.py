@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from runtime.declarations import Parameter, ProtocolInfo
 from runtime.description import SystemDescription
-from tester.profiles import Shape
+from tester.scenario import Shape
 
 _WRITE_BACK_PARAMETER = "WB"
 

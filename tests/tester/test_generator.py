@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -269,6 +270,22 @@ def test_reservation_is_what_keeps_threads_alive() -> None:
     shuffled = program.episode_thread[np.argsort(Draws(Prng(3)).words(np.arange(600)))]
     other = derive(replace(program, episode_thread=shuffled, derived=False))
     assert _live_share(other, 1) < 0.75 * _live_share(program, 1)
+
+
+@pytest.mark.parametrize(
+    ("config", "most"),
+    [
+        (GeneratorConfig(gpu(16, 16), 400, MapConfig(10, 1000)), 500e-6),
+        (GeneratorConfig(cpu(8), 4000, MapConfig(4, 64)), 40e-6),
+    ],
+    ids=["160 accesses", "10 accesses"],
+)
+def test_generation_is_cheap(config: GeneratorConfig, most: float) -> None:
+    # Eight times the budget: a busy machine passes, something quadratic does not.
+    generate_program(replace(config, episodes=50), Prng(1))
+    start = time.process_time()
+    program = generate_program(config, Prng(1))
+    assert time.process_time() - start < 8 * most * program.episodes
 
 
 def test_most_lanes_find_a_cell() -> None:

@@ -128,6 +128,20 @@ def test_a_scenario_is_applied_to_the_agents_that_exist() -> None:
     assert verify(generate_program(config, Prng(1))) == []
 
 
+def test_crowding_follows_the_agents_that_exist() -> None:
+    scenario = profiles.draw("coherence", Prng(2), {"lanes": 16})
+    assert scenario.crowding is not None and "crowding=" in scenario.describe()
+    drawn, wide, narrow = (
+        scenario.program.map.locations,
+        scenario.config(scenario.program.agents, 10).map.locations,
+        scenario.config(cpu(4), 10).map.locations,
+    )
+    assert drawn == wide and wide is not None and narrow is not None
+    assert 8 <= narrow < wide // 8
+    fixed = profiles.draw("coherence", Prng(2), {"locations": 77})
+    assert fixed.config(cpu(4), 10).map.locations == 77
+
+
 def _machine(name: str, *parameters: Parameter) -> Any:
     """Stands for a compiled controller class: only its declarations are looked at."""
     return SimpleNamespace(MACHINE=name, PARAMETERS=parameters)

@@ -1,0 +1,119 @@
+"""One draw from a profile: a system in general terms, and what to run on it.
+
+Invariant: a scenario is a plain value that knows neither protocol nor seed, so that it can be
+printed before the first tick and applied to whatever system the protocol allows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from tester.errors import ConfigError
+from tester.generator import GeneratorConfig
+from tester.groups import MapConfig
+from tester.program import Agent
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A system in the words that all protocols share; `tester.roles` finds out whose they are."""
+
+    units: int = 4
+    """First-level caches with a requester."""
+    wavefronts: int = 1
+    """Threads per unit."""
+    lanes: int = 4
+    cpus: int = 1
+    """Processor machines beside a GPU; without meaning elsewhere."""
+    l1_sets: int = 16
+    l1_ways: int = 4
+    l2_sets: int = 32
+    l2_ways: int = 4
+    """Geometry of the second level, per bank."""
+    banks: int = 1
+    directories: int = 1
+    write_back: bool = False
+    """Whether the second level keeps dirty data."""
+    replacement: str = "tree_plru"
+    delays: str = "gem5"
+    """Name of the policy of random message delays."""
+
+    @property
+    def threads(self) -> int:
+        return self.units * self.wavefronts
+
+    @property
+    def l2_lines(self) -> int:
+        return self.l2_sets * self.l2_ways * self.banks
+
+    def check(self) -> None:
+        """Raises ConfigError for what no system can be."""
+        bounds = {"units": 64, "wavefronts": 256, "lanes": 64, "cpus": 64, "banks": 64}
+        bounds |= {"directories": 64, "l1_sets": 1 << 20, "l2_sets": 1 << 20}
+        bounds |= {"l1_ways": 1 << 10, "l2_ways": 1 << 10}
+        for name, high in bounds.items():
+            value = getattr(self, name)
+            if not 1 <= value <= high:
+                raise ConfigError(f"{name} is {value}, 1 to {high} are possible")
+        for name in ("l1_sets", "l2_sets"):
+            if getattr(self, name) & (getattr(self, name) - 1):
+                raise ConfigError(f"{name} is {getattr(self, name)}, a power of two is needed")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One draw from a profile. `program` holds stand-ins for agents; see `config`."""
+
+    profile: str
+    shape: Shape
+    program: GeneratorConfig
+    crowding: int | None = None
+    """Locations in percent of the accesses under way; None: the map has a size of its own."""
+
+    def config(
+        self,
+        agents: tuple[Agent, ...],
+        episodes: int | None,
+        line_size: int = 64,
+        camps: tuple[int, ...] = (),
+    ) -> GeneratorConfig:
+        """What to generate for the agents of the system that was actually built.
+
+        `camps` as in GeneratorConfig; the map gets as many groups as they need.
+        """
+        groups = max(self.program.map.groups, max(camps, default=0) + 1)
+        layout = replace(self.program.map, line_size=line_size, groups=groups)
+        if self.crowding is not None:
+            # A protocol may have narrower agents than the profile hoped for, or fewer.
+            accesses = under_way(sum(agent.lanes for agent in agents), self.program.lengths)
+            layout = replace(layout, locations=locations_for(accesses, self.crowding, groups))
+        return replace(self.program, agents=agents, episodes=episodes, map=layout, camps=camps)
+
+    def describe(self) -> str:
+        """Everything that was drawn, in two lines."""
+        default = GeneratorConfig(self.program.agents, None)
+        knobs = [
+            f"{f.name}={getattr(self.program, f.name)}"
+            for f in fields(self.program)
+            if f.name not in ("agents", "episodes", "map", "camps")
+            and getattr(self.program, f.name) != getattr(default, f.name)
+        ]
+        places = [
+            f"{f.name}={getattr(self.program.map, f.name)}"
+            for f in fields(MapConfig)
+            if f.name in ("groups", "locations", "lines", "layout", "fill_percent", "cluster_bytes")
+        ]
+        if self.crowding is not None:
+            places.append(f"crowding={self.crowding}")
+        shape = [f"{f.name}={getattr(self.shape, f.name)}" for f in fields(Shape)]
+        return f"{self.profile}: {' '.join(shape)}\n{' '.join(places + knobs)}"
+
+
+def under_way(lanes: int, lengths: tuple[int, ...]) -> int:
+    """Accesses of the episodes that are alive at a time, with that many lanes in all."""
+    return lanes * sum(lengths) // max(len(lengths), 1)
+
+
+def locations_for(accesses: int, percent: int, groups: int) -> int:
+    """Locations per group so that there are `percent` / 100 for every access under way."""
+    return max(8, accesses * percent // 100 // max(groups, 1))
