@@ -12,6 +12,7 @@ never fails because a system is broken; what cannot be found out is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, Final
 
 from tester.blame import INITIAL, ByteVerdict, Version, classify, judge_bytes
@@ -90,10 +91,9 @@ def render(failure: Failure) -> str:
     blocks.append((title, rows))
     if _is_value(failure):
         blocks.append(("synchronisation", _sync_chain(failure)))
-    if suspicion:
-        blocks.append(("suspect", suspicion))
+    blocks.append(("suspect", [part for text in suspicion for part in wrap(text, 96)]))
     blocks.append(("run it again", [failure.reproduce] if failure.reproduce else []))
-    text = []
+    text: list[str] = []
     for title, lines in blocks:
         if not lines:
             continue
@@ -188,18 +188,42 @@ def _versions(failure: Failure) -> list[str]:
         ]
     text = [
         f"expected {finding.expected:#0{width}x}",
-        f"got      {finding.got:#0{width}x}, byte by byte (lowest address first):",
+        f"got      {finding.got:#0{width}x}, from the lowest address up:",
     ]
-    for verdict in verdicts:
-        mark = "  " if verdict.right else "!!"
-        text.append(
-            f"{mark} {verdict.address:#x}  expected {verdict.expected.value:02x}  "
-            f"{_version(verdict.expected, failure)}"
-        )
+    for first, last in _runs(verdicts):
+        verdict = verdicts[first]
+        place = f"{verdict.address:#x}" + (f" to +{last - first}" if last > first else "")
+        mark = "ok" if verdict.right else "!!"
+        shown = _hex([v.expected.value for v in verdicts[first : last + 1]])
+        text.append(f"{mark} {place}  expected {shown}  {_version(verdict.expected, failure)}")
         if not verdict.right:
-            pad = " " * (len(f"{verdict.address:#x}") + 2)
-            text.append(f"   {pad}got      {verdict.got:02x}  {_version(verdict.found, failure)}")
+            shown = _hex([v.got for v in verdicts[first : last + 1]])
+            pad = " " * (len(place) + 5)
+            text.append(f"{pad}got      {shown}  {_version(verdict.found, failure)}")
     return text
+
+
+def _runs(verdicts: list[ByteVerdict]) -> list[tuple[int, int]]:
+    """(first, last) index of neighbouring bytes with the same story."""
+
+    def story(verdict: ByteVerdict) -> tuple[object, ...]:
+        found = verdict.found
+        came = None if found is None else (found.number, found.row, found.lane)
+        expected = verdict.expected
+        return verdict.right, expected.number, expected.row, expected.lane, came
+
+    runs: list[tuple[int, int]] = []
+    for index, verdict in enumerate(verdicts):
+        if runs and story(verdicts[runs[-1][0]]) == story(verdict):
+            runs[-1] = (runs[-1][0], index)
+        else:
+            runs.append((index, index))
+    return runs
+
+
+def _hex(values: list[int]) -> str:
+    """Bytes as they lie in memory."""
+    return " ".join(f"{value:02x}" for value in values)
 
 
 def _version(version: Version | None, failure: Failure) -> str:
@@ -395,8 +419,8 @@ def _sync_chain(failure: Failure) -> list[str]:
     if closing is not None and acquire is not None:
         gap = acquire.request.issued - max(closing.answered, default=closing.request.issued)
         text.append(
-            f"the acquire was issued {gap:,} ticks after the writer's last closing fetch-add "
-            "returned: it had to see the store"
+            f"the acquire was issued {gap:,} ticks after the writer's closing fetch-adds had "
+            "returned: it must see the store"
         )
     return text
 
