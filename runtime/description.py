@@ -260,7 +260,7 @@ def parse_assignment(text: str) -> tuple[str, object]:
         raise DescriptionError(f"--set {text}", 0, "", None, "expected path=value")
     try:
         return name, tomllib.loads(f"v = {value.strip()}")["v"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return name, value.strip()
 
 

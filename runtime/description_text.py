@@ -43,7 +43,10 @@ class DescriptionError(ValueError):
 
 
 def _shorten(value: object) -> str:
-    text = toml_value(value)
+    try:
+        text = toml_value(value)
+    except RecursionError:
+        return "..."
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -100,6 +103,8 @@ def parse_toml(text: str, file: str) -> tuple[dict[str, object], Origin]:
         raise DescriptionError(file, line, "", None, f"not TOML: {reason}") from None
     except RecursionError:
         raise DescriptionError(file, 0, "", None, "nested too deeply") from None
+    except ValueError as slip:  # a number of thousands of digits
+        raise DescriptionError(file, 0, "", None, f"not TOML: {slip}") from None
     return data, Origin(file, lines)
 
 

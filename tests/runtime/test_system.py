@@ -465,6 +465,11 @@ def test_sizes_are_bounded_together() -> None:
         SystemDescription.from_toml("".join(f"[machine.M{i}]\n" for i in range(65)))
     with pytest.raises(DescriptionError, match=r"nested too deeply|not TOML"):
         SystemDescription.from_toml("a = " + "[" * 5000 + "]" * 5000)
+    with pytest.raises(DescriptionError, match=r"expected an integer|nested too deeply"):
+        SystemDescription.from_toml("line_size = " + "[" * 300 + "]" * 300)
+    with pytest.raises(DescriptionError, match="not TOML"):
+        SystemDescription.from_toml("line_size = " + "9" * 5000)
+    assert parse_assignment("a=" + "[" * 5000) == ("a", "[" * 5000)
 
 
 def test_overrides_name_the_option_that_was_wrong() -> None:
