@@ -6,7 +6,7 @@ Invariant: these functions look at the IR only and change nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from slicc import ir
 
@@ -21,45 +21,56 @@ def _parts(kind: type[ir.Node]) -> tuple[str, ...]:
     return names
 
 
-def walk(node: object) -> Iterator[ir.Node]:
-    """The node and every node below it, in reading order."""
-    if isinstance(node, tuple):
-        for each in node:
-            yield from walk(each)
-    elif isinstance(node, ir.Node):
-        yield node
-        for name in _parts(type(node)):
-            value = getattr(node, name)
-            if isinstance(value, (tuple, ir.Node)):
-                yield from walk(value)
+def walk(root: object) -> Iterator[ir.Node]:
+    """The node (or tuple of nodes) and every node below it, in reading order."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend(reversed(node))
+        elif isinstance(node, ir.Node):
+            yield node
+            for name in reversed(_parts(type(node))):
+                value = getattr(node, name)
+                if isinstance(value, (tuple, ir.Node)):
+                    stack.append(value)
 
 
-def locals_declared(body: tuple[ir.Stmt, ...]) -> Iterator[str]:
-    """Names that the body introduces, in reading order."""
+@dataclass(frozen=True, slots=True)
+class Locals:
+    """Names that a body introduces, in reading order, and those whose value matters: which are
+    used anywhere but as the target of a plain assignment.
+    """
+
+    declared: tuple[str, ...]
+    read: frozenset[str]
+
+
+def local_variables(body: tuple[ir.Stmt, ...]) -> Locals:
+    declared: list[str] = []
+    read: set[str] = set()
+    stored: set[int] = set()
     for node in walk(body):
-        if isinstance(node, ir.Declare):
-            yield node.name
-        elif isinstance(node, (ir.Peek, ir.Enqueue)):
-            yield node.local
-
-
-def locals_read(body: tuple[ir.Stmt, ...]) -> set[str]:
-    """Names whose value matters: used anywhere but as the target of a plain assignment."""
-    stores = [
-        id(node.target)
-        for node in walk(body)
-        if isinstance(node, ir.Assign) and node.copying is not ir.Copying.OVERWRITE
-    ]
-    skipped = set(stores)
-    read = {
-        node.name for node in walk(body) if isinstance(node, ir.Local) and id(node) not in skipped
-    }
-    for node in walk(body):
-        if isinstance(node, ir.Enqueue) or (
-            isinstance(node, ir.Peek) and (node.block_on or node.wake_up)
-        ):
-            read.add(node.local)
-    return read
+        match node:
+            case ir.Local():
+                if id(node) not in stored:
+                    read.add(node.name)
+            case ir.Assign(target=ir.Local()):
+                # The target comes after its assignment in reading order.
+                if node.copying is not ir.Copying.OVERWRITE:
+                    stored.add(id(node.target))
+            case ir.Declare():
+                declared.append(node.name)
+            case ir.Enqueue():
+                declared.append(node.local)
+                read.add(node.local)
+            case ir.Peek():
+                declared.append(node.local)
+                if node.block_on or node.wake_up:
+                    read.add(node.local)
+            case _:
+                pass
+    return Locals(tuple(declared), frozenset(read))
 
 
 def completes(body: tuple[ir.Stmt, ...]) -> bool:

@@ -251,13 +251,9 @@ class ControllerWriter:
             *[self._action(each) for each in machine.actions],
         ]
 
-    def _body_scope(self, parameters: list[str], body: tuple[ir.Stmt, ...]) -> Scope:
-        return replace(self.scope, locals=local_names(self.names, parameters, body))
-
     def _function(self, function: ir.Function) -> str:
         out = Emitter(self.marks, layout.INDENT)
-        scope = self._body_scope([each.name for each in function.parameters], function.body)
-        write_function(out, scope, function, self.own.functions[function.ref.name])
+        write_function(out, self.scope, function, self.own.functions[function.ref.name])
         return "\n".join(out.lines)
 
     def _poll(self, port: ir.InPort) -> str:
@@ -266,7 +262,7 @@ class ControllerWriter:
         out.line(f"def {self.own.polls[port.ref.name]}(self) -> {result}:", port.span)
         with out.indented():
             out.docstring(port.desc)
-            Statements(self._body_scope([], port.body), out, port.body).body(port.body)
+            self._body(out, port.body, {})
             out.line("return False")
         return "\n".join(out.lines)
 
@@ -278,9 +274,16 @@ class ControllerWriter:
         out.statement("def ", header, " -> None:", action.span)
         with out.indented():
             out.docstring(action.desc)
-            scope = replace(self._body_scope([], action.body), transaction=_TRANSACTION)
-            Statements(scope, out, action.body).body(action.body)
+            self._body(out, action.body, _TRANSACTION)
         return "\n".join(out.lines)
+
+    def _body(
+        self, out: Emitter, body: tuple[ir.Stmt, ...], transaction: dict[TransactionField, Code]
+    ) -> None:
+        variables = analysis.local_variables(body)
+        names = local_names(self.names, (), variables)
+        scope = replace(self.scope, locals=names, transaction=transaction)
+        Statements(scope, out, variables.read).body(body)
 
     # -------------------------------------------------------------- table
 

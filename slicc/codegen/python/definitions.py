@@ -7,10 +7,11 @@ fields keep the author's order.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import assert_never
 
 from slicc import ir
-from slicc.codegen.python import layout, pycode, text
+from slicc.codegen.python import analysis, layout, pycode, text
 from slicc.codegen.python.emitter import Emitter
 from slicc.codegen.python.expressions import Expressions, Scope, is_mutable
 from slicc.codegen.python.imports import Imports
@@ -140,17 +141,17 @@ class Definitions:
             out.statement("return ", same, "")
 
     def _method(self, out: Emitter, struct: ir.Struct, method: ir.Function) -> None:
-        scope = self._scope(struct)
-        parameters = [each.name for each in method.parameters]
-        scope.locals = local_names(self.names, parameters, method.body)
-        write_function(out, scope, method, method_name(method.ref.name))
+        write_function(out, self._scope(struct), method, method_name(method.ref.name))
 
 
 # ------------------------------------------------------------------ shared with controllers
 
 
 def write_function(out: Emitter, scope: Scope, function: ir.Function, name: str) -> None:
-    """A function with a body, as a method."""
+    """A function with a body, as a method. ``scope`` without locals."""
+    variables = analysis.local_variables(function.body)
+    names = [each.name for each in function.parameters]
+    scope = replace(scope, locals=local_names(scope.names, names, variables))
     parameters = [pycode.Atom("self")]
     for each in function.parameters:
         local = scope.local(each.name).text
@@ -159,11 +160,7 @@ def write_function(out: Emitter, scope: Scope, function: ir.Function, name: str)
     out.statement("def ", header, f" -> {scope.annotation(function.result)}:", function.span)
     with out.indented():
         out.docstring(function.desc)
-        writer = Statements(scope, out, function.body)
-        writer.parameters = frozenset(each.name for each in function.parameters)
-        writer.returns_reference = function.by_reference
-        writer.body(function.body)
-        writer.end(function.result)
+        Statements(scope, out, variables.read).function(function)
 
 
 def described(

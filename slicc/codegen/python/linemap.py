@@ -8,6 +8,7 @@ them, and the table it returns is in ascending order of generated lines.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import PurePath
 
 from slicc.source import BUILTIN, Span
@@ -20,7 +21,12 @@ Row = tuple[int, str, int]
 
 def file_name(span: Span) -> str:
     """The file of a place without its directory: output must not tell where a protocol lay."""
-    return PurePath(span.file.name).name
+    return _last_part(span.file.name)
+
+
+@cache
+def _last_part(path: str) -> str:
+    return PurePath(path).name
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from slicc import ir
-from slicc.codegen.python.analysis import locals_declared, locals_read
+from slicc.codegen.python.analysis import Locals
 from slicc.codegen.python.runtime_names import (
     CONTROLLER_ATTRIBUTES,
     CONTROLLER_HOOKS,
@@ -90,7 +90,8 @@ class ProtocolNames:
             if machine.request_types is not None:
                 enums.append(machine.request_types)
             self._declare(enums, machine.structs, local)
-        self.module_level = shared._taken | set(self._types.values())
+        self.for_locals = shared._taken | set(self._types.values()) | BUILTINS | {"self", "t"}
+        """What no local may be called."""
 
     def _declare(
         self, enums: Iterable[ir.Enum_], structs: Iterable[ir.Struct], scope: Namespace
@@ -138,22 +139,19 @@ _FIELD_RESERVED = {
 
 
 def local_names(
-    names: ProtocolNames, parameters: Iterable[str], body: tuple[ir.Stmt, ...]
+    names: ProtocolNames, parameters: Iterable[str], variables: Locals
 ) -> dict[str, str]:
     """Python names of the parameters and locals of one body.
 
     A local that is never read starts with an underscore, as linters expect.
     """
-    scope = Namespace(names.module_level | BUILTINS | {"self", "t"})
+    scope = Namespace(names.for_locals)
     final = {name: scope.claim(name) for name in parameters}
-    read: set[str] | None = None
-    for name in locals_declared(body):
-        if name in final:
-            continue
-        read = locals_read(body) if read is None else read
-        final[name] = scope.claim(name)
-        if name not in read:
-            final[name] = f"_{final[name]}"
+    for name in variables.declared:
+        if name not in final:
+            final[name] = scope.claim(name)
+            if name not in variables.read:
+                final[name] = f"_{final[name]}"
     return final
 
 

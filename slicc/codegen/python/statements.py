@@ -13,18 +13,18 @@ from slicc import ir
 from slicc.codegen.python import analysis, formats, pycode, text
 from slicc.codegen.python.emitter import Emitter
 from slicc.codegen.python.expressions import CannotEmit, Expressions, Scope, is_mutable
+from slicc.codegen.python.imports import NotInRuntime
 from slicc.codegen.python.pycode import Code
 
 
 class Statements:
     """Writes one body. ``reads`` are the locals whose value matters."""
 
-    def __init__(self, scope: Scope, out: Emitter, body: tuple[ir.Stmt, ...]) -> None:
+    def __init__(self, scope: Scope, out: Emitter, reads: frozenset[str]) -> None:
         self.scope = scope
         self.out = out
         self.expression = Expressions(scope)
-        self.whole = body
-        self.reads = analysis.locals_read(body)
+        self.reads = reads
         self.parameters: frozenset[str] = frozenset()
         self.returns_reference = False
 
@@ -85,9 +85,13 @@ class Statements:
             case _:
                 assert_never(node)
 
-    def end(self, result: ir.Type) -> None:
-        """The end of a function: one that yields a value always does, whatever its author wrote."""
-        if not isinstance(result, ir.VoidType) and analysis.completes(self.whole):
+    def function(self, function: ir.Function) -> None:
+        """The body of a function: one that yields a value does so, whatever its author wrote."""
+        self.parameters = frozenset(each.name for each in function.parameters)
+        self.returns_reference = function.by_reference
+        self.body(function.body)
+        result = function.result
+        if not isinstance(result, ir.VoidType) and analysis.completes(function.body):
             self.out.statement("return ", self.expression.default(result), "")
 
     # -------------------------------------------------------------- values
@@ -214,6 +218,8 @@ class Statements:
         self.body(node.body)
 
     def _enqueue(self, node: ir.Enqueue) -> None:
+        if node.deferred:
+            raise NotInRuntime("defer_enqueueing")
         out = self.out
         message = self.scope.local(node.local)
         kind = pycode.Atom(self.scope.type_name(node.message))
@@ -226,11 +232,7 @@ class Statements:
         arguments = [message, self.expression(node.latency)]
         if node.bypass is not None:
             arguments.append(self.expression(node.bypass))
-        if node.deferred:
-            address = self.scope.transaction[ir.TransactionField.ADDRESS]
-            self._own("defer_enqueueing", node, port, address, *arguments)
-        else:
-            out.statement("", pycode.method(port, "enqueue", *arguments), "", node.span)
+        out.statement("", pycode.method(port, "enqueue", *arguments), "", node.span)
 
     def _fresh(self, message: ir.TypeRef, name: str) -> Code:
         """An object of its own for a field whose class default is shared."""
