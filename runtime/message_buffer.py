@@ -76,6 +76,7 @@ class MessageBuffer(Occupancy):
     """Messages for one consumer. ``ordered``: a message never arrives before an earlier one."""
 
     __slots__ = (
+        "_special",
         "bit",
         "consumer",
         "delays",
@@ -99,6 +100,8 @@ class MessageBuffer(Occupancy):
         Occupancy.__init__(self, name, capacity, engine)
         self.ordered = ordered
         self.delays = delays
+        # Until somebody reads from it, sending into it goes the way that notices.
+        self._special = True
         self.messages: deque[Message] = deque()
         self.put = self.messages.append
         self.stalled: dict[int, list[Message]] = {}
@@ -113,6 +116,7 @@ class MessageBuffer(Occupancy):
             raise ValueError(f"{self.name} has two consumers")
         self.consumer = consumer
         self.bit = consumer.bit
+        self._special = bool(self.capacity) or self.ordered or self.delays is not None
 
     # ------------------------------------------------------------ sending
 
@@ -125,15 +129,8 @@ class MessageBuffer(Occupancy):
         engine = self.engine
         now = engine.now
         tick = now + latency
-        if self.delays is not None:
-            tick += self.delays.next(message)
-        if self.ordered:
-            if tick < self.last_arrival and not bypass:
-                tick = self.last_arrival
-            elif tick > self.last_arrival:
-                self.last_arrival = tick
-        if self.capacity:
-            self.expect(1)
+        if self._special:
+            tick = self._arrival(message, tick, bypass)
         sequence = engine.sequence
         engine.sequence = sequence + 1
         message.sequence = sequence
@@ -155,6 +152,23 @@ class MessageBuffer(Occupancy):
                 heappush(engine.ticks, tick)
         else:
             slot.append((self.put, message, self.bit))
+
+    def _arrival(self, message: Message, tick: int, bypass: bool) -> int:
+        """The arrival of a message due at ``tick``, whose slot is taken."""
+        if self.consumer is None:
+            raise ProtocolError(
+                ErrorKind.UNDELIVERABLE, f"{self.name} has no in-port: nothing would receive this"
+            )
+        if self.delays is not None:
+            tick += self.delays.next(message)
+        if self.ordered:
+            if tick < self.last_arrival and not bypass:
+                tick = self.last_arrival
+            elif tick > self.last_arrival:
+                self.last_arrival = tick
+        if self.capacity:
+            self.expect(1)
+        return tick
 
     # ------------------------------------------------------------ receiving
 

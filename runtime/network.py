@@ -90,7 +90,17 @@ class Topology:
 class Channel(HeldSender):
     """The way from one sending buffer to one receiving buffer."""
 
-    __slots__ = ("buffer", "delays", "held", "last_arrival", "ordered", "port")
+    __slots__ = (
+        "bit",
+        "buffer",
+        "delays",
+        "held",
+        "last_arrival",
+        "limited",
+        "ordered",
+        "port",
+        "put",
+    )
 
     def __init__(
         self, port: NetworkPort, buffer: MessageBuffer, delays: ChannelDelays | None
@@ -99,6 +109,9 @@ class Channel(HeldSender):
         self.buffer = buffer
         self.delays = delays
         self.ordered = port.ordered and buffer.ordered
+        self.limited = bool(port.capacity or buffer.capacity)
+        self.put = buffer.put
+        self.bit = buffer.bit
         self.last_arrival = 0
         self.held: deque[Message] = deque()
 
@@ -124,7 +137,7 @@ class Channel(HeldSender):
         message.arrival = tick
         if engine.tap is not None:
             engine.tap(port.name, message, tick)
-        if port.capacity or self.buffer.capacity:
+        if self.limited:
             # The network takes it over its own latency before it arrives, if there is room.
             engine.post(self.take, message, tick - port.latency)
         else:
@@ -189,7 +202,7 @@ class NetworkPort(Occupancy):
             self._send_first(message, bits, latency, bypass)
             return
         engine = self.engine
-        if self.capacity or channel.buffer.capacity or latency < 0 or engine.tap is not None:
+        if channel.limited or latency < 0 or engine.tap is not None:
             self._send_one(channel, message, latency, bypass)
             return
         now = engine.now
@@ -206,14 +219,13 @@ class NetworkPort(Occupancy):
         message.sequence = sequence
         message.created = now
         message.arrival = tick
-        buffer = channel.buffer
         slot = engine.slots.get(tick)
         if slot is None:
-            engine.slots[tick] = [(buffer.put, message, buffer.bit)]
+            engine.slots[tick] = [(channel.put, message, channel.bit)]
             if tick not in engine.wakes:
                 heappush(engine.ticks, tick)
         else:
-            slot.append((buffer.put, message, buffer.bit))
+            slot.append((channel.put, message, channel.bit))
 
     def _send_one(self, channel: Channel, message: Message, latency: int, bypass: bool) -> None:
         self.expect(1)
@@ -313,7 +325,7 @@ class Network:
     def channel(self, port: NetworkPort, node: int) -> Channel:
         """A new channel from ``port`` to a node; a verdict if nothing receives there."""
         buffer = self.receivers.get((node, port.virtual_network))
-        if buffer is None:
+        if buffer is None or buffer.consumer is None:
             where = f"node {node}"
             if node < len(self.topology.nodes):
                 where = repr(self.topology.nodes[node])

@@ -314,3 +314,16 @@ def test_a_network_takes_at_least_one_cycle() -> None:
         Post(latency=0)
     with pytest.raises(ValueError, match="no delay policy 'wild'"):
         Post("wild")
+
+
+def test_a_buffer_that_nobody_reads_is_a_verdict() -> None:
+    post = Post()
+    unread = MessageBuffer("Directory0.unread", engine=post.engine)
+    post.network.attach(post.topology.machine_id(MachineType.Directory, 0), unread, 7)
+    port = post.network.port(post.topology.nodes[0], "L1Cache0.other", 7)
+    letter = Letter()
+    letter.Destination = NetDest(post.topology.machine_id(MachineType.Directory, 0).bit)
+    for send in (lambda: port.enqueue(letter), lambda: unread.enqueue(letter)):
+        with pytest.raises(ProtocolError) as caught:
+            send()
+        assert caught.value.kind is ErrorKind.UNDELIVERABLE
