@@ -59,7 +59,29 @@ def compile_loaded(loaded: LoadedProtocol, sink: DiagnosticSink) -> ir.Protocol 
         return None
     names = tuple(source.name for source in loaded.sources)
     span = _whole(loaded.declarations, loaded.sources[0])
-    return _compile(loaded.name, loaded.declarations, names, span, sink)
+    before = len(sink.diagnostics)
+    protocol = _compile(loaded.name, loaded.declarations, names, span, sink)
+    if protocol is None and loaded.path.suffix != ".slicc":
+        _explain_lone_file(loaded, sink, before)
+    return protocol
+
+
+def _explain_lone_file(loaded: LoadedProtocol, sink: DiagnosticSink, before: int) -> None:
+    """A lone file of machines misses types that are probably in another file of its protocol."""
+    if len(loaded.sources) > 1 or not all(
+        isinstance(node, syntax.Machine | syntax.Protocol) for node in loaded.declarations
+    ):
+        return
+    if not any(found.slug == "unknown-type" for found in sink.diagnostics[before:]):
+        return
+    start = Span(loaded.sources[0], 0, 0)
+    sink.warning(
+        "compiled-alone",
+        f"`{loaded.path.name}` was compiled alone: no driver beside it includes it",
+        start,
+        "types of other files are missing",
+        help="compile the protocol's `.slicc` file instead",
+    )
 
 
 def compile_text(
@@ -91,5 +113,12 @@ def _compile(
     protocol = resolve(name, declarations, sources, span, sink)
     if sink.error_count > errors:
         return None
+    if not protocol.machines:
+        sink.warning(
+            "no-machine",
+            f"the protocol `{name}` declares no machine",
+            span,
+            "nothing to generate",
+        )
     check_protocol(protocol, sink)
     return None if sink.error_count > errors else protocol

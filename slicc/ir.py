@@ -187,7 +187,11 @@ class Null(Node):
 
 @dataclass(frozen=True, slots=True)
 class Local(Node):
-    """A local variable, parameter, ``in_msg`` or ``out_msg``; names are unique per body."""
+    """A local variable, parameter, ``in_msg`` or ``out_msg``.
+
+    A name means one thing at every place and has one type per body; only blocks that stand
+    beside each other share names (each declares the name anew before it uses it).
+    """
 
     name: str
     type: Type

@@ -57,12 +57,12 @@ class BodyVerifier:
         self.result = result
         self.fields: dict[str, ir.Type] = {}
         self._visible: dict[str, ir.Type] = {}
-        self._ever: set[str] = set()
+        self._ever: dict[str, ir.Type] = {}
 
     def declare(self, name: str, type_: ir.Type) -> None:
-        """A name comes into scope; ``_ever`` remembers it for uniqueness."""
+        """A name comes into scope; ``_ever`` remembers its one type."""
         self._visible[name] = type_
-        self._ever.add(name)
+        self._ever[name] = type_
 
     def _problem(self, text: str, node: ir.Expr | ir.Stmt) -> str:
         return f"{self.where} at {node.span}: {text}"
@@ -78,8 +78,10 @@ class BodyVerifier:
         self._visible = before
 
     def _introduce(self, name: str, type_: ir.Type, node: ir.Stmt) -> Iterator[str]:
-        if name in self._ever:
-            yield self._problem(f"the local {name} is declared twice", node)
+        if name in self._visible:
+            yield self._problem(f"the local {name} hides another one", node)
+        elif self._ever.get(name, type_) != type_:
+            yield self._problem(f"the local {name} has two types in one body", node)
         self.declare(name, type_)
 
     def _statement(self, node: ir.Stmt) -> Iterator[str]:

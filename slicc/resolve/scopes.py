@@ -1,6 +1,7 @@
 """Where names are looked up: the protocol, a machine, and nested blocks of a body.
 
-Invariant: locals get names that are unique per body, so a backend needs no scopes.
+Invariant: a local's name in the IR has one type per body and one meaning at every place, so a
+backend needs no scopes.
 """
 
 from __future__ import annotations
@@ -193,7 +194,8 @@ class BodyScope:
     def __init__(self, outer: GlobalScope) -> None:
         self.outer = outer
         self.frames: list[dict[str, VariableSymbol]] = [{}]
-        self._taken: dict[str, int] = {}
+        self._given: dict[str, VariableSymbol] = {}
+        self._counts: dict[str, int] = {}
 
     def push(self) -> None:
         self.frames.append({})
@@ -214,25 +216,32 @@ class BodyScope:
         yield from self.outer.variable_names()
 
     def declare(
-        self, name: str, kind: VariableKind, type_: ir.Type, span: Span
+        self, name: str, kind: VariableKind, type_: ir.Type, span: Span, *, empty: bool = False
     ) -> VariableSymbol | None:
-        """Add a local; None (and nothing added) if the innermost block has the name already."""
+        """Add a local; None (and nothing added) if the innermost block has the name already.
+
+        ``empty``: it starts as null, so a backend may have to write its type down; such a local
+        never takes over a name that a block beside this one has used.
+        """
         if name in self.frames[-1]:
             return None
-        count = self._taken.get(name, 0) + 1
-        self._taken[name] = count
-        ir_name = name if count == 1 else self._fresh(name, count)
-        symbol = VariableSymbol(name, kind, type_, span, ir_name=ir_name)
+        symbol = VariableSymbol(name, kind, type_, span, ir_name=name)
+        while not self._is_free(symbol, empty):
+            self._counts[name] = self._counts.get(name, 1) + 1
+            symbol.ir_name = f"{name}_{self._counts[name]}"
+        self._given[symbol.ir_name] = symbol
+        self._counts.setdefault(name, 1)
         self.frames[-1][name] = symbol
         return symbol
 
-    def _fresh(self, name: str, count: int) -> str:
-        candidate = f"{name}_{count}"
-        while candidate in self._taken:
-            count += 1
-            candidate = f"{name}_{count}"
-        self._taken[candidate] = 1
-        return candidate
+    def _is_free(self, symbol: VariableSymbol, empty: bool) -> bool:
+        """Whether the name is new, or was that of a like variable whose block has ended."""
+        earlier = self._given.get(symbol.ir_name)
+        if earlier is None:
+            return True
+        if empty or earlier.type != symbol.type or earlier.kind is not symbol.kind:
+            return False
+        return not any(earlier is other for frame in self.frames for other in frame.values())
 
     def add(self, symbol: VariableSymbol) -> None:
         """Add an implicit name (``address``, a structure's field) to the innermost block."""

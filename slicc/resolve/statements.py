@@ -202,7 +202,13 @@ def _declare(
                 secondary=[Label(node.type.span, f"declared as `{types.describe(type_)}`")],
             )
         initial = converted or value
-    found = body.locals.declare(node.name.text, VariableKind.LOCAL, type_, node.name.span)
+    found = body.locals.declare(
+        node.name.text,
+        VariableKind.LOCAL,
+        type_,
+        node.name.span,
+        empty=isinstance(initial, ir.Null),
+    )
     if found is None:
         first = body.locals.frames[-1][node.name.text]
         body.sink.error(

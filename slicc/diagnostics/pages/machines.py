@@ -230,4 +230,21 @@ CODES: tuple[Code, ...] = (
         example='MessageBuffer * a, network="To", virtual_network="7", vnet_type="request";',
         instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
     ),
+    Code(
+        "no-machine",
+        "a protocol without machines",
+        what="The files declare types, but no machine.",
+        why="There is nothing to generate. Perhaps the driver forgets to include a file.",
+        example='protocol "Mine";\ninclude "Mine-msg.sm";',
+        instead='protocol "Mine";\ninclude "Mine-msg.sm";\ninclude "Mine-cache.sm";',
+    ),
+    Code(
+        "compiled-alone",
+        "a part of a protocol compiled by itself",
+        what="A `.sm` file that no driver beside it includes was compiled as if it were whole, and "
+        "types\nare missing.",
+        why="The errors are probably about the missing files, not about this one.",
+        example="slicc compile Mine-cache.sm",
+        instead="slicc compile Mine.slicc",
+    ),
 )
