@@ -138,7 +138,7 @@ class Campaign:
             options.version,
             self.totals.episodes,
         )
-        return Plan(leg, f"{scenario.describe()} episodes={episodes}")
+        return Plan(leg, f"{scenario.describe()}\n{_built(description, leg)}")
 
     def run_leg(
         self,
@@ -239,6 +239,15 @@ def agents_of(description: SystemDescription) -> tuple[tuple[Agent, ...], list[s
         raise ConfigError("the system has no agent that can run episodes (DMA engines cannot)")
     agents = tuple(Agent(p.kind, p.requester, p.lanes, p.name) for p in places)
     return agents, [place.group for place in places]
+
+
+def _built(description: SystemDescription, leg: Leg) -> str:
+    """What is really built: a protocol may not have everything that a profile speaks of."""
+    machines = ", ".join(f"{m.count} {name}" for name, m in description.machines.items() if m.count)
+    lanes = sorted({agent.lanes for agent in leg.program.agents})
+    width = " or ".join(str(n) for n in lanes)
+    threads = f"{len(leg.program.agents)} threads of {width} lane{'s' if lanes != [1] else ''}"
+    return f"{machines}; {threads}, {leg.program.episodes} episodes"
 
 
 def _inferred(requester: RequesterDescription) -> RequesterDescription:
