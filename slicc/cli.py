@@ -123,13 +123,14 @@ def compile_(
 ) -> None:
     """Write each protocol as a package of Python controllers."""
     with _session(files, include, format, color) as session:
-        from slicc.codegen.python.writer import NotOurPackage, write_package
+        from slicc.codegen.python.errors import GenerationError
+        from slicc.codegen.python.writer import write_package
 
         session.require_different_names()
         for compiled in session.protocols:
             try:
                 print(write_package(compiled.protocol, output))
-            except NotOurPackage as error:
+            except GenerationError as error:
                 raise Stop(str(error)) from None
 
 

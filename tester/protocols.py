@@ -81,6 +81,7 @@ def load_protocol(
     The description is ``system``, else the ``.toml`` beside the protocol's file, else inferred.
     Raises ProtocolMissing, ProtocolBroken, DescriptionError, OSError.
     """
+    from slicc.codegen.python.errors import GenerationError
     from slicc.codegen.python.load import load_package
     from slicc.compiler import compile_files
     from slicc.diagnostics.model import DiagnosticSink
@@ -94,7 +95,10 @@ def load_protocol(
         named = ", ".join(str(found.path) for found in compiled)
         raise ProtocolMissing(f"{name} belongs to several protocols ({named}): name one of them")
     found = compiled[0]
-    info: ProtocolInfo = load_package(found.protocol).PROTOCOL
+    try:
+        info: ProtocolInfo = load_package(found.protocol).PROTOCOL
+    except GenerationError as error:
+        raise ProtocolMissing(f"{path}: {error}") from None
     digest = hashlib.sha256()
     for source in sorted(found.sources, key=lambda source: source.name):
         digest.update(f"{Path(source.name).name}\0{len(source.text)}\0{source.text}\0".encode())

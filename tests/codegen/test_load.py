@@ -13,7 +13,7 @@ import pytest
 
 from runtime.cache import CacheMemory
 from runtime.controller import Controller, ControllerContext
-from runtime.engine import Engine
+from runtime.engine import Consumer, Engine
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import MachineType, RubyRequest
 from runtime.message_buffer import MessageBuffer
@@ -32,6 +32,13 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTy
         del sys.modules[name]
 
 
+class Home(Consumer):
+    """Leaves what it is sent in its buffer."""
+
+    def wakeup(self) -> None:
+        pass
+
+
 class Toy:
     """One cache whose home is the test itself."""
 
@@ -39,6 +46,7 @@ class Toy:
         self.engine = Engine()
         topology = Topology({MachineType.L1Cache: 1, MachineType.Directory: 1})
         self.asked = MessageBuffer("asked", engine=self.engine)
+        self.asked.set_consumer(Home(self.engine))
         self.fills = MessageBuffer("fills", engine=self.engine)
         self.wanted = MessageBuffer("wanted", engine=self.engine)
         parameters: dict[str, Any] = {

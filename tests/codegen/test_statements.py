@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from slicc import ir
+from slicc.codegen.python.errors import NotInRuntime
 from slicc.codegen.python.views import Package, package
 from slicc.codegen.python.writer import write_package
 from slicc.compiler import compile_text
@@ -269,3 +270,18 @@ def test_a_hostile_description_is_only_text(tmp_path: Path, evil: str) -> None:
     classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
     assert classes == ["State", "Event", "TBE", "L1CacheController"]
     assert not [node for node in tree.body if isinstance(node, ast.Expr)][1:]
+
+
+def test_what_the_runtime_lacks_is_said_before_anything_is_written(tmp_path: Path) -> None:
+    protocol = compiled("enqueue(tx_out, Note) { out_msg.addr := address; }")
+    machine = protocol.machines[0]
+    (action,) = machine.actions
+    (enqueue,) = action.body
+    assert isinstance(enqueue, ir.Enqueue)
+    action = replace(action, body=(replace(enqueue, deferred=True),))
+    deferring = replace(protocol, machines=(replace(machine, actions=(action,)),))
+    with pytest.raises(
+        NotInRuntime, match=r"`defer_enqueueing`, which machine L1Cache \(Frame\.sm"
+    ):
+        write_package(deferring, tmp_path)
+    assert not list(tmp_path.iterdir())

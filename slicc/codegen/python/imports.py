@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
+from slicc.codegen.python.errors import NotInRuntime
 from slicc.codegen.python.layout import WIDTH
 from slicc.codegen.python.runtime_names import RUNTIME_MODULES
-
-
-class NotInRuntime(Exception):
-    """A class or function that the language knows and the Python runtime does not offer."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"the Python runtime has no `{name}`, which the protocol uses")
-        self.name = name
 
 
 class Imports:

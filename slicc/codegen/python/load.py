@@ -26,7 +26,8 @@ from slicc.codegen.python.writer import store
 def load_package(protocol: ir.Protocol) -> ModuleType:
     """Import the package of a protocol; ``PROTOCOL`` in it is its ``ProtocolInfo``.
 
-    Equal protocols give the same module. Raises ``OSError`` when no directory can be written.
+    Equal protocols give the same module. Raises ``GenerationError`` for a protocol that cannot
+    be written as Python, ``OSError`` when no directory can be written.
     """
     made = package(protocol)
     digest = hashlib.sha256()

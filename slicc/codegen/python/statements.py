@@ -12,8 +12,8 @@ from typing import assert_never
 from slicc import ir
 from slicc.codegen.python import analysis, formats, pycode, text
 from slicc.codegen.python.emitter import Emitter
+from slicc.codegen.python.errors import NotInRuntime
 from slicc.codegen.python.expressions import CannotEmit, Expressions, Scope, is_mutable
-from slicc.codegen.python.imports import NotInRuntime
 from slicc.codegen.python.pycode import Code
 
 

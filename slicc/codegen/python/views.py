@@ -16,8 +16,9 @@ from slicc import ir
 from slicc.codegen.python import layout, pycode, text
 from slicc.codegen.python.controllers import ControllerWriter
 from slicc.codegen.python.definitions import Definitions
+from slicc.codegen.python.errors import NotInRuntime
 from slicc.codegen.python.imports import Imports
-from slicc.codegen.python.linemap import Marks, Row
+from slicc.codegen.python.linemap import Marks, Row, file_name
 from slicc.codegen.python.names import ProtocolNames
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class InitView:
 
 
 def package(protocol: ir.Protocol) -> Package:
-    """Every file of the package of a protocol."""
+    """Every file of the package of a protocol. Raises ``NotInRuntime``."""
     names = ProtocolNames(protocol)
     files = {"__init__.py": _render("init.py.jinja", _init_view(protocol, names))}
     rows: dict[str, list[Row]] = {}
@@ -68,7 +69,11 @@ def package(protocol: ir.Protocol) -> Package:
     add("types.py", "types.py.jinja", _types_view(protocol, names, marks), marks)
     for machine in protocol.machines:
         marks = Marks()
-        view = ControllerWriter(names, machine, marks).view(protocol.name)
+        try:
+            view = ControllerWriter(names, machine, marks).view(protocol.name)
+        except NotInRuntime as error:
+            user = f"machine {machine.name} ({file_name(machine.span)})"
+            raise NotInRuntime(error.name, user) from None
         add(f"{view.module}.py", "machine.py.jinja", view, marks)
     files[LINE_MAP] = _line_map(rows)
     files[MARKER] = ""

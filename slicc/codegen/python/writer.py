@@ -12,25 +12,16 @@ import tempfile
 from pathlib import Path
 
 from slicc import ir
+from slicc.codegen.python.errors import NotOurPackage as NotOurPackage
 from slicc.codegen.python.views import LINE_MAP, MARKER, Package, package
-
-
-class NotOurPackage(Exception):
-    """The target exists and is not a generated package; the message says what to do."""
-
-    def __init__(self, target: Path, reason: str) -> None:
-        super().__init__(
-            f"{target} exists and is not a generated package ({reason}); "
-            "move it away or choose another output directory"
-        )
-        self.target = target
 
 
 def write_package(protocol: ir.Protocol, out_dir: Path) -> Path:
     """Write the package of a protocol into ``out_dir`` and return its directory.
 
     An older package of the same name is replaced. Raises ``NotOurPackage`` when something else
-    has that name, ``OSError`` when the file system refuses; the target is then as it was.
+    has that name, ``NotInRuntime`` when the protocol uses what the runtime does not offer,
+    ``OSError`` when the file system refuses; the target is then as it was.
     """
     made = package(protocol)
     return store(made, out_dir / made.name)
