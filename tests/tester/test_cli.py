@@ -1,0 +1,205 @@
+"""The command: exit statuses, messages, files; in an empty directory, as a user has it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tester.cli import app
+
+PROTOCOLS = Path(__file__).parents[2] / "protocols"
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def gpu_tester(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def without_rates(text: str) -> str:
+    return re.sub(r"^\d[\d.]* s: .*$", "", text, flags=re.MULTILINE)
+
+
+def test_a_run_that_passes(empty_directory: Path) -> None:
+    done = gpu_tester("--protocol", "MI", "--episodes", "120", "--seed", "3")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("gpu-tester ")
+    assert lines[0].endswith("120 episodes, seed 3")
+    assert any(line.startswith("leg 0: ") for line in lines)
+    assert any(line.startswith("PASSED: 120 episodes in ") for line in lines)
+    assert any("L1Cache" in line and "%" in line for line in lines)
+    assert "episodes/s" in lines[-1]
+    assert list(empty_directory.iterdir()) == []
+
+
+def test_same_command_same_output_but_for_rates() -> None:
+    words = ("-p", "MI", "--episodes", "150", "--seed", "8")
+    assert without_rates(gpu_tester(*words).stdout) == without_rates(gpu_tester(*words).stdout)
+
+
+def test_a_seed_is_chosen_and_printed() -> None:
+    first, second = (gpu_tester("-p", "MI", "--episodes", "5").stdout for _ in range(2))
+    seeds = {re.search(r"seed (\d+)", text)[1] for text in (first, second)}  # type: ignore[index]
+    assert len(seeds) == 2
+
+
+def test_quiet_prints_the_verdict_only() -> None:
+    done = gpu_tester("-p", "MI", "--episodes", "20", "--seed", "1", "--quiet")
+    assert done.exit_code == 0
+    assert len(done.stdout.splitlines()) == 1
+    assert done.stdout.startswith("PASSED: 20 episodes")
+
+
+@pytest.fixture
+def broken(empty_directory: Path) -> Path:
+    """MI with a cache that hands a line on and keeps it."""
+    home = empty_directory / "broken"
+    home.mkdir()
+    for path in PROTOCOLS.glob("MI*"):
+        shutil.copy(path, home / path.name)
+    cache = home / "MI-cache.sm"
+    text = cache.read_text()
+    before = "transition(M, Fwd_GETX, I) {\n    d_sendDataFromCache;\n    j_freeFrame;"
+    assert before in text
+    after = "transition(M, Fwd_GETX) {\n    d_sendDataFromCache;"
+    cache.write_text(text.replace(before, after))
+    return home
+
+
+def test_a_bug_is_reported_and_can_be_replayed(broken: Path, empty_directory: Path) -> None:
+    done = gpu_tester("-p", str(broken / "MI.slicc"), "--episodes", "500", "--seed", "2")
+    assert done.exit_code == 1, done.output
+    assert "\nBUG: " in done.stdout
+    assert "FAILED: " in done.stdout
+    command = re.search(r"run it again\n  (gpu-tester --replay (\S+\.leg))\n", done.stdout)
+    assert command is not None
+    assert (empty_directory / command[2]).is_file()
+
+    again = gpu_tester(*command[1].split()[1:])
+    assert again.exit_code == 1
+    bug = r"^BUG: (.*)$"
+    first = re.search(bug, done.stdout, re.MULTILINE)
+    second = re.search(bug, again.stdout, re.MULTILINE)
+    assert first is not None
+    assert second is not None
+    assert first[1] == second[1]
+
+    # The author repairs the protocol; the same file now passes and says what changed.
+    shutil.copy(PROTOCOLS / "MI-cache.sm", broken / "MI-cache.sm")
+    repaired = gpu_tester(*command[1].split()[1:])
+    assert repaired.exit_code == 0, repaired.output
+    assert "not the text that the file was made with" in repaired.stdout
+
+
+def test_save_program_and_coverage_and_trace(empty_directory: Path) -> None:
+    done = gpu_tester(
+        *("-p", "MI", "--episodes", "30", "--seed", "3", "--save-program", "a.leg"),
+        *("--coverage", "c.json", "--trace", "all"),
+    )
+    assert done.exit_code == 0, done.output
+    assert re.search(r"L1Cache \d +0x[0-9a-f]+ +Load +I -> IS +MI-cache.sm:\d+", done.stdout)
+    assert json.loads((empty_directory / "c.json").read_text())["protocol"] == "MI"
+    replayed = gpu_tester("--replay", "a.leg", "-q")
+    assert replayed.exit_code == 0
+    assert replayed.stdout.startswith("PASSED: 30 episodes in 1 leg")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--protocol", "MII"], "there is no protocol MII; did you mean MI?"),
+        (["--protocol", "no/file.slicc"], "no/file.slicc does not exist"),
+        (["--profile", "coherense"], "coherense"),
+        (["--l1-sets", "3"], "power of two"),
+        (["--l1-size", "100"], "--l1-size 100 is not a number of 64-byte lines"),
+        (["--l1-size", "big"], "not a size in bytes"),
+        (["--set", "machine.L1Cache.count=-3"], "machine.L1Cache.count"),
+        (["--set", "machine.Nonsense.count=2"], "Nonsense"),
+        (["--set", "nonsense"], "expected path=value"),
+        (["--replay", "no.leg"], "no.leg: cannot be read"),
+        (["--system", "no.toml"], "no.toml"),
+        (["--trace", "here"], "expected all or an address"),
+        (["--episodes", "0"], "episodes"),
+        (["--delay", "long"], "delay"),
+        (["--no-such-option"], "--no-such-option"),
+        (["--save-program", "no/such/dir/a.leg"], "no/such/dir/a.leg: cannot be written"),
+    ],
+)
+def test_misuse_is_one_message_and_status_2(words: list[str], message: str) -> None:
+    given = words if "--protocol" in words or "--replay" in words else ["-p", "MI", *words]
+    done = gpu_tester("--episodes", "5", "--seed", "1", *given)
+    assert done.exit_code == 2, done.output
+    assert message in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.output
+
+
+def test_a_protocol_with_errors_is_status_2(empty_directory: Path) -> None:
+    (empty_directory / "bad.sm").write_text("machine(MachineType:L1Cache, ) { oops }\n")
+    done = gpu_tester("-p", "bad.sm")
+    assert done.exit_code == 2
+    assert "bad.sm" in done.stderr
+    assert "Traceback" not in done.output
+
+
+def command(*words: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "tester.cli", *words],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_interrupted_with_partial_results() -> None:
+    process = command("-p", "MI", "--episodes", "1000000", "--seed", "1")
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "passed" in line:
+            break
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "INTERRUPTED: " in output
+    assert "Traceback" not in errors
+
+
+def test_a_fresh_process_gives_the_same_output() -> None:
+    words = ("-p", "MI", "--episodes", "60", "--seed", "21")
+    output, _ = command(*words).communicate(timeout=60)
+    assert without_rates(output) == without_rates(gpu_tester(*words).stdout)
+
+
+def test_help_is_quick() -> None:
+    started = time.process_time()
+    process = command("--help")
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "--episodes" in output
+    assert time.process_time() - started < 5
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import sys, tester.cli; print('numpy' in sys.modules)"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert loaded.stdout.strip() == "False"
