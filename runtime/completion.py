@@ -6,10 +6,9 @@ checked against the protocol, and is its own completion. The rules are in ``docs
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final
 
 from runtime.coalescer import CONTEXT
 from runtime.declarations import BufferParameter, Parameter, ProtocolInfo
@@ -20,40 +19,16 @@ from runtime.description import (
     CacheDescription,
     MachineDescription,
     RequesterDescription,
-    Scalar,
     SystemDescription,
 )
 from runtime.description_text import DescriptionError, Path, unknown_name
+from runtime.parameter_values import ParameterValues
 
 COALESCERS: Final = ("VIPERCoalescer", "GPUCoalescer")
 SEQUENCERS: Final = ("Sequencer", "HTMSequencer")
 DMA: Final = "DMASequencer"
-INHERITED: Final[Mapping[str, Parameter]] = {
-    parameter.name: parameter
-    for parameter in (
-        Parameter("transitions_per_cycle", "int", 32),
-        Parameter("recycle_latency", "Cycles", 10),
-        Parameter("number_of_TBEs", "int", 256),
-        Parameter("mandatory_queue_latency", "Cycles", 1),
-        Parameter("cluster_id", "int", 0),
-    )
-}
-"""What every machine has besides its own parameters."""
-
-MAX_TBES: Final = 1 << 20
 MAX_AGENTS: Final = 4096
 _KIND_OF_CLASS: Final = {DMA: "dma"} | dict.fromkeys(COALESCERS, "gpu")
-_BITS = re.compile(r"(\w+)_select_(num_bits|low_bit)")
-_RANGES: Final = {
-    "int": (-(1 << 31), (1 << 31) - 1),
-    "uint32_t": (0, (1 << 32) - 1),
-    "uint64_t": (0, (1 << 64) - 1),
-    "Cycles": (0, 1 << 20),
-    "Tick": (0, 1 << 20),
-    "Addr": (0, (1 << 64) - 1),
-    "NodeID": (0, (1 << 32) - 1),
-}
-_T = TypeVar("_T")
 
 
 def complete(given: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:
@@ -79,6 +54,10 @@ class _Machine:
             if p.pointer and p.name not in self.caches and p.name not in self.requesters
         ]
 
+    def objects(self) -> dict[str, str]:
+        """Classes of the parameters that are objects, by name."""
+        return self.pointers | dict.fromkeys(self.buffers, "MessageBuffer")
+
     def main_requesters(self) -> list[str]:
         """The parameters that drive the machine when nobody says which: see the manual."""
         for classes in (COALESCERS, SEQUENCERS, (DMA,)):
@@ -98,6 +77,7 @@ class _Completion:
         self.line_bits = given.line_size.bit_length() - 1
         self.machines = {m.MACHINE: _Machine(m.PARAMETERS) for m in protocol.machines}
         self.counts: dict[str, int] = {}
+        self.values = ParameterValues(given.origin, self.counts, self.line_bits)
 
     def result(self) -> SystemDescription:
         given = self.given
@@ -221,7 +201,7 @@ class _Completion:
         return MachineDescription(
             count=count,
             interleaved=interleaved,
-            parameters=self._parameters(name, declared, given),
+            parameters=self.values.of(name, declared.scalars, declared.objects(), given.parameters),
             caches=caches,
             buffers=buffers,
         )
@@ -250,86 +230,6 @@ class _Completion:
             for other in self.given.machines.values()
             for described in other.buffers.values()
         )
-
-    def _parameters(
-        self, name: str, declared: _Machine, given: MachineDescription
-    ) -> dict[str, Scalar]:
-        known = {**INHERITED, **declared.scalars}
-        for said, what in given.parameters.items():
-            path = ("machine", name, "parameters", said)
-            if said in declared.pointers or said in declared.buffers:
-                kind = declared.pointers.get(said, "MessageBuffer")
-                raise self._error(path, what, f"is a {kind}, not a number")
-            if said not in known:
-                message = unknown_name(f"parameter of machine {name}", said, list(known))
-                raise self._error(path, what, message)
-        values = {}
-        missing = []
-        for parameter in known.values():
-            if parameter.name in given.parameters:
-                value: Scalar | None = given.parameters[parameter.name]
-            else:
-                value = self._inferred(name, parameter)
-            if value is None:
-                missing.append(f"`{parameter.name}` ({parameter.type})")
-            else:
-                values[parameter.name] = self._checked(name, parameter, value)
-        if missing:
-            raise self._error(
-                ("machine", name, "parameters"),
-                None,
-                f"machine {name} has no default for {', '.join(missing)}; "
-                f"say it under [machine.{name}.parameters]",
-            )
-        return values
-
-    def _inferred(self, machine: str, parameter: Parameter) -> Scalar | None:
-        found = _BITS.fullmatch(parameter.name)
-        if found is not None:
-            for other in (found[1], found[1] + "Cache"):
-                for name, count in self.counts.items():
-                    if name.lower() == other.lower():
-                        return self._bank_bits(machine, parameter, name, count, found[2])
-            if parameter.default is None:
-                return 0 if found[2] == "num_bits" else self.line_bits
-        if parameter.default is not None:
-            default: Scalar = parameter.default
-            return default
-        return False if parameter.type == "bool" else None
-
-    def _bank_bits(
-        self, machine: str, parameter: Parameter, banked: str, count: int, what: str
-    ) -> int:
-        if what == "low_bit":
-            return self.line_bits
-        if count & (count - 1):
-            raise self._error(
-                ("machine", banked, "count"),
-                count,
-                f"must be a power of two, because {machine}.{parameter.name} is its logarithm",
-            )
-        return max(0, count.bit_length() - 1)
-
-    def _checked(self, machine: str, parameter: Parameter, value: Scalar) -> Scalar:
-        path = ("machine", machine, "parameters", parameter.name)
-        kind = parameter.type
-        if kind == "bool":
-            if not isinstance(value, bool):
-                raise self._error(path, value, "expected true or false")
-        elif kind == "std::string":
-            if not isinstance(value, str):
-                raise self._error(path, value, "expected a string")
-        elif isinstance(value, bool) or not isinstance(value, int):
-            raise self._error(path, value, f"expected an integer ({kind})")
-        else:
-            low, high = _RANGES.get(kind, (-(1 << 63), (1 << 64) - 1))
-            if parameter.name == "number_of_TBEs":
-                low, high = 1, MAX_TBES
-            elif parameter.name == "transitions_per_cycle":
-                low = 1
-            if not low <= value <= high:
-                raise self._error(path, value, f"must be between {low} and {high}")
-        return value
 
     # ------------------------------------------------------------------ requesters
 

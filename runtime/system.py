@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from runtime.cache import AbstractCacheEntry, CacheMemory
 from runtime.coalescer import VIPERCoalescer
-from runtime.completion import COALESCERS, DMA, INHERITED, complete
+from runtime.completion import COALESCERS, DMA, complete
 from runtime.controller import Controller
 from runtime.declarations import BufferParameter, ControllerContext, ProtocolInfo
 from runtime.delays import ChannelDelays, DelayPolicy
@@ -35,6 +35,7 @@ from runtime.library_types import AccessPermission
 from runtime.memory import Memory
 from runtime.message_buffer import MessageBuffer
 from runtime.network import Network, NetworkPort, Topology
+from runtime.parameter_values import INHERITED
 from runtime.requester_base import RequesterBase
 from runtime.sequencer import HTMSequencer, Sequencer
 from runtime.values import MachineID

@@ -567,6 +567,43 @@ def test_random_traffic_agrees_with_a_dictionary(seed: int) -> None:
     assert bench.coalescer.oldest_issue() is None
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_no_wake_up_is_lost_whoever_competes(seed: int) -> None:
+    random_ = random.Random(seed)
+    alone = random_.random() < 0.5
+    bench = Bench(
+        FakeCache(0x40),
+        tokens=random_.randint(4, 6) if alone else random_.randint(1, 2),
+        outstanding=random_.choice([1, 3, 50]),
+        coalesces_per_cycle=1,
+        one_request_per_lane=alone,
+    )
+    engine = bench.engine
+    memory = OneLevelMemory(bench.coalescer)
+    bench.mini.on_message = lambda m: engine.post(memory, m, engine.now + random_.randint(1, 30))
+    steady = [Recorder(engine, f"steady{i}") for i in range(6)]
+    fickle = Recorder(engine, "fickle")
+    total = 0
+    for tag in range(40):
+        kind = random_.choice([LOAD, STORE, ATOMIC, AccessKind.ACQUIRE])
+        lanes = 0 if kind == AccessKind.ACQUIRE else random_.randint(1, 4)
+        addresses = [4 * random_.randrange(64) for _ in range(lanes)]
+        client = random_.choice([*steady, fickle])
+        if client.pending:
+            continue
+        access = Access(kind, client, tag, addresses, 4, [1] * lanes)
+        client.issue(bench.coalescer, access)
+        if client is fickle:
+            fickle.pending.clear()
+        else:
+            total += 1
+        engine.run(until=engine.now + random_.randint(0, 3))
+    engine.run()
+    assert not any(client.pending for client in steady)
+    assert len({(a[1]) for client in steady for a in client.answers}) == total
+    assert bench.coalescer.leaks() == []
+
+
 def test_alias_and_plain_overloads() -> None:
     assert GPUCoalescer is VIPERCoalescer
     bench = Bench()
