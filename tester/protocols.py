@@ -11,11 +11,15 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runtime.completion import complete
 from runtime.declarations import ProtocolInfo
 from runtime.description import SystemDescription, load_description
 from tester.replay import ProtocolIdentity
+
+if TYPE_CHECKING:
+    from slicc.diagnostics.model import DiagnosticSink
 
 SUFFIXES = (".slicc", ".sm")
 
@@ -111,13 +115,10 @@ def load_protocol(
     return LoadedProtocol(identity, info, written, require_agents(complete(written, info), info))
 
 
-def render_errors(sink: object, path: Path) -> str:
+def render_errors(sink: DiagnosticSink, path: Path) -> str:
     """The compiler's diagnostics as it prints them itself."""
-    from slicc.diagnostics.render import render_text
+    from slicc.diagnostics.render_text import render_text
 
-    from slicc.diagnostics.model import DiagnosticSink
-
-    assert isinstance(sink, DiagnosticSink)
     errors = f"{sink.error_count} error{'s' if sink.error_count != 1 else ''}"
     return f"{render_text(sink.diagnostics)}\n{path}: {errors}; nothing to test"
 

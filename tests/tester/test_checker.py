@@ -203,7 +203,7 @@ def test_a_store_without_completion_is_a_hang() -> None:
 def fetch_adds(*events: tuple[int, int, int, int]) -> Verdict | None:
     """(thread, issue tick, response tick, rank returned) of one-lane increments of one word."""
     history = History()
-    requests = {}
+    requests: dict[int, Request] = {}
     timeline = sorted(
         [(issue, 0, number) for number, (_, issue, _, _) in enumerate(events)]
         + [(response, 1, number) for number, (_, _, response, _) in enumerate(events)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from runtime.prng import Prng, initial_byte
@@ -91,7 +92,7 @@ def test_every_planted_fault_is_found(fault: str) -> None:
 def observable(test: Program, address: int, size: int, value: int) -> bool:
     """Whether a load, or a reader at the end, must see a byte of the store."""
     stores = (test.lane_address == address) & (test.action_kind == STORE)[:, None]
-    rows, lanes = (stores & (test.store_value == value)).nonzero()
+    rows, lanes = np.nonzero(stores & (test.store_value == value))
     (row,) = [r for r, lane in zip(rows, lanes) if test.action_size[r] == size]
     for byte in range(address, address + size):
         versions = byte_versions(test, byte)
@@ -102,7 +103,7 @@ def observable(test: Program, address: int, size: int, value: int) -> bool:
         covers = (test.lane_address >= 0) & (test.lane_address <= byte)
         covers &= byte < test.lane_address + test.action_size[:, None]
         covers &= (test.action_kind == LOAD)[:, None]
-        loads = covers.any(axis=1).nonzero()[0]
+        loads = np.flatnonzero(covers.any(axis=1))
         last = after[0].row if after else test.actions
         if not after or any(row < load < last for load in loads):
             return True
