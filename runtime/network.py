@@ -235,10 +235,14 @@ class NetworkPort(Occupancy):
     def _send_first(self, message: Message, bits: int, latency: int, bypass: bool) -> None:
         """The first message to a destination, or one with several destinations or none."""
         if not bits:
-            raise ProtocolError(
-                ErrorKind.MESSAGE_WITHOUT_DESTINATION,
-                f"{type(message).__name__} enqueued into {self.name} names no destination",
-            )
+            if "Destination" not in message.__dict__:
+                raise ProtocolError(
+                    ErrorKind.MESSAGE_WITHOUT_DESTINATION,
+                    f"{type(message).__name__} enqueued into {self.name} names no destination",
+                )
+            # A set that turned out empty, as "all sharers but one" may: sent to nobody.
+            self.network.sent_to_nobody += 1
+            return
         if not bits & (bits - 1):
             self._routes[bits] = self.network.channel(self, bits.bit_length() - 1)
             self.enqueue(message, latency, bypass)
@@ -296,6 +300,7 @@ class Network:
         self.topology = topology
         self.latency = latency
         self.delays = delays
+        self.sent_to_nobody = 0
         self.ports: list[NetworkPort] = []
         self.receivers: dict[tuple[int, int], MessageBuffer] = {}
 

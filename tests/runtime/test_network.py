@@ -150,8 +150,17 @@ def test_a_multicast_is_copied_and_each_copy_names_its_receiver() -> None:
 
 def test_a_letter_without_address_is_a_verdict() -> None:
     with pytest.raises(ProtocolError, match=r"L1Cache0\.out") as caught:
-        Post().send(0)
+        Post().ports[0].enqueue(Letter())
     assert caught.value.kind is ErrorKind.MESSAGE_WITHOUT_DESTINATION
+
+
+def test_a_set_of_receivers_that_is_empty_is_sent_to_nobody() -> None:
+    """Protocols invalidate "all sharers but the requester" without looking if there are any."""
+    post = Post(capacity=1)
+    post.send(0)
+    post.engine.run()
+    assert [box.received for box in post.boxes] == [[], [], []]
+    assert (post.network.sent_to_nobody, post.ports[0].taken) == (1, 0)
 
 
 @pytest.mark.parametrize("others", [(), (2,)])
