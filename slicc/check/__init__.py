@@ -6,10 +6,12 @@ Invariant: a check never changes the protocol, and none depends on another havin
 from __future__ import annotations
 
 from slicc import ir
+from slicc.check.flow import check_flow
 from slicc.check.network import check_network
 from slicc.check.recursion import check_recursion
 from slicc.check.transitions import check_transitions
 from slicc.check.usage import check_usage
+from slicc.check.waiting import check_waiting
 from slicc.diagnostics.model import DiagnosticSink
 
 
@@ -20,3 +22,5 @@ def check_protocol(protocol: ir.Protocol, sink: DiagnosticSink) -> None:
         check_recursion(machine, sink)
         check_transitions(machine, sink)
         check_usage(machine, sink)
+        check_waiting(machine, sink)
+        check_flow(machine, sink)

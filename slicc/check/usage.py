@@ -9,7 +9,30 @@ from slicc import ir
 from slicc.check.mentions import bodies_of, mentioned_members
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.resolve.transitions import STALL_ACTION
-from slicc.resolve.walk import statements_in
+from slicc.resolve.walk import expressions_in, statements_in
+
+_CALLED_FROM_OUTSIDE = frozenset(
+    {
+        "getState",
+        "setState",
+        "getAccessPermission",
+        "setAccessPermission",
+        "functionalRead",
+        "functionalWrite",
+        "checkResourceAvailable",
+        "recordRequestType",
+        "getNextState",
+        "mandatoryQueueLatency",
+        "enqueuePrefetch",
+        "notifyCoalesced",
+        "regProbePoints",
+        "inCache",
+        "hasBeenPrefetched",
+        "inMissQueue",
+        "coalesce",
+    }
+)
+"""Functions that controllers, requesters and prefetchers call by name."""
 
 
 def check_usage(machine: ir.Machine, sink: DiagnosticSink) -> None:
@@ -17,6 +40,42 @@ def check_usage(machine: ir.Machine, sink: DiagnosticSink) -> None:
     _actions(machine, sink)
     _events(machine, sink)
     _ports(machine, sink)
+    _functions(machine, sink)
+    _objects(machine, sink)
+
+
+def _functions(machine: ir.Machine, sink: DiagnosticSink) -> None:
+    used: set[ir.FunctionRef] = set()
+    for body in bodies_of(machine):
+        used.update(n.function for n in expressions_in(body) if isinstance(n, ir.CallFunction))
+    for port in machine.in_ports:
+        used.update(h for h in (port.resource_stall_handler, port.protocol_stall_handler) if h)
+    for function in machine.functions:
+        if function.ref not in used and function.written_name not in _CALLED_FROM_OUTSIDE:
+            sink.warning(
+                "unused-function",
+                f"nothing in machine `{machine.name}` calls `{function.written_name}`",
+                function.span,
+                "never called",
+            )
+
+
+def _objects(machine: ir.Machine, sink: DiagnosticSink) -> None:
+    used = {port.buffer for port in machine.in_ports} | {p.buffer for p in machine.out_ports}
+    statements = [ir.Return(a, span=o.span) for o in machine.objects for a in o.arguments]
+    statements += [
+        ir.Return(o.initial, span=o.span) for o in machine.objects if o.initial is not None
+    ]
+    for body in (*bodies_of(machine), tuple(statements)):
+        used.update(n.name for n in expressions_in(body) if isinstance(n, ir.MachineObject))
+    for found in machine.objects:
+        if found.name not in used:
+            sink.warning(
+                "unused-object",
+                f"nothing in machine `{machine.name}` uses `{found.name}`",
+                found.span,
+                "never used",
+            )
 
 
 def _actions(machine: ir.Machine, sink: DiagnosticSink) -> None:

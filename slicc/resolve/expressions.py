@@ -84,6 +84,12 @@ def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
     name = node.name.text
     variable = body.locals.find(name)
     if variable is None:
+        what = _other_kind(body, name)
+        if what is not None:
+            body.sink.error(
+                "not-a-variable", f"{what} `{name}` has no value", node.name.span, "not a variable"
+            )
+            return unknown(node.span)
         body.sink.error(
             "unknown-variable",
             f"no variable named `{name}`",
@@ -95,6 +101,15 @@ def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
     if variable.port is not None:
         return _misplaced(body, node.span, f"the port `{name}` is no value")
     return variable_value(variable, node.span)
+
+
+def _other_kind(body: Body, name: str) -> str | None:
+    """What else a name is, if it is no variable."""
+    if body.machine is not None and name in body.machine.actions:
+        return "the action"
+    if body.scope.find_type(name) is not None:
+        return "the type"
+    return "the function" if body.scope.find_functions(name) else None
 
 
 def variable_value(variable: VariableSymbol, span: Span) -> ir.Expr:

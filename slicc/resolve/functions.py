@@ -23,6 +23,7 @@ def declare_functions(scope: GlobalScope, nodes: list[syntax.Function]) -> list[
     definitions: list[FunctionSymbol] = []
     for node in nodes:
         check_keys(node.pairs, scope.sink)
+        _report_defaults(scope, node)
         if node.body is None:
             _declare_prototype(scope, node)
         elif not isinstance(scope, MachineScope):
@@ -38,6 +39,17 @@ def declare_functions(scope: GlobalScope, nodes: list[syntax.Function]) -> list[
                 definitions.append(found)
     name_overloads(definitions)
     return definitions
+
+
+def _report_defaults(scope: GlobalScope, node: syntax.Function) -> None:
+    for parameter in node.parameters:
+        if parameter.default is not None:
+            scope.sink.warning(
+                "ignored-default",
+                f"the default of a parameter of `{node.name.text}` is never used",
+                parameter.default.span,
+                "every call passes every argument",
+            )
 
 
 def _declare_prototype(scope: GlobalScope, node: syntax.Function) -> None:

@@ -117,7 +117,7 @@ def _read(scope: GlobalScope, pair: syntax.Pair, expected: ir.Type) -> list[ir.E
         return _Reader(scope, pair.value, pair.value_span, expected).arguments()
     except _Unreadable as reason:
         scope.sink.error(
-            "invalid-pair-value",
+            "invalid-initializer",
             f"`{pair.value}` cannot be read: {reason}",
             pair.value_span,
             "not understood",

@@ -42,6 +42,15 @@ def declare_parameters(
             node=node,
             is_parameter=True,
         )
+        ignored = node.pairs.find("default")
+        if ignored is not None:
+            scope.sink.warning(
+                "ignored-default",
+                f"`default=` has no effect on the parameter `{name}`",
+                ignored.value_span,
+                "ignored",
+                help=f"write `{node.type.text} {name} := {ignored.value};`",
+            )
         link = _network_link(scope, node)
         if link is not None and link.virtual_network is not None:
             _check_virtual_network(scope, networks, node, link)

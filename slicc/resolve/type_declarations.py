@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from slicc import ir, prelude, syntax, types
 from slicc.diagnostics.model import Label
+from slicc.diagnostics.suggest import suggest
 from slicc.prelude.classes import OPAQUE_CLASSES
 from slicc.resolve.pair_text import element_type
 from slicc.resolve.pairs import check_keys
@@ -76,7 +77,7 @@ def _is_new(scope: GlobalScope, name: syntax.TypeName, node: syntax.Node) -> boo
             return False
         return True
     scope.sink.error(
-        "duplicate-type",
+        "multiple-tbe-types" if name.text == "TBE" else "duplicate-type",
         f"the type `{name.text}` is declared twice",
         name.span,
         "declared again",
@@ -148,7 +149,7 @@ def _default_member(
             return pair.value[len(prefix) :]
     wanted = pair.value.removeprefix(prefixes[0])
     scope.sink.error(
-        "invalid-pair-value",
+        "missing-default-state",
         f"the default of `{name}` names none of its members",
         pair.value_span,
         f"expected `{prefixes[0]}` and a member",
@@ -235,7 +236,7 @@ def _declare_structure(scope: GlobalScope, node: syntax.Structure) -> None:
     if "external" in node.pairs or (scope.machine is None and name in prelude.CLASSES):
         _declare_class(scope, node)
         return
-    interface = node.pairs.get("interface")
+    interface = _meant_interface(node.pairs)
     ref = ir.TypeRef(scope.machine, name)
     type_: ir.Type
     if name == "TBE":
@@ -251,6 +252,13 @@ def _declare_structure(scope: GlobalScope, node: syntax.Structure) -> None:
     scope.add_type(symbol)
     if isinstance(scope, MachineScope):
         _note_implicit_type(scope, symbol)
+
+
+def _meant_interface(pairs: syntax.Pairs) -> str | None:
+    """The interface, with a slip put right: it is reported once, where it stands."""
+    written = pairs.get("interface")
+    known = ("Message", "AbstractCacheEntry")
+    return written if written is None or written in known else suggest(written, known) or written
 
 
 def _note_implicit_type(scope: MachineScope, symbol: TypeSymbol) -> None:
@@ -345,7 +353,7 @@ def _find_interface(scope: GlobalScope, symbol: TypeSymbol, node: syntax.Structu
             f"no type named `{pair.value}`",
             pair.value_span,
             "not declared",
-            help=did_you_mean(pair.value, scope.type_names()),
+            help=did_you_mean(pair.value, ["Message", *scope.type_names()]),
         )
         return
     symbol.interface = found
@@ -447,7 +455,11 @@ def _add_method(scope: GlobalScope, symbol: TypeSymbol, member: syntax.Function)
     declared = _prototype(scope, member)
     declared.target = CallTarget.STRUCT_METHOD
     report_duplicate_function(
-        scope, symbol.methods.get(declared.name, []), declared, f"`{symbol.name}`"
+        scope,
+        symbol.methods.get(declared.name, []),
+        declared,
+        f"`{symbol.name}`",
+        "duplicate-method",
     )
     symbol.methods.setdefault(declared.name, []).append(declared)
     declared.function = ir.FunctionRef(scope.machine, symbol.name, declared.name)
@@ -455,7 +467,11 @@ def _add_method(scope: GlobalScope, symbol: TypeSymbol, member: syntax.Function)
 
 
 def report_duplicate_function(
-    scope: GlobalScope, others: list[Callable_], declared: Callable_, where: str
+    scope: GlobalScope,
+    others: list[Callable_],
+    declared: Callable_,
+    where: str,
+    slug: str = "duplicate-function",
 ) -> bool:
     """Report a second body for one signature."""
     for other in others:
@@ -463,7 +479,7 @@ def report_duplicate_function(
             p.type for p in declared.parameters
         ]:
             scope.sink.error(
-                "duplicate-function",
+                slug,
                 f"{where} defines `{declared.name}` twice for the same parameters",
                 declared.span,
                 "defined again",

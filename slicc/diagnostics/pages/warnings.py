@@ -38,7 +38,6 @@ CODES: tuple[Code, ...] = (
     _unused("port", "out_port(o, M, b);  // never enqueued to", "enqueue(o, M, 1) { }"),
     _unused("variable", "int n := 0;  // never read", "// remove it"),
     _unused("function", "int f() { return 1; }  // never called", "// remove it"),
-    _unused("parameter", "Cycles latency := 1;  // never read", "// remove it"),
     _unused("object", "Addr last;  // never read", "// remove it"),
     Code(
         "unreachable-state",
