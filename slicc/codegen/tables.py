@@ -1,0 +1,252 @@
+"""The transition table of every machine of a protocol, as one HTML page.
+
+Everything the template shows is prepared here; the page needs no other file, no network and no
+script, and holds the sources so that every cell can point into them. Invariant: text of the
+protocol reaches the page only through escaping.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from slicc import ir
+from slicc.codegen.state_kinds import reachable_states, transient_states, waiting_transitions
+from slicc.source import SourceFile, Span
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@dataclass(frozen=True, slots=True)
+class ActionView:
+    """``link`` leads to the line of the action in the page's copy of the source."""
+
+    name: str
+    short: str
+    desc: str
+    link: str
+    uses: int
+
+
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """One transition in one state. ``kind`` is a class of the style sheet."""
+
+    kind: str
+    next: str
+    next_link: str
+    actions: tuple[ActionView, ...]
+    requests: tuple[str, ...]
+    where: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemberView:
+    """A state or an event with its remarks."""
+
+    name: str
+    anchor: str
+    desc: str
+    link: str
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    state: MemberView
+    cells: tuple[CellView | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineView:
+    name: str
+    title: str
+    anchor: str
+    summary: str
+    events: tuple[MemberView, ...]
+    rows: tuple[RowView, ...]
+    actions: tuple[ActionView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """``lines``: (anchor, number, text)."""
+
+    name: str
+    anchor: str
+    lines: tuple[tuple[str, int, str], ...]
+
+
+def protocol_page(protocol: ir.Protocol, sources: Sequence[SourceFile]) -> str:
+    """The HTML text. ``sources`` are embedded; places in other files are named, not linked."""
+    page = _Page(sources)
+    return (
+        _environment()
+        .get_template("table.html.jinja")
+        .render(
+            name=_visible(protocol.name),
+            machines=[page.machine(machine) for machine in protocol.machines],
+            sources=page.sources(),
+        )
+    )
+
+
+class _Page:
+    def __init__(self, sources: Sequence[SourceFile]) -> None:
+        self._sources = sources
+        self._numbers = {source.name: number for number, source in enumerate(sources)}
+
+    def sources(self) -> list[SourceView]:
+        return [
+            SourceView(
+                _visible(source.name),
+                f"f{number}",
+                tuple(
+                    (f"f{number}-{line}", line, _visible(source.line_text(line)))
+                    for line in range(1, source.line_count + 1)
+                ),
+            )
+            for number, source in enumerate(self._sources)
+        ]
+
+    def machine(self, machine: ir.Machine) -> MachineView:
+        uses: dict[ir.ActionRef, int] = {}
+        for transition in machine.transitions:
+            for ref in dict.fromkeys(transition.actions):
+                uses[ref] = uses.get(ref, 0) + 1
+        actions = {
+            action.ref: ActionView(
+                action.ref.name,
+                "" if action.short == action.ref.name else _visible(action.short),
+                _visible(action.desc),
+                self._link(action.span),
+                uses.get(action.ref, 0),
+            )
+            for action in machine.actions
+        }
+        cells = self._cells(machine, actions)
+        events = [member.name for member in machine.events.members]
+        states = self._states(machine)
+        rows = tuple(
+            RowView(state, tuple(cells.get((state.name, event)) for event in events))
+            for state in states
+        )
+        possible = len(states) * len(events)
+        return MachineView(
+            name=machine.name,
+            title="" if machine.title == machine.name else _visible(machine.title),
+            anchor=f"m-{machine.name}",
+            summary=f"{len(states)} states, {len(events)} events, {len(actions)} actions; "
+            f"{len(machine.cells)} of {possible} cells have a transition",
+            events=self._events(machine),
+            rows=rows,
+            actions=tuple(actions.values()),
+        )
+
+    def _states(self, machine: ir.Machine) -> list[MemberView]:
+        transient = transient_states(machine)
+        reachable = reachable_states(machine)
+        views = []
+        for member in machine.states.members:
+            remarks = ["transient" if member.name in transient else "stable"]
+            if member.name == machine.states.default:
+                remarks.insert(0, "initial")
+            if member.permission is not None:
+                remarks.append(member.permission.value)
+            if member.name not in reachable:
+                remarks.append("no transition leads here")
+            views.append(self._member(machine, member, "s", remarks))
+        return views
+
+    def _events(self, machine: ir.Machine) -> tuple[MemberView, ...]:
+        handled = {cell.event for cell in machine.cells}
+        return tuple(
+            self._member(machine, member, "e", [] if member.name in handled else ["unhandled"])
+            for member in machine.events.members
+        )
+
+    def _member(
+        self, machine: ir.Machine, member: ir.EnumMember, kind: str, remarks: Iterable[str]
+    ) -> MemberView:
+        return MemberView(
+            member.name,
+            f"{kind}-{machine.name}-{member.name}",
+            _visible(member.desc),
+            self._link(member.span),
+            tuple(remarks),
+        )
+
+    def _cells(
+        self, machine: ir.Machine, actions: dict[ir.ActionRef, ActionView]
+    ) -> dict[tuple[str, str], CellView]:
+        waiting = waiting_transitions(machine)
+        views: dict[tuple[str, str], CellView] = {}
+        shared: dict[tuple[int, bool], CellView] = {}
+        for cell in machine.cells:
+            transition = machine.transitions[cell.transition]
+            stays = transition.next.state in (None, cell.state)
+            stays = stays and transition.next.kind is not ir.NextKind.COMPUTED
+            key = (cell.transition, stays)
+            if key not in shared:
+                shared[key] = self._cell(
+                    machine, transition, stays, cell.transition in waiting, actions
+                )
+            views[cell.state, cell.event] = shared[key]
+        return views
+
+    def _cell(
+        self,
+        machine: ir.Machine,
+        transition: ir.Transition,
+        stays: bool,
+        waits: bool,
+        actions: dict[ir.ActionRef, ActionView],
+    ) -> CellView:
+        kind = "stay" if stays else "go"
+        if waits:
+            kind = "stall" if transition.stalls else "wait"
+        target = transition.next.state
+        computed = transition.next.kind is ir.NextKind.COMPUTED
+        return CellView(
+            kind,
+            "computed" if computed else ("" if stays or target is None else target),
+            "" if computed or target is None else f"#s-{machine.name}-{target}",
+            tuple(actions[ref] for ref in transition.actions),
+            transition.request_types,
+            f"{_visible(transition.span.file.name)}:{transition.span.line}",
+            self._link(transition.span),
+        )
+
+    def _link(self, span: Span) -> str:
+        """The anchor of a line, or nothing if its file is not on the page."""
+        number = self._numbers.get(span.file.name)
+        return "" if number is None else f"#f{number}-{span.line}"
+
+
+def _visible(text: str) -> str:
+    """Without characters that act on the reader's screen instead of showing."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char if char in "\t\n" or unicodedata.category(char)[0] != "C" else "\ufffd"
+        for char in text
+    )
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("slicc.codegen"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=True,
+    )
