@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import keyword
+import re
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,8 @@ from runtime.enumeration import Enumeration
 from runtime.message import Message
 from slicc.codegen.python import runtime_names
 from slicc.codegen.python.names import Namespace, snake
+from slicc.prelude import CLASSES, FUNCTIONS, Home
+from tests.codegen.tools import ROOT
 
 IDENTIFIERS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True)
 
@@ -75,3 +78,13 @@ def test_the_runtime_base_is_reserved() -> None:
     assert public(Message) - runtime_names.MESSAGE_ATTRIBUTES == set()
     assert public(AbstractCacheEntry) - runtime_names.ENTRY_ATTRIBUTES == set()
     assert public(Enumeration) - runtime_names.ENUMERATION_ATTRIBUTES == set()
+
+
+def test_nothing_that_the_runtime_offers_is_refused() -> None:
+    """A class or function of the language that exists in the runtime must be listed."""
+    source = "\n".join(
+        path.read_text(encoding="utf-8") for path in sorted((ROOT / "runtime").glob("*.py"))
+    )
+    defined = set(re.findall(r"^(?:class|def) (\w+)", source, re.MULTILINE))
+    free = {name for name, row in FUNCTIONS.items() if row.home is Home.LIBRARY}
+    assert (set(CLASSES) | free) & defined - set(runtime_names.RUNTIME_MODULES) == set()

@@ -30,7 +30,7 @@ machine(MachineType:L1Cache, "{title}")
     MessageBuffer * tx, network="To", virtual_network="1", vnet_type="response";
 {{
   state_declaration(State, default="L1Cache_State_I") {{ I, AccessPermission:Invalid; }}
-  enumeration(Event) {{ Go; Stop; }}
+  enumeration(Event) {{ Go; Stop; Final; }}
   structure(TBE) {{ State st; int n; DataBlock DataBlk; NetDest Sharers; }}
   structure(TBETable, external="yes") {{
     TBE lookup(Addr); void allocate(Addr); void deallocate(Addr); bool isPresent(Addr); }}
@@ -229,6 +229,7 @@ def test_odd_names_stay_apart(tmp_path: Path) -> None:
         "t.tbe.n = slots____",
     ]
     text = made.files["l1cache.py"]
+    assert "    Final_: Final = 2\n" in text
     assert "def del_(self, import_: int, private_: int) -> int:" in text
     assert 'self.engine_: int = context.parameter("engine", int)' in text
     assert 'self.parameters_: int = context.parameter("parameters", int)' in text

@@ -241,7 +241,9 @@ class Expressions:
     def _method(self, node: ir.CallMethod) -> Code:
         arguments = self.arguments(node.arguments)
         if node.needs_controller:
-            arguments.insert(0, self.scope.this)
+            # A message travels without a controller: there the runtime reports the null.
+            owned = self.scope.machine is None
+            arguments.insert(0, pycode.NONE if owned else self.scope.this)
         return pycode.method(self(node.receiver), node.method, *arguments)
 
     def _builtin(self, node: ir.CallBuiltin) -> Code:

@@ -23,7 +23,8 @@ _MODULES: dict[str, str] = {
     "runtime.directory": "DirectoryMemory",
     "runtime.dma": "DMASequencer",
     "runtime.enumeration": "Enumeration",
-    "runtime.integers": ("divide int32 int64 remainder shift_left shift_right uint32 uint64"),
+    "runtime.errors": "ErrorKind ProtocolError",
+    "runtime.integers": "divide int32 int64 remainder shift_left shift_right uint32 uint64",
     "runtime.library_types": (
         "AccessPermission AccessType CacheRequestType CacheResourceType "
         "DMASequencerRequestType DirectoryRequestType HtmCallbackMode "
@@ -33,17 +34,18 @@ _MODULES: dict[str, str] = {
         "MessageSizeType Packet PrefetchBit RequestStatus RubyAccessMode RubyRequest "
         "RubyRequestType SequencerMsg SequencerRequestType SequencerStatus "
         "SeriesRequestGeneratorStatus TesterStatus TransitionResult addressOffset "
-        "addressToInt bitSelect intToAddress intToCycles intToID intToTick "
-        "isDataReadRequest isHtmCmdRequest isReadRequest isWriteRequest log2 "
-        "machineIDToMachineType machineIDToNodeID maskLowOrderBits max_tokens mod "
+        "addressToInt bitSelect countBoolVec getRequestorID intToAddress intToCycles "
+        "intToID intToTick isDataReadRequest isHtmCmdRequest isReadRequest isWriteRequest "
+        "log2 machineIDToMachineType machineIDToNodeID maskLowOrderBits max_tokens mod "
         "testAndRead testAndReadMask testAndWrite zero_time "
     ),
     "runtime.message": "Message",
     "runtime.message_buffer": "MessageBuffer",
     "runtime.network": "NetworkPort",
+    "runtime.persistent": "PersistentTable",
     "runtime.sequencer": "HTMSequencer Sequencer",
-    "runtime.errors": "ErrorKind ProtocolError",
     "runtime.tbe": "TBETable TimerTable",
+    "runtime.transactions": "ExpectedMap TBEStorage TriggerQueue",
     "runtime.values": "BoolVec DataBlock MachineID NetDest Set WriteMask",
 }
 
@@ -61,7 +63,7 @@ NAMED_CLASSES = frozenset({"TBETable", "TimerTable"})
 ENTRY_CLASSES = frozenset({"CacheMemory", "DirectoryMemory"})
 """Classes that hold entries of a type which the protocol never states."""
 
-GENERIC_CLASSES = ENTRY_CLASSES | {"PerfectCacheMemory", "TBETable"}
+GENERIC_CLASSES = ENTRY_CLASSES | {"PerfectCacheMemory", "TBETable", "TriggerQueue"}
 """Classes with an element type."""
 
 CONTROLLER_ATTRIBUTES = _words(
@@ -93,7 +95,7 @@ CONTROLLER_HOOKS = _words(
 )
 """Functions that the runtime calls on a controller, by the author's name."""
 
-ENUMERATION_ATTRIBUTES = frozenset({"NUM", "count", "members", "name_of", "value_of"})
+ENUMERATION_ATTRIBUTES = frozenset({"Final", "NUM", "count", "members", "name_of", "value_of"})
 MESSAGE_ATTRIBUTES = frozenset(
     {
         "LINE_FIELD",
