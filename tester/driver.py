@@ -73,9 +73,8 @@ class Driver:
         self.engine = engine
         self.watcher = watcher
         self.line_size = line_size
-        self.action_role = action_role
         self.steps = steps or [Steps()] * len(agents)
-        self.script = Script(chunks)
+        self.script = Script(chunks, action_role)
         self.statistics = Statistics()
         self.completed = 0
         """Episodes complete, over all threads."""

@@ -57,7 +57,8 @@ class Request:
     ``lanes[i]`` is the lane number of ``addresses[i]``; ``values`` holds the store values or
     the operands of the fetch-adds, ``expected`` what loads must return. ``episode`` is the
     position in the program's total order (-1 outside of any), ``row`` the action's row in the
-    program's arrays (-1 for everything but loads and stores of an episode). ``issued`` is the
+    program's arrays (-1 for everything but loads and stores of an episode), ``scope`` its bits.
+    ``identity`` is given when it is issued first.``issued`` is the
     tick in which the requester took it (-1 before).
     """
 
@@ -71,6 +72,7 @@ class Request:
         "lanes",
         "role",
         "row",
+        "scope",
         "size",
         "thread",
         "values",
@@ -102,6 +104,7 @@ class Request:
         self.values = values
         self.expected = expected
         self.row = row
+        self.scope = 0
 
     def __repr__(self) -> str:
         return (

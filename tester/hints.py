@@ -41,6 +41,11 @@ _USUAL = {
 
 
 def _stale(finding: Finding, program: Program, system: Any) -> list[str]:
+    if _own_store(finding, program):
+        return [
+            "the wave's own earlier store is not in what it loads: a hit on a copy that the store "
+            "did not update or drop, or a request that overtook another on its way"
+        ]
     copies = getattr(system, "copies", None)
     if copies is None or not finding.size:
         return []
@@ -63,19 +68,29 @@ def _stale(finding: Finding, program: Program, system: Any) -> list[str]:
     text = [f"expected bytes in {', '.join(fresh[:6])}"]
     if old:
         text[0] += f"; the wrong ones in {', '.join(old[:6])}"
-    if any("memory" in where.lower() for where in old):
-        text.append("memory is behind: a write that was reported complete has not arrived there")
-    elif old:
-        text.append(
-            "an old copy outlived the store: not invalidated by the acquire or by the write, or "
-            "filled late by data that left before the write"
-        )
-    else:
+    if not old:
         text.append(
             "no old copy is left: the reader was answered with data that left its source before "
             "the write (a fill in flight across the acquire?)"
         )
+    elif all("memory" in where.lower() for where in old):
+        text.append("memory is behind the caches, and the reader was answered from memory")
+    else:
+        text.append(
+            "an old copy outlived the store: not invalidated by the acquire or by the write, or "
+            "filled late by data that left before the write"
+        )
     return text
+
+
+def _own_store(finding: Finding, program: Program) -> bool:
+    """Whether the bytes that are missing were stored by the reading episode itself."""
+    request = finding.request
+    if request is None or request.row < 0:
+        return False
+    verdicts = judge_bytes(program, finding.address, finding.size, finding.got, request.row)
+    own = set(program.actions_of(request.episode))
+    return any(not v.right and v.expected.row in own for v in verdicts)
 
 
 def _mixed(finding: Finding, program: Program) -> list[str]:

@@ -11,33 +11,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
+from tester.events import Request
 from tester.program import Program
-
-
-class Action:
-    """One load or store instruction: active lanes only, in lane order."""
-
-    __slots__ = ("addresses", "expected", "kind", "lanes", "row", "scope", "size", "values")
-
-    def __init__(
-        self,
-        kind: int,
-        size: int,
-        scope: int,
-        lanes: list[int],
-        addresses: list[int],
-        values: list[int],
-        expected: list[int],
-        row: int,
-    ) -> None:
-        self.kind = kind
-        self.size = size
-        self.scope = scope
-        self.lanes = lanes
-        self.addresses = addresses
-        self.values = values
-        self.expected = expected
-        self.row = row
 
 
 class Episode:
@@ -50,7 +25,7 @@ class Episode:
         number: int,
         lanes: list[int],
         words: list[int],
-        actions: deque[Action],
+        actions: deque[Request],
         waits: list[tuple[int, int]],
     ) -> None:
         self.number = number
@@ -59,21 +34,27 @@ class Episode:
         self.words = words
         """Address of the atomic word of each active lane."""
         self.actions = actions
+        """Loads and stores still to be issued; active lanes only, in lane order."""
         self.waits = waits
         """(thread, n): start only after n episodes of that thread are complete."""
 
 
 def read_episode(
-    program: Program, index: int, first_number: int = 0, first_row: int = 0
+    program: Program, index: int, role: int, first_number: int = 0, first_row: int = 0
 ) -> Episode:
-    """Episode ``index`` of a chunk whose first episode (action) has the given number (row)."""
+    """Episode ``index`` of a chunk whose first episode (action) has the given number (row).
+
+    ``role`` is that of its loads and stores.
+    """
     words = program.group_word
     groups = program.episode_group[index].tolist()
     lanes = [lane for lane, group in enumerate(groups) if group >= 0]
     rows = program.actions_of(index)
     part = slice(rows.start, rows.stop)
+    thread = int(program.episode_thread[index])
+    number = first_number + index
     everyone = list(range(program.lanes))
-    actions: deque[Action] = deque()
+    actions: deque[Request] = deque()
     for row, kind, size, scope, addresses, values, expected in zip(
         rows,
         program.action_kind[part].tolist(),
@@ -91,11 +72,23 @@ def read_episode(
             addresses = [addresses[lane] for lane in active]
             values = [values[lane] for lane in active]
             expected = [expected[lane] for lane in active]
-        actions.append(
-            Action(kind, size, scope, active, addresses, values, expected, first_row + row)
+        request = Request(
+            -1,
+            thread,
+            number,
+            role,
+            kind,
+            active,
+            addresses,
+            size,
+            values,
+            expected,
+            first_row + row,
         )
+        request.scope = scope
+        actions.append(request)
     return Episode(
-        first_number + index,
+        number,
         lanes,
         [int(words[groups[lane]]) for lane in lanes],
         actions,
@@ -106,8 +99,9 @@ def read_episode(
 class Script:
     """Hands every thread its episodes from a stream of chunks."""
 
-    def __init__(self, chunks: Iterable[Program]) -> None:
+    def __init__(self, chunks: Iterable[Program], role: int) -> None:
         self._chunks = iter(chunks)
+        self._role = role
         self._queues: list[deque[tuple[Program, int, int, int]]] = []
         self._episodes = 0
         self._actions = 0
@@ -120,7 +114,7 @@ class Script:
             if self._ended or not self._take_chunk():
                 return None
         program, index, first_number, first_row = queues[thread].popleft()
-        return read_episode(program, index, first_number, first_row)
+        return read_episode(program, index, self._role, first_number, first_row)
 
     def _take_chunk(self) -> bool:
         program = next(self._chunks, None)

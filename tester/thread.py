@@ -30,7 +30,7 @@ from runtime.requester import Access, Requester
 from runtime.values import DataBlock
 from tester.events import Kind, Request, Role
 from tester.program import GLC, LOAD, SLC, STORE
-from tester.script import Action, Episode
+from tester.script import Episode
 
 if TYPE_CHECKING:
     from tester.driver import Driver
@@ -116,6 +116,8 @@ class Thread(Consumer):
         self._held: Flight | None = None
         """Refused, to be issued again."""
         self._retry = False
+        self._blocked = False
+        """The next action waits for bytes of earlier ones."""
         self._busy: dict[int, int] = {}
         """Line -> bytes with an outstanding load or an unaccepted store of this wave."""
 
@@ -268,32 +270,19 @@ class Thread(Consumer):
             line = address & line_mask
             bits = pattern << (address & offset_mask)
             if line in busy and busy[line] & bits:
-                return  # the answer that frees the byte wakes this thread
+                self._blocked = True  # the answer that frees the byte wakes this thread
+                return
             taken[line] = taken.get(line, 0) | bits
+        self._blocked = False
         for line, bits in taken.items():
             busy[line] = busy.get(line, 0) | bits
         episode.actions.popleft()
-        self._issue(self._action_flight(episode, action))
-
-    def _action_flight(self, episode: Episode, action: Action) -> Flight:
-        request = Request(
-            self._driver.next_identity(),
-            self.number,
-            episode.number,
-            self._driver.action_role,
-            action.kind,
-            action.lanes,
-            action.addresses,
-            action.size,
-            action.values,
-            action.expected,
-            action.row,
-        )
-        flight = Flight(self, request, action.values if action.kind == Kind.STORE else ())
+        action.identity = self._driver.next_identity()
+        flight = Flight(self, action, action.values if action.kind == Kind.STORE else ())
         if action.scope:
             flight.glc = bool(action.scope & GLC)
             flight.slc = bool(action.scope & SLC)
-        return flight
+        self._issue(flight)
 
     def _issue(self, flight: Flight) -> None:
         flight.request.issued = now = self.engine.now
@@ -313,57 +302,65 @@ class Thread(Consumer):
     # ------------------------------------------------------------------ answers
 
     def loaded(self, access: Access, lanes: list[int], line: int, data: DataBlock) -> None:
-        flight = self._answered(access)
-        self._watcher.loaded(flight.request, lanes, line, data.data, self.engine.now)
-        self._free_bytes(flight, lanes)
-        if not flight.pending:
+        assert isinstance(access, Flight)
+        if not access.announced:
+            self._announce(access)
+        self._watcher.loaded(access.request, lanes, line, data.data, self.engine.now)
+        self._free_bytes(access, lanes)
+        if not access.pending:
             self._flights -= 1
-        self._wake()
+        if self._blocked or not self._flights:
+            self.engine.schedule(self, self.engine.now + 1)
 
     def stored(self, access: Access, lanes: list[int], line: int) -> None:
-        flight = self._answered(access)
-        self._watcher.accepted(flight.request, lanes, line, self.engine.now)
-        self._free_bytes(flight, lanes)
-        self._wake()
+        assert isinstance(access, Flight)
+        if not access.announced:
+            self._announce(access)
+        self._watcher.accepted(access.request, lanes, line, self.engine.now)
+        self._free_bytes(access, lanes)
+        if self._blocked:
+            self.engine.schedule(self, self.engine.now + 1)
 
     def store_completed(self, access: Access, lanes: list[int], line: int) -> None:
-        flight = self._answered(access)
-        self._watcher.completed(flight.request, lanes, line, self.engine.now)
+        assert isinstance(access, Flight)
+        self._watcher.completed(access.request, lanes, line, self.engine.now)
         for index in lanes:
-            flight.uncompleted &= ~(1 << index)
-        if not flight.uncompleted:
-            self._flights -= 1
-            self._wake()
+            access.uncompleted &= ~(1 << index)
+        if not access.uncompleted:
+            self._answered()
 
     def atomic_done(self, access: Access, lanes: list[int], old_values: list[int]) -> None:
-        flight = self._answered(access)
-        self._watcher.returned(flight.request, lanes, old_values, self.engine.now)
+        assert isinstance(access, Flight)
+        if not access.announced:
+            self._announce(access)
+        self._watcher.returned(access.request, lanes, old_values, self.engine.now)
         for index in lanes:
-            flight.pending &= ~(1 << index)
-        if not flight.pending:
-            self._flights -= 1
-            self._wake()
+            access.pending &= ~(1 << index)
+        if not access.pending:
+            self._answered()
 
     def synchronized(self, access: Access) -> None:
-        flight = self._answered(access)
-        self._watcher.synchronized(flight.request, self.engine.now)
-        self._flights -= 1
-        self._wake()
+        assert isinstance(access, Flight)
+        if not access.announced:
+            self._announce(access)
+        self._watcher.synchronized(access.request, self.engine.now)
+        self._answered()
 
     def retry(self, requester: Requester) -> None:
         if self._held is not None:
             self._retry = True
-            self._wake()
+            self.engine.schedule(self, self.engine.now + 1)
 
-    def _wake(self) -> None:
-        self.engine.schedule(self, self.engine.now + 1)
+    def _announce(self, flight: Flight) -> None:
+        """The requester answers from within its own ``issue``: tell of the issue first."""
+        flight.announced = True
+        self._watcher.issued(flight.request, flight.request.issued)
 
-    def _answered(self, access: Access) -> Flight:
-        assert isinstance(access, Flight)
-        if not access.announced:
-            access.announced = True
-            self._watcher.issued(access.request, access.request.issued)
-        return access
+    def _answered(self) -> None:
+        """An instruction has all of its answers; the last one lets the thread go on."""
+        self._flights -= 1
+        if not self._flights:
+            self.engine.schedule(self, self.engine.now + 1)
 
     def _free_bytes(self, flight: Flight, indices: list[int]) -> None:
         """These lanes of one line are answered: others of the wave may use their bytes."""
