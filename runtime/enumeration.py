@@ -7,9 +7,16 @@ which the class declares them, and ``NUM`` is their count.
 
 from __future__ import annotations
 
+import keyword
 from typing import ClassVar, Final
 
 NO_VALUE: Final = "<no value>"
+
+
+def _true_name(attribute: str) -> str:
+    """The member's name: the attribute, without the underscore that avoids a collision."""
+    name = attribute.removesuffix("_")
+    return name if keyword.iskeyword(name) or hasattr(Enumeration, name) else attribute
 
 
 class Enumeration:
@@ -30,7 +37,7 @@ class Enumeration:
         ]
         if [value for _, value in declared] != list(range(len(declared))):
             raise TypeError(f"members of {cls.__name__} are not numbered 0, 1, 2, ... in order")
-        cls._names = tuple(name.removesuffix("_") for name, _ in declared)
+        cls._names = tuple(_true_name(name) for name, _ in declared)
         cls.NUM = len(declared)
 
     @classmethod

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
-from runtime.errors import ProtocolError, as_verdict, frames_of, source_location
+from runtime.errors import ErrorKind, ProtocolError, as_verdict, frames_of, source_location
 
 if TYPE_CHECKING:
     from runtime.controller import Controller
@@ -45,10 +45,12 @@ def explain(controller: Controller, error: Exception) -> Exception:
         verdict = error
     elif not generated:
         verdict = None
-    elif generated[-1] is frames[-1] or (
-        generated[-1] is frames[-2] and _was_given_null(frames[-1].tb_frame)
-    ):
+    elif generated[-1] is frames[-1]:
         verdict = as_verdict(error)
+    elif generated[-1] is frames[-2] and _was_given_null(frames[-1].tb_frame):
+        verdict = as_verdict(error)
+        if verdict is not None and verdict.kind is not ErrorKind.NULL_DEREFERENCE:
+            verdict = None
     else:
         verdict = None
     if verdict is None:

@@ -98,6 +98,8 @@ class Controller(ControllerBase):
         ControllerBase.__init__(self, context)
         self.transitions_per_cycle = context.transitions_per_cycle
         self.max_transitions_per_tick = context.max_transitions_per_tick
+        if self.transitions_per_cycle < 1 or self.max_transitions_per_tick < 1:
+            raise ValueError(f"{self!r} may make no transitions at all")
         self._limit = min(self.transitions_per_cycle, self.max_transitions_per_tick)
         self.ports: tuple[InPort, ...] = ()
         self.transitions: TransitionTable = {}
