@@ -24,8 +24,6 @@ TRANSACTION_CLASSES: dict[str, ClassRow] = {
             "pushFront(any) ; mutates",
             "pushFrontNB(any) ; mutates",
             "pop() ; mutates",
-            "emplace(Addr, bool, MachineID) ; mutates",
-            "emplace(Addr, MachineID) ; mutates",
             "next() -> element = front",
         ),
     ),

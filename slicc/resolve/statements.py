@@ -12,6 +12,7 @@ from slicc import ir, syntax, types
 from slicc.diagnostics.model import Label
 from slicc.resolve import port_statements, special_calls
 from slicc.resolve.body import Body, BodyKind, copying_for, copying_for_new
+from slicc.resolve.emplace import handle_emplace
 from slicc.resolve.expressions import expression, variable_value
 from slicc.resolve.lvalues import check_changeable
 from slicc.resolve.pair_text import default_value
@@ -233,6 +234,8 @@ def _expression_statement(body: Body, node: syntax.ExpressionStatement, into: St
         _declare(body, inner, None, node.span, into)
         return
     if isinstance(inner, syntax.Call) and special_calls.handle(body, inner, node.span, into):
+        return
+    if isinstance(inner, syntax.MethodCall) and handle_emplace(body, inner, node.span, into):
         return
     found = expression(body, inner)
     if isinstance(found.type, ir.UnknownType):
