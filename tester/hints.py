@@ -6,6 +6,7 @@ from typing import Any
 
 from tester.blame import judge_bytes, misplaced_from
 from tester.events import Finding, Kind, Role, Verdict
+from tester.introspect import controller_name, messages_about
 from tester.program import Program
 
 
@@ -17,7 +18,7 @@ def suspect(finding: Finding, program: Program, system: Any) -> list[str]:
     if verdict in (Verdict.TORN_BYTES, Verdict.FOREIGN_BYTES):
         return _mixed(finding, program)
     if verdict is Verdict.HANG:
-        return _hang(finding)
+        return _hang(finding, program, system)
     usual = _USUAL.get(verdict)
     return [usual] if usual else []
 
@@ -107,7 +108,7 @@ def _mixed(finding: Finding, program: Program) -> list[str]:
     return ["the bytes were never stored there: uninitialised data, or a merge without a mask"]
 
 
-def _hang(finding: Finding) -> list[str]:
+def _hang(finding: Finding, program: Program, system: Any) -> list[str]:
     request = finding.request
     if request is None:
         return ["messages go round without end: two controllers that keep retrying each other"]
@@ -116,6 +117,22 @@ def _hang(finding: Finding) -> list[str]:
             "the store was accepted and its completion never came: an acknowledgement sent to the "
             "wrong place, dropped, or counted wrongly"
         ]
+    blocked = _behind_others(finding.address & -program.line_size, program.line_size, system)
+    if blocked is not None:
+        return [
+            f"head-of-line blocking: {blocked}. If the head waits for something that waits behind "
+            "it, here or in another controller's queue, nothing ever moves: z_stall on this queue "
+            "needs stall_and_wait, or another virtual network"
+        ]
     if request.kind >= Kind.ACQUIRE:
         return ["a synchronisation waits for lines or stores that never finish; see below them"]
     return ["a lost wake-up, a dropped message or a missing response on the line shown above"]
+
+
+def _behind_others(line: int, line_size: int, system: Any) -> str | None:
+    """A message about the line that nobody can reach, in words."""
+    for controller in system.controllers:
+        for waiting in messages_about(controller, line, line_size):
+            if waiting.behind >= 0:
+                return f"{controller_name(controller)} has a {waiting}"
+    return None

@@ -28,10 +28,13 @@ class Waiting:
     place: str
     """``arrived``, ``under way`` or ``stalled``."""
     message: Message
+    behind: int = -1
+    """Line of the message at the head of the queue, when that is another one."""
 
     def __str__(self) -> str:
         text = f"{type(self.message).__name__}{message_kind(self.message)}"
-        return f"{text} sent at {self.message.created:,}, {self.place} in {self.buffer}"
+        text += f" sent at {self.message.created:,}, {self.place} in {self.buffer}"
+        return text if self.behind < 0 else f"{text}, behind one for line {self.behind:#x}"
 
 
 def controller_name(controller: Any) -> str:
@@ -96,8 +99,9 @@ def messages_about(controller: Any, line: int, line_size: int) -> list[Waiting]:
         buffer = port.buffer
         if not isinstance(buffer, MessageBuffer):
             continue
+        head = buffer.messages[0].line_address() & mask if buffer.messages else line
         found += [
-            Waiting(buffer.name, "arrived", m)
+            Waiting(buffer.name, "arrived", m, head if head != line else -1)
             for m in buffer.messages
             if m.line_address() & mask == line
         ]
