@@ -49,7 +49,7 @@ class ParameterSymbol:
 
 
 @dataclass(slots=True)
-class Callable_:
+class Overload:
     """One overload of a function or method."""
 
     name: str
@@ -92,7 +92,7 @@ class TypeSymbol:
     default: str = "NUM"
     # structures and classes
     fields: dict[str, FieldSymbol] = field(default_factory=dict)
-    methods: dict[str, list[Callable_]] = field(default_factory=dict)
+    methods: dict[str, list[Overload]] = field(default_factory=dict)
     interface: TypeSymbol | None = None
     is_main_entry: bool = False
     # runtime classes
@@ -109,7 +109,7 @@ class TypeSymbol:
             return self.interface.find_field(name)
         return found
 
-    def find_methods(self, name: str) -> list[Callable_]:
+    def find_methods(self, name: str) -> list[Overload]:
         """Overloads of the type itself, then those of its interface."""
         found = self.methods.get(name, [])
         if self.interface is not None:
@@ -131,15 +131,15 @@ class TypeSymbol:
 class FunctionSymbol:
     """An author's function or structure method with a body, before its body is resolved."""
 
-    callable: Callable_
+    overload: Overload
     node: syntax.Function
     machine: str | None
     owner: TypeSymbol | None = None
 
     @property
     def ref(self) -> ir.FunctionRef:
-        assert self.callable.function is not None
-        return self.callable.function
+        assert self.overload.function is not None
+        return self.overload.function
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slicc import ir, types
-from slicc.resolve.walk import children, direct_expressions
+from slicc.ir_walk import children, direct_expressions
 
 
 class World:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from slicc import ir
 from slicc.check.mentions import bodies_of
 from slicc.diagnostics.model import DiagnosticSink
+from slicc.ir_walk import expressions_in, inner_blocks, statements_in
 from slicc.resolve.statements import falls_through
-from slicc.resolve.walk import expressions_in, inner_blocks, statements_in
 
 
 def check_flow(machine: ir.Machine, sink: DiagnosticSink) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slicc import ir
-from slicc.resolve.walk import expressions_in
+from slicc.ir_walk import expressions_in
 
 
 def bodies_of(machine: ir.Machine) -> Iterator[tuple[ir.Stmt, ...]]:

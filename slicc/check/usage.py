@@ -8,8 +8,8 @@ from __future__ import annotations
 from slicc import ir
 from slicc.check.mentions import bodies_of, mentioned_members
 from slicc.diagnostics.model import DiagnosticSink
+from slicc.ir_walk import expressions_in, statements_in
 from slicc.resolve.transitions import STALL_ACTION
-from slicc.resolve.walk import expressions_in, statements_in
 
 _CALLED_FROM_OUTSIDE = frozenset(
     {

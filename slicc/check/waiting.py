@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from slicc import ir
 from slicc.diagnostics.model import DiagnosticSink, Label
-from slicc.resolve.walk import expressions_in, statements_in
+from slicc.ir_walk import expressions_in, statements_in
 
 
 def check_waiting(machine: ir.Machine, sink: DiagnosticSink) -> None:

@@ -10,10 +10,10 @@ from collections import Counter
 
 from slicc import ir, syntax
 from slicc.diagnostics.model import Label
+from slicc.ir_walk import expressions_in
 from slicc.resolve.bodies import action_body
 from slicc.resolve.pairs import check_keys, description
 from slicc.resolve.scopes import MachineScope
-from slicc.resolve.walk import expressions_in
 from slicc.symbols import ActionSymbol
 
 Needs = Counter[str]

@@ -37,7 +37,7 @@ def port_body(scope: MachineScope, node: syntax.InPort) -> tuple[ir.Stmt, ...]:
 def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
     """A machine function, or a structure's method (which sees the fields by bare name)."""
     node = symbol.node
-    called = symbol.callable
+    called = symbol.overload
     assert node.body is not None
     kind = BodyKind.FUNCTION if symbol.owner is None else BodyKind.METHOD
     body = Body(
@@ -80,7 +80,7 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
 def _parameters(body: Body, symbol: FunctionSymbol) -> tuple[ir.FunctionParameter, ...]:
     found = []
     body.locals.push()
-    for node, parameter in zip(symbol.node.parameters, symbol.callable.parameters):
+    for node, parameter in zip(symbol.node.parameters, symbol.overload.parameters):
         by_reference = node.mode == "reference"
         type_ = parameter.type
         assert node.name is not None, "the grammar asks for names where there is a body"

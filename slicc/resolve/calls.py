@@ -14,8 +14,8 @@ from slicc.resolve.lvalues import check_changeable
 from slicc.resolve.overloads import choose, report_no_match
 from slicc.source import Span
 from slicc.symbols import (
-    Callable_,
     CallTarget,
+    Overload,
     ParameterSymbol,
     PortSymbol,
     TypeKind,
@@ -89,7 +89,7 @@ def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:
     return unknown(node.span)
 
 
-def _missing_at_runtime(body: Body, what: str, chosen: Callable_, span: Span) -> None:
+def _missing_at_runtime(body: Body, what: str, chosen: Overload, span: Span) -> None:
     body.sink.error(
         f"unknown-external-{what}",
         f"the runtime has no {what} `{chosen.name}` of this shape",
@@ -127,14 +127,14 @@ def _enumeration_function(
     else:
         return None
     if result is None or not types.same(arguments[0].type, wanted):
-        only = Callable_(name, (ParameterSymbol(wanted),), ir.STRING, CallTarget.BUILTIN)
+        only = Overload(name, (ParameterSymbol(wanted),), ir.STRING, CallTarget.BUILTIN)
         report_no_match(body.sink, f"`{name}`", node.span, [only], arguments)
         return unknown(node.span)
     return result
 
 
 def _pass_arguments(
-    body: Body, chosen: Callable_, arguments: tuple[ir.Expr, ...]
+    body: Body, chosen: Overload, arguments: tuple[ir.Expr, ...]
 ) -> tuple[ir.Expr, ...]:
     """The arguments the callee gets; ones it writes must be changeable."""
     plain = True
@@ -213,7 +213,7 @@ def call_method(
 
 
 def _class_method(
-    body: Body, receiver: ir.Expr, chosen: Callable_, arguments: tuple[ir.Expr, ...], span: Span
+    body: Body, receiver: ir.Expr, chosen: Overload, arguments: tuple[ir.Expr, ...], span: Span
 ) -> ir.Expr:
     signature = chosen.signature
     assert signature is not None
@@ -259,7 +259,7 @@ def _port_call(body: Body, node: syntax.MethodCall, port: PortSymbol) -> ir.Expr
     operation, parameters, result = known
     port.used = True
     arguments = tuple([ex.expression(body, argument) for argument in node.arguments])
-    shape = Callable_(name, parameters, result, CallTarget.BUILTIN)
+    shape = Overload(name, parameters, result, CallTarget.BUILTIN)
     if choose(body.scope, [shape], arguments) is None:
         report_no_match(body.sink, f"`{name}`", node.span, [shape], arguments)
         return ir.Local("?", result, span=node.span)

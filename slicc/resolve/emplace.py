@@ -11,7 +11,7 @@ from slicc.resolve.body import Body, copying_for_new
 from slicc.resolve.expressions import expression
 from slicc.resolve.overloads import choose, report_no_match
 from slicc.source import Span
-from slicc.symbols import Callable_, CallTarget, ParameterSymbol, VariableKind
+from slicc.symbols import CallTarget, Overload, ParameterSymbol, VariableKind
 
 
 def handle_emplace(body: Body, node: syntax.MethodCall, span: Span, into: list[ir.Stmt]) -> bool:
@@ -28,7 +28,7 @@ def handle_emplace(body: Body, node: syntax.MethodCall, span: Span, into: list[i
     assert symbol is not None
     fields = list(symbol.fields.values())
     arguments = tuple([expression(body, argument) for argument in node.arguments])
-    shape = Callable_(
+    shape = Overload(
         "emplace",
         tuple([ParameterSymbol(field.type) for field in fields]),
         ir.VOID,

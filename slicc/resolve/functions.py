@@ -8,14 +8,14 @@ from __future__ import annotations
 from slicc import ir, prelude, syntax, types
 from slicc.diagnostics.model import Label
 from slicc.resolve.pairs import check_keys
-from slicc.resolve.scopes import GlobalScope, MachineScope
-from slicc.resolve.type_declarations import (
+from slicc.resolve.prototypes import (
     match_runtime,
     name_overloads,
     prototype,
     report_duplicate_function,
 )
-from slicc.symbols import Callable_, CallTarget, FunctionSymbol
+from slicc.resolve.scopes import GlobalScope, MachineScope
+from slicc.symbols import CallTarget, FunctionSymbol, Overload
 
 
 def declare_functions(scope: GlobalScope, nodes: list[syntax.Function]) -> list[FunctionSymbol]:
@@ -76,7 +76,7 @@ def _declare_definition(scope: MachineScope, node: syntax.Function) -> FunctionS
     declared = prototype(scope, node)
     declared.target = CallTarget.FUNCTION
     declared.function = ir.FunctionRef(scope.name, None, declared.name)
-    others = [f.callable for f in scope.functions.get(declared.name, ())]
+    others = [f.overload for f in scope.functions.get(declared.name, ())]
     if report_duplicate_function(scope, others, declared, f"machine `{scope.name}`"):
         return None
     symbol = FunctionSymbol(declared, node, scope.name)
@@ -115,7 +115,7 @@ def check_required(scope: MachineScope) -> None:
 def _require(
     scope: MachineScope, name: str, shapes: list[list[ir.Type]], results: list[ir.Type]
 ) -> None:
-    overloads = [f.callable for f in scope.functions.get(name, ())]
+    overloads = [f.overload for f in scope.functions.get(name, ())]
     if any(_fits(o, shape, results) for o in overloads for shape in shapes):
         return
     wanted = f"{types.describe(results[0])} {name}({', '.join(map(types.describe, shapes[0]))})"
@@ -138,7 +138,7 @@ def _require(
     )
 
 
-def _fits(overload: Callable_, shape: list[ir.Type], results: list[ir.Type]) -> bool:
+def _fits(overload: Overload, shape: list[ir.Type], results: list[ir.Type]) -> bool:
     return (
         len(overload.parameters) == len(shape)
         and all(types.same(p.type, wanted) for p, wanted in zip(overload.parameters, shape))
@@ -152,7 +152,7 @@ def _shape_reason(scope: MachineScope) -> str:
     return f"this machine has {tbe} and {entry}"
 
 
-def signature_text(overload: Callable_) -> str:
+def signature_text(overload: Overload) -> str:
     """An overload as an author would write it."""
     parameters = ", ".join(types.describe(p.type) for p in overload.parameters)
     return f"{types.describe(overload.result)} {overload.name}({parameters})"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from slicc import ir, prelude, types
 from slicc.prelude.classes import OPAQUE_CLASSES
 from slicc.prelude.signature import Flag, Home, Signature
-from slicc.symbols import Callable_, CallTarget, FieldSymbol, ParameterSymbol, TypeKind, TypeSymbol
+from slicc.symbols import CallTarget, FieldSymbol, Overload, ParameterSymbol, TypeKind, TypeSymbol
 
 TypeLookup = Callable[[str], ir.Type]
 
@@ -109,14 +109,14 @@ class Library:
     def _add_methods(self, symbol: TypeSymbol, lines: tuple[str, ...], owner: str) -> None:
         for line in lines:
             signature = prelude.parse_signature(line)
-            method = self.callable(signature, self.type_of, CallTarget.CLASS_METHOD)
+            method = self.overload(signature, self.type_of, CallTarget.CLASS_METHOD)
             method.owner = owner
             symbol.methods.setdefault(signature.name, []).append(method)
 
     @staticmethod
-    def callable(signature: Signature, lookup: TypeLookup, target: CallTarget) -> Callable_:
+    def overload(signature: Signature, lookup: TypeLookup, target: CallTarget) -> Overload:
         """One overload, its type texts read by ``lookup``."""
-        return Callable_(
+        return Overload(
             name=signature.name,
             parameters=tuple(
                 ParameterSymbol(lookup(p.type), mutated=p.mutated, dropped=p.dropped)
@@ -130,7 +130,7 @@ class Library:
         )
 
     @staticmethod
-    def functions(name: str, lookup: TypeLookup) -> list[Callable_]:
+    def functions(name: str, lookup: TypeLookup) -> list[Overload]:
         """The runtime's overloads of a function; empty if it has none of that name."""
         row = prelude.FUNCTIONS.get(name)
         if row is None:
@@ -141,7 +141,7 @@ class Library:
             signature = prelude.parse_signature(line)
             cast = Flag.CAST in signature.flags
             target = CallTarget.CAST if cast else CallTarget.BUILTIN
-            overload = Library.callable(signature, lookup, target)
+            overload = Library.overload(signature, lookup, target)
             overload.home = home
             found.append(overload)
         return found

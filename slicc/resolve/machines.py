@@ -18,8 +18,9 @@ from slicc.resolve.pairs import check_keys, description
 from slicc.resolve.parameters import declare_objects, declare_parameters
 from slicc.resolve.ports import declare_ports, is_guarded, port_rank, stall_handler
 from slicc.resolve.scopes import GlobalScope, MachineScope
+from slicc.resolve.structures import complete_types
 from slicc.resolve.transitions import cells_of, resolve_transitions
-from slicc.resolve.type_declarations import complete_types, declare_types
+from slicc.resolve.type_declarations import declare_types
 from slicc.resolve.types_to_ir import enumerations_of, externals_of, structures_of, to_enumeration
 from slicc.source import Span
 from slicc.symbols import FunctionSymbol, did_you_mean

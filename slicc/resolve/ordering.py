@@ -6,7 +6,7 @@ Invariant: where every function stands before its callers already, the order doe
 from __future__ import annotations
 
 from slicc import ir
-from slicc.resolve.walk import expressions_in
+from slicc.ir_walk import expressions_in
 
 
 def calls_of(function: ir.Function) -> list[ir.FunctionRef]:

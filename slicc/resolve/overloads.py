@@ -12,12 +12,12 @@ from slicc.diagnostics.model import DiagnosticSink
 from slicc.resolve.functions import signature_text
 from slicc.resolve.scopes import GlobalScope, is_interface_of
 from slicc.source import Span
-from slicc.symbols import Callable_
+from slicc.symbols import Overload
 
 
 def choose(
-    scope: GlobalScope, overloads: Sequence[Callable_], arguments: Sequence[ir.Expr]
-) -> Callable_ | None:
+    scope: GlobalScope, overloads: Sequence[Overload], arguments: Sequence[ir.Expr]
+) -> Overload | None:
     """The overload that takes these arguments, or None."""
     count = len(arguments)
     fitting = [o for o in overloads if len(o.parameters) == count]
@@ -42,7 +42,7 @@ def report_no_match(
     sink: DiagnosticSink,
     what: str,
     span: Span,
-    overloads: Sequence[Callable_],
+    overloads: Sequence[Overload],
     arguments: Sequence[ir.Expr],
 ) -> None:
     """Say why no overload takes the arguments: the count, one argument, or all together."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from slicc import ir, syntax, types
 from slicc.diagnostics.model import Label
-from slicc.resolve.pairs import check_keys, description, integer
+from slicc.resolve.pairs import check_keys, integer
 from slicc.resolve.scopes import MachineScope
 from slicc.symbols import (
     CallTarget,
@@ -139,7 +139,7 @@ def stall_handler(scope: MachineScope, node: syntax.InPort, key: str) -> ir.Func
     pair = node.pairs.find(key)
     if pair is None:
         return None
-    overloads = [f.callable for f in scope.functions.get(pair.value, ())]
+    overloads = [f.overload for f in scope.functions.get(pair.value, ())]
     for overload in overloads:
         if overload.target is CallTarget.FUNCTION and not overload.parameters:
             if not types.same(overload.result, ir.BOOL):
@@ -174,12 +174,3 @@ def is_guarded(port: ir.PortRef, body: tuple[ir.Stmt, ...]) -> bool:
         and condition.port == port
         and condition.operation is ir.PortOperation.IS_READY
     )
-
-
-__all__ = [
-    "declare_ports",
-    "description",
-    "is_guarded",
-    "port_rank",
-    "stall_handler",
-]

@@ -14,11 +14,8 @@ from slicc.resolve.functions import declare_functions
 from slicc.resolve.machines import resolve_machine
 from slicc.resolve.pairs import check_keys
 from slicc.resolve.scopes import GlobalScope
-from slicc.resolve.type_declarations import (
-    check_library_structures,
-    complete_types,
-    declare_types,
-)
+from slicc.resolve.structures import check_library_structures, complete_types
+from slicc.resolve.type_declarations import declare_types
 from slicc.resolve.types_to_ir import enumerations_of, structures_of, to_enumeration, to_structure
 from slicc.source import Span
 from slicc.symbols import TypeKind

@@ -14,8 +14,8 @@ from slicc.resolve.library import Library
 from slicc.source import NOWHERE, Span
 from slicc.symbols import (
     ActionSymbol,
-    Callable_,
     FunctionSymbol,
+    Overload,
     PortSymbol,
     TypeKind,
     TypeSymbol,
@@ -36,10 +36,10 @@ class GlobalScope:
         self.types: dict[str, TypeSymbol] = {}
         self.by_ref: dict[ir.TypeRef, TypeSymbol] = {}
         self.functions: dict[str, list[FunctionSymbol]] = {}
-        self.prototypes: dict[str, list[Callable_]] = {}
+        self.prototypes: dict[str, list[Overload]] = {}
         self.machines: dict[str, Span] = {}
         self.used_library: dict[str, None] = {}
-        self._builtins: dict[str, list[Callable_]] = {}
+        self._builtins: dict[str, list[Overload]] = {}
 
     # -- types
 
@@ -103,16 +103,16 @@ class GlobalScope:
 
     # -- functions
 
-    def builtins(self, name: str) -> list[Callable_]:
+    def builtins(self, name: str) -> list[Overload]:
         """The runtime's overloads of a function, typed in this scope."""
         found = self._builtins.get(name)
         if found is None:
             found = self._builtins[name] = Library.functions(name, self.type_text)
         return found
 
-    def find_functions(self, name: str) -> list[Callable_]:
+    def find_functions(self, name: str) -> list[Overload]:
         """All overloads visible here: authors' first, then the runtime's, then prototypes."""
-        own = [symbol.callable for symbol in self.functions.get(name, ())]
+        own = [symbol.overload for symbol in self.functions.get(name, ())]
         return own + self.builtins(name) + self.prototypes.get(name, [])
 
     def function_names(self) -> Iterator[str]:
@@ -166,8 +166,8 @@ class MachineScope(GlobalScope):
         yield from self.types
         yield from self.parent.type_names()
 
-    def find_functions(self, name: str) -> list[Callable_]:
-        own = [symbol.callable for symbol in self.functions.get(name, ())]
+    def find_functions(self, name: str) -> list[Overload]:
+        own = [symbol.overload for symbol in self.functions.get(name, ())]
         found = own + self.builtins(name) + self.prototypes.get(name, [])
         return found + self.parent.prototypes.get(name, [])
 

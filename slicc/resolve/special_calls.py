@@ -86,7 +86,7 @@ def _trace(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
         _count(body, node, 1, 'DPRINTFN("text %s\\n", value)')
         return
     text = _text(body, arguments[0], "the format of a trace")
-    values = tuple([expression(body, argument) for argument in arguments[1:]])
+    values = tuple([_traced(body, argument) for argument in arguments[1:]])
     if text is None:
         return
     expected = sum(match[1] != "%" for match in _FORMAT.finditer(text))
@@ -99,6 +99,17 @@ def _trace(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
             f"{expected} places",
         )
     into.append(ir.Trace(flag, text, values, span=span))
+
+
+def _traced(body: Body, node: syntax.Expression) -> ir.Expr:
+    """A value to print; a port prints as its buffer."""
+    if isinstance(node, syntax.Variable):
+        variable = body.locals.find(node.name.text)
+        if variable is not None and variable.port is not None:
+            buffer = variable.port.buffer
+            if buffer is not None:
+                return ir.MachineObject(buffer.name, buffer.type, span=node.span)
+    return expression(body, node)
 
 
 def _comment(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:

@@ -1,7 +1,7 @@
-"""Types that a protocol or machine declares: names first, then what they consist of.
+"""The names of the types that a protocol or machine declares.
 
-Two steps, because a structure may name a type declared below it. Invariant: after
-:func:`complete_types` every structure knows its fields, methods and interface.
+What structures consist of comes later (``structures``), because a field may have a type that is
+declared below it. Invariant: a name is entered once; a second declaration of it is reported.
 """
 
 from __future__ import annotations
@@ -12,15 +12,9 @@ from slicc import ir, prelude, syntax, types
 from slicc.diagnostics.model import Label
 from slicc.diagnostics.suggest import suggest
 from slicc.prelude.classes import OPAQUE_CLASSES
-from slicc.resolve.pair_text import element_type
 from slicc.resolve.pairs import check_keys
 from slicc.resolve.scopes import GlobalScope, MachineScope
 from slicc.symbols import (
-    Callable_,
-    CallTarget,
-    FieldSymbol,
-    FunctionSymbol,
-    ParameterSymbol,
     TypeKind,
     TypeSymbol,
     did_you_mean,
@@ -43,22 +37,6 @@ def declare_types(scope: GlobalScope, declarations: Iterable[syntax.Declaration]
                 _declare_external(scope, node)
             case _:
                 pass
-
-
-def complete_types(scope: GlobalScope) -> list[FunctionSymbol]:
-    """Resolve fields, interfaces and methods; the structure methods with bodies are returned."""
-    bodies: list[FunctionSymbol] = []
-    symbols = [s for s in scope.types.values() if isinstance(s.node, syntax.Structure)]
-    for symbol in symbols:
-        assert isinstance(symbol.node, syntax.Structure)
-        _find_interface(scope, symbol, symbol.node)
-    for symbol in symbols:
-        assert isinstance(symbol.node, syntax.Structure)
-        if symbol.kind is TypeKind.CLASS:
-            _complete_class(scope, symbol, symbol.node)
-        else:
-            bodies += _complete_structure(scope, symbol, symbol.node)
-    return bodies
 
 
 # ------------------------------------------------------------------ names
@@ -313,195 +291,3 @@ def _declare_external(scope: GlobalScope, node: syntax.ExternType) -> None:
         machine=scope.machine,
         missing_at_runtime=True,
     )
-
-
-# ------------------------------------------------------------------ contents
-
-
-def check_library_structures(
-    scope: GlobalScope, declarations: Iterable[syntax.Declaration]
-) -> None:
-    """A library structure written out again may leave out fields, not add or change any."""
-    for node in declarations:
-        if not isinstance(node, syntax.Structure) or node.type.text not in prelude.STRUCTURES:
-            continue
-        known = scope.library.find(node.type.text)
-        assert known is not None
-        for member in node.members:
-            if not isinstance(member, syntax.ObjectDeclaration):
-                continue
-            name = member.name.text
-            field = known.find_field(name)
-            if field is None or not types.same(field.type, scope.resolve_type(member.type)):
-                had = "no such field" if field is None else f"`{types.describe(field.type)} {name}`"
-                scope.sink.error(
-                    "library-type-mismatch",
-                    f"the runtime's `{known.name}` has no field `{member.type.text} {name}`",
-                    member.name.span,
-                    f"the runtime has {had}",
-                )
-
-
-def _find_interface(scope: GlobalScope, symbol: TypeSymbol, node: syntax.Structure) -> None:
-    pair = node.pairs.find("interface")
-    if pair is None or pair.value == "Message":
-        return
-    found = scope.find_type(pair.value)
-    if found is None:
-        scope.sink.error(
-            "unknown-type",
-            f"no type named `{pair.value}`",
-            pair.value_span,
-            "not declared",
-            help=did_you_mean(pair.value, ["Message", *scope.type_names()]),
-        )
-        return
-    symbol.interface = found
-
-
-def _complete_class(scope: GlobalScope, symbol: TypeSymbol, node: syntax.Structure) -> None:
-    """Merge the protocol's prototypes with what the runtime really has."""
-    known = scope.library.find(symbol.name)
-    for member in node.members:
-        if isinstance(member, syntax.Function):
-            declared = _prototype(scope, member)
-            match_runtime(declared, [] if known is None else known.find_methods(declared.name))
-            symbol.methods.setdefault(declared.name, []).append(declared)
-        else:
-            symbol.fields[member.name.text] = FieldSymbol(
-                member.name.text, scope.resolve_type(member.type), member.name.span, member
-            )
-    if known is not None:
-        for name, overloads in known.methods.items():
-            symbol.methods.setdefault(name, []).extend(overloads)
-
-
-def match_runtime(declared: Callable_, offered: list[Callable_]) -> None:
-    """Give a prototype the runtime's overload with the same parameters, if there is one."""
-    for candidate in offered:
-        if len(candidate.parameters) == len(declared.parameters) and all(
-            types.same(ours.type, theirs.type)
-            for ours, theirs in zip(declared.parameters, candidate.parameters)
-        ):
-            declared.target = candidate.target
-            declared.signature = candidate.signature
-            declared.owner = candidate.owner
-            declared.home = candidate.home
-            declared.by_reference = candidate.by_reference
-            declared.parameters = tuple(
-                ParameterSymbol(ours.type, ours.by_reference, theirs.mutated, theirs.dropped)
-                for ours, theirs in zip(declared.parameters, candidate.parameters)
-            )
-            return
-
-
-def prototype(scope: GlobalScope, node: syntax.Function) -> Callable_:
-    """A prototype as written; the runtime's match is found by the caller."""
-    return _prototype(scope, node)
-
-
-def _prototype(scope: GlobalScope, node: syntax.Function) -> Callable_:
-    return Callable_(
-        node.name.text,
-        tuple(
-            ParameterSymbol(scope.resolve_type(p.type), by_reference=p.mode == "reference")
-            for p in node.parameters
-        ),
-        ir.VOID if node.result is None else scope.resolve_type(node.result),
-        CallTarget.MISSING,
-        node.name.span,
-        by_reference="return_by_ref" in node.pairs,
-    )
-
-
-def _complete_structure(
-    scope: GlobalScope, symbol: TypeSymbol, node: syntax.Structure
-) -> list[FunctionSymbol]:
-    bodies: list[FunctionSymbol] = []
-    for member in node.members:
-        check_keys(member.pairs, scope.sink)
-        if isinstance(member, syntax.ObjectDeclaration):
-            _add_field(scope, symbol, member)
-        elif member.body is None:
-            declared = _prototype(scope, member)
-            interface = symbol.interface
-            match_runtime(
-                declared, [] if interface is None else interface.find_methods(declared.name)
-            )
-            symbol.methods.setdefault(declared.name, []).append(declared)
-        else:
-            bodies.append(_add_method(scope, symbol, member))
-    name_overloads(bodies)
-    return bodies
-
-
-def _add_field(scope: GlobalScope, symbol: TypeSymbol, member: syntax.ObjectDeclaration) -> None:
-    name = member.name.text
-    first = symbol.fields.get(name)
-    if first is not None:
-        scope.sink.error(
-            "duplicate-field",
-            f"`{symbol.name}` has the field `{name}` twice",
-            member.name.span,
-            "declared again",
-            secondary=[Label(first.span, "first declared here")],
-        )
-        return
-    type_ = element_type(scope, scope.resolve_type(member.type), member.pairs)
-    symbol.fields[name] = FieldSymbol(name, type_, member.name.span, member)
-
-
-def _add_method(scope: GlobalScope, symbol: TypeSymbol, member: syntax.Function) -> FunctionSymbol:
-    declared = _prototype(scope, member)
-    declared.target = CallTarget.STRUCT_METHOD
-    report_duplicate_function(
-        scope,
-        symbol.methods.get(declared.name, []),
-        declared,
-        f"`{symbol.name}`",
-        "duplicate-method",
-    )
-    symbol.methods.setdefault(declared.name, []).append(declared)
-    declared.function = ir.FunctionRef(scope.machine, symbol.name, declared.name)
-    return FunctionSymbol(declared, member, scope.machine, symbol)
-
-
-def report_duplicate_function(
-    scope: GlobalScope,
-    others: list[Callable_],
-    declared: Callable_,
-    where: str,
-    slug: str = "duplicate-function",
-) -> bool:
-    """Report a second body for one signature."""
-    for other in others:
-        if other.function is not None and [p.type for p in other.parameters] == [
-            p.type for p in declared.parameters
-        ]:
-            scope.sink.error(
-                slug,
-                f"{where} defines `{declared.name}` twice for the same parameters",
-                declared.span,
-                "defined again",
-                secondary=[Label(other.span, "first defined here")],
-            )
-            return True
-    return False
-
-
-def name_overloads(functions: list[FunctionSymbol]) -> None:
-    """Give overloads unique names that carry their parameter types."""
-    by_name: dict[str, list[FunctionSymbol]] = {}
-    for function in functions:
-        by_name.setdefault(function.callable.name, []).append(function)
-    for name, overloads in by_name.items():
-        if len(overloads) == 1:
-            continue
-        for function in overloads:
-            suffix = "_".join(
-                types.describe(p.type).replace("::", "_") for p in function.callable.parameters
-            )
-            ref = function.ref
-            function.callable.function = ir.FunctionRef(
-                ref.machine, ref.owner, f"{name}_{suffix}" if suffix else name
-            )
