@@ -111,7 +111,7 @@ def test_a_large_machine_takes_less_than_a_second() -> None:
     assert len(made.cells) > 1300
     source = SourceFile("x.sm", "action(a) { }\n" * 4000)
     page_of(SMALL)  # loading the template is not what is measured
-    start = time.perf_counter()
+    start = time.process_time()
     page_of(made, source)
     machine_graph(made, "Large")
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,9 +45,10 @@ def slicc(*arguments: str | Path, **environment: str) -> Done:
 
 
 def test_help_is_quick() -> None:
+    """Measured as time on the processor: the machine may be busy with something else."""
     seconds = []
     for _ in range(3):
-        start = time.perf_counter()
+        before = os.times()
         done = subprocess.run(
             [sys.executable, "-m", "slicc", "--help"],
             cwd=ROOT,
@@ -56,7 +56,9 @@ def test_help_is_quick() -> None:
             text=True,
             check=False,
         )
-        seconds.append(time.perf_counter() - start)
+        after = os.times()
+        seconds.append(after.children_user + after.children_system)
+        seconds[-1] -= before.children_user + before.children_system
         assert done.returncode == 0
         assert all(word in done.stdout for word in ("check", "compile", "graph", "table", "ir"))
     assert min(seconds) < 0.3

@@ -175,9 +175,9 @@ def test_sixty_thousand_tokens_take_less_than_two_seconds() -> None:
     action = 'action(a_issue, "a") { if (x == y) { enqueue(o, M, 1) { out_msg.Data := d; } } }\n'
     text = action * 2000  # 31 tokens each
     parse_text("")  # the table is not what is measured
-    start = time.perf_counter()
+    start = time.process_time()  # of this process alone: others may be busy
     assert len(parse_text(text).declarations) == 2000
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 # ------------------------------------------------------------------ the cached table
