@@ -332,7 +332,7 @@ def test_a_buffer_that_nobody_reads_is_a_verdict() -> None:
     port = post.network.port(post.topology.nodes[0], "L1Cache0.other", 7)
     letter = Letter()
     letter.Destination = NetDest(post.topology.machine_id(MachineType.Directory, 0).bit)
-    for send in (lambda: port.enqueue(letter), lambda: unread.enqueue(letter)):
+    for outlet in (port, unread):
         with pytest.raises(ProtocolError) as caught:
-            send()
+            outlet.enqueue(letter)
         assert caught.value.kind is ErrorKind.UNDELIVERABLE

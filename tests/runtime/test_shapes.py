@@ -243,7 +243,12 @@ def test_enumerations_are_numbers_with_names() -> None:
     assert [State.name_of(value) for value in (0, 3, 9)] == ["A", NO_VALUE, "<State 9>"]
     with pytest.raises(KeyError, match="State has no member D"):
         State.value_of("D")
-    odd = type("Odd", (Enumeration,), {"None_": 0, "count_": 1, "plain_": 2})
-    assert odd.members() == ("None", "count", "plain_")
+
+    class Odd(Enumeration):
+        None_: Final = 0
+        count_: Final = 1
+        plain_: Final = 2
+
+    assert Odd.members() == ("None", "count", "plain_")
     with pytest.raises(TypeError, match="not numbered"):
         type("Bad", (Enumeration,), {"X": 0, "Y": 2})
