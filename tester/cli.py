@@ -136,6 +136,12 @@ def main_command(
     address_range: Annotated[
         int | None, _option(_PROGRAM, "Lines under test.", metavar="LINES", min=1)
     ] = None,
+    scopes: Annotated[
+        int | None,
+        _option(
+            _PROGRAM, "Percentage of actions that bypass caches.", metavar="PERCENT", min=0, max=100
+        ),
+    ] = None,
     deadlock_limit: Annotated[
         int | None, _option(_RUN, "Ticks without progress that are a hang (100000).", min=100)
     ] = None,
@@ -175,6 +181,7 @@ def main_command(
         "locations": locations,
         "groups": groups,
         "lines": address_range,
+        "scope_percent": scopes,
     }
     sizes = {
         "l1": (_bytes(l1_size) if l1_size else None, l1_sets, l1_ways),
