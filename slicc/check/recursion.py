@@ -8,33 +8,15 @@ from __future__ import annotations
 
 from slicc import ir
 from slicc.diagnostics.model import DiagnosticSink, Label
-from slicc.resolve.ordering import calls_of
+from slicc.resolve.ordering import call_graph, walk_calls
 
 
 def check_recursion(machine: ir.Machine, sink: DiagnosticSink) -> None:
     """Report every cycle of calls with its path."""
     functions = {function.ref: function for function in machine.functions}
-    calls = {
-        ref: [callee for callee in calls_of(function) if callee in functions]
-        for ref, function in functions.items()
-    }
-    done: set[ir.FunctionRef] = set()
-    path: list[ir.FunctionRef] = []
-
-    def visit(ref: ir.FunctionRef) -> None:
-        if ref in path:
-            _report(machine, [functions[r] for r in path[path.index(ref) :]], sink)
-            return
-        if ref in done:
-            return
-        path.append(ref)
-        for callee in calls[ref]:
-            visit(callee)
-        path.pop()
-        done.add(ref)
-
-    for ref in functions:
-        visit(ref)
+    _, cycles = walk_calls(call_graph(machine.functions))
+    for cycle in cycles:
+        _report(machine, [functions[ref] for ref in cycle], sink)
 
 
 def _report(machine: ir.Machine, cycle: list[ir.Function], sink: DiagnosticSink) -> None:

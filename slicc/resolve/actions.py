@@ -63,40 +63,26 @@ def resolve_actions(scope: MachineScope) -> tuple[ir.Action, ...]:
 
 
 class NeedCounter:
-    """Slots that running statements once may take, by machine object."""
+    """Slots that running statements once may take, by machine object.
+
+    ``functions`` have callees first, so each is counted when its callees are known.
+    """
 
     def __init__(self, scope: MachineScope, functions: tuple[ir.Function, ...]) -> None:
         self._buffers = {
             port.ref: port.buffer.name for port in scope.ports.values() if port.buffer is not None
         }
-        self._functions = {function.ref: function for function in functions}
-        self._known: dict[ir.FunctionRef, Needs] = {}
-        self._sending = self._functions_that_send()
+        self._functions: dict[ir.FunctionRef, Needs] = {}
+        for function in functions:
+            needs = self.of(function.body)
+            if needs:
+                self._functions[function.ref] = needs
 
     def of(self, statements: tuple[ir.Stmt, ...]) -> Needs:
         """The sum over some statements."""
         total: Needs = Counter()
         self._add(statements, total)
         return total
-
-    def _functions_that_send(self) -> frozenset[ir.FunctionRef]:
-        """Functions with a need of their own, or that call one: all others are skipped."""
-        sending: set[ir.FunctionRef] = set()
-        calls: dict[ir.FunctionRef, set[ir.FunctionRef]] = {}
-        for ref, function in self._functions.items():
-            called: set[ir.FunctionRef] = set()
-            for node in expressions_in(function.body):
-                if isinstance(node, ir.CallFunction):
-                    called.add(node.function)
-            calls[ref] = called
-            if _sends(function.body):
-                sending.add(ref)
-        changed = True
-        while changed:
-            more = {ref for ref, called in calls.items() if called & sending} - sending
-            sending |= more
-            changed = bool(more)
-        return frozenset(sending)
 
     def _add(self, statements: tuple[ir.Stmt, ...], total: Needs) -> None:
         for statement in statements:
@@ -114,36 +100,11 @@ class NeedCounter:
                     total[target] += 1
                 case _:
                     pass
-        if not self._sending:
+        if not self._functions:
             return
         for node in expressions_in(statements, nested=False):
-            if isinstance(node, ir.CallFunction) and node.function in self._sending:
-                total.update(self._function(node.function))
-
-    def _function(self, ref: ir.FunctionRef) -> Needs:
-        known = self._known.get(ref)
-        if known is None:
-            self._known[ref] = Counter()  # a cycle is reported elsewhere and adds nothing here
-            function = self._functions.get(ref)
-            known = Counter() if function is None else self.of(function.body)
-            self._known[ref] = known
-        return known
-
-
-def _sends(statements: tuple[ir.Stmt, ...]) -> bool:
-    for statement in statements:
-        match statement:
-            case ir.Enqueue() | ir.CheckAllocate():
-                return True
-            case ir.Peek(body=body):
-                if _sends(body):
-                    return True
-            case ir.If(_, then, orelse):
-                if _sends(then) or _sends(orelse):
-                    return True
-            case _:
-                pass
-    return False
+            if isinstance(node, ir.CallFunction) and node.function in self._functions:
+                total.update(self._functions[node.function])
 
 
 def slot_needs(needs: Needs) -> tuple[ir.SlotNeed, ...]:

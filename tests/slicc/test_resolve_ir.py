@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slicc import ir
-from slicc.compiler import compile_files
+from slicc.compiler import compile_files, compile_text
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.ir_printer import print_machine, print_protocol
 from slicc.verify import verify
@@ -55,3 +55,14 @@ def test_locals_have_one_meaning_per_body() -> None:
     assert port.guarded
     assert "TBE* tbe_2 := self.tbes.lookup(controller.makeLineAddress(in_msg.addr))" in text
     assert "trigger Event:Wait at in_msg.addr tbe tbe_2" in text
+
+
+def test_a_long_chain_of_calls_is_no_problem() -> None:
+    text = (FOLDER / "needs.sm").read_text()
+    chain = "".join(f"int f{n}(int n) {{ return f{n + 1}(n); }}\n" for n in range(1500))
+    chain += "int f1500(int n) { return n; }\n"
+    sink = DiagnosticSink()
+    protocol = compile_text(text.replace("  bool onStall()", f"{chain}  bool onStall()"), sink)
+    assert protocol is not None
+    names = [function.ref.name for function in protocol.machines[0].functions]
+    assert names.index("f1500") < names.index("f1499") < names.index("f0")
