@@ -9,7 +9,7 @@ from slicc import ir, prelude, syntax, types
 from slicc.diagnostics.model import Label
 from slicc.prelude.signature import Flag
 from slicc.resolve import expressions as ex
-from slicc.resolve.body import Body, note_change, unknown
+from slicc.resolve.body import Body, BodyKind, note_change, unknown
 from slicc.resolve.lvalues import check_changeable
 from slicc.resolve.overloads import choose, report_no_match
 from slicc.source import Span
@@ -62,6 +62,8 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
     match chosen.target:
         case CallTarget.FUNCTION:
             assert chosen.function is not None
+            if body.kind is BodyKind.METHOD:
+                _needs_controller(body, node)
             return ir.CallFunction(
                 chosen.function, kept, chosen.result, chosen.by_reference, span=node.span
             )
@@ -69,12 +71,23 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
             return ir.Cast(kept[0], chosen.result, span=node.span)
         case CallTarget.BUILTIN:
             assert chosen.signature is not None
+            if chosen.home is ir.BuiltinHome.CONTROLLER and body.kind is BodyKind.METHOD:
+                _needs_controller(body, node)
             return ir.CallBuiltin(
                 chosen.signature.python, chosen.home, kept, chosen.result, span=node.span
             )
         case _:
             _missing_at_runtime(body, "function", chosen, node.function.span)
             return ir.Local("?", chosen.result, span=node.span)
+
+
+def _needs_controller(body: Body, node: syntax.Call) -> None:
+    body.sink.error(
+        "misplaced-expression",
+        f"`{node.function.text}` asks the controller, and a structure has none",
+        node.function.span,
+        "called in a method of a structure",
+    )
 
 
 def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:

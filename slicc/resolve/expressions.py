@@ -11,7 +11,7 @@ from typing import assert_never
 
 from slicc import ir, syntax, types
 from slicc.resolve import calls
-from slicc.resolve.body import Body, unknown
+from slicc.resolve.body import Body, BodyKind, unknown
 from slicc.source import Span
 from slicc.symbols import TypeKind, VariableKind, VariableSymbol, did_you_mean
 
@@ -100,6 +100,11 @@ def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
         return unknown(node.span)
     if variable.port is not None:
         return _misplaced(body, node.span, f"the port `{name}` is no value")
+    of_controller = variable.kind in (VariableKind.OBJECT, VariableKind.CONTROLLER)
+    if of_controller and body.kind is BodyKind.METHOD:
+        return _misplaced(
+            body, node.span, f"`{name}` is of the controller, and a structure has none"
+        )
     return variable_value(variable, node.span)
 
 

@@ -68,7 +68,22 @@ def _assert(body: Body, node: syntax.Call, span: Span, into: Statements) -> None
         into.append(ir.Assert(st.condition(body, node.arguments[0]), span=span))
 
 
+def _has_controller(body: Body, node: syntax.Call) -> bool:
+    """Traces and comments are written by controllers; methods of structures have none."""
+    if body.kind is not BodyKind.METHOD:
+        return True
+    body.sink.error(
+        "misplaced-statement",
+        f"`{node.function.text}` needs a controller, and a structure has none",
+        node.span,
+        "stands in a method of a structure",
+    )
+    return False
+
+
 def _trace(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+    if not _has_controller(body, node):
+        return
     arguments = list(node.arguments)
     flag: str | None = None
     if node.function.text == "DPRINTF":
@@ -113,7 +128,7 @@ def _traced(body: Body, node: syntax.Expression) -> ir.Expr:
 
 
 def _comment(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
-    if _count(body, node, 1, "APPEND_TRANSITION_COMMENT(value)"):
+    if _has_controller(body, node) and _count(body, node, 1, "APPEND_TRANSITION_COMMENT(value)"):
         into.append(ir.TransitionComment(expression(body, node.arguments[0]), span=span))
 
 
