@@ -263,3 +263,29 @@ def test_mixed_scopes_of_one_counter(stage: Stage) -> None:
     first = sum(stage.initial(X + i) << 8 * i for i in range(4))
     assert sorted(deed.value - first for deed in deeds) == list(range(24))
     assert stage.system.memory.read_line(X) & 0xFFFFFFFF == first + 24
+
+
+def test_whole_line_store_needs_no_fill() -> None:
+    stage = Stage("GPU_VIPER", **ONE_BANK, **WRITE_BACK)
+    whole = list(range(64))
+    for start, line in ((10, X), (20, OTHER)):
+        if line == OTHER:
+            stage.at(start, "gpu1", "store", line, 0xFF)
+        stage.at(start + 100, "gpu0", "store", [line + i for i in whole], whole)
+    loads = [stage.at(500, "gpu2", "load", [line, line + 63]) for line in (X, OTHER)]
+    stage.run()
+    assert [load.values for load in loads] == [[0, 63], [0, 63]]
+    assert stage.ran("TCC", "I", "WrVicBlkWhole")
+    assert stage.ran("TCC", "W", "WrVicBlkWhole")
+    assert not stage.ran("Directory", "U", "RdBlk")
+
+
+def test_answer_of_an_atomic_means_that_dma_sees_it(stage: Stage) -> None:
+    stage.at(10, "gpu0", "load", X)
+    stage.hold("TCC0.requestToNB", "Directory 0", X, 400)
+    atomic = stage.at(200, "gpu0", "atomic", [X, X + 4, X + 16], [1, 1, 1], size=4)
+    stage.run()
+    read = stage.at(stage.system.engine.now + 1, "dma0", "load", X, size=20)
+    stage.run()
+    old = [read.value >> 8 * i & 0xFFFFFFFF for i in (0, 4, 16)]
+    assert [value + 1 & 0xFFFFFFFF for value in atomic.values] == old
