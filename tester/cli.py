@@ -1,7 +1,8 @@
 """``gpu-tester``: parses, calls one function, and turns its result into an exit status.
 
 0: every episode passed. 1: a bug was found. 2: misuse or bad input, said in one message without
-a traceback. 130: interrupted, with what had been done until then.
+a traceback. 130: interrupted, with what had been done until then. 70: a bug of ours, with its
+traceback; never mistaken for a bug of the protocol.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 PASSED = 0
 FOUND = 1
 MISUSED = 2
+BROKEN = 70
 INTERRUPTED = 130
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -228,6 +230,12 @@ def _guarded(request: Request, run: Any) -> int:
     except OSError as slip:
         where = f"{slip.filename}: " if slip.filename else ""
         print(f"gpu-tester: {where}{slip.strerror or slip}", file=sys.stderr)
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        print("gpu-tester: this is a bug of the tester, not of the protocol", file=sys.stderr)
+        return BROKEN
     return MISUSED
 
 

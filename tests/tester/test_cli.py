@@ -157,6 +157,18 @@ def test_a_protocol_with_errors_is_status_2(empty_directory: Path) -> None:
     assert "Traceback" not in done.output
 
 
+def test_a_bug_of_ours_is_not_a_bug_of_the_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tester.driver import Driver
+
+    def fail(driver: Driver) -> None:
+        raise AssertionError("planted")
+
+    monkeypatch.setattr(Driver, "start", fail)
+    done = gpu_tester("-p", "MI", "--episodes", "5")
+    assert done.exit_code == 70
+    assert "bug of the tester" in done.stderr
+
+
 def command(*words: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
