@@ -172,7 +172,7 @@ def _readers(program: Program, camps: Sequence[int]) -> list[int]:
 
 def _adders(program: Program) -> dict[int, int]:
     """Byte of an atomic word -> a thread that adds to it."""
-    episodes, lanes = np.nonzero(program.episode_group >= 0)
+    episodes, lanes = np.nonzero((program.episode_group >= 0) & program.adds()[:, None])
     words = program.group_word[program.episode_group[episodes, lanes]].tolist()
     threads = program.episode_thread[episodes].tolist()
     return {word + i: thread for word, thread in zip(words, threads) for i in range(4)}

@@ -17,7 +17,7 @@ from runtime.controller import TransitionObserver
 from runtime.description import AgentsDescription, RequesterDescription, SystemDescription
 from runtime.prng import Prng
 from runtime.system import System, agent_places, build_system
-from tester import profiles
+from tester import profiles, roles
 from tester.aftermath import Manners
 from tester.coverage import Coverage
 from tester.errors import ConfigError
@@ -25,15 +25,18 @@ from tester.events import Finding
 from tester.generator import GeneratorConfig, generate_program
 from tester.history import History
 from tester.leg import DEADLOCK_LIMIT, LegRun, Outcome
-from tester.program import Agent
+from tester.program import DMA, FETCH, Agent
 from tester.protocols import LoadedProtocol
 from tester.replay import Leg
 from tester.report import Failure, refine
-from tester.roles import overrides
 
-LEAST_EPISODES: Final = 100
+LEAST_EPISODES: Final = 60
 MOST_EPISODES: Final = 500
 """A leg draws its length between these, unless the options say otherwise."""
+_EARLY_LEGS: Final = 18
+_EARLY_EPISODES: Final = 160
+"""Breadth first: the early legs draw at most so many. Later ones may grow by `_GROWTH` a leg."""
+_GROWTH: Final = 20
 LEG_ACCESSES: Final = 60_000
 """Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
 _ROUNDS: Final = 4
@@ -118,13 +121,15 @@ class Campaign:
         """Draw leg ``number``. Raises ConfigError, DescriptionError."""
         options = self.options
         prng = self._prng.fork(f"leg {number}")
-        scenario = profiles.draw(options.profile, prng.fork("scenario"), options.fixed)
+        profile = profiles.deal(options.profile, self._prng.fork("deck"), number)
+        scenario = profiles.draw(profile, prng.fork("scenario"), options.fixed)
         description = self._description(scenario.shape)
         agents, groups = agents_of(description)
         manners = Manners.of(description, groups)
         config = scenario.config(agents, None, description.line_size, manners.camps)
         episodes = min(
-            options.episodes - self.totals.episodes, self._leg_episodes(prng, config, len(agents))
+            options.episodes - self.totals.episodes,
+            self._leg_episodes(number, prng, config, len(agents)),
         )
         program = generate_program(replace(config, episodes=episodes), prng.fork("program"))
         leg = Leg(
@@ -181,13 +186,15 @@ class Campaign:
 
     # ------------------------------------------------------------------ drawing
 
-    def _leg_episodes(self, prng: Prng, config: GeneratorConfig, threads: int) -> int:
+    def _leg_episodes(self, number: int, prng: Prng, config: GeneratorConfig, threads: int) -> int:
         if self.options.leg_episodes is not None:
             return self.options.leg_episodes
-        drawn = LEAST_EPISODES + prng.fork("episodes").below(MOST_EPISODES - LEAST_EPISODES + 1)
+        most = _EARLY_EPISODES + _GROWTH * max(0, number + 1 - _EARLY_LEGS)
+        spread = min(most, MOST_EPISODES) - LEAST_EPISODES
+        drawn = LEAST_EPISODES + prng.fork("episodes").below(spread + 1)
         lanes = sum(agent.lanes for agent in config.agents) / threads
         width = lanes * (2 + sum(config.lengths) / len(config.lengths))
-        return max(1, min(drawn, max(_ROUNDS * threads, int(LEG_ACCESSES / width))))
+        return max(_ROUNDS * threads, min(drawn, int(LEG_ACCESSES / width)))
 
     def _description(self, shape: profiles.Shape) -> SystemDescription:
         """The protocol's description in the drawn shape, completed again from what was written.
@@ -196,17 +203,20 @@ class Campaign:
         """
         whole = self.protocol.description
         written = self.protocol.written
+        away = roles.idle(shape, whole)
         base = replace(
             written,
             requesters=written.requesters
             or {name: _inferred(r) for name, r in whole.requesters.items()},
-            agents=written.agents
-            or {
-                name: AgentsDescription(a.requester, a.kind, a.wavefronts, a.lanes)
+            agents={
+                name: written.agents.get(name)
+                or AgentsDescription(a.requester, a.kind, a.wavefronts, a.lanes)
                 for name, a in whole.agents.items()
+                if name not in away
             },
+            handovers=tuple(h for h in written.handovers if not {h.giver, h.taker} & set(away)),
         )
-        changes = overrides(shape, self.protocol.info, whole)
+        changes = roles.overrides(shape, self.protocol.info, whole)
         if self.options.one_request_per_lane is not None:
             for name, requester in whole.requesters.items():
                 if (requester.class_name or "").endswith("Coalescer"):
@@ -232,12 +242,18 @@ def leg_run(
 
 
 def agents_of(description: SystemDescription) -> tuple[tuple[Agent, ...], list[str]]:
-    """The threads that run episodes, and the agent group of each. DMA engines run none: they
-    have no fetch-adds. Raises ConfigError when nobody is left."""
-    places = [place for place in agent_places(description) if place.kind != "dma"]
-    if not places:
-        raise ConfigError("the system has no agent that can run episodes (DMA engines cannot)")
-    agents = tuple(Agent(p.kind, p.requester, p.lanes, p.name) for p in places)
+    """The threads that run episodes, and the agent group of each.
+
+    Raises ConfigError when nobody can make fetch-adds: then nothing could be handed over.
+    """
+    places = agent_places(description)
+    fetching = {name for name, requester in description.requesters.items() if requester.fetch}
+    groups = {name for name, group in description.agents.items() if group.requester in fetching}
+    if not any(place.kind != DMA and place.group not in groups for place in places):
+        raise ConfigError("the system has no agent that can make fetch-adds")
+    agents = tuple(
+        Agent(FETCH if p.group in groups else p.kind, p.requester, p.lanes, p.name) for p in places
+    )
     return agents, [place.group for place in places]
 
 

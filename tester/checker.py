@@ -11,9 +11,9 @@ everything after it goes unjudged, because one fault makes the next ones.
 Fetch-adds. Every increment of a word adds one, so a returned value minus the initial one is
 the increment's rank. Ranks are consistent with real time exactly when they are a permutation
 and every increment's rank is above the ranks of all increments that had returned before it was
-issued. The second upper bound, "no more increments than had been issued", follows at the end
-but is checked at once. Issue and response in one tick count as overlapping, whichever the
-engine ran first.
+issued. The other bound, "no more increments than had been issued", follows at the end but is
+checked at once. Quiet increments return nothing: they only count, as one rank each. Issue and
+response in one tick count as overlapping, whichever the engine ran first.
 """
 
 from __future__ import annotations
@@ -46,7 +46,17 @@ class _Open:
 class _Word:
     """The increments of one word so far."""
 
-    __slots__ = ("initial", "issued", "latest", "latest_tick", "seen", "settled")
+    __slots__ = (
+        "done",
+        "done_before",
+        "done_tick",
+        "initial",
+        "issued",
+        "latest",
+        "latest_tick",
+        "seen",
+        "settled",
+    )
 
     def __init__(self, initial: int) -> None:
         self.initial = initial
@@ -57,6 +67,22 @@ class _Word:
         self.latest_tick = -1
         self.settled = -1
         """... and highest rank returned before that tick."""
+        self.done = 0
+        """Increments answered so far, quiet ones included, the last at ``done_tick`` ..."""
+        self.done_tick = -1
+        self.done_before = 0
+        """... and those answered before that tick."""
+
+    def answered(self, tick: int) -> None:
+        if tick > self.done_tick:
+            self.done_before = self.done
+            self.done_tick = tick
+        self.done += 1
+
+    def below(self, tick: int) -> int:
+        """The highest rank that an increment issued at ``tick`` cannot have."""
+        rank = self.latest if self.latest_tick < tick else self.settled
+        return max(rank, (self.done if self.done_tick < tick else self.done_before) - 1)
 
 
 class Checker:
@@ -154,9 +180,15 @@ class Checker:
         entry = self._answered(request, indices, Kind.ATOMIC, "fetch-add result", tick)
         if entry is None:
             return
-        for index, value in zip(indices, values, strict=True):
+        if len(values) != (0 if request.quiet else len(indices)):
+            self._unexpected(request, f"fetch-add result of {len(values)} values", tick)
+            return
+        for index in indices:
             address = request.addresses[index]
             self._line_progress[address & -self._line_size] = tick
+            self._words[address].answered(tick)
+        for index, value in zip(indices, values):
+            address = request.addresses[index]
             if not self._increment_returned(entry, request, index, address, value, tick):
                 return
         if not entry.pending:
@@ -242,7 +274,7 @@ class Checker:
             if word is None:
                 word = words[address] = _Word(self._initial_word(address))
             word.issued += 1
-            entry.lower.append(word.latest if word.latest_tick < tick else word.settled)
+            entry.lower.append(word.below(tick))
 
     def _increment_returned(
         self, entry: _Open, request: Request, index: int, address: int, value: int, tick: int
@@ -287,7 +319,7 @@ class Checker:
             headline = f"fetch-add returned {value:#x} a second time"
         elif verdict is Verdict.ATOMIC_ORDER:
             headline = (
-                f"fetch-add returned {value:#x}, although a later value had been returned "
+                f"fetch-add returned {value:#x}, although more increments had been answered "
                 "before it was issued"
             )
         else:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Protocol
 
+from tester.program import QUIET
+
 
 class Role:
     """Which part of an episode a request plays (plain integers: compared for every event)."""
@@ -106,6 +108,11 @@ class Request:
         self.row = row
         self.scope = 0
 
+    @property
+    def quiet(self) -> bool:
+        """Fetch-adds that ask for no old values."""
+        return bool(self.scope & QUIET)
+
     def __repr__(self) -> str:
         return (
             f"Request({self.identity}: thread {self.thread} episode {self.episode} "
@@ -129,7 +136,7 @@ class Watcher(Protocol):
         """The bytes are globally performed."""
 
     def returned(self, request: Request, indices: list[int], values: list[int], tick: int) -> None:
-        """Fetch-adds gave the values that stood there before."""
+        """Fetch-adds gave the values that stood there before (none if they are quiet)."""
 
     def synchronized(self, request: Request, tick: int) -> None:
         """An acquire, a release or a flush has finished."""

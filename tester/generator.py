@@ -27,10 +27,12 @@ from tester.program import (
     LOAD,
     MAX_LANES,
     MAX_THREADS,
+    QUIET,
     SLC,
     STORE,
     Agent,
     BoolArray,
+    ByteArray,
     IntArray,
     Program,
     concatenate,
@@ -79,6 +81,10 @@ class GeneratorConfig:
     hot_cells: int = 8
     scope_percent: int = 0
     """Actions that bypass caches (GLC or SLC)."""
+    atomic_scope_percent: int = 0
+    """Episodes whose fetch-adds bypass caches."""
+    quiet_percent: int = 0
+    """Episodes whose closing fetch-adds ask for no old values."""
     slack_percent: int = 100
     """Reservations outlast an episode by up to this share of a mean duration."""
     tight_percent: int = 15
@@ -123,6 +129,8 @@ class GeneratorConfig:
             "repeat_percent",
             "hot_percent",
             "scope_percent",
+            "atomic_scope_percent",
+            "quiet_percent",
             "tight_percent",
         ):
             value = getattr(self, name)
@@ -181,6 +189,7 @@ class Generator:
             self.map.group_word,
             len(config.agents),
         )
+        self._stores: BoolArray = np.array([a.stores for a in config.agents], np.bool_)
         self._agent_lanes: IntArray = np.array([a.lanes for a in config.agents], np.int64)
         self._camp: IntArray = np.array(config.camps or (0,) * len(config.agents), np.int64)
         self._lanes: Final = int(self._agent_lanes.max())
@@ -193,6 +202,7 @@ class Generator:
         self._action_draws = Draws(prng.fork("action"))
         self._pick_draws = tuple(Draws(prng.fork(f"pick-{i}")) for i in range(_ROUNDS))
         self._first_draws = Draws(prng.fork("first"))
+        self._atomic_draws = Draws(prng.fork("atomic"))
         self._own_draws = Draws(prng.fork("own"))
         self._slot_draws = Draws(prng.fork("slot"))
         self._made = 0
@@ -249,6 +259,7 @@ class Generator:
         low, high = config.load_percent
         share = low + self._episode_draws.below(table.identity * 4, high - low + 1)
         is_store = draws.below(action * 8, 100) >= share[episode]
+        is_store &= self._stores[table.thread][episode]
         weights = np.cumsum(config.size_weights)
         kind_of_size = np.searchsorted(
             weights, draws.below(action * 8 + 1, int(weights[-1])), side="right"
@@ -284,6 +295,7 @@ class Generator:
             episode_thread=table.thread.astype(np.int32),
             episode_first_action=np.concatenate(([0], np.cumsum(actions))),
             episode_group=group.astype(np.int32),
+            episode_scope=self._atomic_scope(table),
             group_word=self.map.group_word,
             action_kind=np.where(is_store, STORE, LOAD)[used].astype(np.uint8),
             action_size=_SIZES[kind_of_size][used].astype(np.uint8),
@@ -293,6 +305,15 @@ class Generator:
             thread_base=base,
         )
         return program, (action[used, None] << _LANE_BITS) | np.arange(lanes)
+
+    def _atomic_scope(self, table: Timetable) -> ByteArray:
+        """[E] how the fetch-adds of each episode are made."""
+        config, draws = self.config, self._atomic_draws
+        name = table.identity * 3
+        scoped = draws.percent(name, config.atomic_scope_percent)
+        scope = np.where(scoped, 1 + draws.below(name + 1, GLC | SLC), 0)
+        quiet = np.where(draws.percent(name + 2, config.quiet_percent), QUIET, 0)
+        return np.asarray(scope | quiet, np.uint8)
 
     def _groups(self, table: Timetable) -> IntArray:
         """[E, L] the group of each lane, -1 for lanes that are off."""

@@ -128,10 +128,12 @@ class History:
 
     def returned(self, request: Request, indices: list[int], values: list[int], tick: int) -> None:
         record = self.records[request.identity]
-        for index, value in zip(indices, values):
+        for index in indices:
             record.answered[index] = tick
+        for index, value in zip(indices, values):
             record.values[index] = value
-        self._port(tick, request, indices, record.values, "returned")
+        shown = record.values if values else None
+        self._port(tick, request, indices, shown, "returned" if values else "performed")
 
     def synchronized(self, request: Request, tick: int) -> None:
         self.records[request.identity].finished = tick
@@ -161,7 +163,10 @@ class History:
             for record in self.records.values()
             if record.request.kind == Kind.ATOMIC
             for index, where in enumerate(record.request.addresses)
-            if where == address and record.answered[index] >= 0 and record.values[index] == value
+            if not record.request.quiet
+            and where == address
+            and record.answered[index] >= 0
+            and record.values[index] == value
         ]
 
     # ------------------------------------------------------------------ rows

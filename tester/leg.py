@@ -187,14 +187,14 @@ class LegRun:
     def _flush(self, lines: list[int], expected: dict[int, int]) -> bool:
         """Write everything back where the protocol can, and compare memory itself."""
         requesters = self.system.requesters
-        used = sorted({agent.requester for agent in self.program.agents})
+        used = sorted({agent.requester for agent in self.program.agents if agent.adds})
         if not all(can_flush(requesters[index]) for index in used):
             return True
         writers = line_writers(self.program)
         by_requester: dict[int, list[int]] = {}
         for number, line in enumerate(lines):
             index = used[number % len(used)]
-            if line in writers:
+            if line in writers and self.program.agents[writers[line]].adds:
                 index = self.program.agents[writers[line]].requester
             by_requester.setdefault(index, []).append(line)
         engine = self.system.engine

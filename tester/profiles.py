@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from runtime.prng import Prng
+from tester.draws import Draws, shuffled
 from tester.errors import ConfigError
 from tester.generator import GeneratorConfig
 from tester.groups import BANK_SKEW, DENSE, LINE_DUEL, SET_CONFLICT, MapConfig
@@ -49,6 +50,11 @@ class _Dice:
         choices = {
             "delays": ("nominal", "uniform", "gem5", "gem5", "heavy_tail", "skewed"),
             "replacement": ("tree_plru", "lru"),
+            "dmas": (0, 0, 1, 2),
+            "fetchers": (0, 0, 1, 2),
+            "l3_sets": (2, 4, 32),
+            "l3_ways": (1, 2, 4),
+            "l3_writes": (False, True),
         } | choices
         shape = self.build(Shape, **{name: self(name, *of) for name, of in choices.items()})
         shape.check()
@@ -60,6 +66,11 @@ class _Dice:
             for unit in range(shape.units)
             for wave in range(shape.wavefronts)
         )
+        drawn = {
+            "scope_percent": self("scope_percent", 0, 0, 10, 30),
+            "atomic_scope_percent": self("atomic_scope_percent", 0, 0, 20),
+            "quiet_percent": self("quiet_percent", 0, 30),
+        } | drawn
         return self.build(GeneratorConfig, agents=agents, episodes=None, map=places, **drawn)
 
     def crowded(
@@ -175,6 +186,8 @@ def _line_duel(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         wavefronts=(1, 2),
         lanes=(1, 1, 2, 4),
         cpus=(1, 2),
+        dmas=(0, 1, 2),
+        fetchers=(0, 1, 2),
         l1_sets=(2, 4, 16),
         l1_ways=(1, 2, 4),
         l2_sets=(2, 8),
@@ -367,6 +380,16 @@ _NOT_FIXABLE: Final = frozenset({"agents", "episodes", "map", "camps", "smallest
 def names() -> tuple[str, ...]:
     """All profiles, `default` first."""
     return (DEFAULT, *PROFILES)
+
+
+def deal(profile: str, prng: Prng, number: int) -> str:
+    """The profile of leg `number`: for `default` all of them in turn, in an order that is drawn
+    anew for every round, so that a short run has seen everything as often as anything."""
+    if profile != DEFAULT:
+        return profile
+    turn, place = divmod(number, len(PROFILES))
+    order = shuffled(Draws(prng.fork(f"round {turn}")), len(PROFILES))
+    return tuple(PROFILES)[int(order[place])]
 
 
 def options() -> dict[str, object]:

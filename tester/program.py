@@ -8,7 +8,8 @@ deletes something therefore returns a program without them (`derived` is false).
 
 Episodes stand in one total order. The episode e of thread t runs like this: each active lane adds
 1 to the atomic word of its group (one instruction), the wave acquires, its loads and stores follow,
-the wave releases (every store complete), and the same lanes add 1 to the same words again. A
+the wave releases (every store complete), and the same lanes add 1 to the same words again. Agents
+that cannot add (DMA engines, instruction caches) leave the fetch-adds out. A
 program may be a chunk of an endless one: `thread_base` then counts the episodes of each thread that
 came before, and waits keep counting from the very beginning.
 """
@@ -44,6 +45,12 @@ BY_COMPLETION: Final = 0
 GLC: Final = 1
 SLC: Final = 2
 """Scope bits of an action: bypass the first level, bypass first and second level."""
+QUIET: Final = 4
+"""Besides scope bits in `episode_scope`: the closing fetch-adds ask for no old values."""
+
+DMA: Final = "dma"
+FETCH: Final = "fetch"
+"""Kinds of agents that make no fetch-adds; a fetching one does not store either."""
 
 MAX_LANES: Final = 64
 MAX_THREADS: Final = 512
@@ -51,18 +58,28 @@ MAX_THREADS: Final = 512
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One thread: `kind` as in a system description ("gpu", "cpu"), `requester`: port index."""
+    """One thread. `kind`: "gpu", "cpu", DMA or FETCH; `requester`: port index."""
 
     kind: str
     requester: int
     lanes: int
     name: str
 
+    @property
+    def adds(self) -> bool:
+        """Whether its episodes begin and end with fetch-adds."""
+        return self.kind not in (DMA, FETCH)
+
+    @property
+    def stores(self) -> bool:
+        return self.kind != FETCH
+
 
 _DTYPES: Final[dict[str, Any]] = {
     "episode_thread": np.int32,
     "episode_first_action": np.int64,
     "episode_group": np.int32,
+    "episode_scope": np.uint8,
     "group_word": np.int64,
     "action_kind": np.uint8,
     "action_size": np.uint8,
@@ -99,6 +116,9 @@ class Program:
     lane_address: IntArray  # [A, L]; byte address, -1: the lane sits out
     store_value: WordArray  # [A, L]; little endian, zero above the size and for loads
     action_scope: ByteArray = field(default_factory=lambda: np.zeros(0, np.uint8))  # [A]; GLC | SLC
+    episode_scope: ByteArray = field(
+        default_factory=lambda: np.zeros(0, np.uint8)
+    )  # [E]; of the fetch-adds: GLC | SLC | QUIET
     thread_base: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # [T]
     derived: bool = False
     """Whether the arrays below hold; they are written by `tester.expectations`."""
@@ -114,6 +134,8 @@ class Program:
         put = object.__setattr__
         if self.action_scope.size == 0:
             put(self, "action_scope", np.zeros(len(self.action_kind), np.uint8))
+        if self.episode_scope.size == 0:
+            put(self, "episode_scope", np.zeros(len(self.episode_thread), np.uint8))
         if self.thread_base.size == 0:
             put(self, "thread_base", np.zeros(len(self.agents), np.int64))
         if not self.derived:
@@ -189,9 +211,15 @@ class Program:
         return np.bincount(self.episode_thread, minlength=self.threads).astype(np.int64)
 
     def increments(self) -> IntArray:
-        """[G]: fetch-adds on each atomic word in this program (two per active lane and episode)."""
-        group = self.episode_group[self.episode_group >= 0]
+        """[G]: fetch-adds on each atomic word in this program: two per active lane and episode,
+        except of agents that do not add."""
+        group = self.episode_group[self.adds()]
+        group = group[group >= 0]
         return 2 * np.bincount(group, minlength=self.groups).astype(np.int64)
+
+    def adds(self) -> BoolArray:
+        """[E]: the episode begins and ends with fetch-adds."""
+        return np.array([agent.adds for agent in self.agents], np.bool_)[self.episode_thread]
 
     def lane_requests(self) -> int:
         """Loads, stores and fetch-adds counted per lane: the usual unit of a tester's speed."""
@@ -231,6 +259,7 @@ class Program:
             episode_thread=self.episode_thread[first:last],
             episode_first_action=self.episode_first_action[first : last + 1] - a,
             episode_group=self.episode_group[first:last],
+            episode_scope=self.episode_scope[first:last],
             action_kind=self.action_kind[a:b],
             action_size=self.action_size[a:b],
             action_scope=self.action_scope[a:b],
@@ -288,6 +317,7 @@ class Program:
             episode_thread=self.episode_thread[episodes],
             episode_first_action=np.concatenate(([0], np.cumsum(count))),
             episode_group=group[episodes],
+            episode_scope=self.episode_scope[episodes],
             action_kind=self.action_kind[actions],
             action_size=self.action_size[actions],
             action_scope=self.action_scope[actions],
@@ -311,6 +341,7 @@ class Program:
         shapes = {
             "episode_first_action": (e + 1,),
             "episode_group": (e, lanes),
+            "episode_scope": (e,),
             "action_size": (a,),
             "action_scope": (a,),
             "lane_address": (a, lanes),
@@ -346,6 +377,7 @@ class Program:
             ("episode_group", INACTIVE, self.groups),
             ("action_kind", LOAD, STORE + 1),
             ("action_scope", 0, (GLC | SLC) + 1),
+            ("episode_scope", 0, (GLC | SLC | QUIET) + 1),
             ("lane_address", INACTIVE, 1 << 62),
             ("group_word", 0, 1 << 62),
             ("wait_thread", 0, threads),

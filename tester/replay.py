@@ -37,6 +37,7 @@ _ARRAYS: Final[dict[str, tuple[str, int]]] = {
     "episode_thread": ("<i4", 1),
     "episode_first_action": ("<i8", 1),
     "episode_group": ("<i4", 2),
+    "episode_scope": ("|u1", 1),
     "group_word": ("<i8", 1),
     "action_kind": ("|u1", 1),
     "action_size": ("|u1", 1),

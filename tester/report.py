@@ -261,7 +261,7 @@ def _atomics(failure: Failure) -> list[str]:
     rows = []
     for record in history.records.values():
         request = record.request
-        if request.kind == Kind.ATOMIC:
+        if request.kind == Kind.ATOMIC and not request.quiet:
             for index, address in enumerate(request.addresses):
                 if address == finding.address and record.answered[index] >= 0:
                     rows.append((record.answered[index], record, index))

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from runtime.declarations import Parameter, ProtocolInfo
 from runtime.description import SystemDescription
+from tester.program import DMA, FETCH
 from tester.scenario import Shape
 
 _WRITE_BACK_PARAMETER = "WB"
+_L3_WRITES_PARAMETER = "useL3OnWT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class Roles:
     second: tuple[str, ...]
     directories: tuple[str, ...]
     processors: tuple[str, ...]
+    dmas: tuple[str, ...]
+    fetchers: tuple[str, ...]
     agents: tuple[str, ...]
     """Groups of agents on the first level."""
     is_gpu: bool
@@ -32,7 +36,7 @@ class Roles:
 
 def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
     """Roles in a completed description."""
-    kinds = {name: group.kind or "cpu" for name, group in description.agents.items()}
+    kinds = agent_kinds(description)
     is_gpu = "gpu" in kinds.values()
     subject = "gpu" if is_gpu else "cpu"
 
@@ -59,9 +63,25 @@ def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
         ),
         directories=tuple(name for name in directories if name in description.machines),
         processors=machines("cpu") if is_gpu else (),
+        dmas=machines(DMA),
+        fetchers=machines(FETCH),
         agents=tuple(name for name, kind in kinds.items() if kind == subject),
         is_gpu=is_gpu,
     )
+
+
+def agent_kinds(description: SystemDescription) -> dict[str, str]:
+    """Kind of agent in each group, as `tester.program.Agent` has it."""
+    return {
+        name: FETCH if description.requesters[group.requester].fetch else group.kind or "cpu"
+        for name, group in description.agents.items()
+    }
+
+
+def idle(shape: Shape, description: SystemDescription) -> list[str]:
+    """Groups of agents that have nothing to do in a system of that shape."""
+    off = {DMA: not shape.dmas, FETCH: not shape.fetchers}
+    return [name for name, kind in agent_kinds(description).items() if off.get(kind)]
 
 
 def overrides(
@@ -80,12 +100,16 @@ def overrides(
         (roles.second, shape.banks),
         (roles.directories, shape.directories),
         (roles.processors, shape.cpus),
+        (roles.dmas, max(1, shape.dmas)),
+        (roles.fetchers, max(1, shape.fetchers)),
     )
     for machines, count in counts:
         result |= {f"machine.{name}.count": count for name in machines}
     geometry = (
         (roles.first, shape.l1_sets, shape.l1_ways),
+        (roles.fetchers, shape.l1_sets, shape.l1_ways),
         (roles.second, shape.l2_sets, shape.l2_ways),
+        (roles.directories, shape.l3_sets, shape.l3_ways),
     )
     for machines, sets, ways in geometry:
         for name in machines:
@@ -99,4 +123,7 @@ def overrides(
         if machine.MACHINE in roles.second and _WRITE_BACK_PARAMETER in declared:
             path = f"machine.{machine.MACHINE}.parameters.{_WRITE_BACK_PARAMETER}"
             result[path] = shape.write_back
+        if machine.MACHINE in roles.directories and _L3_WRITES_PARAMETER in declared:
+            path = f"machine.{machine.MACHINE}.parameters.{_L3_WRITES_PARAMETER}"
+            result[path] = shape.l3_writes
     return result

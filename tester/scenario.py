@@ -25,6 +25,10 @@ class Shape:
     lanes: int = 4
     cpus: int = 1
     """Processor machines beside a GPU; without meaning elsewhere."""
+    dmas: int = 1
+    """DMA engines that load and store like everybody else; 0: they stay idle."""
+    fetchers: int = 1
+    """Instruction caches that are read through; 0: they stay idle."""
     l1_sets: int = 16
     l1_ways: int = 4
     l2_sets: int = 32
@@ -32,6 +36,11 @@ class Shape:
     """Geometry of the second level, per bank."""
     banks: int = 1
     directories: int = 1
+    l3_sets: int = 32
+    l3_ways: int = 4
+    """Geometry of the directories' own caches."""
+    l3_writes: bool = False
+    """Whether what is written through stays in the directories' caches."""
     write_back: bool = False
     """Whether the second level keeps dirty data."""
     replacement: str = "tree_plru"
@@ -50,12 +59,13 @@ class Shape:
         """Raises ConfigError for what no system can be."""
         bounds = {"units": 64, "wavefronts": 256, "lanes": 64, "cpus": 64, "banks": 64}
         bounds |= {"directories": 64, "l1_sets": 1 << 20, "l2_sets": 1 << 20}
-        bounds |= {"l1_ways": 1 << 10, "l2_ways": 1 << 10}
+        bounds |= {"l1_ways": 1 << 10, "l2_ways": 1 << 10, "l3_ways": 1 << 10}
+        bounds |= {"l3_sets": 1 << 20, "dmas": 64, "fetchers": 64}
         for name, high in bounds.items():
-            value = getattr(self, name)
-            if not 1 <= value <= high:
-                raise ConfigError(f"{name} is {value}, 1 to {high} are possible")
-        for name in ("l1_sets", "l2_sets"):
+            value, low = getattr(self, name), int(name not in ("dmas", "fetchers"))
+            if not low <= value <= high:
+                raise ConfigError(f"{name} is {value}, {low} to {high} are possible")
+        for name in ("l1_sets", "l2_sets", "l3_sets"):
             if getattr(self, name) & (getattr(self, name) - 1):
                 raise ConfigError(f"{name} is {getattr(self, name)}, a power of two is needed")
 
@@ -83,10 +93,14 @@ class Scenario:
         """
         groups = max(self.program.map.groups, max(camps, default=0) + 1)
         layout = replace(self.program.map, line_size=line_size, groups=groups)
+        if max(agent.lanes for agent in agents) == 1:
+            # Clusters are for lanes that fill a line together.
+            layout = replace(layout, cluster_bytes=1)
         if self.crowding is not None:
             # A protocol may have narrower agents than the profile hoped for, or fewer.
             accesses = under_way(sum(agent.lanes for agent in agents), self.program.lengths)
-            layout = replace(layout, locations=locations_for(accesses, self.crowding, groups))
+            locations = locations_for(accesses, self.crowding, groups)
+            layout = replace(layout, locations=max(locations, layout.cluster_bytes))
         return replace(self.program, agents=agents, episodes=episodes, map=layout, camps=camps)
 
     def describe(self) -> str:

@@ -18,7 +18,7 @@ from tester.program import Program
 class Episode:
     """What a thread does between two points where it holds nothing."""
 
-    __slots__ = ("actions", "lanes", "number", "waits", "words")
+    __slots__ = ("actions", "lanes", "number", "scope", "waits", "words")
 
     def __init__(
         self,
@@ -27,16 +27,20 @@ class Episode:
         words: list[int],
         actions: deque[Request],
         waits: list[tuple[int, int]],
+        scope: int,
     ) -> None:
         self.number = number
         """Position in the program's total order, earlier chunks included."""
         self.lanes = lanes
+        """Those that make fetch-adds; none of an agent that cannot."""
         self.words = words
         """Address of the atomic word of each active lane."""
         self.actions = actions
         """Loads and stores still to be issued; active lanes only, in lane order."""
         self.waits = waits
         """(thread, n): start only after n episodes of that thread are complete."""
+        self.scope = scope
+        """Bits of the fetch-adds: scope, and QUIET for the closing ones."""
 
 
 def read_episode(
@@ -48,10 +52,11 @@ def read_episode(
     """
     words = program.group_word
     groups = program.episode_group[index].tolist()
-    lanes = [lane for lane, group in enumerate(groups) if group >= 0]
+    thread = int(program.episode_thread[index])
+    adds = program.agents[thread].adds
+    lanes = [lane for lane, group in enumerate(groups) if adds and group >= 0]
     rows = program.actions_of(index)
     part = slice(rows.start, rows.stop)
-    thread = int(program.episode_thread[index])
     number = first_number + index
     everyone = list(range(program.lanes))
     actions: deque[Request] = deque()
@@ -93,6 +98,7 @@ def read_episode(
         [int(words[groups[lane]]) for lane in lanes],
         actions,
         program.waits_of(index),
+        int(program.episode_scope[index]),
     )
 
 

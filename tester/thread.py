@@ -29,7 +29,7 @@ from runtime.engine import Consumer
 from runtime.requester import Access, Requester
 from runtime.values import DataBlock
 from tester.events import Kind, Request, Role
-from tester.program import GLC, LOAD, SLC, STORE
+from tester.program import GLC, LOAD, QUIET, SLC, STORE
 from tester.script import Episode
 
 if TYPE_CHECKING:
@@ -88,6 +88,13 @@ class Flight(Access):
         self.uncompleted = self.pending if request.kind == Kind.STORE else 0
         """Bit i: the store to address i is not globally performed yet."""
         self.shared = len(set(addresses)) < len(addresses)
+
+    def set_scope(self, scope: int) -> None:
+        """Bits as in a program: GLC, SLC, QUIET."""
+        self.request.scope = scope
+        self.glc = bool(scope & GLC)
+        self.slc = bool(scope & SLC)
+        self.returns = not scope & QUIET
 
 
 class Thread(Consumer):
@@ -231,8 +238,9 @@ class Thread(Consumer):
         if not episode.lanes:
             self._next_phase()
             return
-        words = episode.words
-        self._issue(self._flight(role, Kind.ATOMIC, episode.lanes, words))
+        flight = self._flight(role, Kind.ATOMIC, episode.lanes, episode.words)
+        flight.set_scope(episode.scope if role == Role.CLOSE else episode.scope & ~QUIET)
+        self._issue(flight)
 
     def _flight(self, role: int, kind: int, lanes: list[int], addresses: list[int]) -> Flight:
         """A synchronisation, or fetch-adds of 1."""
@@ -280,8 +288,7 @@ class Thread(Consumer):
         action.identity = self._driver.next_identity()
         flight = Flight(self, action, action.values if action.kind == Kind.STORE else ())
         if action.scope:
-            flight.glc = bool(action.scope & GLC)
-            flight.slc = bool(action.scope & SLC)
+            flight.set_scope(action.scope)
         self._issue(flight)
 
     def _issue(self, flight: Flight) -> None:

@@ -231,7 +231,10 @@ class FakeRequester(Consumer):
             if system.fault.now("lost atomic"):
                 return
             self._later(
-                system.latency(), lambda: access.client.atomic_done(access, lanes, old_values)
+                system.latency(),
+                lambda: access.client.atomic_done(
+                    access, lanes, old_values if access.returns else []
+                ),
             )
 
         self._later(system.latency(), perform)

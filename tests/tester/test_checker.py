@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tester.checker import Checker
 from tester.events import Kind, Request, Role, Verdict
+from tester.program import QUIET
 
 LINE = 64
 WORD = 0x100
@@ -201,7 +202,10 @@ def test_a_store_without_completion_is_a_hang() -> None:
 
 
 def fetch_adds(*events: tuple[int, int, int, int]) -> Verdict | None:
-    """(thread, issue tick, response tick, rank returned) of one-lane increments of one word."""
+    """(thread, issue tick, response tick, rank returned) of one-lane increments of one word.
+
+    Rank -1: the increment is quiet.
+    """
     history = History()
     requests: dict[int, Request] = {}
     timeline = sorted(
@@ -211,10 +215,11 @@ def fetch_adds(*events: tuple[int, int, int, int]) -> Verdict | None:
     for tick, is_response, number in timeline:
         thread, _, _, rank = events[number]
         if is_response:
-            value = (FIRST + rank) & 0xFFFFFFFF
-            history.checker.returned(requests[number], [0], [value], tick)
+            values = [(FIRST + rank) & 0xFFFFFFFF] if rank >= 0 else []
+            history.checker.returned(requests[number], [0], values, tick)
         else:
             requests[number] = history.issue(tick, Kind.ATOMIC, [WORD], thread=thread)
+            requests[number].scope = QUIET if rank < 0 else 0
     history.checker.finish(10_000)
     return history.verdict()
 
@@ -258,10 +263,25 @@ def test_lanes_of_one_action_are_compared_as_a_set() -> None:
     assert history.verdict() is Verdict.ATOMIC_REPEATED
 
 
+def test_quiet_increments_count() -> None:
+    assert fetch_adds((0, 1, 5, -1), (1, 6, 9, 1)) is None
+    assert fetch_adds((0, 1, 5, -1), (1, 6, 9, 0)) is Verdict.ATOMIC_ORDER
+    assert fetch_adds((0, 1, 5, -1), (1, 6, 9, 2)) is Verdict.ATOMIC_SKIPPED
+    assert fetch_adds((0, 1, 7, -1), (1, 6, 9, 0)) is None
+
+
+def test_a_quiet_increment_that_returns_a_value_is_unexpected() -> None:
+    history = History()
+    request = history.issue(1, Kind.ATOMIC, [WORD])
+    request.scope = QUIET
+    history.checker.returned(request, [0], [FIRST], 5)
+    assert history.verdict() is Verdict.UNEXPECTED_RESPONSE
+
+
 def explainable(events: list[tuple[int, int, int, int]]) -> bool:
     """Brute force: some order of all increments respects real time and gives these ranks."""
     for order in permutations(range(len(events))):
-        if all(events[number][3] == rank for rank, number in enumerate(order)) and all(
+        if all(events[number][3] in (rank, -1) for rank, number in enumerate(order)) and all(
             events[later][2] >= events[earlier][1]
             for place, earlier in enumerate(order)
             for later in order[place + 1 :]
@@ -293,3 +313,27 @@ def test_fetch_adds_against_brute_force(
         for thread, ((issue, duration), rank) in enumerate(zip(intervals, ranks))
     ]
     assert (fetch_adds(*events) is None) == explainable(events)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.integers(1, 5).flatmap(
+        lambda count: st.tuples(
+            st.lists(
+                st.tuples(st.integers(1, 9), st.integers(1, 5)), min_size=count, max_size=count
+            ),
+            st.permutations(range(count)),
+            st.lists(st.booleans(), min_size=count, max_size=count),
+        )
+    )
+)
+def test_quiet_increments_never_raise_a_false_alarm(
+    drawn: tuple[list[tuple[int, int]], list[int], list[bool]],
+) -> None:
+    intervals, ranks, quiet = drawn
+    events = [
+        (thread, issue, issue + duration, -1 if silent else rank)
+        for thread, ((issue, duration), rank, silent) in enumerate(zip(intervals, ranks, quiet))
+    ]
+    if explainable(events):
+        assert fetch_adds(*events) is None

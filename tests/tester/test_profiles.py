@@ -73,10 +73,32 @@ def test_profiles_are_what_their_names_say() -> None:
         stride = conflict.program.map.stride_lines
         assert stride % conflict.shape.l1_sets == 0
         assert stride % (conflict.shape.l2_sets * conflict.shape.banks) == 0
-        assert all(s.program.scope_percent == 0 for s in shapes.values())
         # With a single frame, two requests that need each other's frame are nobody's bug.
         assert all(s.shape.l1_sets * s.shape.l1_ways >= 2 for s in shapes.values())
         assert all(s.shape.l2_lines >= 2 for s in shapes.values())
+
+
+def test_the_default_deals_every_profile_once_in_each_round() -> None:
+    count = len(ALL)
+    for seed in range(4):
+        dealt = [profiles.deal("default", Prng(seed), number) for number in range(2 * count)]
+        assert set(dealt[:count]) == set(dealt[count:]) == set(ALL)
+    assert dealt[:count] != [profiles.deal("default", Prng(9), n) for n in range(count)]
+    assert profiles.deal("line-duel", Prng(1), 7) == "line-duel"
+
+
+def test_a_round_has_every_kind_of_stimulus() -> None:
+    drawn = [profiles.draw(name, Prng(seed)) for seed in range(6) for name in ALL]
+    for values in (
+        {s.shape.dmas for s in drawn},
+        {s.shape.fetchers for s in drawn},
+        {s.shape.l3_writes for s in drawn},
+        {s.shape.write_back for s in drawn},
+        {s.program.scope_percent for s in drawn},
+        {s.program.atomic_scope_percent for s in drawn},
+        {s.program.quiet_percent for s in drawn},
+    ):
+        assert len(values) >= 2 and 0 in values
 
 
 def test_fixing_one_option_changes_no_other() -> None:
@@ -95,10 +117,11 @@ def test_fixing_one_option_changes_no_other() -> None:
 @pytest.mark.parametrize(
     ("fixed", "message"),
     [
-        ({"colour": 3}, "no option 'colour'; there are banks"),
+        ({"colour": 3}, "no option 'colour'; there are atomic_scope_percent, banks"),
         ({"agents": ()}, "no option 'agents'"),
         ({"units": "four"}, "option units is 'four', int is needed"),
         ({"units": 0}, "units is 0, 1 to 64"),
+        ({"dmas": -1}, "dmas is -1, 0 to 64"),
         ({"l1_sets": 3}, "l1_sets is 3, a power of two"),
         ({"write_back": 1}, "bool is needed"),
         ({"groups": 0}, "groups is 0"),
@@ -156,7 +179,12 @@ VIPER_LIKE = ProtocolInfo(
         _machine("TCP", Parameter("WB", "bool", default=False)),
         _machine("TCC", Parameter("WB", "bool", default=False)),
         _machine("CorePair"),
-        _machine("Directory", Parameter("directory", "DirectoryMemory", pointer=True)),
+        _machine("SQC"),
+        _machine(
+            "Directory",
+            Parameter("directory", "DirectoryMemory", pointer=True),
+            Parameter("useL3OnWT", "bool", default=False),
+        ),
     ),
 )
 VIPER_TOML = """
@@ -181,6 +209,18 @@ kind = "gpu"
 [agents.cpu]
 requester = "cpu"
 kind = "cpu"
+[machine.SQC.cache.L1cache]
+[machine.DMA]
+[requester.instructions]
+machine = "SQC"
+fetch = true
+[requester.dma]
+machine = "DMA"
+[agents.instructions]
+requester = "instructions"
+[agents.dma]
+requester = "dma"
+kind = "dma"
 """
 
 
@@ -188,11 +228,30 @@ def test_shapes_reach_the_machines_of_a_gpu() -> None:
     description = SystemDescription.from_toml(VIPER_TOML)
     found = roles.find_roles(VIPER_LIKE, description)
     assert found == roles.Roles(
-        ("TCP",), ("TCC",), ("Directory",), ("CorePair",), ("gpu",), is_gpu=True
+        first=("TCP",),
+        second=("TCC",),
+        directories=("Directory",),
+        processors=("CorePair",),
+        dmas=("DMA",),
+        fetchers=("SQC",),
+        agents=("gpu",),
+        is_gpu=True,
     )
-    shape = profiles.Shape(units=3, wavefronts=2, lanes=8, banks=2, directories=4, write_back=True)
+    shape = profiles.Shape(
+        units=3,
+        wavefronts=2,
+        lanes=8,
+        dmas=2,
+        fetchers=0,
+        banks=2,
+        directories=4,
+        write_back=True,
+        l3_sets=2,
+        l3_writes=True,
+    )
+    assert roles.idle(shape, description) == ["instructions"]
     changes = roles.overrides(shape, VIPER_LIKE, description)
-    assert not any("L3CacheMemory" in path or "CorePair.cache" in path for path in changes)
+    assert not any("CorePair.cache" in path for path in changes)
     system = description.override(changes)
     assert system.machines["TCP"].count == 3
     assert system.machines["TCC"].count == 2
@@ -201,6 +260,11 @@ def test_shapes_reach_the_machines_of_a_gpu() -> None:
     assert system.machines["TCC"].caches["L2cache"].sets == shape.l2_sets
     assert system.machines["TCP"].caches["L1cache"].ways == shape.l1_ways
     assert system.machines["Directory"].count == 4
+    assert system.machines["Directory"].caches["L3CacheMemory"].sets == 2
+    assert system.machines["Directory"].parameters == {"useL3OnWT": True}
+    assert system.machines["DMA"].count == 2
+    assert system.machines["SQC"].count == 1
+    assert system.machines["SQC"].caches["L1cache"].ways == shape.l1_ways
     assert system.agents["gpu"].wavefronts == 2 and system.agents["gpu"].lanes == 8
     assert system.agents["cpu"].lanes is None
     assert system.network.delays == "gem5"
