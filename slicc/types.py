@@ -92,6 +92,8 @@ def binary_result(operator: Op, left: ir.Type, right: ir.Type) -> ir.Type | None
     unknown = isinstance(left, ir.UnknownType) or isinstance(right, ir.UnknownType)
     if operator in _COMPARISONS:
         pair = {left, right}
+        if ir.VOID in pair:
+            return None
         if unknown or same(left, right) or pair == {ir.ADDR, ir.INT}:
             return ir.BOOL
         return None

@@ -55,6 +55,13 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
             body.locals.add(
                 VariableSymbol(name, VariableKind.FIELD, field.type, field.span, ir_name=name)
             )
+    if called.by_reference and not types.is_mutable_value(called.result):
+        scope.sink.error(
+            "unsupported-feature",
+            f"a `{types.describe(called.result)}` cannot be returned by reference",
+            node.name.span,
+            "only structures and data classes can",
+        )
     parameters = _parameters(body, symbol)
     statements = block(body, node.body)
     if not isinstance(called.result, ir.VoidType) and falls_through(statements):

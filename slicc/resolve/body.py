@@ -63,6 +63,7 @@ class Body:
     result: ir.Type = ir.VOID
     by_reference: bool = False
     messages: list[MessageUnderConstruction] = field(default_factory=list)
+    missed: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def sink(self) -> DiagnosticSink:
@@ -71,6 +72,13 @@ class Body:
     @property
     def machine(self) -> MachineScope | None:
         return self.scope if isinstance(self.scope, MachineScope) else None
+
+    def first_miss(self, kind: str, name: str) -> bool:
+        """Whether this body has not asked for the missing name before."""
+        if (kind, name) in self.missed:
+            return False
+        self.missed.add((kind, name))
+        return True
 
     def message_of(self, local: str) -> MessageUnderConstruction | None:
         for message in self.messages:
@@ -82,6 +90,13 @@ class Body:
 def unknown(span: Span) -> ir.Expr:
     """What stands for an expression that was reported."""
     return ir.Local("?", ir.UNKNOWN, span=span)
+
+
+def is_reported(node: ir.Expr) -> bool:
+    """Whether an expression was reported (its type may be known all the same)."""
+    return isinstance(node.type, ir.UnknownType) or (
+        isinstance(node, ir.Local) and node.name == "?"
+    )
 
 
 def outgoing_field(body: Body, target: ir.Expr) -> tuple[MessageUnderConstruction, str] | None:

@@ -92,6 +92,8 @@ def _needs_controller(body: Body, node: syntax.Call) -> None:
 
 def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:
     name = node.function.text
+    if not body.scope.first_miss("function", name):
+        return unknown(node.span)
     body.sink.error(
         "unknown-function",
         f"no function named `{name}`",
@@ -202,6 +204,8 @@ def call_method(
     overloads = [] if symbol is None else symbol.find_methods(name)
     if not overloads:
         described = types.describe(receiver.type)
+        if not body.scope.first_miss(f"{described}()", name):
+            return unknown(span)
         body.sink.error(
             "unknown-method",
             f"`{described}` has no method `{name}`",

@@ -90,13 +90,8 @@ def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
                 "not-a-variable", f"{what} `{name}` has no value", node.name.span, "not a variable"
             )
             return unknown(node.span)
-        body.sink.error(
-            "unknown-variable",
-            f"no variable named `{name}`",
-            node.name.span,
-            "not declared here",
-            help=did_you_mean(name, body.locals.names()),
-        )
+        if body.first_miss("variable", name):
+            _unknown_variable(body, node.name)
         return unknown(node.span)
     if variable.port is not None:
         return _misplaced(body, node.span, f"the port `{name}` is no value")
@@ -106,6 +101,16 @@ def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
             body, node.span, f"`{name}` is of the controller, and a structure has none"
         )
     return variable_value(variable, node.span)
+
+
+def _unknown_variable(body: Body, name: syntax.Name) -> None:
+    body.sink.error(
+        "unknown-variable",
+        f"no variable named `{name.text}`",
+        name.span,
+        "not declared here",
+        help=did_you_mean(name.text, body.locals.names()),
+    )
 
 
 def _other_kind(body: Body, name: str) -> str | None:
@@ -138,6 +143,8 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
     name = node.type.text
     symbol = body.scope.find_type(name)
     if symbol is None:
+        if not body.scope.first_miss("type", name):
+            return unknown(node.span)
         body.sink.error(
             "unknown-type",
             f"no enumeration named `{name}`",
@@ -158,6 +165,8 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
     member = node.member.text
     if member in symbol.members:
         return ir.EnumConst(member, symbol.type, span=node.span)
+    if not body.scope.first_miss(name, member):
+        return ir.Local("?", symbol.type, span=node.span)
     slug = {"State": "unknown-state", "Event": "unknown-event"}.get(name, "unknown-enum-member")
     if name == "RequestType":
         slug = "unknown-request-type"
@@ -190,7 +199,7 @@ def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
             node.field.span,
             f"`.{name}` of a `{types.describe(type_)}`",
         )
-    else:
+    elif body.scope.first_miss(types.describe(type_), name):
         body.sink.error(
             "unknown-field",
             f"`{types.describe(type_)}` has no field `{name}`",
@@ -242,7 +251,7 @@ def _unary(body: Body, node: syntax.Unary) -> ir.Expr:
         case "-":
             operator, wanted = ir.UnaryOperator.NEGATE, ir.INT
         case "++":
-            operator, wanted = ir.UnaryOperator.INCREMENT, types.STATISTIC
+            return _misplaced(body, node.span, "`++` is a statement and has no value")
         case "--":
             body.sink.error(
                 "unsupported-feature", "there is no operator `--`", node.span, "not in SLICC"
@@ -259,6 +268,20 @@ def _unary(body: Body, node: syntax.Unary) -> ir.Expr:
     if isinstance(operand, ir.IntConst) and operator is ir.UnaryOperator.NEGATE:
         return ir.IntConst(-operand.value, operand.type, span=node.span)
     return ir.Unary(operator, operand, wanted, span=node.span)
+
+
+def increment(body: Body, node: syntax.Unary) -> ir.Expr:
+    """``++x`` as a statement: only statistics are counted this way."""
+    operand = expression(body, node.operand)
+    if not types.same(operand.type, types.STATISTIC):
+        body.sink.error(
+            "type-mismatch-operand",
+            "`++` counts a statistic",
+            operand.span,
+            f"is `{types.describe(operand.type)}`",
+            help="write `x := x + 1`" if operand.type == ir.INT else None,
+        )
+    return ir.Unary(ir.UnaryOperator.INCREMENT, operand, types.STATISTIC, span=node.span)
 
 
 def _number(body: Body, node: syntax.NumberLiteral) -> ir.Expr:

@@ -22,6 +22,8 @@ def _port(body: Body, name: syntax.Name, kind: VariableKind) -> PortSymbol | Non
     word = "in-port" if kind is VariableKind.IN_PORT else "out-port"
     if variable is None:
         machine = body.machine
+        if not body.scope.first_miss("port", name.text):
+            return None
         ports = {} if machine is None else machine.ports
         body.sink.error(
             "unknown-port",
@@ -51,13 +53,14 @@ def _message(body: Body, name: syntax.TypeName) -> tuple[ir.Type, TypeSymbol | N
     type_ = body.scope.resolve_type(name)
     symbol = body.scope.symbol_of(type_)
     if symbol is not None and symbol.kind is not TypeKind.MESSAGE:
-        body.sink.error(
-            "not-a-message",
-            f"`{name.text}` is no message",
-            name.span,
-            "not a message",
-            help='messages are structures with `interface="Message"`',
-        )
+        if body.scope.first_miss("message", name.text):
+            body.sink.error(
+                "not-a-message",
+                f"`{name.text}` is no message",
+                name.span,
+                "not a message",
+                help='messages are structures with `interface="Message"`',
+            )
         return ir.UNKNOWN, None
     return type_, symbol
 

@@ -53,6 +53,8 @@ def _check_message(
         return
     if isinstance(node, syntax.InPort) and message == ir.ADDR:
         return
+    if not scope.first_miss("message", node.message.text):
+        return
     scope.sink.error(
         "not-a-message",
         f"`{node.message.text}` is no message, so `{node.name.text}` cannot carry it",

@@ -40,6 +40,18 @@ class GlobalScope:
         self.machines: dict[str, Span] = {}
         self.used_library: dict[str, None] = {}
         self._builtins: dict[str, list[Overload]] = {}
+        self._missed: set[tuple[str, str]] = set()
+
+    def first_miss(self, kind: str, name: str) -> bool:
+        """Whether nobody has asked for this missing name here before.
+
+        A slip in a declaration is one mistake, however often the name is used.
+        """
+        key = (kind, name)
+        if key in self._missed:
+            return False
+        self._missed.add(key)
+        return True
 
     # -- types
 
@@ -85,6 +97,8 @@ class GlobalScope:
         found = self.find_type(text)
         if found is not None:
             return found.type
+        if not self.first_miss("type", text):
+            return ir.UNKNOWN
         self.sink.error(
             "unknown-type",
             f"no type named `{text}`",

@@ -11,9 +11,9 @@ from typing import assert_never
 from slicc import ir, syntax, types
 from slicc.diagnostics.model import Label
 from slicc.resolve import port_statements, special_calls
-from slicc.resolve.body import Body, BodyKind, copying_for, copying_for_new
+from slicc.resolve.body import Body, BodyKind, copying_for, copying_for_new, is_reported
 from slicc.resolve.emplace import handle_emplace
-from slicc.resolve.expressions import expression, variable_value
+from slicc.resolve.expressions import expression, increment, variable_value
 from slicc.resolve.lvalues import check_changeable
 from slicc.resolve.pair_text import default_value
 from slicc.resolve.scopes import accepts
@@ -105,12 +105,23 @@ def _assign(body: Body, node: syntax.Assign, into: Statements) -> None:
     if _is_store(place):
         _assign_place(body, place, value, node.span, into)
         return
+    if not _is_place(place):
+        body.sink.error(
+            "not-assignable", "only variables and fields can be assigned", place.span, "a value"
+        )
+        return
     if not check_changeable(body, place, "this is an assignment"):
         return
     if isinstance(place, ir.CallMethod):
         _assign_element(body, place, value, node.span, into)
         return
     _assign_place(body, place, value, node.span, into)
+
+
+def _is_place(place: ir.Expr) -> bool:
+    if isinstance(place, ir.CallFunction | ir.CallMethod):
+        return place.by_reference
+    return isinstance(place, ir.Local | ir.FieldAccess | ir.SelfField)
 
 
 def _is_store(place: ir.Expr) -> bool:
@@ -235,21 +246,18 @@ def _expression_statement(body: Body, node: syntax.ExpressionStatement, into: St
         return
     if isinstance(inner, syntax.Call) and special_calls.handle(body, inner, node.span, into):
         return
+    if isinstance(inner, syntax.Unary) and inner.operator == "++":
+        into.append(ir.Evaluate(increment(body, inner), span=node.span))
+        return
     if isinstance(inner, syntax.MethodCall) and handle_emplace(body, inner, node.span, into):
         return
     found = expression(body, inner)
-    if isinstance(found.type, ir.UnknownType):
+    if is_reported(found):
         return
     if not isinstance(
         found,
-        ir.CallFunction
-        | ir.CallMethod
-        | ir.CallStructMethod
-        | ir.CallBuiltin
-        | ir.PortCall
-        | ir.Unary
-        | ir.Local,
-    ) or (isinstance(found, ir.Unary) and found.operator is not ir.UnaryOperator.INCREMENT):
+        ir.CallFunction | ir.CallMethod | ir.CallStructMethod | ir.CallBuiltin | ir.PortCall,
+    ):
         body.sink.warning(
             "ignored-result", "this statement has no effect", node.span, "value not used"
         )

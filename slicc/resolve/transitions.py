@@ -39,6 +39,8 @@ def _transition(
     for name in node.actions.names:
         symbol = scope.actions.get(name.text)
         if symbol is None:
+            if not scope.first_miss("action", name.text):
+                continue
             scope.sink.error(
                 "unknown-action",
                 f"machine `{scope.name}` has no action named `{name.text}`",
@@ -76,6 +78,8 @@ def _members(
             continue
         if symbol is None and what != "request type":
             continue  # the missing declaration has been reported
+        if not scope.first_miss(what, name.text):
+            continue
         scope.sink.error(
             f"unknown-{what.replace(' ', '-')}",
             f"machine `{scope.name}` has no {what} named `{name.text}`",
