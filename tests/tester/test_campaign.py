@@ -26,7 +26,7 @@ def mi() -> LoadedProtocol:
 
 def run(protocol: LoadedProtocol, **options: object) -> Campaign:
     """All legs of a campaign that must pass."""
-    given = {"seed": 4, "episodes": 300, **options}
+    given = {"seed": 4, "episodes": 150, **options}
     campaign = Campaign(protocol, Options(**given))  # type: ignore[arg-type]
     number = 0
     while campaign.totals.episodes < campaign.options.episodes:

@@ -113,7 +113,7 @@ def observable(test: Program, address: int, size: int, value: int) -> bool:
 def test_a_lost_store_is_found_exactly_when_somebody_must_see_it() -> None:
     test = program(3)
     outcomes = set()
-    for at in range(1, 400, 13):
+    for at in range(1, 400, 23):
         fault = Fault("lost store", at)
         finding = LegRun(test, system(test, fault), 20_000).run().finding
         assert fault.lost is not None
