@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from slicc.diagnostics.model import DiagnosticSink
+from slicc.limits import ERRORS
 from slicc.source import SourceFile, Span
 
 _PIECES = re.compile(
@@ -40,14 +42,16 @@ _QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u00b4`"
 
 @dataclass
 class Cleaned:
-    """``damage``: ranges of characters whose loss may confuse the parser."""
+    """``damage``: ranges of characters, in order, whose loss may confuse the parser."""
 
     text: str
     damage: list[tuple[int, int]] = field(default_factory=list)
 
     def damaged(self, start: int, end: int) -> bool:
         """Whether a lexical error lies in that range, so that errors there may follow from it."""
-        return any(first < end and start < last for first, last in self.damage)
+        # No two ranges overlap, so the last one to begin before `end` also ends last.
+        position = bisect_left(self.damage, (end, end))
+        return position > 0 and start < self.damage[position - 1][1]
 
 
 def clean(source: SourceFile, sink: DiagnosticSink) -> Cleaned:
@@ -96,9 +100,11 @@ def clean(source: SourceFile, sink: DiagnosticSink) -> Cleaned:
                 _report_carriage_return(span, sink)
             pieces.append(" ")
         else:
+            position = max(position, _end_of_foreign(text, start))
             result.damage.append((start, position))
-            _report_character(piece, span, sink)
-            pieces.append(" ")
+            if len(result.damage) <= ERRORS:
+                _report_character(Span(source, start, position), sink)
+            pieces.append(" " * (position - start))
     result.text = "".join(pieces)
     return result
 
@@ -132,7 +138,20 @@ def _report_carriage_return(span: Span, sink: DiagnosticSink) -> None:
     )
 
 
-def _report_character(character: str, span: Span, sink: DiagnosticSink) -> None:
+def _end_of_foreign(text: str, start: int) -> int:
+    """Where characters end that have no place in any program; together they are one slip."""
+    end = start
+    while end < len(text) and _is_foreign(text[end]):
+        end += 1
+    return end
+
+
+def _is_foreign(character: str) -> bool:
+    return not character.isascii() or not (character.isprintable() or character in "\t\n\r")
+
+
+def _report_character(span: Span, sink: DiagnosticSink) -> None:
+    character = span.text[0]
     if character in _OPERATORS_ELSEWHERE:
         sink.error(
             "unsupported-construct",
@@ -154,6 +173,8 @@ def _report_character(character: str, span: Span, sink: DiagnosticSink) -> None:
         help = 'SLICC has no preprocessor; files are included with `include "file.sm";`'
     elif character == "\xa0":
         shown, help = "a no-break space", "replace it by an ordinary space"
-    sink.error(
-        "illegal-character", f"{shown} is not a character of SLICC", span, described, help=help
-    )
+    headline = f"{shown} is not a character of SLICC"
+    if len(set(span.text)) > 1:
+        headline = f"{len(span.text)} characters that SLICC does not use"
+        described = f"the first one is {described or code}"
+    sink.error("illegal-character", headline, span, described, help=help)

@@ -20,6 +20,8 @@ OPERATORS = 400
 """Operators, dots and the like between two ``;`` or braces."""
 ALTERNATIVES = 200
 """``else`` branches of one chain."""
+ERRORS = 50
+"""Errors of characters and grammar reported for one file."""
 DIGITS = 24
 """Digits of one number: 64 bits need 20."""
 

@@ -9,7 +9,7 @@ on in the text or takes back the parser, and at least one error is reported.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
@@ -17,11 +17,10 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.lexical_errors import Cleaned, clean
+from slicc.limits import ERRORS
 from slicc.source import SourceFile, Span
 from slicc.token_words import DECLARATION_WORDS, END, Words
 
-ERROR_LIMIT = 50
-"""Syntax errors reported for one file."""
 _QUIET_TOKENS = 2
 """Tokens that must be read after an error before the next one counts."""
 
@@ -38,6 +37,10 @@ def report_syntax_errors(source: SourceFile, parser: Lark, sink: DiagnosticSink)
     tokens.append(Token(END, "", end, 1, 1, 1, 1, end))
     Recovery(source, parser, cleaned, tokens, sink).run()
     found = sorted(sink.diagnostics[first:], key=lambda one: one.primary.span.start)
+    if len(found) >= ERRORS:
+        last = found[ERRORS - 1]
+        note = "further mistakes in this file are not reported"
+        found[ERRORS - 1 :] = [replace(last, notes=(*last.notes, note))]
     sink.diagnostics[first:] = found
     assert found, "a text that does not parse has an error"
 
@@ -200,7 +203,7 @@ class Recovery:
             try:
                 self._feed(token)
             except UnexpectedToken:
-                if self._reported >= ERROR_LIMIT:
+                if self._reported >= ERRORS:
                     return
                 if self._is_consequence():
                     if token.type == END:

@@ -48,6 +48,7 @@ class DiagnosticSink:
 
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
+        self._reported: set[Diagnostic] = set()
 
     def error(
         self,
@@ -91,7 +92,8 @@ class DiagnosticSink:
         found = Diagnostic(
             slug, severity, headline, Label(span, label), tuple(secondary), tuple(notes), help
         )
-        if found not in self.diagnostics:
+        if found not in self._reported:
+            self._reported.add(found)
             self.diagnostics.append(found)
 
     @property

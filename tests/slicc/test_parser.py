@@ -156,6 +156,23 @@ def test_carriage_returns_are_reported_once() -> None:
     )
 
 
+def test_binary_files_get_one_message() -> None:
+    sink = DiagnosticSink()
+    assert parse(SourceFile("case.sm", "protocol \x00\x01\x02\ufffd" * 5), sink) is None
+    assert len(sink.diagnostics) == 5
+    sink = DiagnosticSink()
+    assert parse(SourceFile("case.sm", "\x01\ufffd" * 30_000), sink) is None
+    assert len(sink.diagnostics) == 1
+
+
+@pytest.mark.parametrize("text", ["$ ", "foo bar baz\n", "}\n", "'\n"])
+def test_a_file_that_is_no_slicc_gets_fifty_messages(text: str) -> None:
+    sink = DiagnosticSink()
+    assert parse(SourceFile("case.sm", text * 20_000), sink) is None
+    assert len(sink.diagnostics) == 50
+    assert sink.diagnostics[-1].notes[-1] == "further mistakes in this file are not reported"
+
+
 def test_long_chains_are_refused_not_crashed_on() -> None:
     texts = [
         f"int f() {{ return {' + '.join(['1'] * 5000)}; }}",
