@@ -31,7 +31,6 @@ from runtime.directory import DirectoryMemory
 from runtime.dma import DMASequencer
 from runtime.engine import Engine
 from runtime.inspection import Copy, copies, leaks
-from runtime.library_types import AccessPermission
 from runtime.memory import Memory
 from runtime.message_buffer import MessageBuffer
 from runtime.network import Network, NetworkPort, Topology
@@ -92,44 +91,16 @@ class System:
         return self.memory.read_line(line) >> 8 * (address - line) & 0xFF
 
     def memory_bytes(self, addresses: Iterable[int]) -> list[int]:
-        """The bytes that a perfectly coherent reader would find in a system at rest.
-
-        That is memory, overlaid with what a cache holds with permission Read_Write, or as dirty
-        with permission Read_Only; where an entry keeps a byte mask, only with those bytes.
-        Caches behind a coalescer are never asked: they may hold old values rightly.
-        """
+        """Bytes of main memory, whatever caches hold."""
+        size = self.topology.line_size
         lines: dict[int, int] = {}
         found = []
         for address in addresses:
-            line = address & -self.topology.line_size
+            line = address & -size
             if line not in lines:
-                lines[line] = self._coherent_line(line)
+                lines[line] = self.memory.read_line(line)
             found.append(lines[line] >> 8 * (address - line) & 0xFF)
         return found
-
-    def _coherent_line(self, line: int) -> int:
-        data = self.memory.read_line(line)
-        owned: list[int] = []
-        for controller in self.controllers:
-            if any(p.type in COALESCERS for p in controller.PARAMETERS if hasattr(p, "type")):
-                continue
-            for cache in controller.caches():
-                entry: Any = cache.visible.get(line)
-                block = getattr(entry, "DataBlk", None)
-                if block is None:
-                    continue
-                mask = getattr(entry, "writeMask", None)
-                bits = -1 if mask is None else mask.bits
-                if entry.permission == AccessPermission.Read_Write:
-                    owned.append(bits)
-                    owned.append(block.data)
-                elif entry.permission == AccessPermission.Read_Only and (
-                    getattr(entry, "Dirty", False) or mask is not None
-                ):
-                    data ^= (data ^ block.data) & bits
-        for bits, block_data in zip(owned[::2], owned[1::2], strict=True):
-            data ^= (data ^ block_data) & bits
-        return data
 
 
 def build_system(protocol: ProtocolInfo, description: SystemDescription, run_key: int) -> System:

@@ -22,6 +22,7 @@ from runtime.requester import Access, AccessKind, Requester
 from runtime.system import AgentPlace, System, build_system
 from runtime.values import DataBlock
 from tester.protocols import LoadedProtocol
+from tests.coherent_view import coherent_bytes, coherent_line
 
 PATIENCE: Final = 300_000
 """Ticks without an answer that are a hang."""
@@ -367,7 +368,7 @@ class Crowd:
         return [str(part) for r in self.system.requesters for part in r.outstanding()][:8]
 
     def _held(self, address: int, size: int) -> int:
-        parts = self.system.memory_bytes(range(address, address + size))
+        parts = coherent_bytes(self.system, range(address, address + size))
         return int.from_bytes(bytes(parts), "little")
 
     def _flush(self) -> None:
@@ -382,7 +383,7 @@ class Crowd:
         assert not gpu.unanswered, f"the last flush hangs: {self.reasons()}"
         for line in self.lines:
             held = self.system.memory.read_line(line)
-            assert held == self.system._coherent_line(line), f"line {line:#x} was not flushed"
+            assert held == coherent_line(self.system, line), f"line {line:#x} was not flushed"
 
     def executed(self) -> dict[str, dict[tuple[str, str], int]]:
         """How often each cell of each machine's table ran, zeros included."""
