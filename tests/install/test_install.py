@@ -1,4 +1,4 @@
-"""What `pip install .` ships is complete: it works from an empty directory, without the checkout."""
+"""What `pip install .` ships is complete: it works from an empty directory, alone."""
 
 from __future__ import annotations
 
