@@ -166,7 +166,7 @@ def test_r8_late_fill_does_not_outlive_an_acquire(stage: Stage) -> None:
     assert stage.ran("TCP", "IV", "Evict")
 
 
-def test_fill_overtaken_by_a_probe_is_asked_for_again(stage: Stage) -> None:
+def test_fill_overtaken_by_a_probe_is_not_kept(stage: Stage) -> None:
     stage.hold("Directory0.responseToCore", "TCC 0", X, 800)
     stage.at(10, "gpu0", "load", X + 1)
     dma = stage.at(200, "dma0", "store", X, 0x5A, size=1)
