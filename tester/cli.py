@@ -144,6 +144,9 @@ def main_command(
             _PROGRAM, "Percentage of actions that bypass caches.", metavar="PERCENT", min=0, max=100
         ),
     ] = None,
+    max_seconds: Annotated[
+        float | None, _option(_RUN, "Begin no further leg after this time.", min=0)
+    ] = None,
     deadlock_limit: Annotated[
         int | None, _option(_RUN, "Ticks without progress that are a hang (100000).", min=100)
     ] = None,
@@ -203,6 +206,7 @@ def main_command(
         one_request_per_lane=one_request_per_lane,
         assignments=tuple(set_ or ()),
         deadlock_limit=deadlock_limit,
+        max_seconds=max_seconds,
         save_program=save_program,
         output=output,
         coverage=coverage,

@@ -52,6 +52,7 @@ class Request:
     one_request_per_lane: bool | None = None
     assignments: tuple[str, ...] = ()
     deadlock_limit: int | None = None
+    max_seconds: float | None = None
     save_program: Path | None = None
     output: Path = Path()
     coverage: Path | None = None
@@ -134,6 +135,9 @@ class Session:
         )
         number = 0
         while campaign.totals.episodes < options.episodes:
+            if number and self._out_of_time():
+                self._say(f"stopped after {self.request.max_seconds:g} seconds, as asked")
+                return None
             plan = campaign.plan(number)
             self._say(f"leg {number}: {_indent(plan.words)}")
             if number == 0 and self.request.save_program is not None:
@@ -143,6 +147,10 @@ class Session:
                 return plan.leg, *finding
             number += 1
         return None
+
+    def _out_of_time(self) -> bool:
+        limit = self.request.max_seconds
+        return limit is not None and time.monotonic() - self._started > limit
 
     def _replay(self, leg: Leg) -> tuple[Leg, LegRun, Finding] | None:
         identity = self.protocol.identity

@@ -215,3 +215,10 @@ def test_help_is_quick() -> None:
         check=True,
     )
     assert loaded.stdout.strip() == "False"
+
+
+def test_a_time_limit_ends_a_run_after_a_whole_leg() -> None:
+    done = gpu_tester("-p", "MI", "--seed", "3", "--episodes", "100000", "--max-seconds", "0")
+    assert done.exit_code == 0, done.output
+    assert "stopped after 0 seconds, as asked" in done.stdout
+    assert " in 1 leg, " in done.stdout
