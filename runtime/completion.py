@@ -361,10 +361,13 @@ class _Completion:
         self, name: str, requester: RequesterDescription, agents: Mapping[str, AgentsDescription]
     ) -> RequesterDescription:
         """Tokens and outstanding requests, for the most lanes that any agent brings."""
-        lanes = max((a.lanes or 1 for a in agents.values() if a.requester == name), default=1)
+        users = [a for a in agents.values() if a.requester == name]
+        lanes = max((a.lanes or 1 for a in users), default=1)
         tokens = requester.tokens
         if tokens is None:
-            tokens = 4 * lanes if requester.one_request_per_lane else 4
+            tokens = 4 * max(1, sum(a.wavefronts for a in users))
+            if requester.one_request_per_lane:
+                tokens *= lanes
         if requester.one_request_per_lane and tokens < lanes:
             raise self._error(
                 ("requester", name, "tokens"),
