@@ -247,8 +247,11 @@ def load_description(path: str | FilePath) -> SystemDescription:
     """Read a file. Raises DescriptionError, also when the file cannot be read."""
     try:
         text = FilePath(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as slip:
-        raise DescriptionError(str(path), 0, "", None, f"cannot be read: {slip}") from None
+    except OSError as slip:
+        reason = slip.strerror or str(slip)
+        raise DescriptionError(str(path), 0, "", None, f"cannot be read: {reason}") from None
+    except UnicodeDecodeError:
+        raise DescriptionError(str(path), 0, "", None, "not UTF-8 text") from None
     return SystemDescription.from_toml(text, str(path))
 
 
@@ -299,7 +302,8 @@ def _read_machine(table: Table) -> MachineDescription:
     values: dict[str, Scalar] = {}
     for name in parameters.data:
         value = parameters.scalar(name)
-        assert value is not None, "TOML has no null"
+        if value is None:  # TOML has no null, but a replay file's header may
+            raise parameters.error(name, "expected a value")
         values[name] = value
     machine = MachineDescription(
         count=table.integer("count", 0, MAX_COUNT),

@@ -103,9 +103,17 @@ def parse_toml(text: str, file: str) -> tuple[dict[str, object], Origin]:
         raise DescriptionError(file, line, "", None, f"not TOML: {reason}") from None
     except RecursionError:
         raise DescriptionError(file, 0, "", None, "nested too deeply") from None
-    except ValueError as slip:  # a number of thousands of digits
-        raise DescriptionError(file, 0, "", None, f"not TOML: {slip}") from None
+    except ValueError:  # int() reads no more digits than 4,300
+        raise DescriptionError(
+            file, _longest(text), "", None, "a number of too many digits"
+        ) from None
     return data, Origin(file, lines)
+
+
+def _longest(text: str) -> int:
+    """The first line with a number that is far too long."""
+    found = re.search(r"[0-9_]{4000}", text)
+    return 0 if found is None else text.count("\n", 0, found.start()) + 1
 
 
 def toml_key(key: str) -> str:
@@ -129,7 +137,7 @@ def toml_value(value: object) -> str:
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml_value(item) for item in value) + "]"
-    return repr(value)
+    return str(value)  # a date or a time
 
 
 def toml_text(data: Mapping[str, object], path: tuple[str, ...] = ()) -> str:
@@ -369,8 +377,7 @@ class Table:
     def finish(self) -> None:
         for key in self.data:
             if key not in self._asked:
-                known = [name for name in self._asked if name not in self.data] or self._asked
-                raise self.error(key, unknown_name("field", str(key), known))
+                raise self.error(key, unknown_name("field", str(key), self._asked))
 
 
 def unknown_name(what: str, name: str, known: Sequence[str]) -> str:

@@ -419,6 +419,8 @@ def test_copies_name_every_place_with_bytes_of_a_line() -> None:
         ("machine = 3", 1, "machine = 3: expected a table"),
         ("a = [1,\n", 2, "not TOML"),
         ("a = 1\na = 2", 2, "not TOML: Cannot overwrite a value"),
+        (f"\nline_size = {'9' * 5000}", 2, "a number of too many digits"),
+        ("line_size = 2020-01-01", 1, "line_size = 2020-01-01: expected an integer"),
     ],
 )
 def test_a_bad_description_names_file_line_field_and_value(
@@ -469,8 +471,6 @@ def test_sizes_are_bounded_together() -> None:
         SystemDescription.from_toml("a = " + "[" * 5000 + "]" * 5000)
     with pytest.raises(DescriptionError, match=r"expected an integer|nested too deeply"):
         SystemDescription.from_toml("line_size = " + "[" * 300 + "]" * 300)
-    with pytest.raises(DescriptionError, match="not TOML"):
-        SystemDescription.from_toml("line_size = " + "9" * 5000)
     assert parse_assignment("a=" + "[" * 5000) == ("a", "[" * 5000)
 
 
@@ -483,6 +483,7 @@ def test_overrides_name_the_option_that_was_wrong() -> None:
     for option, words in (
         ("machine.L1Cache.count=65", "--set machine.L1Cache.count=65: .*between 0 and 64"),
         ("machine.L1Cache.size=1", "no such field"),
+        ("colour=1", "no such field; there is protocol, line_size, "),
         ("machine.L1Cache.count.x.y=1", "machine.L1Cache.count is not a table"),
         ("line_size.x=1", "line_size has no field x"),
     ):
@@ -507,11 +508,18 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load_description(tmp_path / "none.toml")
     bad = tmp_path / "bad.toml"
     bad.write_bytes(b"\xff\xfe")
-    with pytest.raises(DescriptionError, match="cannot be read"):
+    with pytest.raises(DescriptionError, match="not UTF-8 text"):
         load_description(bad)
     good = tmp_path / "good.toml"
     good.write_text("line_size = 32\n")
     assert load_description(good).line_size == 32
+
+
+def test_a_replay_file_may_hold_nulls() -> None:
+    """TOML has none, JSON does."""
+    tables = {"machine": {"L1Cache": {"parameters": {"latency": None}}}}
+    with pytest.raises(DescriptionError, match=r"machine.L1Cache.parameters.latency: expected a v"):
+        SystemDescription.from_dict(tables, "x.leg")
 
 
 def test_keys_are_found_whatever_the_toml_looks_like() -> None:
