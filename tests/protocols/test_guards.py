@@ -84,12 +84,11 @@ GUARDS: dict[str, tuple[str, str, str, Race]] = {
         "    pt_probeTBE;\n",
         races.test_victim_does_not_overwrite_a_dma_write,
     ),
-    "a store without a frame goes through": (
+    "what finds no frame goes past the shared cache": (
         "GPU_VIPER-TCC.sm",
-        """              trigger(Event:WrVicBlkEvict, in_msg.addr, cache_entry, tbe);
-            }""",
-        """              trigger(Event:L2_Repl, victim, getCacheEntry(victim), TBEs[victim]);
-            }""",
+        """            past := canBeReplaced(getCacheEntry(victim)) == false;
+""",
+        "",
         races.test_store_that_finds_every_frame_under_way,
     ),
     "with write-back a line under way takes no store": (
@@ -137,6 +136,12 @@ GUARDS: dict[str, tuple[str, str, str, Race]] = {
     ),
 }
 
+WAIT_FOR_VICTIM = (
+    "  transition(WI, VicGrant, I) {",
+    "  transition({IV, IVS, IA, IAS}, L2_Repl) { z_wait; }\n\n  transition(WI, VicGrant, I) {",
+)
+"""What one would write instead of going past: the request waits for the victim's line."""
+
 
 @pytest.mark.parametrize("guard", GUARDS)
 def test_without_it_the_race_is_lost(
@@ -147,7 +152,10 @@ def test_without_it_the_race_is_lost(
     shutil.copytree(PROTOCOLS, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     source = (copy / file).read_text(encoding="utf-8")
     assert source.count(text) == 1, "the guard is written otherwise now"
-    (copy / file).write_text(source.replace(text, replacement), encoding="utf-8")
+    source = source.replace(text, replacement)
+    if guard == "what finds no frame goes past the shared cache":
+        source = source.replace(*WAIT_FOR_VICTIM)
+    (copy / file).write_text(source, encoding="utf-8")
     broken = load_protocol(str(copy / "GPU_VIPER.slicc"))
     race()
     monkeypatch.setattr(stages, "shipped", lambda name: broken)
