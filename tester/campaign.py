@@ -68,6 +68,8 @@ class Totals:
     lane_accesses: int = 0
     ticks: int = 0
     live_time: int = 0
+    episode_ticks: int = 0
+    """Ticks until the last episode of each leg was complete, without what follows."""
     handover_time: int = 0
     thread_time: int = 0
     flushed_legs: int = 0
@@ -79,13 +81,14 @@ class Totals:
         self.lane_accesses += outcome.lane_accesses
         self.ticks += outcome.ticks
         self.live_time += statistics.live_time
+        self.episode_ticks += statistics.end
         self.handover_time += statistics.handover_time
         self.thread_time += statistics.thread_time
         self.flushed_legs += outcome.flushed
 
     @property
     def mean_live(self) -> float:
-        return self.live_time / self.ticks if self.ticks else 0.0
+        return self.live_time / self.episode_ticks if self.episode_ticks else 0.0
 
     @property
     def handover_share(self) -> float:

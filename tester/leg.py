@@ -108,9 +108,22 @@ class LegRun:
 
     def run(self) -> Outcome:
         """Run to the end or to the first finding. Bugs of ours escape as they are."""
+        if self.run_episodes().finding is None:
+            self.wind_up()
+        return self.outcome
+
+    def run_episodes(self) -> Outcome:
+        """The program itself, until its last episode is complete."""
+        return self._judged(self._run_episodes)
+
+    def wind_up(self) -> Outcome:
+        """What follows the last episode: drain, leaks, flush, memory, read-back."""
+        return self._judged(lambda: self._come_to_rest() and self._compare())
+
+    def _judged(self, phase: Callable[[], bool]) -> Outcome:
         outcome = self.outcome
         try:
-            self._run_episodes() and self._come_to_rest() and self._compare()
+            phase()
         except ProtocolError as error:
             outcome.error = error
             outcome.finding = self.checker.finding or protocol_finding(error, self.system.engine)

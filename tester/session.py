@@ -71,9 +71,14 @@ def installed_version() -> str:
         return "source"
 
 
+def tune_collector() -> None:
+    """Runs make much garbage and few cycles: let the collector look less often."""
+    gc.set_threshold(100_000, 50, 100)
+
+
 def run(request: Request) -> int:
     """Do it; returns the exit status. Errors in the user's input are raised."""
-    gc.set_threshold(100_000, 50, 100)
+    tune_collector()
     leg = None if request.replay is None else load_leg(request.replay)
     name = request.protocol or DEFAULT_PROTOCOL
     if leg is not None and request.protocol is None:

@@ -6,9 +6,9 @@ Run by hand, on a core of its own::
 
 ``--yardstick FILE`` names a Python file with ``run(seed, episodes)`` whose first two results are
 transitions and lane requests; it is timed before and after every shape and its mean is the ratio's
-denominator, so that ratios survive a busy machine. Times are processor times of this process.
-Evictions of empty frames are never simulated, so none are counted; ``waits`` are transitions that
-only put a message aside.
+denominator, so that ratios survive a busy machine. Times are processor times of this process, from
+the first tick to the last episode's completion. Evictions of empty frames are never simulated, so
+none are counted.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
-from tester.campaign import Campaign, Options
+from runtime.system import build_system
+from tester.campaign import Campaign, Options, leg_run
 from tester.protocols import load_protocol
+from tester.session import tune_collector
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Shape:
             "l1_ways": self.l1[1],
             "l2_sets": self.l2[0],
             "l2_ways": self.l2[1],
+            "dmas": 0,
+            "fetchers": 0,
             "banks": 1,
             "directories": 1,
             "write_back": False,
@@ -120,22 +124,27 @@ def measure(name: str, shape: Shape, yardstick: ModuleType | None, one_per_lane:
     begin = time.process_time()
     plan = campaign.plan(0)
     generating = time.process_time() - begin
-    begin = time.process_time()
-    _, finding = campaign.run_leg(plan.leg)
-    running = time.process_time() - begin
+    system = build_system(protocol.info, plan.leg.description, plan.leg.run_key)
+    run = leg_run(plan.leg, system)
+    running = timed(run.run_episodes)
     after = yardstick_rates(yardstick)
-    assert finding is None, finding
-    totals = campaign.totals
-    transitions = campaign.transitions / running
-    lanes = totals.lane_accesses / running
+    executed = sum(sum(controller.counts) for controller in system.controllers)
+    accesses = run.outcome.lane_accesses
+    winding_up = timed(run.wind_up)
+    if run.outcome.finding is not None:
+        raise SystemExit(f"{name}: {run.outcome.finding}")
+    transitions = executed / running
+    lanes = accesses / running
     print(f"{name}{', one request a lane' if one_per_lane else ', coalesced'}")
     print(
-        f"  {totals.lane_accesses:,} lane requests, {campaign.transitions:,} transitions"
-        f" ({campaign.transitions / totals.lane_accesses:.2f} each) in {running:.2f} s"
+        f"  {accesses:,} lane requests, {executed:,} transitions"
+        f" ({executed / accesses:.2f} each) in {running:.2f} s; winding up took {winding_up:.2f} s"
     )
     print(f"  {transitions:,.0f} transitions/s, {lanes:,.0f} lane requests/s")
     print(f"  generating took {generating:.3f} s, {generating / running:.1%} of running")
-    print(f"  {totals.mean_live:.1f} of {shape.units * shape.wavefronts} wavefronts live")
+    print(
+        f"  {run.outcome.statistics.mean_live:.1f} of {shape.units * shape.wavefronts} wavefronts live"
+    )
     if yardstick is not None:
         reference = [(a + b) / 2 for a, b in zip(before, after)]
         print(
@@ -152,6 +161,7 @@ def main() -> None:
     parser.add_argument("--yardstick", type=Path)
     parser.add_argument("--shape", action="append", choices=sorted(SHAPES))
     arguments = parser.parse_args()
+    tune_collector()
     yardstick = load_yardstick(arguments.yardstick) if arguments.yardstick else None
     for name in arguments.shape or SHAPES:
         for one_per_lane in (False, True):
