@@ -66,9 +66,15 @@ def describe(type_: ir.Type) -> str:
             return "?"
 
 
-_COMPARISONS = frozenset(
-    {Op.EQUAL, Op.NOT_EQUAL, Op.LESS, Op.GREATER, Op.LESS_EQUAL, Op.GREATER_EQUAL}
-)
+def with_article(type_: ir.Type) -> str:
+    """``an `int```, ``a `uint64_t```."""
+    name = describe(type_)
+    return f"{'an' if name[:1] in 'AEIOaeio' else 'a'} `{name}`"
+
+
+_EQUALITY = frozenset({Op.EQUAL, Op.NOT_EQUAL})
+_ORDER = frozenset({Op.LESS, Op.GREATER, Op.LESS_EQUAL, Op.GREATER_EQUAL})
+_COMPARISONS = _EQUALITY | _ORDER
 _LOGIC = frozenset({Op.AND, Op.OR})
 _SHIFTS = frozenset({Op.SHIFT_LEFT, Op.SHIFT_RIGHT})
 
@@ -87,12 +93,19 @@ _ARITHMETIC: dict[tuple[ir.Type, ir.Type], ir.Type] = {
 }
 
 
+def _is_ordered(type_: ir.Type) -> bool:
+    """Whether ``<`` means something: numbers and enumerations, not what is made of parts."""
+    return isinstance(type_, ir.ScalarType | ir.EnumType)
+
+
 def binary_result(operator: Op, left: ir.Type, right: ir.Type) -> ir.Type | None:
     """The type of ``left operator right``, or None when SLICC has no such operation."""
     unknown = isinstance(left, ir.UnknownType) or isinstance(right, ir.UnknownType)
     if operator in _COMPARISONS:
         pair = {left, right}
         if ir.VOID in pair:
+            return None
+        if operator in _ORDER and not unknown and not all(map(_is_ordered, pair)):
             return None
         if unknown or same(left, right) or pair == {ir.ADDR, ir.INT}:
             return ir.BOOL

@@ -7,10 +7,13 @@ else belongs to it (secondary labels), what to know (notes) and what to do (help
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from slicc.source import Span
+
+PLACES_SHOWN = 12
+"""Places of one finding; whoever puts these right will look for more."""
 
 
 class Severity(Enum):
@@ -95,6 +98,14 @@ class DiagnosticSink:
         if found not in self._reported:
             self._reported.add(found)
             self.diagnostics.append(found)
+
+    def add_place(self, position: int, span: Span) -> None:
+        """Show with the finding at ``position`` that it holds for another place as well."""
+        found = self.diagnostics[position]
+        places = {found.primary.span, *(label.span for label in found.secondary)}
+        if span not in places and len(places) < PLACES_SHOWN:
+            also = Label(span, "also here")
+            self.diagnostics[position] = replace(found, secondary=(*found.secondary, also))
 
     @property
     def error_count(self) -> int:

@@ -58,7 +58,7 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
     if called.by_reference and not types.is_mutable_value(called.result):
         scope.sink.error(
             "unsupported-feature",
-            f"a `{types.describe(called.result)}` cannot be returned by reference",
+            f"{types.with_article(called.result)} cannot be returned by reference",
             node.name.span,
             "only structures and data classes can",
         )
@@ -94,7 +94,7 @@ def _parameters(body: Body, symbol: FunctionSymbol) -> tuple[ir.FunctionParamete
         if by_reference and not _can_be_reference(type_):
             body.sink.error(
                 "unsupported-feature",
-                f"a `{types.describe(type_)}` cannot be passed by reference",
+                f"{types.with_article(type_)} cannot be passed by reference",
                 node.span,
                 "only structures and data classes can",
             )

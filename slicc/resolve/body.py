@@ -10,6 +10,7 @@ from enum import Enum, auto
 
 from slicc import ir, types
 from slicc.diagnostics.model import DiagnosticSink
+from slicc.resolve.misses import Misses
 from slicc.resolve.scopes import BodyScope, GlobalScope, MachineScope
 from slicc.source import Span
 
@@ -63,7 +64,10 @@ class Body:
     result: ir.Type = ir.VOID
     by_reference: bool = False
     messages: list[MessageUnderConstruction] = field(default_factory=list)
-    missed: set[tuple[str, str]] = field(default_factory=set)
+    misses: Misses = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.misses = Misses(self.scope.sink)
 
     @property
     def sink(self) -> DiagnosticSink:
@@ -72,13 +76,6 @@ class Body:
     @property
     def machine(self) -> MachineScope | None:
         return self.scope if isinstance(self.scope, MachineScope) else None
-
-    def first_miss(self, kind: str, name: str) -> bool:
-        """Whether this body has not asked for the missing name before."""
-        if (kind, name) in self.missed:
-            return False
-        self.missed.add((kind, name))
-        return True
 
     def message_of(self, local: str) -> MessageUnderConstruction | None:
         for message in self.messages:

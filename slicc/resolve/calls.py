@@ -5,11 +5,15 @@ Invariant: a call node names its target for good; a backend chooses nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from slicc import ir, prelude, syntax, types
 from slicc.diagnostics.model import Label
 from slicc.prelude.signature import Flag
 from slicc.resolve import expressions as ex
 from slicc.resolve.body import Body, BodyKind, note_change, unknown
+from slicc.resolve.functions import signature_text
 from slicc.resolve.lvalues import check_changeable
 from slicc.resolve.overloads import choose, report_no_match
 from slicc.source import Span
@@ -77,7 +81,7 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
                 chosen.signature.python, chosen.home, kept, chosen.result, span=node.span
             )
         case _:
-            _missing_at_runtime(body, "function", chosen, node.function.span)
+            _missing_at_runtime(body, "function", chosen, overloads, node.function.span)
             return ir.Local("?", chosen.result, span=node.span)
 
 
@@ -92,25 +96,35 @@ def _needs_controller(body: Body, node: syntax.Call) -> None:
 
 def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:
     name = node.function.text
-    if not body.scope.first_miss("function", name):
+    if not body.scope.misses.first("function", name, node.function.span):
         return unknown(node.span)
+    is_action = body.machine is not None and name in body.machine.actions
     body.sink.error(
         "unknown-function",
         f"no function named `{name}`",
         node.function.span,
-        "not declared",
-        help=did_you_mean(name, body.scope.function_names()),
+        "an action" if is_action else "not declared",
+        help="actions are run by transitions; what several actions do belongs in a function"
+        if is_action
+        else did_you_mean(name, body.scope.function_names()),
     )
     return unknown(node.span)
 
 
-def _missing_at_runtime(body: Body, what: str, chosen: Overload, span: Span) -> None:
+def _missing_at_runtime(
+    body: Body, what: str, chosen: Overload, offered: Sequence[Overload], span: Span
+) -> None:
+    """``offered`` are all overloads of that name; those that the runtime has are listed."""
+    if not body.scope.misses.first(f"external {what} of {chosen.owner}", chosen.name, span):
+        return
+    known = [signature_text(o) for o in offered if o.target is not CallTarget.MISSING]
     body.sink.error(
         f"unknown-external-{what}",
         f"the runtime has no {what} `{chosen.name}` of this shape",
         span,
         "cannot be called",
         secondary=[Label(chosen.span, "declared here, without a body")],
+        notes=[f"there is `{text}`" for text in dict.fromkeys(known[:8])],
     )
 
 
@@ -204,7 +218,7 @@ def call_method(
     overloads = [] if symbol is None else symbol.find_methods(name)
     if not overloads:
         described = types.describe(receiver.type)
-        if not body.scope.first_miss(f"{described}()", name):
+        if not body.scope.misses.first(f"{described}()", name, name_span):
             return unknown(span)
         body.sink.error(
             "unknown-method",
@@ -217,16 +231,24 @@ def call_method(
     chosen = choose(body.scope, overloads, arguments)
     if chosen is None:
         what = f"`{types.describe(receiver.type)}.{name}`"
-        report_no_match(body.sink, what, span, overloads, arguments)
-        return ir.Local("?", overloads[0].result, span=span)
+        shown = [_with_element(overload, receiver.type) for overload in overloads]
+        report_no_match(body.sink, what, span, shown, arguments)
+        return ir.Local("?", shown[0].result, span=span)
     kept = _pass_arguments(body, chosen, arguments)
     if chosen.target is CallTarget.STRUCT_METHOD:
         assert chosen.function is not None
         return ir.CallStructMethod(receiver, chosen.function, kept, chosen.result, span=span)
     if chosen.target is CallTarget.MISSING:
-        _missing_at_runtime(body, "method", chosen, name_span)
+        _missing_at_runtime(body, "method", chosen, overloads, name_span)
         return ir.Local("?", chosen.result, span=span)
     return _class_method(body, receiver, chosen, kept, span)
+
+
+def _with_element(overload: Overload, receiver: ir.Type) -> Overload:
+    """The overload as this receiver has it: a table returns its own elements."""
+    if overload.element_result and isinstance(receiver, ir.ClassType) and receiver.element:
+        return replace(overload, result=receiver.element)
+    return overload
 
 
 def _class_method(
@@ -238,9 +260,7 @@ def _class_method(
     if mutates:
         check_changeable(body, receiver, f"`{chosen.name}` changes its receiver")
         note_change(body, receiver)
-    result = chosen.result
-    if chosen.element_result and isinstance(receiver.type, ir.ClassType):
-        result = receiver.type.element or ir.UNKNOWN
+    result = _with_element(chosen, receiver.type).result
     return ir.CallMethod(
         receiver,
         chosen.owner,

@@ -12,6 +12,7 @@ from typing import assert_never
 from slicc import ir, syntax, types
 from slicc.resolve import calls
 from slicc.resolve.body import Body, BodyKind, unknown
+from slicc.resolve.hints import variable_hint
 from slicc.source import Span
 from slicc.symbols import TypeKind, VariableKind, VariableSymbol, did_you_mean
 
@@ -90,7 +91,7 @@ def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
                 "not-a-variable", f"{what} `{name}` has no value", node.name.span, "not a variable"
             )
             return unknown(node.span)
-        if body.first_miss("variable", name):
+        if body.misses.first("variable", name, node.name.span):
             _unknown_variable(body, node.name)
         return unknown(node.span)
     if variable.port is not None:
@@ -109,7 +110,7 @@ def _unknown_variable(body: Body, name: syntax.Name) -> None:
         f"no variable named `{name.text}`",
         name.span,
         "not declared here",
-        help=did_you_mean(name.text, body.locals.names()),
+        help=variable_hint(body, name.text),
     )
 
 
@@ -143,7 +144,7 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
     name = node.type.text
     symbol = body.scope.find_type(name)
     if symbol is None:
-        if not body.scope.first_miss("type", name):
+        if not body.scope.misses.first("type", name, node.type.span):
             return unknown(node.span)
         body.sink.error(
             "unknown-type",
@@ -165,7 +166,7 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
     member = node.member.text
     if member in symbol.members:
         return ir.EnumConst(member, symbol.type, span=node.span)
-    if not body.scope.first_miss(name, member):
+    if not body.scope.misses.first(name, member, node.member.span):
         return ir.Local("?", symbol.type, span=node.span)
     slug = {"State": "unknown-state", "Event": "unknown-event"}.get(name, "unknown-enum-member")
     if name == "RequestType":
@@ -197,9 +198,9 @@ def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
             "not-a-structure",
             f"`{types.describe(type_)}` has no fields",
             node.field.span,
-            f"`.{name}` of a `{types.describe(type_)}`",
+            f"`.{name}` of {types.with_article(type_)}",
         )
-    elif body.scope.first_miss(types.describe(type_), name):
+    elif body.scope.misses.first(types.describe(type_), name, node.field.span):
         body.sink.error(
             "unknown-field",
             f"`{types.describe(type_)}` has no field `{name}`",
@@ -229,6 +230,9 @@ def _binary(body: Body, node: syntax.Binary) -> ir.Expr:
         )
         comparison = types.binary_result(operator, ir.UNKNOWN, ir.UNKNOWN)
         return ir.Local("?", comparison or ir.UNKNOWN, span=node.span)
+    divides = operator in (ir.BinaryOperator.DIVIDE, ir.BinaryOperator.REMAINDER)
+    if divides and isinstance(right, ir.IntConst) and right.value == 0:
+        body.sink.error("division-by-zero", "nothing can be divided by zero", right.span, "is zero")
     return ir.Binary(operator, left, right, result, span=node.span)
 
 
@@ -244,6 +248,8 @@ def _operand_help(left: ir.Type, right: ir.Type) -> str | None:
 
 
 def _unary(body: Body, node: syntax.Unary) -> ir.Expr:
+    if node.operator == "-" and _is_most_negative(node.operand):
+        return ir.IntConst(-INT_MAX - 1, ir.INT, span=node.span)
     operand = expression(body, node.operand)
     match node.operator:
         case "!":
@@ -284,6 +290,11 @@ def increment(body: Body, node: syntax.Unary) -> ir.Expr:
     return ir.Unary(ir.UnaryOperator.INCREMENT, operand, types.STATISTIC, span=node.span)
 
 
+def _is_most_negative(node: syntax.Expression) -> bool:
+    """The one number that is a literal behind `-` only."""
+    return isinstance(node, syntax.NumberLiteral) and node.value == INT_MAX + 1
+
+
 def _number(body: Body, node: syntax.NumberLiteral) -> ir.Expr:
     if node.value > INT_MAX:
         body.sink.error(
@@ -292,6 +303,7 @@ def _number(body: Body, node: syntax.NumberLiteral) -> ir.Expr:
             node.span,
             f"larger than {INT_MAX}",
         )
+        return unknown(node.span)
     return ir.IntConst(node.value, ir.INT, span=node.span)
 
 
@@ -315,6 +327,7 @@ def _null_test(body: Body, node: syntax.NullTest) -> ir.Expr:
             operand.span,
             f"`{types.describe(operand.type)}` is never null",
         )
+        return ir.Local("?", ir.BOOL, span=node.span)
     return ir.NullTest(node.valid, operand, span=node.span)
 
 

@@ -106,6 +106,8 @@ def check_required(scope: MachineScope) -> None:
         [ir.VOID, ir.BOOL],
     )
     _require(scope, "functionalWrite", [[ir.ADDR, packet]], [ir.INT])
+    if scope.functions.get("getNextState"):
+        _require(scope, "getNextState", [where], [state])
     if scope.request_types is not None:
         request: list[ir.Type] = [scope.request_types.type, ir.ADDR]
         _require(scope, "checkResourceAvailable", [request], [ir.BOOL])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicc import ir, prelude, syntax, types
+from slicc.limits import DIGITS
 from slicc.prelude.functions import PAIR_TEXT_FUNCTIONS
 from slicc.source import Span
 from slicc.symbols import TypeKind, VariableKind, did_you_mean
@@ -84,6 +85,7 @@ def read_value(scope: GlobalScope, pair: syntax.Pair, expected: ir.Type) -> ir.E
     if len(value) == 1:
         only = _adapt(value[0], expected)
         if only is not None:
+            check_range(scope, only, pair.value_span)
             return only
     scope.sink.error(
         "type-mismatch-initial",
@@ -92,6 +94,21 @@ def read_value(scope: GlobalScope, pair: syntax.Pair, expected: ir.Type) -> ir.E
         f"is `{types.describe(value[0].type)}`" if value else "is nothing",
     )
     return None
+
+
+def check_range(scope: GlobalScope, value: ir.Expr, span: Span) -> None:
+    """Report a number that its type cannot hold; a negative one may stand for an unsigned one."""
+    if not isinstance(value, ir.IntConst) or not isinstance(value.type, ir.ScalarType):
+        return
+    kind = value.type.kind
+    low, high = -(1 << kind.bits - 1), (1 << kind.bits - kind.signed) - 1
+    if not low <= value.value <= high:
+        scope.sink.error(
+            "number-out-of-range",
+            f"`{types.describe(value.type)}` holds numbers of {kind.bits} bits",
+            span,
+            f"larger than {high}" if value.value > high else f"less than {low}",
+        )
 
 
 def read_arguments(scope: GlobalScope, pair: syntax.Pair) -> tuple[ir.Expr, ...]:
@@ -220,6 +237,8 @@ class _Reader:
         if token == "*":
             return self._operand()  # objects are references here, so there is nothing to do
         if token.isdecimal():
+            if len(token) > DIGITS:
+                raise _Unreadable(f"it has more than {DIGITS} digits")
             return ir.IntConst(int(token), ir.INT, span=self.span)
         if token in ("true", "false"):
             return ir.BoolConst(token == "true", span=self.span)

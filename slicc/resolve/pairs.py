@@ -62,4 +62,4 @@ def description(pairs: syntax.Pairs) -> str:
 def integer(pair: syntax.Pair) -> int | None:
     """The value as a whole number, however it was written; None if it is none."""
     text = pair.value.strip()
-    return int(text) if text.isdecimal() else None
+    return int(text) if text.isdecimal() and len(text) <= 9 else None

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from slicc import ir, syntax, types
 from slicc.diagnostics.model import Label
-from slicc.resolve.pair_text import default_value, element_type, read_arguments, read_value
+from slicc.resolve.pair_text import (
+    check_range,
+    default_value,
+    element_type,
+    read_arguments,
+    read_value,
+)
 from slicc.resolve.pairs import check_keys, description, integer
 from slicc.resolve.scopes import MachineScope
 from slicc.symbols import VariableKind, VariableSymbol
@@ -15,6 +21,7 @@ from slicc.symbols import VariableKind, VariableSymbol
 _SCALAR_PARAMETERS = frozenset(
     {"int", "NodeID", "uint32_t", "std::string", "bool", "Cycles", "Addr"}
 )
+MAX_NETWORK = 255
 _VNET_TYPES = frozenset(
     {"request", "response", "forward", "unblock", "persistent", "dmaresponse", "none"}
 )
@@ -123,10 +130,10 @@ def _network_link(scope: MachineScope, node: syntax.ObjectDeclaration) -> ir.Net
     if number is None:
         return ir.NetworkLink(direction, None, None if kind is None else kind.value)
     vnet = integer(number)
-    if vnet is None:
+    if vnet is None or vnet > MAX_NETWORK:
         scope.sink.error(
             "invalid-pair-value",
-            f"`{node.name.text}`: a virtual network is a number",
+            f"`{node.name.text}`: a virtual network is a number from 0 to {MAX_NETWORK}",
             number.value_span,
             f"is `{number.value}`",
         )
@@ -176,9 +183,9 @@ def _literal(scope: MachineScope, node: syntax.Expression | None, type_: ir.Type
         case syntax.Parenthesized(inner):
             return _literal(scope, inner, type_)
         case syntax.NumberLiteral(value) if types.is_integer(type_):
-            return ir.IntConst(value, type_, span=node.span)
+            return _number(scope, ir.IntConst(value, type_, span=node.span))
         case syntax.Unary("-", syntax.NumberLiteral(value)) if types.is_integer(type_):
-            return ir.IntConst(-value, type_, span=node.span)
+            return _number(scope, ir.IntConst(-value, type_, span=node.span))
         case syntax.BoolLiteral(value) if type_ == ir.BOOL:
             return ir.BoolConst(value, span=node.span)
         case syntax.StringLiteral(value) if type_ == ir.BOOL and value in ("True", "False"):
@@ -193,6 +200,11 @@ def _literal(scope: MachineScope, node: syntax.Expression | None, type_: ir.Type
                 'expected "True" or "False"' if type_ == ir.BOOL else "expected a literal",
             )
     return None
+
+
+def _number(scope: MachineScope, value: ir.IntConst) -> ir.IntConst:
+    check_range(scope, value, value.span)
+    return value
 
 
 def declare_objects(

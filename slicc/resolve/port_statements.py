@@ -10,6 +10,7 @@ from slicc.diagnostics.model import Label
 from slicc.resolve import statements as st
 from slicc.resolve.body import Body, BodyKind, MessageUnderConstruction, unknown
 from slicc.resolve.expressions import expression, variable_value
+from slicc.resolve.hints import variable_hint
 from slicc.resolve.pairs import check_keys
 from slicc.symbols import PortSymbol, TypeKind, TypeSymbol, VariableKind, did_you_mean
 
@@ -22,7 +23,7 @@ def _port(body: Body, name: syntax.Name, kind: VariableKind) -> PortSymbol | Non
     word = "in-port" if kind is VariableKind.IN_PORT else "out-port"
     if variable is None:
         machine = body.machine
-        if not body.scope.first_miss("port", name.text):
+        if not body.scope.misses.first("port", name.text, name.span):
             return None
         ports = {} if machine is None else machine.ports
         body.sink.error(
@@ -53,7 +54,7 @@ def _message(body: Body, name: syntax.TypeName) -> tuple[ir.Type, TypeSymbol | N
     type_ = body.scope.resolve_type(name)
     symbol = body.scope.symbol_of(type_)
     if symbol is not None and symbol.kind is not TypeKind.MESSAGE:
-        if body.scope.first_miss("message", name.text):
+        if body.scope.misses.first("message", name.text, name.span):
             body.sink.error(
                 "not-a-message",
                 f"`{name.text}` is no message",
@@ -63,6 +64,21 @@ def _message(body: Body, name: syntax.TypeName) -> tuple[ir.Type, TypeSymbol | N
             )
         return ir.UNKNOWN, None
     return type_, symbol
+
+
+def _check_carried(
+    body: Body, port: PortSymbol | None, type_: ir.Type, name: syntax.TypeName
+) -> None:
+    """What is taken from a port, or sent through it, is what the port was declared with."""
+    if port is None or types.same(port.message, type_):
+        return
+    body.sink.error(
+        "type-mismatch-argument",
+        f"the port `{port.name}` carries `{types.describe(port.message)}`",
+        name.span,
+        f"is `{types.describe(type_)}`",
+        secondary=[Label(port.node.message.span, "declared here")],
+    )
 
 
 def _reference(type_: ir.Type) -> ir.TypeRef:
@@ -77,7 +93,7 @@ def _address(body: Body, name: syntax.Name) -> ir.Expr:
             f"no variable named `{name.text}`",
             name.span,
             "not declared here",
-            help=did_you_mean(name.text, body.locals.names()),
+            help=variable_hint(body, name.text),
         )
         return unknown(name.span)
     if not types.same(variable.type, ir.ADDR):
@@ -95,6 +111,7 @@ def peek(body: Body, node: syntax.Peek, into: Statements) -> None:
     check_keys(node.pairs, body.sink)
     port = _port(body, node.port, VariableKind.IN_PORT)
     type_, symbol = _message(body, node.type)
+    _check_carried(body, port, type_, node.type)
     block_on = _address_field(body, node.pairs.find("block_on"), symbol)
     wake_up = _address_field(body, node.pairs.find("wake_up"), symbol)
     if block_on is not None and body.kind is not BodyKind.IN_PORT:
@@ -169,6 +186,7 @@ def _send(
 ) -> None:
     port = _port(body, node.port, VariableKind.OUT_PORT)
     type_, symbol = _message(body, node.type)
+    _check_carried(body, port, type_, node.type)
     if port is not None and symbol is not None:
         _check_network(body, port, symbol, node.type)
     body.locals.push()
@@ -228,6 +246,8 @@ def _check_network(body: Body, port: PortSymbol, symbol: TypeSymbol, name: synta
         found = symbol.find_field(field)
         if found is not None and types.same(found.type, body.scope.type_text(type_name)):
             continue
+        if not body.scope.misses.first(f"{symbol.name} of the network", field, name.span):
+            continue
         body.sink.error(
             "message-lacks-field",
             f"`{symbol.name}` has no field `{type_name} {field}`, which the network needs",
@@ -277,6 +297,14 @@ def check_on_cache_probe(body: Body, node: syntax.CheckOnCacheProbe, into: State
 
 def check_allocate(body: Body, node: syntax.CheckAllocate, into: Statements) -> None:
     """Reserve one slot of a table or buffer for the transition."""
+    if body.kind is BodyKind.IN_PORT:
+        body.sink.error(
+            "misplaced-statement",
+            "`check_allocate` belongs in an action or function",
+            node.span,
+            f"stands in {body.title}",
+            help="the slots that a transition's actions check are looked at by `trigger`",
+        )
     name = node.target.text
     variable = body.locals.find(name)
     if variable is None:

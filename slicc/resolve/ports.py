@@ -53,7 +53,7 @@ def _check_message(
         return
     if isinstance(node, syntax.InPort) and message == ir.ADDR:
         return
-    if not scope.first_miss("message", node.message.text):
+    if not scope.misses.first("message", node.message.text, node.message.span):
         return
     scope.sink.error(
         "not-a-message",

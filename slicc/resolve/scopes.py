@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from slicc import ir, prelude, syntax, types
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.resolve.library import Library
+from slicc.resolve.misses import Misses
 from slicc.source import NOWHERE, Span
 from slicc.symbols import (
     ActionSymbol,
@@ -40,18 +41,7 @@ class GlobalScope:
         self.machines: dict[str, Span] = {}
         self.used_library: dict[str, None] = {}
         self._builtins: dict[str, list[Overload]] = {}
-        self._missed: set[tuple[str, str]] = set()
-
-    def first_miss(self, kind: str, name: str) -> bool:
-        """Whether nobody has asked for this missing name here before.
-
-        A slip in a declaration is one mistake, however often the name is used.
-        """
-        key = (kind, name)
-        if key in self._missed:
-            return False
-        self._missed.add(key)
-        return True
+        self.misses = Misses(sink)
 
     # -- types
 
@@ -97,7 +87,7 @@ class GlobalScope:
         found = self.find_type(text)
         if found is not None:
             return found.type
-        if not self.first_miss("type", text):
+        if not self.misses.first("type", text, name.span):
             return ir.UNKNOWN
         self.sink.error(
             "unknown-type",

@@ -45,6 +45,17 @@ def _count(body: Body, node: syntax.Call, wanted: int, shape: str) -> bool:
     return False
 
 
+def _too_few(body: Body, node: syntax.Call, least: int, shape: str) -> None:
+    body.sink.error(
+        "wrong-argument-count",
+        f"`{node.function.text}` takes at least {least} argument{'' if least == 1 else 's'}, "
+        f"not {len(node.arguments)}",
+        node.span,
+        f"{len(node.arguments)} given",
+        help=f"write `{shape}`",
+    )
+
+
 def _text(body: Body, node: syntax.Expression, what: str) -> str | None:
     if isinstance(node, syntax.StringLiteral):
         return unescape(node.value)
@@ -88,7 +99,7 @@ def _trace(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
     flag: str | None = None
     if node.function.text == "DPRINTF":
         if len(arguments) < 2:
-            _count(body, node, 2, 'DPRINTF(RubySlicc, "text %s\\n", value)')
+            _too_few(body, node, 2, 'DPRINTF(RubySlicc, "text %s\\n", value)')
             return
         first = arguments.pop(0)
         if not isinstance(first, syntax.Variable):
@@ -98,7 +109,7 @@ def _trace(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
             return
         flag = first.name.text
     elif not arguments:
-        _count(body, node, 1, 'DPRINTFN("text %s\\n", value)')
+        _too_few(body, node, 1, 'DPRINTFN("text %s\\n", value)')
         return
     text = _text(body, arguments[0], "the format of a trace")
     values = tuple([_traced(body, argument) for argument in arguments[1:]])

@@ -94,8 +94,8 @@ def _assign(body: Body, node: syntax.Assign, into: Statements) -> None:
         if converted is None:
             body.sink.error(
                 "type-mismatch-assignment",
-                f"a `{types.describe(value.type)}` cannot be assigned to a "
-                f"`{types.describe(place.type)}`",
+                f"{types.with_article(value.type)} cannot be assigned to "
+                f"{types.with_article(place.type)}",
                 node.value.span,
                 f"is `{types.describe(value.type)}`",
                 secondary=[Label(target.span, f"is `{types.describe(place.type)}`")],
@@ -110,7 +110,7 @@ def _assign(body: Body, node: syntax.Assign, into: Statements) -> None:
             "not-assignable", "only variables and fields can be assigned", place.span, "a value"
         )
         return
-    if not check_changeable(body, place, "this is an assignment"):
+    if not check_changeable(body, place, "`:=` changes its left side"):
         return
     if isinstance(place, ir.CallMethod):
         _assign_element(body, place, value, node.span, into)
@@ -164,7 +164,7 @@ def _assign_place(body: Body, place: ir.Expr, value: ir.Expr, span: Span, into: 
                 "not-assignable",
                 f"`{place.name}` is built once and cannot be replaced",
                 place.span,
-                f"a `{place.type.name}`",
+                types.with_article(place.type),
             )
         case _:
             into.append(ir.Assign(place, value, copying_for(body, place, value), span=span))
@@ -208,7 +208,7 @@ def _declare(
         if converted is None:
             body.sink.error(
                 "type-mismatch-initial",
-                f"a `{types.describe(value.type)}` cannot initialise `{node.name.text}`",
+                f"{types.with_article(value.type)} cannot initialise `{node.name.text}`",
                 value.span,
                 f"is `{types.describe(value.type)}`",
                 secondary=[Label(node.type.span, f"declared as `{types.describe(type_)}`")],

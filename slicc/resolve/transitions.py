@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from slicc import ir, syntax
 from slicc.diagnostics.model import Label
 from slicc.resolve.actions import Needs, slot_needs
+from slicc.resolve.hints import action_hint
 from slicc.resolve.scopes import MachineScope
 from slicc.symbols import TypeSymbol, did_you_mean
 
@@ -39,7 +40,7 @@ def _transition(
     for name in node.actions.names:
         symbol = scope.actions.get(name.text)
         if symbol is None:
-            if not scope.first_miss("action", name.text):
+            if not scope.misses.first("action", name.text, name.span):
                 continue
             scope.sink.error(
                 "unknown-action",
@@ -47,7 +48,8 @@ def _transition(
                 name.span,
                 "not declared in this machine",
                 secondary=[context],
-                help=did_you_mean(name.text, scope.actions),
+                help=action_hint(scope.functions, name.text)
+                or did_you_mean(name.text, scope.actions),
             )
             continue
         actions.append(symbol.ref)
@@ -71,14 +73,25 @@ def _members(
     what: str,
     context: Label,
 ) -> tuple[str, ...]:
-    found = []
+    found: list[str] = []
+    firsts: dict[str, syntax.Name] = {}
     for name in names:
         if symbol is not None and name.text in symbol.members:
-            found.append(name.text)
+            first = firsts.setdefault(name.text, name)
+            if first is name or what == "request type":
+                found.append(name.text)
+            else:
+                scope.sink.error(
+                    "duplicate-transition",
+                    f"the {what} `{name.text}` stands twice in this transition",
+                    name.span,
+                    "again",
+                    secondary=[Label(first.span, "first")],
+                )
             continue
         if symbol is None and what != "request type":
             continue  # the missing declaration has been reported
-        if not scope.first_miss(what, name.text):
+        if not scope.misses.first(what, name.text, name.span):
             continue
         scope.sink.error(
             f"unknown-{what.replace(' ', '-')}",

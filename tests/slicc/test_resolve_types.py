@@ -32,6 +32,8 @@ ENTRY = ir.PointerType(ir.TypeRef("L1Cache", "Entry"))
         (Op.MULTIPLY, types.STATISTIC, ir.INT, types.STATISTIC),
         (Op.ADD, ir.UNKNOWN, DATA, DATA),
         (Op.LESS, ir.UNKNOWN, DATA, ir.BOOL),
+        (Op.LESS, DATA, DATA, None),
+        (Op.EQUAL, DATA, DATA, ir.BOOL),
     ],
 )
 def test_binary_operations(

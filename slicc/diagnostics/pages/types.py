@@ -165,6 +165,14 @@ CODES: tuple[Code, ...] = (
         instead='DPRINTF(RubySlicc, "%s", address);',
     ),
     Code(
+        "division-by-zero",
+        "a number is divided by zero",
+        what="The right side of `/` or `%` is the literal 0.",
+        why="Dividing by zero ends a run with a verdict; here it would happen every time.",
+        example="tbe.Count := 8 % 0;",
+        instead="tbe.Count := 8 % 2;",
+    ),
+    Code(
         "number-out-of-range",
         "a number does not fit its type",
         what="`int` holds 32 bits with sign; addresses and ticks hold 64 bits without.",
