@@ -143,7 +143,7 @@ def measure(name: str, shape: Shape, yardstick: ModuleType | None, one_per_lane:
     print(f"  {transitions:,.0f} transitions/s, {lanes:,.0f} lane requests/s")
     print(f"  generating took {generating:.3f} s, {generating / running:.1%} of running")
     print(
-        f"  {run.outcome.statistics.mean_live:.1f} of {shape.units * shape.wavefronts} wavefronts live"
+        f"  {run.outcome.statistics.mean_live:.1f} of {shape.units * shape.wavefronts} waves live"
     )
     if yardstick is not None:
         reference = [(a + b) / 2 for a, b in zip(before, after)]
