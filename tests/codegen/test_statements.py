@@ -30,7 +30,7 @@ machine(MachineType:L1Cache, "{title}")
     MessageBuffer * tx, network="To", virtual_network="1", vnet_type="response";
 {{
   state_declaration(State, default="L1Cache_State_I") {{ I, AccessPermission:Invalid; }}
-  enumeration(Event) {{ Go; Stop; Final; }}
+  enumeration(Event) {{ Go; Stop; Final; mro; }}
   structure(TBE) {{ State st; int n; DataBlock DataBlk; NetDest Sharers; }}
   structure(TBETable, external="yes") {{
     TBE lookup(Addr); void allocate(Addr); void deallocate(Addr); bool isPresent(Addr); }}
@@ -230,9 +230,17 @@ def test_odd_names_stay_apart(tmp_path: Path) -> None:
     ]
     text = made.files["l1cache.py"]
     assert "    Final_: Final = 2\n" in text
+    assert "    mro_: Final = 3\n" in text
     assert "def del_(self, import_: int, private_: int) -> int:" in text
     assert 'self.engine_: int = context.parameter("engine", int)' in text
     assert 'self.parameters_: int = context.parameter("parameters", int)' in text
+
+
+@pytest.mark.parametrize("name", ["State", "Transition", "TBE", "Note", "int"])
+def test_methods_do_not_hide_what_their_class_reads(tmp_path: Path, name: str) -> None:
+    protocol = compiled("tbe.n := 1;", action=name)
+    assert_typed(write_package(protocol, tmp_path))
+    assert method(package(protocol), f"{name}_") == "t.tbe.n = 1"
 
 
 def test_a_function_that_ends_without_a_value_gives_the_default() -> None:

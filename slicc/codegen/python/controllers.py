@@ -67,7 +67,7 @@ class ControllerWriter:
         self.machine = machine
         self.marks = marks
         self.imports = Imports()
-        self.own = MachineNames(machine)
+        self.own = MachineNames(machine, names.for_locals)
         self.scope = Scope(names, self.imports, self.own, machine.name)
         self.expression = Expressions(self.scope)
         self.file = file_name(machine.span)

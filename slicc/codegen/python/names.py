@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from slicc import ir
 from slicc.codegen.python.analysis import Locals
@@ -37,14 +37,14 @@ class Namespace:
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = set(reserved)
 
-    def claim(self, wanted: str) -> str:
+    def claim(self, wanted: str, avoid: Container[str] = ()) -> str:
         """``wanted`` if it is free, else with as many trailing underscores as it takes."""
         # Leading underscores mean something to Python (private, mangled, dunder): move them.
         bare = wanted.lstrip("_")
         name = bare + "_" * (len(wanted) - len(bare))
         if not bare or bare[0].isdigit():
             name = f"x{name}"
-        while keyword.iskeyword(name) or name in self._taken:
+        while keyword.iskeyword(name) or name in self._taken or name in avoid:
             name += "_"
         self._taken.add(name)
         return name
@@ -156,13 +156,17 @@ def local_names(
 
 
 class MachineNames:
-    """Attributes of one controller class."""
+    """Attributes of one controller class.
 
-    def __init__(self, machine: ir.Machine) -> None:
+    ``module`` are the names of the module around it: the class body reads them, so no method may
+    be called like one (an action `State` would hide the enumeration).
+    """
+
+    def __init__(self, machine: ir.Machine, module: Container[str]) -> None:
         scope = Namespace(CONTROLLER_ATTRIBUTES)
         functions = [function for function in machine.functions if function.ref.owner is None]
         # Functions first: the runtime calls some of them by the author's name.
-        self.functions = {each.ref.name: scope.claim(each.ref.name) for each in functions}
+        self.functions = {each.ref.name: scope.claim(each.ref.name, module) for each in functions}
         scope.reserve(CONTROLLER_HOOKS)
         objects = [each.name for each in machine.parameters]
         objects += [each.name for each in machine.objects]
@@ -171,10 +175,12 @@ class MachineNames:
         ports += [each.ref.name for each in machine.out_ports]
         self.ports = {name: scope.claim(name) for name in ports}
         self.polls = {
-            port.ref.name: scope.claim(f"{self.ports[port.ref.name]}_poll")
+            port.ref.name: scope.claim(f"{self.ports[port.ref.name]}_poll", module)
             for port in machine.in_ports
         }
-        self.actions = {each.ref.name: scope.claim(each.ref.name) for each in machine.actions}
+        self.actions = {
+            each.ref.name: scope.claim(each.ref.name, module) for each in machine.actions
+        }
 
     def object(self, name: str) -> str:
         """A parameter or body object; parameters that all machines inherit keep their name."""

@@ -95,7 +95,7 @@ CONTROLLER_HOOKS = _words(
 )
 """Functions that the runtime calls on a controller, by the author's name."""
 
-ENUMERATION_ATTRIBUTES = frozenset({"Final", "NUM", "count", "members", "name_of", "value_of"})
+ENUMERATION_ATTRIBUTES = _words("Final NUM count members mro name_of value_of")
 MESSAGE_ATTRIBUTES = frozenset(
     {
         "LINE_FIELD",
