@@ -137,8 +137,9 @@ def read_back_program(
     """Loads of every byte of ``expected`` (whole words of 8 bytes), one episode per reader.
 
     Readers are threads behind different requesters. A byte goes to a reader of its last writer's
-    camp, behind another requester than the writer's where there is one; they take turns. Atomic
-    words go with the camp of who adds to them. None when there is nothing to read.
+    camp, behind another requester than the writer's where there is one; they take turns line by
+    line, so that a wave's lanes share lines. Atomic words go with the camp of who adds to them.
+    None when there is nothing to read.
     """
     if not expected:
         return None
@@ -146,7 +147,8 @@ def read_back_program(
     readers = _readers(program, camps)
     owner = byte_writers(program) | _adders(program)
     work: dict[int, list[tuple[int, int]]] = {reader: [] for reader in readers}
-    for turn, word in enumerate(sorted(address for address in expected if not address % _WIDEST)):
+    for word in sorted(address for address in expected if not address % _WIDEST):
+        turn = word // program.line_size
         for address, size in _pieces(word, owner, camps):
             writers = [owner[a] for a in range(address, address + size) if a in owner]
             work[_reader(program, readers, camps, writers, turn)].append((address, size))
