@@ -1,0 +1,49 @@
+"""What all nodes share, and how declarations are referred to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from slicc.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Anything that was caused by a place in a source file."""
+
+    span: Span = field(kw_only=True, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRef:
+    """A declared type: global when ``machine`` is None."""
+
+    machine: str | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRef:
+    """A function with a body: of a machine, or a method of a structure (``owner``).
+
+    ``name`` is unique in its scope: overloads carry their parameter types
+    (``wakeUp_Addr``), the only one of its name is called as the author called it.
+    """
+
+    machine: str | None
+    owner: str | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRef:
+    machine: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PortRef:
+    """An in-port or out-port of the machine being compiled."""
+
+    machine: str
+    name: str
