@@ -81,27 +81,46 @@ class ProtocolError(Exception):
         return ", ".join(parts)
 
 
+_Row = tuple[int, str, int, str | None]
+"""Generated line, ``.sm`` file, line there, action that the line is part of (fused forms)."""
+
+
 @cache
-def _line_map(package: Path) -> dict[str, list[tuple[int, str, int]]]:
+def _line_map(package: Path) -> dict[str, list[_Row]]:
     """``linemap.json`` of a generated package; empty when it has none (hand-written machines)."""
     try:
         text = (package / "linemap.json").read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
     return {
-        file: sorted((python_line, source, line) for python_line, source, line in rows)
+        file: sorted(
+            ((row[0], row[1], row[2], row[3] if len(row) > 3 else None) for row in rows),
+            key=lambda row: row[0],
+        )
         for file, rows in json.loads(text).items()
     }
 
 
-def source_location(file: Path, line: int) -> str:
-    """The ``.sm`` position that caused ``line`` of a generated ``file``, else the line itself."""
-    best: tuple[int, str, int] | None = None
+def _row_of(file: Path, line: int) -> _Row | None:
+    """The last row at or before a line."""
+    best = None
     for row in _line_map(file.parent).get(file.name, []):
         if row[0] > line:
             break
         best = row
-    return f"{best[1]}:{best[2]}" if best is not None else f"{file.name}:{line}"
+    return best
+
+
+def source_location(file: Path, line: int) -> str:
+    """The ``.sm`` position that caused ``line`` of a generated ``file``, else the line itself."""
+    row = _row_of(file, line)
+    return f"{row[1]}:{row[2]}" if row is not None else f"{file.name}:{line}"
+
+
+def source_action(file: Path, line: int) -> str | None:
+    """The action or function whose text ``line`` of a fused module is; None for the glue."""
+    row = _row_of(file, line)
+    return row[3] if row is not None and row[0] == line else None
 
 
 def frames_of(traceback: TracebackType | None) -> list[TracebackType]:

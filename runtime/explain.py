@@ -11,12 +11,23 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
-from runtime.errors import ErrorKind, ProtocolError, as_verdict, frames_of, source_location
+from runtime.errors import (
+    ErrorKind,
+    ProtocolError,
+    as_verdict,
+    frames_of,
+    source_action,
+    source_location,
+)
 
 if TYPE_CHECKING:
     from runtime.controller import Controller
 
-_TRIGGER_FILE = "controller.py"
+_CELL = "_on_"
+"""How the names of fused transitions begin; no name of an author does."""
+
+_FUSED_FILE = "_fused.py"
+_UNDEFINED_CELL = "_undefined_cell"
 
 
 def _package_of(module: str) -> Path:
@@ -75,16 +86,49 @@ def _fill(
         last = generated[-1]
         verdict.location = source_location(Path(last.tb_frame.f_code.co_filename), last.tb_lineno)
     for position, frame in enumerate(frames):
-        code = frame.tb_frame.f_code
-        if code.co_name == "trigger" and Path(code.co_filename).name == _TRIGGER_FILE:
-            variables = frame.tb_frame.f_locals
-            verdict.address = variables["address"]
-            verdict.event = controller.EVENTS.name_of(variables["event"])
-            if "state" in variables:
-                verdict.state = controller.STATES.name_of(variables["state"])
-            inner = [f for f in frames[position + 1 :] if f in generated]
-            if inner:
-                verdict.action = inner[0].tb_frame.f_code.co_name
+        found = _transition(controller, frame.tb_frame)
+        if found is not None:
+            address, state, event = found
+            verdict.address = address
+            verdict.event = controller.EVENTS.name_of(event)
+            if state is not None:
+                verdict.state = controller.STATES.name_of(state)
+            verdict.action = _action([f for f in frames[position:] if f in generated])
             return
     if generated:
         verdict.action = generated[0].tb_frame.f_code.co_name
+
+
+def _transition(controller: Controller, frame: FrameType) -> tuple[int, int | None, int] | None:
+    """Address, state (if known) and event of the transition that begins in a frame."""
+    code = frame.f_code
+    variables = frame.f_locals
+    if code.co_name == "trigger":
+        return variables["address"], variables.get("state"), variables["event"]
+    if _is_cell(frame):
+        state, event = divmod(variables["index"], controller.EVENTS.NUM + 1)
+        return variables["address"], state, event
+    return None
+
+
+def _is_cell(frame: FrameType) -> bool:
+    name = frame.f_code.co_name
+    fused = name.startswith(_CELL) and frame.f_code.co_filename.endswith(_FUSED_FILE)
+    return fused or name == _UNDEFINED_CELL
+
+
+def _action(frames: list[TracebackType]) -> str | None:
+    """The action, or function of the protocol, that the outermost frame of generated code runs.
+
+    A fused transition has no frame for each action; the map of its lines knows them.
+    """
+    for frame in frames:
+        code = frame.tb_frame.f_code
+        if code.co_name == "trigger":
+            continue
+        if not _is_cell(frame.tb_frame):
+            return code.co_name
+        action = source_action(Path(code.co_filename), frame.tb_lineno)
+        if action is not None:
+            return action
+    return None

@@ -103,12 +103,17 @@ class System:
         return found
 
 
-def build_system(protocol: ProtocolInfo, description: SystemDescription, run_key: int) -> System:
+def build_system(
+    protocol: ProtocolInfo, description: SystemDescription, run_key: int, fused: bool = True
+) -> System:
     """Build; ``run_key`` names the first contents of memory and the random delays.
 
-    Raises DescriptionError for a description that does not fit the protocol.
+    ``fused``: take the controllers that run faster, if the protocol has them; a run is the same
+    either way. Raises DescriptionError for a description that does not fit the protocol.
     """
-    return _Builder(protocol, complete(description, protocol), run_key).build()
+    builder = _Builder(protocol, complete(description, protocol), run_key)
+    builder.machines = protocol.form(fused)
+    return builder.build()
 
 
 def agent_places(description: SystemDescription) -> list[AgentPlace]:
@@ -159,6 +164,8 @@ class _Delays(DelayPolicy):
 class _Builder:
     def __init__(self, protocol: ProtocolInfo, description: SystemDescription, key: int) -> None:
         self.protocol = protocol
+        self.machines = protocol.machines
+        """The controller classes to build."""
         self.description = description
         self.run_key = key
         self.line_bits = line_bits = description.line_size.bit_length() - 1
@@ -193,7 +200,7 @@ class _Builder:
                 for i in range(self._count(name)):
                     self.caches[name, i, cache] = self._cache(f"{name}{i}.{cache}", geometry)
         listed = self._make_requesters()
-        for machine in self.protocol.machines:
+        for machine in self.machines:
             name = machine.MACHINE
             self.controllers[name] = [
                 self._controller(machine, i) for i in range(self._count(name))

@@ -32,16 +32,33 @@ class MachineID:
     """The name of a controller: immutable, made and interned by ``Topology.machine_id``.
 
     ``node`` is its global number and ``bit`` is ``1 << node``; -1 and 0 for an id that names no
-    controller of the system. Interning makes ``==`` an identity test.
+    controller of the system. Interning makes ``==`` an identity test. ``alone`` is the set that
+    holds just this controller, shared by whoever never changes it; asking an id that names no
+    controller is a verdict.
     """
 
-    __slots__ = ("bit", "node", "num", "type")
+    __slots__ = ("alone", "bit", "node", "num", "type")
+
+    alone: NetDest
 
     def __init__(self, type: int, num: int, node: int = -1) -> None:
         self.type = type
         self.num = num
         self.node = node
         self.bit = 1 << node if node >= 0 else 0
+        if node >= 0:
+            self.alone = NetDest(self.bit)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            """Only asked for what is not there, so valid ids pay nothing for the check."""
+            if name == "alone":
+                raise self.not_in_system()
+            raise AttributeError(name)
+
+    def not_in_system(self) -> ProtocolError:
+        return ProtocolError(ErrorKind.INDEX_RANGE, f"{self!r} is not part of the system")
 
     def __repr__(self) -> str:
         from runtime.library_types import MachineType
@@ -66,7 +83,7 @@ class NetDest:
     def add(self, machine: MachineID) -> None:
         bit = machine.bit
         if not bit:
-            raise ProtocolError(ErrorKind.INDEX_RANGE, f"{machine!r} is not part of the system")
+            raise machine.not_in_system()
         self.bits |= bit
 
     def remove(self, machine: MachineID) -> None:

@@ -150,7 +150,8 @@ def transition_location(kind: type, state: int, event: int) -> str:
 
 def _find_transition(kind: type, state: int, event: int) -> str:
     """Look the row up in the generated text, and its line in the package's line map."""
-    module = sys.modules.get(kind.__module__)
+    readable = next((each for each in kind.__mro__ if "TRANSITIONS" in vars(each)), kind)
+    module = sys.modules.get(readable.__module__)
     file = getattr(module, "__file__", None)
     if file is None:
         return ""
