@@ -42,7 +42,7 @@ class Home(Consumer):
 class Toy:
     """One cache whose home is the test itself."""
 
-    def __init__(self, module: ModuleType) -> None:
+    def __init__(self, module: ModuleType, fused: bool = False) -> None:
         self.engine = Engine()
         topology = Topology({MachineType.L1Cache: 1, MachineType.Directory: 1})
         self.asked = MessageBuffer("asked", engine=self.engine)
@@ -57,10 +57,9 @@ class Toy:
             "mandatoryQueue": self.wanted,
         }
         context = ControllerContext(self.engine, topology, 0, parameters, number_of_TBEs=1)
-        kind = module.PROTOCOL.machine("L1Cache")
+        kind = module.PROTOCOL.form(fused)[0]
         self.cache: Controller = kind(context)
         self.types = sys.modules[f"{module.__name__}.types"]
-        self.entry = sys.modules[kind.__module__].Entry
 
     def want(self, line: int) -> None:
         request = RubyRequest()
@@ -76,8 +75,9 @@ class Toy:
         self.engine.run(until=self.engine.now + 50)
 
 
-def test_the_protocol_runs(module: ModuleType) -> None:
-    toy = Toy(module)
+@pytest.mark.parametrize("fused", [False, True])
+def test_the_protocol_runs(module: ModuleType, fused: bool) -> None:
+    toy = Toy(module, fused)
     toy.want(0x40)
     toy.want(0x40)
     toy.run()
@@ -89,8 +89,9 @@ def test_the_protocol_runs(module: ModuleType) -> None:
     assert toy.wanted.getStallMapSize() == 1
 
 
-def test_a_failing_action_names_its_line(module: ModuleType) -> None:
-    toy = Toy(module)
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_failing_action_names_its_line(module: ModuleType, fused: bool) -> None:
+    toy = Toy(module, fused)
     toy.want(0x40)
     toy.run()
     toy.fill(0x40)

@@ -13,7 +13,7 @@ from slicc import ir
 _PARTS: dict[type[ir.Node], tuple[str, ...]] = {}
 
 
-def _parts(kind: type[ir.Node]) -> tuple[str, ...]:
+def parts(kind: type[ir.Node]) -> tuple[str, ...]:
     """Names of the fields of a node class, which ``dataclasses`` would look up every time."""
     names = _PARTS.get(kind)
     if names is None:
@@ -30,7 +30,7 @@ def walk(root: object) -> Iterator[ir.Node]:
             stack.extend(reversed(node))
         elif isinstance(node, ir.Node):
             yield node
-            for name in reversed(_parts(type(node))):
+            for name in reversed(parts(type(node))):
                 value = getattr(node, name)
                 if isinstance(value, (tuple, ir.Node)):
                     stack.append(value)

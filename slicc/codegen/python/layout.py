@@ -213,8 +213,12 @@ def _inside(code: Code) -> _Doc:
         case pycode.Prefix():
             return _Group([code.operator, _inside(code.operand)])
         case pycode.Choice():
-            parts = [_inside(code.then), _SPACE, "if ", _inside(code.condition)]
-            return _Group([*parts, _SPACE, "else ", _inside(code.orelse)])
+            parts = []
+            while isinstance(code, pycode.Choice):
+                parts += [_inside(code.then), _SPACE, "if ", _inside(code.condition)]
+                parts += [_SPACE, "else "]
+                code = code.orelse
+            return _Group([*parts, _inside(code)])
         case pycode.Parenthesized():
             return _brackets("(", [_inside(code.inner)], ")")
         case pycode.Keyword():

@@ -76,6 +76,8 @@ class ProtocolNames:
         self.field_types: dict[tuple[ir.TypeRef, str], ir.Type] = {}
         self.modules: dict[str, str] = {}
         self.controllers: dict[str, str] = {}
+        self.fused_modules: dict[str, str] = {}
+        self.fused_controllers: dict[str, str] = {}
         self.defined: set[ir.TypeRef] = set()
         """Types that the package defines itself; all others are the runtime's."""
         shared = Namespace(_MODULE_RESERVED)
@@ -90,6 +92,11 @@ class ProtocolNames:
             if machine.request_types is not None:
                 enums.append(machine.request_types)
             self._declare(enums, machine.structs, local)
+        last = Namespace(shared._taken | set(self._types.values()))
+        for machine in protocol.machines:
+            fused = module_names.claim(f"{self.modules[machine.name]}_fused")
+            self.fused_modules[machine.name] = fused
+            self.fused_controllers[machine.name] = last.claim(f"{machine.name}Fused")
         self.for_locals = shared._taken | set(self._types.values()) | BUILTINS | {"self", "t"}
         """What no local may be called."""
 
@@ -139,13 +146,17 @@ _FIELD_RESERVED = {
 
 
 def local_names(
-    names: ProtocolNames, parameters: Iterable[str], variables: Locals
+    names: ProtocolNames,
+    parameters: Iterable[str],
+    variables: Locals,
+    reserved: Iterable[str] = (),
 ) -> dict[str, str]:
     """Python names of the parameters and locals of one body.
 
-    A local that is never read starts with an underscore, as linters expect.
+    A local that is never read starts with an underscore, as linters expect. ``reserved``: names
+    that this body needs for something else.
     """
-    scope = Namespace(names.for_locals)
+    scope = Namespace(names.for_locals | set(reserved))
     final = {name: scope.claim(name) for name in parameters}
     for name in variables.declared:
         if name not in final:

@@ -8,7 +8,7 @@ or a function that protocols are meant to define.
 from __future__ import annotations
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
@@ -24,6 +24,7 @@ _MODULES: dict[str, str] = {
     "runtime.dma": "DMASequencer",
     "runtime.enumeration": "Enumeration",
     "runtime.errors": "ErrorKind ProtocolError",
+    "runtime.fused": "FusedController",
     "runtime.integers": "divide int32 int64 remainder shift_left shift_right uint32 uint64",
     "runtime.library_types": (
         "AccessPermission AccessType CacheRequestType CacheResourceType "
@@ -66,8 +67,8 @@ ENTRY_CLASSES = frozenset({"CacheMemory", "DirectoryMemory"})
 GENERIC_CLASSES = ENTRY_CLASSES | {"PerfectCacheMemory", "TBETable", "TriggerQueue"}
 """Classes with an element type."""
 
-CONTROLLER_ATTRIBUTES = _words(
-    "EVENTS MACHINE MACHINE_TYPE PARAMETERS PERMISSIONS REQUEST_TYPES RESOURCES_ONLY_CACHES "
+CONTROLLER_ATTRIBUTES = words(
+    "CELLS EVENTS MACHINE MACHINE_TYPE PARAMETERS PERMISSIONS REQUEST_TYPES RESOURCES_ONLY_CACHES "
     "STATES TRANSITIONS allUpstreamDest assertion_failed bind bit block_line blocked "
     "broadcast buffer_size busy_cycles busy_tick caches clockEdge clusterID comment "
     "connect_memory consumer_id context count_of counts createMachineID curCycle curTick "
@@ -87,7 +88,7 @@ CONTROLLER_ATTRIBUTES = _words(
 )
 """Attributes of the controller base that no protocol defines."""
 
-CONTROLLER_HOOKS = _words(
+CONTROLLER_HOOKS = words(
     "checkResourceAvailable coalesce enqueuePrefetch functionalRead functionalWrite "
     "getAccessPermission getNextState getState hasBeenPrefetched inCache inMissQueue "
     "mandatoryQueueLatency notifyCoalesced recordRequestType regProbePoints "
@@ -109,7 +110,7 @@ MESSAGE_ATTRIBUTES = frozenset(
     }
 )
 STRUCT_ATTRIBUTES = frozenset({"assign", "copy"})
-ENTRY_ATTRIBUTES = _words(
+ENTRY_ATTRIBUTES = words(
     "address cache changePermission getInHtmReadSet getInHtmWriteSet index invalidateEntry "
     "locked_by permission read_set setInHtmReadSet setInHtmWriteSet way write_set"
 )
