@@ -46,6 +46,13 @@ def _bytes(text: str) -> int:
         raise typer.BadParameter(f"{text!r} is not a size in bytes (4096, 16k, 1M)") from None
 
 
+class Form(StrEnum):
+    """Forms of generated controllers."""
+
+    fused = "fused"
+    readable = "readable"
+
+
 _RUN = "What to run"
 _SYSTEM = "System (fixes the value in every leg)"
 _PROGRAM = "Programs (fixes the value in every leg)"
@@ -163,6 +170,9 @@ def main_command(
         str | None,
         _option(_OUTPUT, "Print transitions: of every line, or of one.", metavar="all|ADDRESS"),
     ] = None,
+    form: Annotated[
+        Form, _option(_RUN, "Generated code to execute; the run is the same (fused, faster).")
+    ] = Form.fused,
     quiet: Annotated[bool, _option(_OUTPUT, "Print the verdict only.", "--quiet", "-q")] = False,
     no_progress: Annotated[bool, _option(_OUTPUT, "No live progress.", "--no-progress")] = False,
     version: Annotated[bool, _option(_OUTPUT, "Print the version.", "--version")] = False,
@@ -212,6 +222,7 @@ def main_command(
         coverage=coverage,
         trace=trace,
         quiet=quiet,
+        readable=form is Form.readable,
         progress=not no_progress,
     )
     raise typer.Exit(_guarded(request, run))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,10 @@ class LoadedProtocol:
     info: ProtocolInfo
     written: SystemDescription
     description: SystemDescription
+
+    def readable(self) -> LoadedProtocol:
+        """The same with controllers in their readable form only: slower, nicer to debug."""
+        return replace(self, info=replace(self.info, fused=()))
 
 
 def shipped() -> dict[str, Path]:

@@ -58,6 +58,7 @@ class Request:
     coverage: Path | None = None
     trace: str | None = None
     quiet: bool = False
+    readable: bool = False
     progress: bool = True
 
 
@@ -84,6 +85,8 @@ def run(request: Request) -> int:
     if leg is not None and request.protocol is None:
         name = leg.protocol.path or leg.protocol.name
     protocol = load_protocol(name, request.include, request.system)
+    if request.readable:
+        protocol = protocol.readable()
     return Session(request, protocol).run(leg)
 
 
