@@ -18,8 +18,10 @@ from slicc.diagnostics.model import DiagnosticSink
 def check_protocol(protocol: ir.Protocol, sink: DiagnosticSink) -> None:
     """Run all checks."""
     check_network(protocol, sink)
+    check_recursion(protocol.structs, (), "", sink)
     for machine in protocol.machines:
-        check_recursion(machine, sink)
+        where = f" of machine `{machine.name}`"
+        check_recursion(machine.structs, machine.functions, where, sink)
         check_transitions(machine, sink)
         check_usage(machine, sink)
         check_waiting(machine, sink)

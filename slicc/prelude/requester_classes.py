@@ -17,6 +17,7 @@ def _hits(name: str, block: str) -> tuple[str, ...]:
 REQUESTER_CLASSES: dict[str, ClassRow] = {
     "Sequencer": ClassRow(
         parameter=True,
+        constructor=None,
         methods=(
             *_hits("readCallback", "DataBlock"),
             *_hits("writeCallback", "DataBlock!"),
@@ -35,11 +36,13 @@ REQUESTER_CLASSES: dict[str, ClassRow] = {
     ),
     "HTMSequencer": ClassRow(
         parameter=True,
+        constructor=None,
         interface="Sequencer",
         methods=("htmCallback(Addr, HtmCallbackMode, HtmFailedInCacheReason)",),
     ),
     "GPUCoalescer": ClassRow(
         parameter=True,
+        constructor=None,
         methods=(
             "readCallback(Addr, MachineType, DataBlock)",
             "readCallback(Addr, MachineType, DataBlock, Cycles, Cycles, Cycles)",
@@ -54,6 +57,7 @@ REQUESTER_CLASSES: dict[str, ClassRow] = {
     ),
     "VIPERCoalescer": ClassRow(
         parameter=True,
+        constructor=None,
         interface="GPUCoalescer",
         methods=(
             "atomicCallback(Addr, MachineType, DataBlock!)",
@@ -64,6 +68,7 @@ REQUESTER_CLASSES: dict[str, ClassRow] = {
     ),
     "DMASequencer": ClassRow(
         parameter=True,
+        constructor=None,
         methods=(
             "ackCallback(Addr)",
             "dataCallback(DataBlock, Addr)",
@@ -72,6 +77,7 @@ REQUESTER_CLASSES: dict[str, ClassRow] = {
     ),
     "RubyPrefetcher": ClassRow(
         parameter=True,
+        constructor=None,
         methods=(
             "observeMiss(Addr, RubyRequestType)",
             "observePfHit(Addr)",

@@ -11,7 +11,8 @@ class ClassRow:
 
     ``methods`` are signature lines. ``interface`` names the class whose methods are offered as
     well. ``inport``/``outport``: may back a port. ``buffer``: holds messages. ``parameter``:
-    may be a machine parameter. ``template``: has an element type.
+    may be a machine parameter. ``template``: has an element type that its declaration must name.
+    ``constructor``: types of the arguments a machine builds it with; None if only a system can.
     """
 
     methods: tuple[str, ...] = ()
@@ -23,5 +24,6 @@ class ClassRow:
     buffer: bool = False
     parameter: bool = False
     template: bool = False
+    constructor: tuple[str, ...] | None = ()
     pointer: bool = False
     """Handled by nullable pointer (``AbstractCacheEntry``)."""

@@ -53,9 +53,10 @@ STORAGE_CLASSES: dict[str, ClassRow] = {
             "isSet(Addr) -> bool",
         ),
     ),
-    "CacheMemory": ClassRow(parameter=True, methods=_CACHE_METHODS),
+    "CacheMemory": ClassRow(parameter=True, constructor=None, methods=_CACHE_METHODS),
     "DirectoryMemory": ClassRow(
         parameter=True,
+        constructor=None,
         methods=(
             "allocate(Addr, AbstractCacheEntry) -> AbstractCacheEntry",
             "lookup(Addr) -> AbstractCacheEntry",
@@ -76,6 +77,7 @@ STORAGE_CLASSES: dict[str, ClassRow] = {
     ),
     "TBETable": ClassRow(
         template=True,
+        constructor=("int",),
         methods=(
             "lookup(Addr) -> element",
             "allocate(Addr)",

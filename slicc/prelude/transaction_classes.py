@@ -48,6 +48,7 @@ TRANSACTION_CLASSES: dict[str, ClassRow] = {
         ),
     ),
     "TBEStorage": ClassRow(
+        constructor=("int",),
         methods=(
             "size() -> int",
             "capacity() -> int",
@@ -63,7 +64,7 @@ TRANSACTION_CLASSES: dict[str, ClassRow] = {
         ),
     ),
     "MN_TBETable": ClassRow(
-        template=True,
+        constructor=("int",),
         methods=(
             "lookup(Addr) -> element",
             "allocate(Addr)",
@@ -75,6 +76,7 @@ TRANSACTION_CLASSES: dict[str, ClassRow] = {
     ),
     "MN_TBEStorage": ClassRow(
         template=True,
+        constructor=("any", "any"),
         methods=(
             "size() -> int",
             "capacity() -> int",

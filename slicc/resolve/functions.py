@@ -89,7 +89,8 @@ def _declare_definition(scope: MachineScope, node: syntax.Function) -> FunctionS
 
 def check_required(scope: MachineScope) -> None:
     """Report missing functions that the controller calls, and ones of another shape."""
-    state = scope.states.type if scope.states is not None else ir.UNKNOWN
+    none = ir.EnumType(ir.TypeRef(scope.name, "State"))  # reported; still what to write
+    state = none if scope.states is None else scope.states.type
     tbe = [] if scope.tbe is None else [scope.tbe.type]
     entry = [] if scope.entry is None else [scope.entry.type]
     packet = scope.type_text("Packet")

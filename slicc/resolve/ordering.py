@@ -6,10 +6,13 @@ No recursion here: a chain of calls may be as long as its author likes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from slicc import ir
 from slicc.ir_walk import expressions_in
+
+K = TypeVar("K", bound=Hashable)
 
 Calls = dict[ir.FunctionRef, list[ir.FunctionRef]]
 
@@ -22,22 +25,24 @@ def call_graph(functions: Iterable[ir.Function]) -> Calls:
     for function in listed:
         found: dict[ir.FunctionRef, None] = {}
         for node in expressions_in(function.body):
-            if isinstance(node, ir.CallFunction) and node.function in known:
-                found[node.function] = None
+            match node:
+                case ir.CallFunction(function=ref) | ir.CallStructMethod(function=ref):
+                    if ref in known:
+                        found[ref] = None
+                case _:
+                    pass
         graph[function.ref] = list(found)
     return graph
 
 
-def walk_calls(
-    graph: Calls,
-) -> tuple[list[ir.FunctionRef], list[list[ir.FunctionRef]]]:
-    """All functions with callees first, and the cycles met on the way."""
-    ordered: list[ir.FunctionRef] = []
-    cycles: list[list[ir.FunctionRef]] = []
-    done: set[ir.FunctionRef] = set()
+def walk(graph: Mapping[K, Iterable[K]]) -> tuple[list[K], list[list[K]]]:
+    """All keys, those behind the arrows first, and the cycles met on the way."""
+    ordered: list[K] = []
+    cycles: list[list[K]] = []
+    done: set[K] = set()
     for start in graph:
-        path: list[ir.FunctionRef] = []
-        waiting: list[Iterator[ir.FunctionRef]] = [iter([start])]
+        path: list[K] = []
+        waiting: list[Iterator[K]] = [iter([start])]
         while waiting:
             ref = next(waiting[-1], None)
             if ref is None:
@@ -56,5 +61,5 @@ def walk_calls(
 def callees_first(functions: tuple[ir.Function, ...]) -> tuple[ir.Function, ...]:
     """A stable topological order (members of a cycle: in order of first visit)."""
     by_ref = {function.ref: function for function in functions}
-    ordered, _ = walk_calls(call_graph(functions))
+    ordered, _ = walk(call_graph(functions))
     return tuple([by_ref[ref] for ref in ordered])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicc import ir, prelude, syntax, types
+from slicc.diagnostics.suggest import suggest
 from slicc.limits import DIGITS
 from slicc.prelude.functions import PAIR_TEXT_FUNCTIONS
 from slicc.source import Span
@@ -111,10 +112,10 @@ def check_range(scope: GlobalScope, value: ir.Expr, span: Span) -> None:
         )
 
 
-def read_arguments(scope: GlobalScope, pair: syntax.Pair) -> tuple[ir.Expr, ...]:
-    """The arguments in ``constructor=``, without the leading ``this``."""
+def read_arguments(scope: GlobalScope, pair: syntax.Pair) -> tuple[ir.Expr, ...] | None:
+    """The arguments in ``constructor=``, without the leading ``this``; None if reported."""
     value = _read(scope, pair, ir.UNKNOWN)
-    return () if value is None else tuple(value)
+    return None if value is None else tuple(value)
 
 
 def _adapt(value: ir.Expr, expected: ir.Type) -> ir.Expr | None:
@@ -138,9 +139,17 @@ def _read(scope: GlobalScope, pair: syntax.Pair, expected: ir.Type) -> list[ir.E
             f"`{pair.value}` cannot be read: {reason}",
             pair.value_span,
             "not understood",
-            help="write the type in front, as in `Type_Member`" if "_" in pair.value else None,
+            help=_hint(scope, pair.value),
         )
         return None
+
+
+def _hint(scope: GlobalScope, text: str) -> str | None:
+    """Help for a text that is one name."""
+    if text.startswith("m_"):
+        close = suggest(text[2:], scope.variable_names())
+        return None if close is None else f"did you mean `m_{close}`?"
+    return "write the type in front, as in `Type_Member`" if "_" in text else None
 
 
 @dataclass

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from slicc import ir, syntax, types
 from slicc.diagnostics.model import Label
+from slicc.resolve.construction import check_element, constructor_arguments
 from slicc.resolve.pair_text import (
     check_range,
     default_value,
     element_type,
-    read_arguments,
     read_value,
 )
 from slicc.resolve.pairs import check_keys, description, integer
@@ -226,6 +226,7 @@ def declare_objects(
                 secondary=[Label(symbol.span, "declared external here")],
             )
             type_ = ir.UNKNOWN
+        type_ = check_element(scope, node, type_)
         if name in scope.variables:
             _report_duplicate(scope, "duplicate-object", "object", node)
             continue
@@ -244,8 +245,7 @@ def _construction(
 ) -> tuple[tuple[ir.Expr, ...], ir.Expr | None]:
     """Constructor arguments of a runtime class, or the initial value of anything else."""
     if isinstance(type_, ir.ClassType) and not type_.value:
-        pair = node.pairs.find("constructor")
-        return ((), None) if pair is None else (read_arguments(scope, pair), None)
+        return constructor_arguments(scope, node, type_), None
     if isinstance(type_, ir.UnknownType):
         return (), None
     if node.initial is not None:

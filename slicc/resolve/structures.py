@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from slicc import ir, prelude, syntax, types
 from slicc.diagnostics.model import Label
+from slicc.resolve.construction import check_element
 from slicc.resolve.pair_text import element_type
 from slicc.resolve.pairs import check_keys
 from slicc.resolve.prototypes import (
@@ -136,6 +137,7 @@ def _add_field(scope: GlobalScope, symbol: TypeSymbol, member: syntax.ObjectDecl
         )
         return
     type_ = element_type(scope, scope.resolve_type(member.type), member.pairs)
+    type_ = check_element(scope, member, type_)
     symbol.fields[name] = FieldSymbol(name, type_, member.name.span, member)
 
 

@@ -68,10 +68,19 @@ CODES: tuple[Code, ...] = (
     Code(
         "recursive-function",
         "a function calls itself",
-        what="Functions may call only functions declared above them, never themselves.",
+        what="A function calls itself, directly or through others. The message shows the way.",
         why="The slots an action may take are counted through all calls; a recursion has no count.",
         example="int f(int n) { return f(n - 1); }",
         instead="int f(int n) { return n - 1; }",
+    ),
+    Code(
+        "recursive-structure",
+        "a structure contains itself",
+        what="Fields of structures are values: a structure that has a field of its own type, "
+        "directly or through others, would never end.",
+        why="It has no size. Cache entries and TBEs are pointers, so they may refer to each other.",
+        example="structure(Node) { int value; Node next; }",
+        instead="structure(Node) { int value; int next; }",
     ),
     Code(
         "outside-machine",
