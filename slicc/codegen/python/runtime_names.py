@@ -96,7 +96,7 @@ CONTROLLER_HOOKS = words(
 )
 """Functions that the runtime calls on a controller, by the author's name."""
 
-ENUMERATION_ATTRIBUTES = _words("Final NUM count members mro name_of value_of")
+ENUMERATION_ATTRIBUTES = words("Final NUM count members mro name_of value_of")
 MESSAGE_ATTRIBUTES = frozenset(
     {
         "LINE_FIELD",
