@@ -69,10 +69,13 @@ def _message(body: Body, name: syntax.TypeName) -> tuple[ir.Type, TypeSymbol | N
 def _check_carried(
     body: Body, port: PortSymbol | None, type_: ir.Type, name: syntax.TypeName
 ) -> None:
-    """What is taken from a port, or sent through it, is what the port was declared with."""
+    """What is taken from a port, or sent through it, should be what it was declared with.
+
+    Only a warning: a head of another type is a verdict at run time, and legal until then.
+    """
     if port is None or types.same(port.message, type_):
         return
-    body.sink.error(
+    body.sink.warning(
         "type-mismatch-argument",
         f"the port `{port.name}` carries `{types.describe(port.message)}`",
         name.span,

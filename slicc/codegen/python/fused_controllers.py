@@ -55,7 +55,7 @@ class FusedWriter:
         self.machine = machine
         self.marks = marks
         self.imports = Imports()
-        self.own = MachineNames(machine)
+        self.own = MachineNames(machine, names.for_locals)
         self.constants = Constants(names.for_locals | {"FusedController"})
         self.functions = {f.ref.name: f for f in machine.functions if f.ref.owner is None}
         self.by_name = {f.written_name: f for f in self.functions.values()}
