@@ -115,15 +115,39 @@ def play(name: str, seed: int) -> Counts:
     return crowd.executed()
 
 
-@pytest.mark.parametrize(("name", "seeds", "unlucky"), [("MI", 30, 8), ("GPU_VIPER", 40, 40)])
-def test_crowds_pass_and_go_everywhere(name: str, seeds: int, unlucky: int) -> None:
-    total: Counts = {}
-    for seed in range(seeds):
-        merge(total, play(name, seed))
-    missed = [
+WITNESSES = {
+    "MI": (12, 44, 61, 83, 150),
+    "GPU_VIPER": (74, 80, 87, 94, 106, 127, 260, 286, 309, 330),
+}
+"""Seeds whose crowds together execute every transition that crowds can. When a protocol changes,
+find new ones with ``python -m tests.protocols.witnesses NAME``."""
+
+ELSEWHERE = {
+    "TCC: (I, WrVicBlkWhole)": "a store of a whole line by one instruction: test_races",
+    "TCC: (W, WrVicBlkWhole)": "a store of a whole line by one instruction: test_races",
+}
+"""Transitions that crowds never execute, and why that is no gap."""
+
+
+def missed(total: Counts) -> list[str]:
+    return [
         f"{machine}: ({state}, {event})"
         for machine, cells in total.items()
         for (state, event), count in cells.items()
         if not count
     ]
-    assert len(missed) <= unlucky, missed
+
+
+@pytest.mark.parametrize("name", sorted(WITNESSES))
+def test_every_transition_is_executed_or_explained(name: str) -> None:
+    total: Counts = {}
+    for seed in WITNESSES[name]:
+        merge(total, play(name, seed))
+    machines = {f"{machine}:" for machine in total}
+    assert sorted(missed(total)) == sorted(c for c in ELSEWHERE if c.split()[0] in machines)
+
+
+@pytest.mark.parametrize(("name", "seeds"), [("MI", 15), ("GPU_VIPER", 15)])
+def test_crowds_pass(name: str, seeds: int) -> None:
+    for seed in range(seeds):
+        play(name, seed)
