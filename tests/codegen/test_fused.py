@@ -118,7 +118,7 @@ BUGS = {
     "error in an action": (U_BODY, f'error("not here"); {U_BODY}'),
     "null in an action": (U_BODY, f"tbe.TBEState := State:I; {U_BODY}"),
     "null record freed": (FILL, f"{FILL}    w_freeTBE;"),
-    "other message": (U_BODY, f"peek(responseNetwork_in, ForwardMsg) {{ }} {U_BODY}"),
+    "peek of nothing": (U_BODY, f"peek(forwardNetwork_in, ForwardMsg) {{ }} {U_BODY}"),
     "empty queue": (FILL, f"{FILL}    n_popResponse;"),
     "assert in setState": (SET_STATE, f"{SET_STATE} assert(state != State:IM);"),
     "loop in setState": (SET_STATE, f"{SET_STATE} tbe.TBEState := state;"),
