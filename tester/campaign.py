@@ -253,7 +253,9 @@ def agents_of(description: SystemDescription) -> tuple[tuple[Agent, ...], list[s
     fetching = {name for name, requester in description.requesters.items() if requester.fetch}
     groups = {name for name, group in description.agents.items() if group.requester in fetching}
     if not any(place.kind != DMA and place.group not in groups for place in places):
-        raise ConfigError("the system has no agent that can make fetch-adds")
+        file, line = description.origin.place(("agents",))
+        place = f"{file}:{line}: " if line else ""
+        raise ConfigError(f"{place}the system has no agent that can make fetch-adds")
     agents = tuple(
         Agent(FETCH if p.group in groups else p.kind, p.requester, p.lanes, p.name) for p in places
     )

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from tester.files import write_whole
+
 SCHEMA: Final = "gpu-tester.coverage/1"
 
 
@@ -97,9 +99,9 @@ class Coverage:
         return {"schema": SCHEMA, "protocol": self.protocol, "machines": machines}
 
     def write(self, path: str | Path) -> None:
-        """Write the JSON file. Raises OSError."""
+        """Write the JSON file, whole or not at all. Raises OSError."""
         text = json.dumps(self.to_json(), indent=1)
-        Path(path).write_text(text + "\n", encoding="utf-8")
+        write_whole(Path(path), f"{text}\n".encode())
 
 
 def _machine(controller: Any) -> MachineCoverage:

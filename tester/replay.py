@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +22,7 @@ import numpy.typing as npt
 
 from runtime.description import DescriptionError, SystemDescription
 from tester.expectations import derive
+from tester.files import write_whole
 from tester.program import Agent, Program
 
 MAGIC: Final = b"gpu-tester leg\n"
@@ -290,14 +289,7 @@ class _Fields:
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Write under another name and rename: readers see the old file or the whole new one."""
-    name = None
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        Path(name).replace(path)
+        write_whole(path, content)
     except OSError as slip:
-        if name is not None:
-            Path(name).unlink(missing_ok=True)
         raise ReplayError(path, f"cannot be written: {slip.strerror or slip}") from None

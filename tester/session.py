@@ -7,6 +7,7 @@ progress and complaints go to stderr. Invariant: whatever happens, what was comp
 from __future__ import annotations
 
 import gc
+import os
 import secrets
 import shlex
 import sys
@@ -20,16 +21,18 @@ from runtime.description import parse_assignment
 from tester.campaign import Campaign, Options
 from tester.errors import ConfigError
 from tester.events import Finding
+from tester.files import why_not_writable
 from tester.leg import DEADLOCK_LIMIT, LegRun
 from tester.progress import Progress
 from tester.protocols import LoadedProtocol, load_protocol
-from tester.replay import Leg, load_leg, save_leg
+from tester.replay import Leg, ReplayError, load_leg, save_leg
 from tester.report import render
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
 _EXIT_PASSED: Final = 0
 _EXIT_FOUND: Final = 1
 _EXIT_INTERRUPTED: Final = 130
+_EXIT_NO_READER: Final = 141
 
 
 @dataclass(frozen=True)
@@ -81,13 +84,60 @@ def run(request: Request) -> int:
     """Do it; returns the exit status. Errors in the user's input are raised."""
     tune_collector()
     leg = None if request.replay is None else load_leg(request.replay)
-    name = request.protocol or DEFAULT_PROTOCOL
+    if leg is not None:
+        _refuse_what_a_leg_fixes(request)
+    _check_places(request)
+    name = DEFAULT_PROTOCOL if request.protocol is None else request.protocol
     if leg is not None and request.protocol is None:
         name = leg.protocol.path or leg.protocol.name
     protocol = load_protocol(name, request.include, request.system)
     if request.readable:
         protocol = protocol.readable()
-    return Session(request, protocol).run(leg)
+    try:
+        return Session(request, protocol).run(leg)
+    except BrokenPipeError:
+        # Whoever read the output went away: not worth a word, nor must Python flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _EXIT_NO_READER
+
+
+def _refuse_what_a_leg_fixes(request: Request) -> None:
+    """A replayed leg runs as it was; an option that could not have its effect is a mistake."""
+    given = {
+        "--episodes": request.episodes != Request.episodes,
+        "--seed": request.seed is not None,
+        "--profile": request.profile != Request.profile,
+        "--system": request.system is not None,
+        "--leg-episodes": request.leg_episodes is not None,
+        "--set": bool(request.assignments),
+        "--deadlock-limit": request.deadlock_limit is not None,
+        "--save-program": request.save_program is not None,
+        "an option of shape or size": bool(request.fixed)
+        or request.one_request_per_lane is not None
+        or any(size != (None, None, None) for size in request.cache_sizes.values()),
+    }
+    wrong = [option for option, is_given in given.items() if is_given]
+    if wrong:
+        raise ConfigError(f"--replay runs a leg as it is, so {wrong[0]} has no effect with it")
+
+
+def _check_places(request: Request) -> None:
+    """Refuse places that cannot be written to before hours of running are lost there."""
+    for option, path in (
+        ("--output", request.output / "any.leg"),
+        ("--coverage", request.coverage),
+        ("--save-program", request.save_program),
+    ):
+        if path is None:
+            continue
+        reason = why_not_writable(path.parent)
+        if reason is None and option != "--output" and not path.parent.is_dir():
+            reason = f"{path.parent} does not exist"
+        if reason is None and path.is_dir():
+            reason = "it is a directory"
+        if reason is not None:
+            shown = path.parent if option == "--output" else path
+            raise ConfigError(f"{option} {shown}: cannot be written: {reason}")
 
 
 class Session:
@@ -208,10 +258,18 @@ class Session:
         else:
             name = f"{self.protocol.identity.name}-seed{leg.seed}-leg{leg.number}.leg"
             path = request.output / name
-            save_leg(leg, path)
+            self._save(leg, path)
         failure = self.campaign.explain(leg, run, finding)
         failure.reproduce = self._reproduce(path)
         print(f"\n{render(failure)}")
+
+    def _save(self, leg: Leg, path: Path) -> None:
+        """A full disk must not cost the report as well."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_leg(leg, path)
+        except (OSError, ReplayError) as slip:
+            print(f"gpu-tester: no replay file: {slip}", file=sys.stderr)
 
     def _reproduce(self, path: Path) -> str:
         words = ["gpu-tester", "--replay", str(path)]

@@ -118,6 +118,17 @@ def test_save_program_and_coverage_and_trace(empty_directory: Path) -> None:
     replayed = gpu_tester("--replay", "a.leg", "-q")
     assert replayed.exit_code == 0
     assert replayed.stdout.startswith("PASSED: 30 episodes in 1 leg")
+    assert (empty_directory / "a.leg").stat().st_mode & 0o777 == 0o666 & ~umask()
+    for option in (("--seed", "4"), ("--lanes", "2"), ("--l1-sets", "2"), ("--set", "a=1")):
+        refused = gpu_tester("--replay", "a.leg", *option)
+        assert refused.exit_code == 2
+        assert "--replay runs a leg as it is" in refused.stderr
+
+
+def umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 @pytest.mark.parametrize(
@@ -139,6 +150,10 @@ def test_save_program_and_coverage_and_trace(empty_directory: Path) -> None:
         (["--delay", "long"], "delay"),
         (["--no-such-option"], "--no-such-option"),
         (["--save-program", "no/such/dir/a.leg"], "no/such/dir/a.leg: cannot be written"),
+        (["--coverage", "no/such/dir/a.json"], "no/such/dir/a.json: cannot be written"),
+        (["--coverage", "/"], "cannot be written: it is a directory"),
+        (["--output", "/dev/null"], "--output /dev/null: cannot be written: /dev/null is not a"),
+        (["--protocol", ""], "does not exist"),
     ],
 )
 def test_misuse_is_one_message_and_status_2(words: list[str], message: str) -> None:
@@ -192,6 +207,15 @@ def test_interrupted_with_partial_results() -> None:
     assert process.returncode == 130
     assert "INTERRUPTED: " in output
     assert "Traceback" not in errors
+
+
+def test_a_reader_that_goes_away_is_no_complaint() -> None:
+    process = command("-p", "MI", "--episodes", "500", "--seed", "1")
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=60) == 141
 
 
 def test_a_fresh_process_gives_the_same_output() -> None:
