@@ -57,7 +57,7 @@ class GraphFormat(StrEnum):
 Files = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILES...",
+        metavar="FILE",
         help="Drivers (.slicc), or .sm files: these stand for the drivers beside them that "
         "include them.",
         show_default=False,
@@ -132,6 +132,9 @@ def compile_(
                 print(write_package(compiled.protocol, output))
             except GenerationError as error:
                 raise Stop(str(error)) from None
+            except OSError as error:
+                error.filename = error.filename or output  # a full disk does not say where
+                raise
 
 
 @app.command()
@@ -179,7 +182,7 @@ def table(
     format: Format = DiagnosticFormat.TEXT,
     color: Colors = Color.AUTO,
 ) -> None:
-    """Write one HTML page per protocol: the table of states and events of each machine."""
+    """Write the tables of states and events as HTML pages."""
     with _session(files, include, format, color) as session:
         from slicc.codegen.output import write_file
         from slicc.codegen.tables import protocol_page
@@ -197,7 +200,7 @@ def ir(
     format: Format = DiagnosticFormat.TEXT,
     color: Colors = Color.AUTO,
 ) -> None:
-    """Print what the compiler understood: the typed intermediate representation."""
+    """Print what the compiler understood of protocols."""
     with _session(files, include, format, color) as session:
         from slicc.ir_printer import print_protocol
 

@@ -136,6 +136,21 @@ def _equals_for_assign(at: Recovery) -> bool | None:
     return True
 
 
+def _assignment_as_value(at: Recovery) -> bool | None:
+    if at.token.type != "ASSIGN" or not at.brackets or "RPAR" not in at.accepts():
+        return None
+    if at.line(at.brackets[-1].token) != at.line(at.token):
+        return None  # more probably the parenthesis is not closed
+    at.sink.error(
+        "syntax-error",
+        "an assignment is a statement and has no value",
+        at.span(at.token),
+        "used as a value",
+        help="write `==` to compare",
+    )
+    return False
+
+
 def _single_equals(at: Recovery) -> bool | None:
     if at.token.type != "EQUALS" or "EQ" not in at.accepts():
         return None
@@ -330,6 +345,7 @@ _SLIPS: tuple[Slip, ...] = (
     _foreign_statement,
     _equals_for_assign,
     _single_equals,
+    _assignment_as_value,
     _const_parameter,
     _return_without_value,
     _empty_statement,

@@ -20,7 +20,9 @@ def write_file(path: Path, content: bytes) -> Path:
         with temporary.open("xb") as stream:
             stream.write(content)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # a full disk does not say where
         raise
     return path

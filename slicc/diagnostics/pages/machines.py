@@ -6,7 +6,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "duplicate-transition",
         "two transitions for one state and event",
-        what="A pair of state and event may have one transition. The message shows the first.",
+        what="A pair of state and event may have one transition. The message shows the first. A "
+        "transition that names a state or event twice would be two as well.",
         why="It would not be clear which one is taken.",
         example="transition({I, S}, Load) { a; }\ntransition(I, Load, IS) { b; }",
         instead="transition(S, Load) { a; }\ntransition(I, Load, IS) { b; }",
@@ -33,7 +34,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "missing-pair",
         "a declaration lacks a pair it needs",
-        what="For instance `vnet_type=` belongs to every `virtual_network=`.",
+        what="`vnet_type=` belongs to every `virtual_network=`; a table needs `template=`, the "
+        "type of what it holds, and `constructor=`, its size.",
         why="The declaration is incomplete.",
         example='MessageBuffer * a, network="To", virtual_network="1";',
         instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
@@ -110,8 +112,7 @@ CODES: tuple[Code, ...] = (
     Code(
         "missing-event-enumeration",
         "a machine without events",
-        what="A machine declares its events with `enumeration(Event, …)`, before its first "
-        "in-port.",
+        what="A machine declares its events with `enumeration(Event, …)`.",
         why="Without events nothing can be triggered.",
         example='machine(MachineType:L1Cache, "cache") : { }',
         instead='enumeration(Event, desc="events") { Load; }',
@@ -180,9 +181,10 @@ CODES: tuple[Code, ...] = (
     Code(
         "duplicate-rank",
         "two in-ports share one rank",
-        what="Each in-port of a machine needs a rank of its own if messages are stalled.",
+        what="In-ports of one rank, other than 0, share the slot in which waiting messages are "
+        "remembered.",
         why="A message stalled on one port would overwrite what is stalled on the other.",
-        example="in_port(a, M, x, rank=0) { }\nin_port(b, M, y, rank=0) { }",
+        example="in_port(a, M, x, rank=1) { }\nin_port(b, M, y, rank=1) { }",
         instead="in_port(a, M, x, rank=1) { }\nin_port(b, M, y, rank=0) { }",
     ),
     Code(
@@ -203,7 +205,8 @@ CODES: tuple[Code, ...] = (
         what="The protocol declares a class as external, and the runtime has none of this name.",
         why="Its objects cannot be built.",
         example='structure(BloomFilter, external="yes") { bool test(Addr); }\nBloomFilter filter;',
-        instead='structure(TBETable, external="yes") { TBE lookup(Addr); }\nTBETable TBEs;',
+        instead='structure(TBETable, external="yes") { TBE lookup(Addr); }\n'
+        'TBETable TBEs, template="<L1Cache_TBE>", constructor="m_number_of_TBEs";',
     ),
     Code(
         "unknown-external-method",

@@ -17,7 +17,7 @@ CODES: tuple[Code, ...] = (
         "type-mismatch-argument",
         "an argument does not fit its parameter",
         what="The function or method exists, but not for arguments of these types. The message "
-        "lists what exists.",
+        "lists what exists. As a warning: a port carries other messages than the ones named here.",
         why=_NO_CONVERSION,
         example="TBEs.allocate(tbe);",
         instead="TBEs.allocate(address);",
