@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tester.campaign import Campaign, Options
+from runtime.system import build_system
+from tester.campaign import Campaign, Options, leg_run
 from tester.coverage import SCHEMA
 from tester.errors import ConfigError
 from tester.events import Verdict
@@ -54,6 +55,21 @@ def test_a_leg_does_not_depend_on_the_ones_before_it(mi: LoadedProtocol) -> None
     fresh = Campaign(mi, campaign.options)
     assert fresh.plan(1).leg.program.equals(Campaign(mi, campaign.options).plan(1).leg.program)
     assert not fresh.plan(1).leg.program.equals(fresh.plan(0).leg.program)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_most_wavefronts_are_live_on_the_default_system(seed: int) -> None:
+    """As many as GPU_VIPER.toml has, on average over the ticks of a run of the real system."""
+    viper = load_protocol("GPU_VIPER")
+    units, group = viper.description.machines["TCP"].count, viper.description.agents["gpu"]
+    shape = {"units": units, "wavefronts": group.wavefronts, "lanes": group.lanes}
+    fixed = {**shape, "dmas": 0, "fetchers": 0, "delays": "uniform"}
+    options = Options(seed, 160, "coherence", fixed, leg_episodes=160)
+    leg = Campaign(viper, options).plan(0).leg
+    outcome = leg_run(leg, build_system(viper.info, leg.description, leg.run_key)).run_episodes()
+    assert outcome.finding is None
+    assert units is not None
+    assert outcome.statistics.mean_live >= 0.6 * units * group.wavefronts
 
 
 def test_fixed_options_hold_in_every_leg(mi: LoadedProtocol) -> None:
