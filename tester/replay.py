@@ -151,9 +151,17 @@ def load_leg(path: str | Path) -> Leg:
             path, f"it has format {header.integer('format')}; this version reads format {FORMAT}"
         )
     protocol = header.fields("protocol")
+    program = _read_program(header.fields("program"), blobs)
+    description = _read_description(path, header.plain("description"))
+    if program.line_size != description.line_size:
+        raise ReplayError(
+            path,
+            f"its program is for lines of {program.line_size} bytes, "
+            f"its system has lines of {description.line_size}",
+        )
     return Leg(
-        _read_program(header.fields("program"), blobs),
-        _read_description(path, header.plain("description")),
+        program,
+        description,
         ProtocolIdentity(protocol.text("name"), protocol.text("digest"), protocol.text("path")),
         header.integer("deadlock_limit", 1),
         header.integer("seed"),

@@ -115,6 +115,7 @@ def forged(content: bytes, **changes: object) -> bytes:
         ({"profile": None}, "lacks profile"),
         ({"program__line_size": 48}, "line size 48"),
         ({"program__line_size": 1 << 40}, "line size"),
+        ({"program__line_size": 32}, "lines of 32 bytes, its system has lines of 64"),
         ({"program__agents": [["gpu", 0, 1000, "wave"]] * 4}, "1000 lanes"),
         ({"program__agents": [["gpu", -1, 4, "wave"]]}, "agents"),
         ({"program__agents": "many"}, "agents"),
