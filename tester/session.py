@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from runtime.description import parse_assignment
+from runtime.description import load_description, parse_assignment
 from tester.campaign import Campaign, Options
 from tester.errors import ConfigError
 from tester.events import Finding
@@ -87,9 +87,12 @@ def run(request: Request) -> int:
     if leg is not None:
         _refuse_what_a_leg_fixes(request)
     _check_places(request)
-    name = DEFAULT_PROTOCOL if request.protocol is None else request.protocol
-    if leg is not None and request.protocol is None:
+    if request.protocol is not None:
+        name = request.protocol
+    elif leg is not None:
         name = leg.protocol.path or leg.protocol.name
+    else:
+        name = _described_protocol(request.system) or DEFAULT_PROTOCOL
     protocol = load_protocol(name, request.include, request.system)
     if request.readable:
         protocol = protocol.readable()
@@ -99,6 +102,12 @@ def run(request: Request) -> int:
         # Whoever read the output went away: not worth a word, nor must Python flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _EXIT_NO_READER
+
+
+def _described_protocol(system: Path | None) -> str | None:
+    """The protocol that a system description names, as a path from here."""
+    written = None if system is None else load_description(system).protocol
+    return str(system.parent / written) if system is not None and written else None
 
 
 def _refuse_what_a_leg_fixes(request: Request) -> None:

@@ -467,7 +467,9 @@ def test_sizes_are_bounded_together() -> None:
         SystemDescription.from_toml("#" * (1 << 21), "big.toml")
     with pytest.raises(DescriptionError, match="more than 64 tables"):
         SystemDescription.from_toml("".join(f"[machine.M{i}]\n" for i in range(65)))
-    with pytest.raises(DescriptionError, match=r"nested too deeply|not TOML"):
+    with pytest.raises(
+        DescriptionError, match=r"nested too deeply|no such field"
+    ):  # Python's limit
         SystemDescription.from_toml("a = " + "[" * 5000 + "]" * 5000)
     with pytest.raises(DescriptionError, match=r"expected an integer|nested too deeply"):
         SystemDescription.from_toml("line_size = " + "[" * 300 + "]" * 300)

@@ -164,6 +164,17 @@ def test_misuse_is_one_message_and_status_2(words: list[str], message: str) -> N
     assert "Traceback" not in done.output
 
 
+def test_a_description_names_its_protocol(empty_directory: Path) -> None:
+    shipped = ROOT / "protocols" / "MI.slicc"
+    (empty_directory / "mine.toml").write_text(f'protocol = "{shipped}"\n')
+    done = gpu_tester("--system", "mine.toml", "--episodes", "5", "--seed", "1")
+    assert done.exit_code == 0, done.output
+    assert ": MI (" in done.stdout
+    (empty_directory / "none.toml").write_text('protocol = "none.slicc"\n')
+    done = gpu_tester("--system", "none.toml", "--episodes", "5")
+    assert (done.exit_code, "none.slicc does not exist" in done.stderr) == (2, True)
+
+
 def test_a_protocol_with_errors_is_status_2(empty_directory: Path) -> None:
     (empty_directory / "bad.sm").write_text("machine(MachineType:L1Cache, ) { oops }\n")
     done = gpu_tester("-p", "bad.sm")
