@@ -197,16 +197,18 @@ class CacheMemory(Generic[E]):
         """Whether the line has a way, or its set has one to give."""
         if address in self.visible:
             return True
-        self._check(address, "cacheAvail")
+        if address & self.line_mask:
+            self._check(address, "cacheAvail")
         return self._free[(address >> self.start_index_bit) % self.sets] > 0
 
     def cacheProbe(self, address: int) -> int:
         """The line that has to leave before ``address`` can enter."""
-        if self.cacheAvail(address):
+        index = (address >> self.start_index_bit) % self.sets
+        if address in self.visible or address & self.line_mask or self._free[index]:
+            self._check(address, "cacheAvail")
             raise ProtocolError(
                 ErrorKind.ASSERTION, f"cacheProbe of {address:#x}: {self.name} has room for it"
             )
-        index = self.index_of(address)
         entry = self._sets[index][self.policy.victim(index)]
         assert entry is not None
         return entry.address

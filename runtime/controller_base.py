@@ -168,7 +168,8 @@ class ControllerBase(Consumer):
         if not (0 <= low < 64 and 0 <= bits < 64):
             raise ProtocolError(ErrorKind.BAD_SHIFT, f"{bits} bits from bit {low} of an address")
         num = (address >> low & ((1 << bits) - 1)) + (cluster << bits)
-        return self.topology.machine_id(machine_type, num)
+        topology = self.topology
+        return topology.ids.get((machine_type, num)) or topology.machine_id(machine_type, num)
 
     def machineCount(self, machine_type: int) -> int:
         return self.topology.count(machine_type)

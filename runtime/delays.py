@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime.prng import Prng, hash64, hash_name
+from runtime.prng import GOLDEN, Prng, hash64, hash_name, mix64
 
 if TYPE_CHECKING:
     from runtime.message import Message
@@ -77,22 +77,24 @@ class ChannelDelays:
     one step of a linear congruence per message; its upper 12 bits choose from the table.
     """
 
-    __slots__ = ("line_bits", "salt", "states", "table")
+    __slots__ = ("line_bits", "start", "states", "table")
 
     def __init__(self, table: list[int], salt: int, line_bits: int) -> None:
         self.table = table
-        self.salt = salt
+        # hash64(salt, line) up to the line, which is the same for all.
+        self.start = mix64(GOLDEN * 3 ^ mix64(salt + GOLDEN))
         self.line_bits = line_bits
         self.states: dict[int, int] = {}
 
     def next(self, message: Message) -> int:
         """The extra cycles of the next message of that line on this channel."""
         field = message.LINE_FIELD
-        line = getattr(message, field) >> self.line_bits if field is not None else 0
-        state = self.states.get(line)
+        line = 0 if field is None else getattr(message, field) >> self.line_bits
+        states = self.states
+        state = states.get(line)
         if state is None:
-            state = hash64(self.salt, line) & _MASK32
-        self.states[line] = (state * _STEP_FACTOR + _STEP_TERM) & _MASK32
+            state = mix64(self.start ^ mix64(line + GOLDEN)) & _MASK32
+        states[line] = (state * _STEP_FACTOR + _STEP_TERM) & _MASK32
         return self.table[state >> 20]
 
 

@@ -27,6 +27,7 @@ _CELL = "_on_"
 """How the names of fused transitions begin; no name of an author does."""
 
 _FUSED_FILE = "_fused.py"
+_POLLING = "_poll_ports"
 _UNDEFINED_CELL = "_undefined_cell"
 
 
@@ -95,8 +96,8 @@ def _fill(
                 verdict.state = controller.STATES.name_of(state)
             verdict.action = _action([f for f in frames[position:] if f in generated])
             return
-    if generated:
-        verdict.action = generated[0].tb_frame.f_code.co_name
+    names = [frame.tb_frame.f_code.co_name for frame in generated]
+    verdict.action = next((name for name in names if name != _POLLING), None)
 
 
 def _transition(controller: Controller, frame: FrameType) -> tuple[int, int | None, int] | None:

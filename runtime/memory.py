@@ -7,18 +7,19 @@ order in which controllers hand them over; the latency delays answers only.
 
 from __future__ import annotations
 
+from struct import pack
+
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import MemoryMsg, MemoryRequestType, MessageSizeType, Packet
-from runtime.prng import hash64, initial_word
+from runtime.prng import GOLDEN, hash64, mix64
 from runtime.values import DataBlock, MachineID
 
 
 def initial_line(run_key: int, line: int, line_bits: int = 6) -> int:
     """The first contents of a line as one little-endian integer; ``line`` is its address."""
-    data = 0
-    for offset in range(0, 1 << line_bits, 8):
-        data |= initial_word(run_key, line + offset) << 8 * offset
-    return data
+    base = mix64(run_key + GOLDEN) + (line >> 3) * GOLDEN
+    words = [mix64(base + word * GOLDEN) for word in range(1 << line_bits >> 3)]
+    return int.from_bytes(pack(f"<{len(words)}Q", *words), "little")
 
 
 class Memory:

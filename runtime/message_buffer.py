@@ -7,6 +7,7 @@ the engine; a message is never in two places and never lost.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import deque
 from heapq import heappush
 from typing import TYPE_CHECKING
@@ -116,7 +117,7 @@ class MessageBuffer(Occupancy):
             raise ValueError(f"{self.name} has two consumers")
         self.consumer = consumer
         self.bit = consumer.bit
-        self._special = bool(self.capacity) or self.ordered or self.delays is not None
+        self._special = bool(self.capacity) or self.ordered
 
     # ------------------------------------------------------------ sending
 
@@ -129,8 +130,10 @@ class MessageBuffer(Occupancy):
         engine = self.engine
         now = engine.now
         tick = now + latency
+        if self.delays is not None:
+            tick += self.delays.next(message)
         if self._special:
-            tick = self._arrival(message, tick, bypass)
+            tick = self._arrival(tick, bypass)
         sequence = engine.sequence
         engine.sequence = sequence + 1
         message.sequence = sequence
@@ -153,14 +156,12 @@ class MessageBuffer(Occupancy):
         else:
             slot.append((self.put, message, self.bit))
 
-    def _arrival(self, message: Message, tick: int, bypass: bool) -> int:
+    def _arrival(self, tick: int, bypass: bool) -> int:
         """The arrival of a message due at ``tick``, whose slot is taken."""
         if self.consumer is None:
             raise ProtocolError(
                 ErrorKind.UNDELIVERABLE, f"{self.name} has no in-port: nothing would receive this"
             )
-        if self.delays is not None:
-            tick += self.delays.next(message)
         if self.ordered:
             if tick < self.last_arrival and not bypass:
                 tick = self.last_arrival
@@ -198,6 +199,15 @@ class MessageBuffer(Occupancy):
             self._free()
         return self.engine.now - message.arrival
 
+    def drop(self) -> None:
+        """:meth:`dequeue` for those who do not ask how long the message waited."""
+        try:
+            self.messages.popleft()
+        except IndexError:
+            raise ProtocolError(ErrorKind.EMPTY_BUFFER, f"dequeue of empty {self.name}") from None
+        if self.capacity:
+            self._free()
+
     def _free(self) -> None:
         self.release()
         if self.waiting:
@@ -217,10 +227,12 @@ class MessageBuffer(Occupancy):
         """Put an arrived message where its age says."""
         messages = self.messages
         age = (message.arrival, message.sequence)
-        position = len(messages)
-        while position and _age(messages[position - 1]) > age:
-            position -= 1
-        messages.insert(position, message)
+        if not messages or _age(messages[-1]) < age:
+            messages.append(message)
+        elif age < _age(messages[0]):
+            messages.appendleft(message)
+        else:
+            messages.insert(bisect(messages, age, key=_age), message)
 
     def recycle(self, latency: int) -> None:
         """Let the head arrive again after ``latency`` cycles, with its old sequence number."""
@@ -239,7 +251,10 @@ class MessageBuffer(Occupancy):
 
     def stall(self, line: int) -> None:
         """Move the head to the end of the stall list of ``line``. It keeps its slot."""
-        message = self._head("stall")
+        try:
+            message = self.messages.popleft()
+        except IndexError:
+            raise ProtocolError(ErrorKind.EMPTY_BUFFER, f"stall of empty {self.name}") from None
         waiting = self.stalled.get(line)
         if waiting is None:
             self.stalled[line] = [message]

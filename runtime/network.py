@@ -26,7 +26,8 @@ class Topology:
     """Node numbering: machine types in the order of ``MachineType``, then instance numbers.
 
     ``counts`` maps a machine type to its number of controllers. Also knows which controller of
-    a type an address belongs to: :meth:`interleave`.
+    a type an address belongs to: :meth:`interleave`. ``ids``: those made so far, by type and
+    number; whoever finds none asks :meth:`machine_id`.
     """
 
     def __init__(self, counts: dict[int, int], line_bits: int = 6) -> None:
@@ -35,20 +36,20 @@ class Topology:
         self.counts = dict(sorted(counts.items()))
         self.nodes: list[MachineID] = []
         self._first: dict[int, int] = {}
-        self._ids: dict[tuple[int, int], MachineID] = {(MachineType.NUM, 0): INVALID_MACHINE}
+        self.ids: dict[tuple[int, int], MachineID] = {(MachineType.NUM, 0): INVALID_MACHINE}
         for machine_type, count in self.counts.items():
             self._first[machine_type] = len(self.nodes)
             for num in range(count):
                 machine = MachineID(machine_type, num, len(self.nodes))
-                self._ids[machine_type, num] = machine
+                self.ids[machine_type, num] = machine
                 self.nodes.append(machine)
         self._interleaving: dict[int, tuple[int, int]] = {}
 
     def machine_id(self, machine_type: int, num: int) -> MachineID:
         """The one id of that controller; an id without node if the system has none such."""
-        machine = self._ids.get((machine_type, num))
+        machine = self.ids.get((machine_type, num))
         if machine is None:
-            machine = self._ids[machine_type, num] = MachineID(machine_type, num)
+            machine = self.ids[machine_type, num] = MachineID(machine_type, num)
         return machine
 
     def count(self, machine_type: int) -> int:
@@ -79,7 +80,7 @@ class Topology:
         entry = self._interleaving.get(machine_type)
         if entry is None or not entry[1]:
             return self.machine_id(machine_type, 0)
-        return self._ids[machine_type, (address >> entry[0]) % entry[1]]
+        return self.ids[machine_type, (address >> entry[0]) % entry[1]]
 
     def owns(self, machine: MachineID, address: int) -> bool:
         """Whether the address lies in the ranges of that controller."""

@@ -181,23 +181,27 @@ class Controller(ControllerBase):
 
     def wakeup(self) -> None:
         """Poll the ports until a pass triggers nothing or the cycle's transitions are used up."""
+        now = self.engine.now
         try:
-            self._run()
+            if self.memory_request is not None and self.memory_request.messages:
+                self.service_memory()
+            if self.busy_tick != now:
+                self.busy_tick = now
+                left = self._poll_ports(self._limit)
+            else:
+                left = self._poll_ports(self.left)
+            self.left = left
+            self.current = None
+            if not left:
+                self._exhausted(now)
         except Exception as error:
             verdict = explain(self, error)
             if verdict is error:
                 raise
             raise verdict from error
 
-    def _run(self) -> None:
-        now = self.engine.now
-        if self.memory_request is not None and self.memory_request.messages:
-            self.service_memory()
-        if self.busy_tick != now:
-            self.busy_tick = now
-            left = self._limit
-        else:
-            left = self.left
+    def _poll_ports(self, left: int) -> int:
+        """Make up to ``left`` transitions; what is left of them when nothing more can be done."""
         polls = self._polls
         while left:
             for ready, poll, port in polls:
@@ -210,13 +214,9 @@ class Controller(ControllerBase):
                         break
             else:
                 if not self.woken:
-                    self.left = left
-                    self.current = None
-                    return
+                    break
                 self.woken = False
-        self.left = 0
-        self.current = None
-        self._exhausted(now)
+        return left
 
     def _exhausted(self, now: int) -> None:
         if self.transitions_per_cycle > self.max_transitions_per_tick:

@@ -59,7 +59,7 @@ class TreePLRU(ReplacementPolicy):
     right". ``ways`` is a power of two.
     """
 
-    __slots__ = ("_away", "_path", "_towards", "_trees")
+    __slots__ = ("_away", "_path", "_towards", "_trees", "_victims")
 
     def __init__(self, sets: int, ways: int) -> None:
         ReplacementPolicy.__init__(self, sets, ways)
@@ -77,6 +77,8 @@ class TreePLRU(ReplacementPolicy):
                     self._towards[way] |= 1 << parent
                 node = parent
         self._away = [self._path[way] & ~self._towards[way] for way in range(ways)]
+        self._victims: dict[int, int] = {}
+        """Tree -> the way it points to, for trees that were asked about."""
 
     def touch(self, index: int, way: int) -> None:
         trees = self._trees
@@ -88,10 +90,13 @@ class TreePLRU(ReplacementPolicy):
 
     def victim(self, index: int) -> int:
         tree = self._trees[index]
-        node = 1
-        while node < self.ways:
-            node = 2 * node + (tree >> node & 1)
-        return node - self.ways
+        way = self._victims.get(tree)
+        if way is None:
+            node = 1
+            while node < self.ways:
+                node = 2 * node + (tree >> node & 1)
+            way = self._victims[tree] = node - self.ways
+        return way
 
 
 _POLICIES: dict[str, type[ReplacementPolicy]] = {"lru": LRU, "tree_plru": TreePLRU}

@@ -93,13 +93,15 @@ class System:
     def memory_bytes(self, addresses: Iterable[int]) -> list[int]:
         """Bytes of main memory, whatever caches hold."""
         size = self.topology.line_size
-        lines: dict[int, int] = {}
+        mask = -size
+        lines: dict[int, bytes] = {}
         found = []
         for address in addresses:
-            line = address & -size
-            if line not in lines:
-                lines[line] = self.memory.read_line(line)
-            found.append(lines[line] >> 8 * (address - line) & 0xFF)
+            line = address & mask
+            data = lines.get(line)
+            if data is None:
+                data = lines[line] = self.memory.read_line(line).to_bytes(size, "little")
+            found.append(data[address - line])
         return found
 
 
