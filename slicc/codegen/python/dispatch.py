@@ -100,15 +100,17 @@ class Dispatch:
 
     # -------------------------------------------------------------- bodies
 
+    def waits(self, port: ir.InPort) -> bool:
+        """Whether the port is polled only when its queue has a head."""
+        return port.guarded and self.is_queue(port.buffer)
+
     def body(self, port: ir.InPort) -> tuple[ir.Stmt, ...]:
         """The body with its triggers ready, and without the question whether there is a head
         where nobody would have polled without one.
         """
         body = port.body
         match body:
-            case (ir.If(condition=ir.PortCall(), then=then, orelse=()),) if port.guarded and (
-                self._is_queue(port.buffer)
-            ):
+            case (ir.If(condition=ir.PortCall(), then=then, orelse=()),) if self.waits(port):
                 body = then
             case _:
                 pass
@@ -116,7 +118,8 @@ class Dispatch:
         taken |= {node.local for node in walk(body) if isinstance(node, ir.Peek)}
         return self._prepared(body, _Fresh(taken), self._outside(port))
 
-    def _is_queue(self, name: str) -> bool:
+    def is_queue(self, name: str) -> bool:
+        """Whether the system hands the machine a message buffer under that name."""
         return any(
             each.name == name
             and isinstance(each.type, ir.ClassType)

@@ -61,6 +61,7 @@ class FusedWriter:
         self.by_name = {f.written_name: f for f in self.functions.values()}
         self.disturbance = Disturbance(machine)
         self.dispatch = Dispatch(machine, self.functions, self.disturbance)
+        self.queues = {p.ref for p in machine.in_ports if self.dispatch.is_queue(p.buffer)}
         self.actions = {each.ref: each for each in machine.actions}
         self.states = [each.name for each in machine.states.members]
         self.events = {each.name: index for index, each in enumerate(machine.events.members)}
@@ -95,6 +96,8 @@ class FusedWriter:
         base = self.imports.add(f".{self.scope.home}", self.names.controllers[machine.name])
         self.imports.runtime("FusedController")
         methods = [self._poll(each) for each in machine.in_ports]
+        if machine.in_ports:
+            methods.insert(0, self._poll_ports())
         if not self.dispatch.direct:
             methods.append(self._own_trigger())
         rows: list[str] = []
@@ -133,6 +136,48 @@ class FusedWriter:
 
     # -------------------------------------------------------------- ports
 
+    def _poll_ports(self) -> str:
+        """``Controller._poll_ports`` with the ports of this machine written out."""
+        out = Emitter(self.marks, layout.INDENT)
+        ports = self.machine.in_ports
+        out.line("def _poll_ports(self, left: int) -> int:")
+        with out.indented():
+            names = pycode.tuple_of(tuple(pycode.Atom(f"port_{n}") for n in range(len(ports))))
+            listed = names.text if len(ports) == 1 else names.text[1:-1]
+            out.statement(f"{listed} = ", pycode.dotted("self.ports"), "")
+            for number, port in enumerate(ports):
+                if self.dispatch.waits(port):
+                    name = self.own.ports[port.ref.name]
+                    out.line(f"messages_{number} = self.{name}.messages")
+            out.line("while left:")
+            with out.indented():
+                for number, port in enumerate(ports):
+                    self._poll_one(out, number, port)
+                out.line("if not self.woken:")
+                with out.indented():
+                    out.line("break")
+                out.line("self.woken = False")
+            out.line("return left")
+        return "\n".join(out.lines)
+
+    def _poll_one(self, out: Emitter, number: int, port: ir.InPort) -> None:
+        if self.dispatch.waits(port):
+            out.line(f"if messages_{number}:")
+            with out.indented():
+                self._poll_now(out, number, port)
+        else:
+            self._poll_now(out, number, port)
+
+    def _poll_now(self, out: Emitter, number: int, port: ir.InPort) -> None:
+        out.line(f"self.current = port_{number}")
+        out.line(f"result = self.{self.own.polls[port.ref.name]}()")
+        out.line("if result:")
+        with out.indented():
+            out.line(f"if result != {self.imports.runtime('UNCOUNTED')}:")
+            with out.indented():
+                out.line("left -= 1")
+            out.line("continue")
+
     def _poll(self, port: ir.InPort) -> str:
         out = Emitter(self.marks, layout.INDENT)
         result = self.imports.runtime("PollResult")
@@ -143,7 +188,9 @@ class FusedWriter:
         names = local_names(self.names, (), variables, reserved)
         with out.indented():
             scope = replace(self.scope, locals=names, transaction={})
-            FusedStatements(scope, out, variables.read, self.events).body(body)
+            writer = FusedStatements(scope, out, variables.read, self.events, self.queues)
+            writer.waiting = port.ref if self.dispatch.waits(port) else None
+            writer.body(body)
             out.line("return False")
         return "\n".join(out.lines)
 
@@ -286,7 +333,7 @@ class FusedWriter:
         self, out: Emitter, names: Mapping[str, str], reads: frozenset[str]
     ) -> FusedStatements:
         scope = replace(self.scope, locals=names, transaction=_TRANSACTION)
-        return FusedStatements(scope, out, reads, self.events)
+        return FusedStatements(scope, out, reads, self.events, self.queues)
 
     def _part(self, out: Emitter, part: Part) -> None:
         self.marks.action = self.own.actions[part.action.name]

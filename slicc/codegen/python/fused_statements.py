@@ -6,6 +6,7 @@ what it does or in which order; every shortcut of the runtime's classes is spell
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from slicc import ir
@@ -82,14 +83,25 @@ class FusedExpressions(Expressions):
 
 
 class FusedStatements(Statements):
-    """Writes one body; ``stride`` is the number of events of a state in tables."""
+    """Writes one body.
+
+    ``events`` numbers the machine's events; ``queues`` are the ports on message buffers.
+    """
 
     def __init__(
-        self, scope: FusedScope, out: Emitter, reads: frozenset[str], events: dict[str, int]
+        self,
+        scope: FusedScope,
+        out: Emitter,
+        reads: frozenset[str],
+        events: Mapping[str, int],
+        queues: Set[ir.PortRef],
     ) -> None:
         super().__init__(scope, out, reads)
+        self.queues = queues
         self.expression = FusedExpressions(scope)
         self.events = events
+        self.waiting: ir.PortRef | None = None
+        """A port whose queue is known to have a head."""
         self._valid: set[str] = set()
         """Texts of pointers that are not null here."""
 
@@ -145,6 +157,10 @@ class FusedStatements(Statements):
 
     def _evaluate(self, node: ir.Evaluate) -> None:
         match node.expression:
+            case ir.PortCall(operation=ir.PortOperation.DEQUEUE, port=port) if port in self.queues:
+                drop = pycode.method(self.expression.port(port), "drop")
+                self.out.statement("", drop, "", node.span)
+                return
             case ir.CallMethod(receiver=target) if isinstance(node, SoleMachine):
                 alone = pycode.attribute(self.expression(node.machine), "alone")
                 self.out.statement(f"{self.expression(target).text} = ", alone, "", node.span)
@@ -172,6 +188,22 @@ class FusedStatements(Statements):
             self.out.statement("", change, "", node.span)
 
     # -------------------------------------------------------------- messages
+
+    def _peek(self, node: ir.Peek) -> None:
+        if node.port != self.waiting or node.local not in self.reads:
+            super()._peek(node)
+            return
+        # What `peek` checks is checked here, and `peek` called for its verdict.
+        self.waiting = None
+        out, kind = self.out, self.scope.type_name(node.message)
+        local, port = self.scope.local(node.local).text, self.expression.port(node.port)
+        head = pycode.subscript(pycode.attribute(port, "messages"), pycode.Atom("0"))
+        out.statement(f"{local}: {kind} = ", head, "  # type: ignore[assignment]", node.span)
+        out.line(f"if {local}.__class__ is not {kind}:", node.span)
+        with out.indented():
+            checked = pycode.method(port, "peek", pycode.Atom(kind))
+            out.statement(f"{local} = ", checked, "", node.span)
+        self._peeked(node, pycode.Atom(local), port)
 
     def _enqueue(self, node: ir.Enqueue) -> None:
         for name in node.fresh:

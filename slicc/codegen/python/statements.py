@@ -206,6 +206,10 @@ class Statements:
         local = self.scope.local(node.local)
         before = f"{local.text} = " if node.local in self.reads else ""
         self.out.statement(before, code, "", node.span)
+        self._peeked(node, local, port)
+
+    def _peeked(self, node: ir.Peek, local: Code, port: Code) -> None:
+        """What follows once the message is there."""
         if node.wake_up is not None:
             line = pycode.attribute(local, self.scope.names.field(node.message, node.wake_up))
             self.out.statement("if ", pycode.method(port, "hasStalledMsg", line), ":", node.span)
