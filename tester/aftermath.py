@@ -147,11 +147,16 @@ def read_back_program(
     readers = _readers(program, camps)
     owner = byte_writers(program) | _adders(program)
     work: dict[int, list[tuple[int, int]]] = {reader: [] for reader in readers}
-    for word in sorted(address for address in expected if not address % _WIDEST):
+    choices: dict[frozenset[int], list[int]] = {}
+    one_camp = len(set(camps)) == 1
+    for word in sorted([address for address in expected if not address % _WIDEST]):
         turn = word // program.line_size
-        for address, size in _pieces(word, owner, camps):
-            writers = [owner[a] for a in range(address, address + size) if a in owner]
-            work[_reader(program, readers, camps, writers, turn)].append((address, size))
+        for address, size in [(word, _WIDEST)] if one_camp else _pieces(word, owner, camps):
+            writers = frozenset([owner[a] for a in range(address, address + size) if a in owner])
+            choice = choices.get(writers)
+            if choice is None:
+                choice = choices[writers] = _choice(program, readers, camps, writers)
+            work[choice[turn % len(choice)]].append((address, size))
     rows: list[tuple[int, list[int]]] = []
     counts = []
     for reader, accesses in work.items():
@@ -193,19 +198,15 @@ def _pieces(word: int, owner: dict[int, int], camps: Sequence[int]) -> list[tupl
     return cut(word, _WIDEST)
 
 
-def _reader(
-    program: Program,
-    readers: list[int],
-    camps: Sequence[int],
-    writers: list[int],
-    turn: int,
-) -> int:
-    """Who reads a piece back."""
-    allowed = [r for r in readers if not writers or camps[r] == camps[writers[0]]]
+def _choice(
+    program: Program, readers: list[int], camps: Sequence[int], writers: frozenset[int]
+) -> list[int]:
+    """Who may read back, in turns, what these threads of one camp wrote."""
+    camp = {camps[writer] for writer in writers}
+    allowed = [reader for reader in readers if not camp or camps[reader] in camp]
     ports = {program.agents[writer].requester for writer in writers}
-    others = [r for r in allowed if program.agents[r].requester not in ports]
-    choice = others or allowed
-    return choice[turn % len(choice)]
+    others = [reader for reader in allowed if program.agents[reader].requester not in ports]
+    return others or allowed
 
 
 def _loads(
