@@ -1,0 +1,64 @@
+"""The tester is tested: it finds every planted bug, and nothing in the protocols as they are.
+
+The quick part runs always. The whole catalogue, 5 seeds each, is the group ``planted``:
+``python -m pytest -n 2 -m planted tests/planted``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tester.protocols import load_protocol
+from tests.planted.bug import Bug, BugClass
+from tests.planted.bugs import BUGS, BY_NAME, ELUSIVE
+from tests.planted.run import SEEDS, compile_planted, hunt, load_planted
+
+QUICK = (
+    "tcp-store-without-mask",
+    "tcc-drops-a-waiting-request",
+    "dir-merged-store-is-forgotten",
+)
+
+
+def test_the_catalogue_has_every_class_and_no_name_twice() -> None:
+    reliable = [bug for bug in BUGS if bug.name not in ELUSIVE]
+    assert {bug.kind for bug in reliable} == set(BugClass)
+    assert len(BY_NAME) == len(BUGS)
+    assert len(reliable) >= 20
+    assert set(ELUSIVE) <= set(BY_NAME)
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_a_bug_fits_the_protocol(bug: Bug) -> None:
+    text = (Path(__file__).parents[2] / "protocols" / bug.file).read_text(encoding="utf-8")
+    assert bug.change(text) != text
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_gross_bug_is_found_at_once(name: str, tmp_path: Path) -> None:
+    found = hunt(load_planted(BY_NAME[name], tmp_path), seed=1, episodes=500)
+    assert found.verdict in BY_NAME[name].verdicts, found
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize(
+    "bug", [bug for bug in BUGS if bug.name not in ELUSIVE], ids=lambda bug: bug.name
+)
+def test_the_default_campaign_finds(bug: Bug, tmp_path: Path) -> None:
+    assert compile_planted(bug, tmp_path) == ""
+    directory = tmp_path / "again"
+    directory.mkdir()
+    protocol = load_planted(bug, directory)
+    found = [hunt(protocol, seed) for seed in SEEDS]
+    missed = [one.seed for one in found if one.verdict is None]
+    assert not missed, f"{bug.wrong} Not found with seeds {missed}."
+    assert any(one.verdict in bug.verdicts for one in found), found
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", ["MI", "GPU_VIPER"])
+def test_the_protocol_itself_passes(name: str, seed: int) -> None:
+    assert hunt(load_protocol(name), seed).verdict is None
