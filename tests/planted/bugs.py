@@ -13,7 +13,7 @@ BUGS: Final[tuple[Bug, ...]] = (*TCP_BUGS, *TCC_BUGS, *DIRECTORY_BUGS, *MI_BUGS)
 ELUSIVE: Final = {
     "sqc-fill-survives-acquire": "an instruction fetch on its way while its unit acquires",
     "tcp-fill-survives-acquire": "a fill overtaken by a whole hand-over, on ordered channels",
-    "tcc-acknowledges-before-the-directory": "seen only by a reader that passes the directory first",
+    "tcc-acknowledges-before-the-directory": "seen only by a reader that is faster than the write",
     "tcc-probed-victim-is-written-again": "a DMA write between grant and data of a victim",
     "dir-l3-merge-stays-clean": "a merged line must leave the L3 before it is stored into again",
     "dir-performs-twice-in-the-l3": "a system-scope atomic on a line that the L3 holds",
