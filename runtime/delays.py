@@ -59,12 +59,20 @@ def _skewed(prng: Prng) -> NDArray[np.int64]:
     return base + prng.below_array(4, TABLE_SIZE)
 
 
+def _stragglers(prng: Prng) -> NDArray[np.int64]:
+    """0 to 3 cycles; one message in sixteen is overtaken by everything else: 200 to 711 cycles."""
+    short = prng.below_array(4, TABLE_SIZE)
+    long = 200 + prng.below_array(512, TABLE_SIZE)
+    return np.where(prng.below_array(16, TABLE_SIZE) == 0, long, short)
+
+
 _TABLES: dict[str, Callable[[Prng], NDArray[np.int64]]] = {
     "nominal": _nominal,
     "uniform": _uniform,
     "heavy_tail": _heavy_tail,
     "gem5": _gem5,
     "skewed": _skewed,
+    "stragglers": _stragglers,
 }
 
 POLICY_NAMES = tuple(_TABLES)

@@ -46,7 +46,7 @@ MAX_ENTRIES = 1 << 20
 MAX_LANES = 64
 MAX_WAVEFRONTS = 256
 
-DELAYS = ("nominal", "uniform", "heavy_tail", "gem5", "skewed")
+DELAYS = ("nominal", "uniform", "heavy_tail", "gem5", "skewed", "stragglers")
 REPLACEMENTS = ("tree_plru", "lru")
 REQUESTER_CLASSES = ("Sequencer", "VIPERCoalescer", "GPUCoalescer", "HTMSequencer", "DMASequencer")
 AGENT_KINDS = ("gpu", "cpu", "dma")

@@ -126,6 +126,9 @@ class Checker:
         if entry is None or request.kind != Kind.LOAD or not indices:
             self._unexpected(request, "data", tick)
             return
+        if request.role == Role.PEEK:
+            self._peeked(entry, indices, line, tick)
+            return
         mask = _BYTE_MASKS[request.size]
         addresses = request.addresses
         expected = request.expected
@@ -150,6 +153,14 @@ class Checker:
             entry.progress = tick
         else:
             del self._open[request.identity]
+
+    def _peeked(self, entry: _Open, indices: list[int], line: int, tick: int) -> None:
+        """Data of a load that races with stores: right if it comes once, and from its line."""
+        request = entry.request
+        if self._answered(request, indices, Kind.LOAD, "data", tick) is not None:
+            self._in_line(request, indices, line, tick)
+            if not entry.pending:
+                del self._open[request.identity]
 
     def accepted(self, request: Request, indices: list[int], line: int, tick: int) -> None:
         if self._answered(request, indices, Kind.STORE, "acceptance", tick) is not None:

@@ -34,6 +34,7 @@ class Delay(StrEnum):
     heavy_tail = "heavy_tail"
     gem5 = "gem5"
     skewed = "skewed"
+    stragglers = "stragglers"
 
 
 def _bytes(text: str) -> int:

@@ -115,6 +115,11 @@ class Driver:
                 ahead += 1
         return ahead
 
+    def last_access(self, thread: Thread) -> None:
+        """``thread`` issues the last access of its episode: whoever waits for that may peek."""
+        for waiter in self._waiting[thread.number].get(thread.completed + 1, ()):
+            waiter.peek()
+
     def episode_completed(self, thread: Thread) -> None:
         now = self.engine.now
         self.completed += 1

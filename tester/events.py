@@ -26,6 +26,7 @@ class Role:
     READ_BACK: Final = 5
     FLUSH: Final = 6
     INVALIDATE: Final = 7
+    PEEK: Final = 8
 
     NAMES: Final = (
         "opening fetch-add",
@@ -36,6 +37,7 @@ class Role:
         "read-back",
         "flush",
         "invalidation",
+        "peek",
     )
 
 

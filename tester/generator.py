@@ -22,11 +22,13 @@ from tester.errors import ConfigError
 from tester.expectations import Ledger, explode
 from tester.groups import AddressMap, MapConfig, build_map
 from tester.program import (
+    BARE,
     GLC,
     INACTIVE,
     LOAD,
     MAX_LANES,
     MAX_THREADS,
+    PEEK,
     QUIET,
     SLC,
     STORE,
@@ -37,6 +39,7 @@ from tester.program import (
     Program,
     concatenate,
 )
+from tester.pursuit import Pursuit, pursue
 from tester.reservation import Reservations
 from tester.versions import Versions
 from tester.virtual_clock import Pace, Timetable, VirtualClock
@@ -85,6 +88,12 @@ class GeneratorConfig:
     """Episodes whose fetch-adds bypass caches."""
     quiet_percent: int = 0
     """Episodes whose closing fetch-adds ask for no old values."""
+    bare_percent: int = 0
+    """Episodes without fetch-adds: acquire and release alone, and so a faster hand-over."""
+    peek_percent: int = 0
+    """Episodes that load the lines they wait for, without a claim on what they see."""
+    chase_percent: int = 0
+    """Episodes that send half of their accesses after the latest stores of other threads."""
     slack_percent: int = 100
     """Reservations outlast an episode by up to this share of a mean duration."""
     tight_percent: int = 15
@@ -131,6 +140,9 @@ class GeneratorConfig:
             "scope_percent",
             "atomic_scope_percent",
             "quiet_percent",
+            "bare_percent",
+            "peek_percent",
+            "chase_percent",
             "tight_percent",
         ):
             value = getattr(self, name)
@@ -203,6 +215,7 @@ class Generator:
         self._pick_draws = tuple(Draws(prng.fork(f"pick-{i}")) for i in range(_ROUNDS))
         self._first_draws = Draws(prng.fork("first"))
         self._atomic_draws = Draws(prng.fork("atomic"))
+        self._chase_draws = Draws(prng.fork("chase"))
         self._own_draws = Draws(prng.fork("own"))
         self._slot_draws = Draws(prng.fork("slot"))
         self._made = 0
@@ -313,7 +326,9 @@ class Generator:
         scoped = draws.percent(name, config.atomic_scope_percent)
         scope = np.where(scoped, 1 + draws.below(name + 1, GLC | SLC), 0)
         quiet = np.where(draws.percent(name + 2, config.quiet_percent), QUIET, 0)
-        return np.asarray(scope | quiet, np.uint8)
+        bare = np.where(draws.percent(~name, config.bare_percent), BARE, 0)
+        peek = np.where(draws.percent(~name - 1, config.peek_percent), PEEK, 0)
+        return np.asarray(scope | quiet | bare | peek, np.uint8)
 
     def _groups(self, table: Timetable) -> IntArray:
         """[E, L] the group of each lane, -1 for lanes that are off."""
@@ -384,7 +399,22 @@ class Generator:
             success = int(np.count_nonzero(granted)) * 100 // max(len(asking), 1)
             share = 100 if success > 50 else max(success, 10)
         self._return_to_own(picks, cell, pending)
-        return cell
+        if not config.chase_percent:
+            return cell
+        chase = self._chase_draws
+        chases = chase.percent(~table.identity, config.chase_percent)[picks.episode]
+        chases &= chase.percent(picks.identity * 2, 50)
+        pursuit = Pursuit(
+            picks.episode,
+            picks.lane,
+            picks.group,
+            table.thread[picks.episode],
+            picks.is_store,
+            _SIZES[picks.size],
+            chases,
+            picks.identity * 2 + 1,
+        )
+        return pursue(cell, pursuit, self.map.cell_size.astype(np.int64), chase)
 
     def _return_to_own(self, picks: _Picks, cell: IntArray, pending: IntArray) -> None:
         """Let half of the refused picks go to a cell that their lane owns already."""

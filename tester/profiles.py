@@ -48,10 +48,11 @@ class _Dice:
     def shape(self, **choices: tuple[Any, ...]) -> Shape:
         """A shape with each field drawn from its choices."""
         choices = {
-            "delays": ("nominal", "uniform", "gem5", "gem5", "heavy_tail", "skewed"),
+            "delays": ("nominal", "uniform", "gem5", "gem5", "heavy_tail", "skewed", "stragglers"),
             "replacement": ("tree_plru", "lru"),
             "dmas": (0, 0, 1, 2),
             "fetchers": (0, 0, 1, 2),
+            "fetch_waves": (1, 2, 3),
             "l3_sets": (2, 4, 32),
             "l3_ways": (1, 2, 4),
             "l3_writes": (False, True),
@@ -70,6 +71,9 @@ class _Dice:
             "scope_percent": self("scope_percent", 0, 0, 10, 30),
             "atomic_scope_percent": self("atomic_scope_percent", 0, 0, 20),
             "quiet_percent": self("quiet_percent", 0, 30),
+            "bare_percent": self("bare_percent", 0, 0, 50),
+            "chase_percent": self("chase_percent", 0, 0, 10),
+            "peek_percent": self("peek_percent", 0, 50, 100),
         } | drawn
         return self.build(GeneratorConfig, agents=agents, episodes=None, map=places, **drawn)
 
@@ -321,6 +325,42 @@ def _acquire_crossing(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         lengths=lengths,
         size_weights=dice("size_weights", *_SIZES),
         load_percent=dice("load_percent", (40, 90), (20, 80)),
+        bare_percent=dice("bare_percent", 0, 50, 80),
+        chase_percent=dice("chase_percent", 0, 10),
+    )
+
+
+def _relay(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Episodes of one or two actions that chase each other through a few lines: a byte is passed on
+    as soon as it is stored, while other answers for its line are still on their way."""
+    shape = dice.shape(
+        units=(4, 6, 8),
+        wavefronts=(2, 3, 4),
+        lanes=(4, 8, 8),
+        dmas=(0, 0, 0, 1),
+        fetchers=(0, 0, 0, 2),
+        fetch_waves=(2, 4),
+        l1_sets=(4, 16),
+        l1_ways=(4,),
+        l2_sets=(16, 64),
+        l2_ways=(4,),
+        banks=(1, 1, 2),
+        write_back=(True, True, True, False),
+        delays=("heavy_tail", "heavy_tail", "heavy_tail", "gem5", "stragglers"),
+    )
+    lengths = dice("lengths", (1,), (1,), (1, 2))
+    places = dice.crowded(shape, lengths, dice("crowding", 20, 40), dice("groups", 2, 4))
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=dice("size_weights", *_SIZES),
+        load_percent=dice("load_percent", (50, 90), (30, 70)),
+        scope_percent=0,
+        bare_percent=dice("bare_percent", 100, 100, 100, 60),
+        chase_percent=dice("chase_percent", 60, 80),
+        peek_percent=100,
+        tight_percent=dice("tight_percent", 60, 100),
     )
 
 
@@ -367,9 +407,12 @@ PROFILES: Final[Mapping[str, Callable[[_Dice], tuple[Shape, GeneratorConfig]]]] 
         "lane-merge": _lane_merge,
         "write-back": _write_back,
         "acquire-crossing": _acquire_crossing,
+        "relay": _relay,
         "bank-skew": _bank_skew,
     }
 )
+_DECK: Final = (*PROFILES, *["relay"] * 5)
+"""A round of `default`. What relays look for is rare, and their episodes are short and cheap."""
 DEFAULT: Final = "default"
 """Draws one of the others."""
 
@@ -384,12 +427,12 @@ def names() -> tuple[str, ...]:
 
 def deal(profile: str, prng: Prng, number: int) -> str:
     """The profile of leg `number`: for `default` all of them in turn, in an order that is drawn
-    anew for every round, so that a short run has seen everything as often as anything."""
+    anew for every round, so that a short run has seen everything."""
     if profile != DEFAULT:
         return profile
-    turn, place = divmod(number, len(PROFILES))
-    order = shuffled(Draws(prng.fork(f"round {turn}")), len(PROFILES))
-    return tuple(PROFILES)[int(order[place])]
+    turn, place = divmod(number, len(_DECK))
+    order = shuffled(Draws(prng.fork(f"round {turn}")), len(_DECK))
+    return _DECK[int(order[place])]
 
 
 def options() -> dict[str, object]:

@@ -47,6 +47,11 @@ SLC: Final = 2
 """Scope bits of an action: bypass the first level, bypass first and second level."""
 QUIET: Final = 4
 """Besides scope bits in `episode_scope`: the closing fetch-adds ask for no old values."""
+BARE: Final = 8
+"""Likewise: the episode makes no fetch-adds, it only acquires and releases."""
+PEEK: Final = 16
+"""Likewise: while it waits for another episode's last access, it loads what it will want, to see
+that line move at the same time; nobody looks at what such a load returns."""
 
 DMA: Final = "dma"
 FETCH: Final = "fetch"
@@ -118,7 +123,7 @@ class Program:
     action_scope: ByteArray = field(default_factory=lambda: np.zeros(0, np.uint8))  # [A]; GLC | SLC
     episode_scope: ByteArray = field(
         default_factory=lambda: np.zeros(0, np.uint8)
-    )  # [E]; of the fetch-adds: GLC | SLC | QUIET
+    )  # [E]; of the fetch-adds: GLC | SLC | QUIET | BARE, and PEEK
     thread_base: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # [T]
     derived: bool = False
     """Whether the arrays below hold; they are written by `tester.expectations`."""
@@ -212,14 +217,15 @@ class Program:
 
     def increments(self) -> IntArray:
         """[G]: fetch-adds on each atomic word in this program: two per active lane and episode,
-        except of agents that do not add."""
+        except of bare ones and of agents that do not add."""
         group = self.episode_group[self.adds()]
         group = group[group >= 0]
         return 2 * np.bincount(group, minlength=self.groups).astype(np.int64)
 
     def adds(self) -> BoolArray:
         """[E]: the episode begins and ends with fetch-adds."""
-        return np.array([agent.adds for agent in self.agents], np.bool_)[self.episode_thread]
+        able = np.array([agent.adds for agent in self.agents], np.bool_)[self.episode_thread]
+        return np.asarray(able & (self.episode_scope & BARE == 0))
 
     def lane_requests(self) -> int:
         """Loads, stores and fetch-adds counted per lane: the usual unit of a tester's speed."""
@@ -377,7 +383,7 @@ class Program:
             ("episode_group", INACTIVE, self.groups),
             ("action_kind", LOAD, STORE + 1),
             ("action_scope", 0, (GLC | SLC) + 1),
-            ("episode_scope", 0, (GLC | SLC | QUIET) + 1),
+            ("episode_scope", 0, (GLC | SLC | QUIET | BARE | PEEK) + 1),
             ("lane_address", INACTIVE, 1 << 62),
             ("group_word", 0, 1 << 62),
             ("wait_thread", 0, threads),

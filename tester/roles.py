@@ -95,6 +95,9 @@ def overrides(
         if roles.is_gpu:
             result[f"agents.{name}.wavefronts"] = shape.wavefronts
             result[f"agents.{name}.lanes"] = shape.lanes
+    for name, kind in agent_kinds(description).items():
+        if kind == FETCH and shape.fetchers:
+            result[f"agents.{name}.wavefronts"] = shape.fetch_waves
     counts = (
         (roles.first, shape.units),
         (roles.second, shape.banks),

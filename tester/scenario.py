@@ -29,6 +29,8 @@ class Shape:
     """DMA engines that load and store like everybody else; 0: they stay idle."""
     fetchers: int = 1
     """Instruction caches that are read through; 0: they stay idle."""
+    fetch_waves: int = 1
+    """Threads that read through each of them."""
     l1_sets: int = 16
     l1_ways: int = 4
     l2_sets: int = 32
@@ -60,7 +62,7 @@ class Shape:
         bounds = {"units": 64, "wavefronts": 256, "lanes": 64, "cpus": 64, "banks": 64}
         bounds |= {"directories": 64, "l1_sets": 1 << 20, "l2_sets": 1 << 20}
         bounds |= {"l1_ways": 1 << 10, "l2_ways": 1 << 10, "l3_ways": 1 << 10}
-        bounds |= {"l3_sets": 1 << 20, "dmas": 64, "fetchers": 64}
+        bounds |= {"l3_sets": 1 << 20, "dmas": 64, "fetchers": 64, "fetch_waves": 64}
         for name, high in bounds.items():
             value, low = getattr(self, name), int(name not in ("dmas", "fetchers"))
             if not low <= value <= high:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from tester.events import Request
-from tester.program import Program
+from tester.program import BARE, Program
 
 
 class Episode:
@@ -32,7 +32,7 @@ class Episode:
         self.number = number
         """Position in the program's total order, earlier chunks included."""
         self.lanes = lanes
-        """Those that make fetch-adds; none of an agent that cannot."""
+        """Those that make fetch-adds; none in a bare episode or of an agent that cannot."""
         self.words = words
         """Address of the atomic word of each active lane."""
         self.actions = actions
@@ -53,7 +53,8 @@ def read_episode(
     words = program.group_word
     groups = program.episode_group[index].tolist()
     thread = int(program.episode_thread[index])
-    adds = program.agents[thread].adds
+    manner = int(program.episode_scope[index])
+    adds = program.agents[thread].adds and not manner & BARE
     lanes = [lane for lane, group in enumerate(groups) if adds and group >= 0]
     rows = program.actions_of(index)
     part = slice(rows.start, rows.stop)
@@ -98,7 +99,7 @@ def read_episode(
         [int(words[groups[lane]]) for lane in lanes],
         actions,
         program.waits_of(index),
-        int(program.episode_scope[index]),
+        manner,
     )
 
 

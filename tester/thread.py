@@ -16,6 +16,9 @@ The rules, for whoever builds another engine:
 * Where the system description asks for more at a hand-over, the lines that the episode wrote are
   flushed between release and closing fetch-adds, and those that it will load are dropped from
   the shared cache between acquire and first action.
+* A peeking episode that waits for another one issues its first load, as a request of its own
+  whose data does not matter, in the tick in which the other one issues its last access, once. It
+  waits for the answer after its acquire; if it is refused there is no peek.
 * A refused instruction is issued again in the tick after its retry, before anything else.
 """
 
@@ -29,7 +32,7 @@ from runtime.engine import Consumer
 from runtime.requester import Access, Requester
 from runtime.values import DataBlock
 from tester.events import Kind, Request, Role
-from tester.program import GLC, LOAD, QUIET, SLC, STORE
+from tester.program import GLC, LOAD, PEEK, QUIET, SLC, STORE
 from tester.script import Episode
 
 if TYPE_CHECKING:
@@ -290,6 +293,24 @@ class Thread(Consumer):
         if action.scope:
             flight.set_scope(action.scope)
         self._issue(flight)
+        if not episode.actions:
+            self._driver.last_access(self)
+
+    def peek(self) -> None:
+        """Load the line that the awaited access will move, if the episode does such things."""
+        episode = self.episode
+        if self._phase != _HANDOVER or self._flights or self._held is not None:
+            return
+        assert episode is not None
+        if not episode.scope & PEEK:
+            return
+        wanted = next((a for a in episode.actions if a.kind == LOAD), None)
+        if wanted is None:
+            return
+        flight = self._flight(Role.PEEK, Kind.LOAD, wanted.lanes, wanted.addresses)
+        flight.request.size = flight.size = wanted.size
+        self._issue(flight)
+        self._held = None
 
     def _issue(self, flight: Flight) -> None:
         flight.request.issued = now = self.engine.now

@@ -64,6 +64,7 @@ def test_most_wavefronts_are_live_on_the_default_system(seed: int) -> None:
     units, group = viper.description.machines["TCP"].count, viper.description.agents["gpu"]
     shape = {"units": units, "wavefronts": group.wavefronts, "lanes": group.lanes}
     fixed = {**shape, "dmas": 0, "fetchers": 0, "delays": "uniform"}
+    fixed["chase_percent"] = 0
     options = Options(seed, 160, "coherence", fixed, leg_episodes=160)
     leg = Campaign(viper, options).plan(0).leg
     outcome = leg_run(leg, build_system(viper.info, leg.description, leg.run_key)).run_episodes()

@@ -20,10 +20,12 @@ from tester.expectations import Ledger, derive, final_memory
 from tester.generator import Generator, GeneratorConfig, generate, generate_program
 from tester.groups import LAYOUTS, MapConfig, build_map
 from tester.program import (
+    BARE,
     DMA,
     FETCH,
     GLC,
     LOAD,
+    PEEK,
     QUIET,
     SLC,
     STORE,
@@ -189,6 +191,39 @@ def test_agents_without_fetch_adds_take_part() -> None:
     assert program.part(10, 30).episode_scope.tolist() == scope[10:30].tolist()
     half = np.arange(program.episodes) % 2 == 0
     assert program.keep_episodes(half).episode_scope.tolist() == scope[half].tolist()
+
+
+def test_chasing_episodes_read_what_was_just_stored() -> None:
+    def ages(chase: int) -> list[int]:
+        """Episodes between a load and the store of another thread that it reads."""
+        config = GeneratorConfig(gpu(8, 4), 200, MapConfig(2, 300), chase_percent=chase)
+        program = generate_program(config, Prng(4))
+        assert verify(program) == []
+        stored: dict[int, int] = {}
+        found = []
+        for action, episode in enumerate(program.action_episode().tolist()):
+            for address in program.lane_address[action].tolist():
+                if address < 0:
+                    continue
+                if program.action_kind[action] == STORE:
+                    stored[address] = episode
+                elif stored.get(address, episode) != episode:
+                    found.append(episode - stored[address])
+        return found
+
+    chasing, strolling = ages(60), ages(0)
+    assert sum(age <= 8 for age in chasing) > 4 * sum(age <= 8 for age in strolling) > 0
+
+
+def test_bare_and_peeking_episodes_are_marked() -> None:
+    program = generate_program(
+        GeneratorConfig(gpu(4, 4), 200, MapConfig(2, 60), bare_percent=50, peek_percent=30), Prng(4)
+    )
+    assert verify(program) == []
+    bare = program.episode_scope & BARE > 0
+    assert 0.3 < np.mean(bare) < 0.7 and not program.adds()[bare].any()
+    assert 0.1 < np.mean(program.episode_scope & PEEK > 0) < 0.5
+    assert program.increments().sum() == 2 * np.count_nonzero(program.episode_group[~bare] >= 0)
 
 
 def test_chunks_derived_one_by_one_equal_the_whole() -> None:
