@@ -195,6 +195,11 @@ def test_a_bug_of_ours_is_not_a_bug_of_the_protocol(monkeypatch: pytest.MonkeyPa
     assert "bug of the tester" in done.stderr
 
 
+def heed_interrupts() -> None:
+    """A job started in the background inherits ignored interrupts, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def command(*words: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
@@ -203,6 +208,7 @@ def command(*words: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     )
 
 
