@@ -30,16 +30,16 @@ from tester.protocols import LoadedProtocol
 from tester.replay import Leg
 from tester.report import Failure, refine
 
-LEAST_EPISODES: Final = 60
+LEAST_EPISODES: Final = 40
 MOST_EPISODES: Final = 500
 """A leg draws its length between these, unless the options say otherwise."""
-_EARLY_LEGS: Final = 18
-_EARLY_EPISODES: Final = 160
+_EARLY_LEGS: Final = 24
+_EARLY_EPISODES: Final = 120
 """Breadth first: the early legs draw at most so many. Later ones may grow by `_GROWTH` a leg."""
 _GROWTH: Final = 20
 LEG_ACCESSES: Final = 60_000
 """Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
-_ROUNDS: Final = 4
+_ROUNDS: Final = 3
 """But at least this many episodes per thread."""
 
 
@@ -130,6 +130,8 @@ class Campaign:
         agents, groups = agents_of(description)
         manners = Manners.of(description, groups)
         config = scenario.config(agents, None, description.line_size, manners.camps)
+        if not roles.wavefronts_flush(self.protocol.info, description):
+            config = replace(config, flush_percent=0)
         episodes = min(
             options.episodes - self.totals.episodes,
             self._leg_episodes(number, prng, config, len(agents)),

@@ -23,6 +23,7 @@ from tester.expectations import Ledger, explode
 from tester.groups import AddressMap, MapConfig, build_map
 from tester.program import (
     BARE,
+    FLUSHES,
     GLC,
     INACTIVE,
     LOAD,
@@ -90,6 +91,8 @@ class GeneratorConfig:
     """Episodes whose closing fetch-adds ask for no old values."""
     bare_percent: int = 0
     """Episodes without fetch-adds: acquire and release alone, and so a faster hand-over."""
+    flush_percent: int = 0
+    """Episodes of wavefronts that flush what they have stored."""
     peek_percent: int = 0
     """Episodes that load the lines they wait for, without a claim on what they see."""
     chase_percent: int = 0
@@ -141,6 +144,7 @@ class GeneratorConfig:
             "atomic_scope_percent",
             "quiet_percent",
             "bare_percent",
+            "flush_percent",
             "peek_percent",
             "chase_percent",
             "tight_percent",
@@ -202,6 +206,7 @@ class Generator:
             len(config.agents),
         )
         self._stores: BoolArray = np.array([a.stores for a in config.agents], np.bool_)
+        self._flushes: BoolArray = np.array([a.kind == "gpu" for a in config.agents], np.bool_)
         self._agent_lanes: IntArray = np.array([a.lanes for a in config.agents], np.int64)
         self._camp: IntArray = np.array(config.camps or (0,) * len(config.agents), np.int64)
         self._lanes: Final = int(self._agent_lanes.max())
@@ -328,7 +333,9 @@ class Generator:
         quiet = np.where(draws.percent(name + 2, config.quiet_percent), QUIET, 0)
         bare = np.where(draws.percent(~name, config.bare_percent), BARE, 0)
         peek = np.where(draws.percent(~name - 1, config.peek_percent), PEEK, 0)
-        return np.asarray(scope | quiet | bare | peek, np.uint8)
+        flush = draws.percent(~name - 2, config.flush_percent) & self._flushes[table.thread]
+        flushes = np.where(flush, FLUSHES, 0)
+        return np.asarray(scope | quiet | bare | peek | flushes, np.uint8)
 
     def _groups(self, table: Timetable) -> IntArray:
         """[E, L] the group of each lane, -1 for lanes that are off."""

@@ -50,7 +50,7 @@ class _Dice:
         choices = {
             "delays": ("nominal", "uniform", "gem5", "gem5", "heavy_tail", "skewed", "stragglers"),
             "replacement": ("tree_plru", "lru"),
-            "dmas": (0, 0, 1, 2),
+            "dmas": (0, 1, 1, 2),
             "fetchers": (0, 0, 1, 2),
             "fetch_waves": (1, 2, 3),
             "l3_sets": (2, 4, 32),
@@ -74,6 +74,7 @@ class _Dice:
             "bare_percent": self("bare_percent", 0, 0, 50),
             "chase_percent": self("chase_percent", 0, 0, 10),
             "peek_percent": self("peek_percent", 0, 50, 100),
+            "flush_percent": self("flush_percent", 0, 0, 15),
         } | drawn
         return self.build(GeneratorConfig, agents=agents, episodes=None, map=places, **drawn)
 
@@ -357,10 +358,49 @@ def _relay(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         size_weights=dice("size_weights", *_SIZES),
         load_percent=dice("load_percent", (50, 90), (30, 70)),
         scope_percent=0,
+        flush_percent=0,
         bare_percent=dice("bare_percent", 100, 100, 100, 60),
         chase_percent=dice("chase_percent", 60, 80),
         peek_percent=100,
         tight_percent=dice("tight_percent", 60, 100),
+    )
+
+
+def _system(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """A small GPU beside busy DMA engines and instruction caches: probes, wide scopes, flushes, and
+    little room in the directories' caches."""
+    shape = dice.shape(
+        units=(2, 3),
+        wavefronts=(1, 2),
+        lanes=(2, 4),
+        dmas=(2, 3),
+        fetchers=(1, 2),
+        fetch_waves=(2, 3),
+        l1_sets=(2, 4, 16),
+        l1_ways=(2, 4),
+        l2_sets=(2, 2, 16),
+        l2_ways=(2, 4),
+        l3_sets=(2,),
+        l3_ways=(1, 2),
+        banks=(1, 2),
+        directories=(1, 1, 2),
+        write_back=(True, True, False),
+        delays=("gem5", "heavy_tail", "stragglers", "uniform"),
+    )
+    lengths = dice("lengths", (2,), (4,), (2, 8))
+    lines = max(6, shape.l2_lines * dice("pressure", 1, 2))
+    places = dice.spread(shape, lengths, lines, dice("groups", 2, 4), layout=DENSE)
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=dice("size_weights", *_SIZES),
+        load_percent=dice("load_percent", (20, 80), (40, 60)),
+        scope_percent=dice("scope_percent", 0, 30),
+        atomic_scope_percent=dice("atomic_scope_percent", 20, 50),
+        flush_percent=dice("flush_percent", 0, 30),
+        bare_percent=dice("bare_percent", 30, 70),
+        chase_percent=dice("chase_percent", 30, 60),
     )
 
 
@@ -408,11 +448,13 @@ PROFILES: Final[Mapping[str, Callable[[_Dice], tuple[Shape, GeneratorConfig]]]] 
         "write-back": _write_back,
         "acquire-crossing": _acquire_crossing,
         "relay": _relay,
+        "system": _system,
         "bank-skew": _bank_skew,
     }
 )
-_DECK: Final = (*PROFILES, *["relay"] * 5)
-"""A round of `default`. What relays look for is rare, and their episodes are short and cheap."""
+_DECK: Final = (*PROFILES, *["relay"] * 3, *["system"] * 2)
+"""A round of `default`. What relays look for is rare, and their episodes are short and cheap; a
+system has more kinds of agents than any other profile, so that each of them gets fewer episodes."""
 DEFAULT: Final = "default"
 """Draws one of the others."""
 

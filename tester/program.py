@@ -52,6 +52,8 @@ BARE: Final = 8
 PEEK: Final = 16
 """Likewise: while it waits for another episode's last access, it loads what it will want, to see
 that line move at the same time; nobody looks at what such a load returns."""
+FLUSHES: Final = 32
+"""Likewise: the lines it stored into are flushed after its release."""
 
 DMA: Final = "dma"
 FETCH: Final = "fetch"
@@ -123,7 +125,7 @@ class Program:
     action_scope: ByteArray = field(default_factory=lambda: np.zeros(0, np.uint8))  # [A]; GLC | SLC
     episode_scope: ByteArray = field(
         default_factory=lambda: np.zeros(0, np.uint8)
-    )  # [E]; of the fetch-adds: GLC | SLC | QUIET | BARE, and PEEK
+    )  # [E]; of the fetch-adds: GLC | SLC | QUIET | BARE; and PEEK | FLUSHES
     thread_base: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # [T]
     derived: bool = False
     """Whether the arrays below hold; they are written by `tester.expectations`."""
@@ -383,7 +385,7 @@ class Program:
             ("episode_group", INACTIVE, self.groups),
             ("action_kind", LOAD, STORE + 1),
             ("action_scope", 0, (GLC | SLC) + 1),
-            ("episode_scope", 0, (GLC | SLC | QUIET | BARE | PEEK) + 1),
+            ("episode_scope", 0, (GLC | SLC | QUIET | BARE | PEEK | FLUSHES) + 1),
             ("lane_address", INACTIVE, 1 << 62),
             ("group_word", 0, 1 << 62),
             ("wait_thread", 0, threads),

@@ -78,6 +78,18 @@ def agent_kinds(description: SystemDescription) -> dict[str, str]:
     }
 
 
+def wavefronts_flush(protocol: ProtocolInfo, description: SystemDescription) -> bool:
+    """Whether the machines that wavefronts use have an event for flushes."""
+    kinds = agent_kinds(description)
+    machines = {
+        description.requesters[group.requester].machine
+        for name, group in description.agents.items()
+        if kinds[name] == "gpu"
+    }
+    events = [m.EVENTS.members() for m in protocol.machines if m.MACHINE in machines]
+    return bool(events) and all(any("flush" in e.lower() for e in names) for names in events)
+
+
 def idle(shape: Shape, description: SystemDescription) -> list[str]:
     """Groups of agents that have nothing to do in a system of that shape."""
     off = {DMA: not shape.dmas, FETCH: not shape.fetchers}

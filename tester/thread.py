@@ -13,9 +13,9 @@ The rules, for whoever builds another engine:
   release follows the last action, whatever is outstanding then; the closing fetch-adds follow
   the release, every load's data and every store's completion. With their answers the episode
   is complete, and whoever waited for that may start in the next tick.
-* Where the system description asks for more at a hand-over, the lines that the episode wrote are
-  flushed between release and closing fetch-adds, and those that it will load are dropped from
-  the shared cache between acquire and first action.
+* Where the system description asks for more at a hand-over, or the episode itself for a flush,
+  the lines that the episode wrote are flushed between release and closing fetch-adds, and those
+  that it will load are dropped from the shared cache between acquire and first action.
 * A peeking episode that waits for another one issues its first load, as a request of its own
   whose data does not matter, in the tick in which the other one issues its last access, once. It
   waits for the answer after its acquire; if it is refused there is no peek.
@@ -32,7 +32,7 @@ from runtime.engine import Consumer
 from runtime.requester import Access, Requester
 from runtime.values import DataBlock
 from tester.events import Kind, Request, Role
-from tester.program import GLC, LOAD, PEEK, QUIET, SLC, STORE
+from tester.program import FLUSHES, GLC, LOAD, PEEK, QUIET, SLC, STORE
 from tester.script import Episode
 
 if TYPE_CHECKING:
@@ -191,7 +191,10 @@ class Thread(Consumer):
             self._next_action()
         elif phase == _RELEASE:
             self._phase = _FLUSH
-            self._hand_over(self._steps.flush, STORE, Role.FLUSH, Kind.FLUSH)
+            episode = self.episode
+            assert episode is not None
+            flushes = self._steps.flush or bool(episode.scope & FLUSHES)
+            self._hand_over(flushes, STORE, Role.FLUSH, Kind.FLUSH)
         elif phase == _FLUSH:
             self._phase = _CLOSE
             self._fetch_add(Role.CLOSE)
@@ -206,7 +209,7 @@ class Thread(Consumer):
             self._phase = _ENDED
             driver.thread_ended(self)
             return
-        if self._steps.any:
+        if self._steps.any or episode.scope & FLUSHES:
             self._lines = ({}, {})
             for action in episode.actions:
                 lines = (address & self._line_mask for address in action.addresses)

@@ -35,8 +35,8 @@ def test_every_profile_gives_legal_and_concurrent_programs(name: str) -> None:
         slots = int(np.diff(program.episode_first_action).sum()) * scenario.shape.lanes
         assert program.active().sum() > 0.3 * slots
         live.append(Execution(program, seed).live / threads)
-    # Relays are made of waiting.
-    assert np.mean(live) >= (0.25 if name == "relay" else 0.6)
+    # Who chases others mostly waits.
+    assert np.mean(live) >= (0.25 if name in ("relay", "system") else 0.6)
 
 
 def test_the_large_shapes_are_legal_too() -> None:
@@ -80,7 +80,7 @@ def test_profiles_are_what_their_names_say() -> None:
 
 
 def test_the_default_deals_every_profile_in_each_round() -> None:
-    count = len(ALL) + 5  # relays are cheap
+    count = len(ALL) + 5  # some have several turns
     for seed in range(4):
         dealt = [profiles.deal("default", Prng(seed), number) for number in range(2 * count)]
         assert set(dealt[:count]) == set(dealt[count:]) == set(ALL)
