@@ -17,7 +17,7 @@ from runtime.controller import TransitionObserver
 from runtime.description import AgentsDescription, RequesterDescription, SystemDescription
 from runtime.prng import Prng
 from runtime.system import System, agent_places, build_system
-from tester import profiles, roles
+from tester import decks, profiles, roles
 from tester.aftermath import Manners
 from tester.coverage import Coverage
 from tester.errors import ConfigError
@@ -124,7 +124,12 @@ class Campaign:
         """Draw leg ``number``. Raises ConfigError, DescriptionError."""
         options = self.options
         prng = self._prng.fork(f"leg {number}")
-        profile = profiles.deal(options.profile, self._prng.fork("deck"), number)
+        profile = decks.deal(
+            options.profile,
+            self._prng.fork("deck"),
+            number,
+            roles.has_gpu(self.protocol.description),
+        )
         scenario = profiles.draw(profile, prng.fork("scenario"), options.fixed)
         description = self._description(scenario.shape)
         agents, groups = agents_of(description)

@@ -223,6 +223,7 @@ class Generator:
         self._chase_draws = Draws(prng.fork("chase"))
         self._own_draws = Draws(prng.fork("own"))
         self._slot_draws = Draws(prng.fork("slot"))
+        self._line_start: Final = _line_starts(self.map)
         self._made = 0
         slots = int(self._agent_lanes.mean() * sum(config.lengths) / len(config.lengths))
         alive = int(self._agent_lanes.sum()) * sum(config.lengths) // len(config.lengths)
@@ -470,6 +471,23 @@ class Generator:
             own = draws.words(action * 8 + 7)
             lasting = self._episode_draws.words(~table.identity)[picks.episode]
             start = scaled(np.where((shape & 1)[source] == 1, own[source], lasting), choices)
+            # One shape in four begins where a line does: its lanes may fill the line.
+            first = self.map.group_first[picks.group]
+            aligned = self._line_start[np.minimum(first + start, len(self._line_start) - 1)]
+            start = np.where(shape[source] == 2, np.maximum(aligned - first, 0), start)
             moved = (start + picks.lane * stride) % np.maximum(choices, 1)
             index = np.where(patterned, moved, index)
         return index
+
+
+def _line_starts(places: AddressMap) -> IntArray:
+    """[C] the first cell of each cell's line, among those of its group and size."""
+    number = np.arange(len(places.cell_address))
+    group = np.searchsorted(places.group_first, number, side="right")
+    line = places.cell_address // places.line_size
+    new = np.ones(len(number), np.bool_)
+    for same in (group, line, places.cell_size):
+        new[1:] &= same[1:] == same[:-1]
+    new = ~new
+    new[:1] = True
+    return np.asarray(np.maximum.accumulate(np.where(new, number, 0)))

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from runtime.prng import Prng
-from tester.draws import Draws, shuffled
 from tester.errors import ConfigError
 from tester.generator import GeneratorConfig
 from tester.groups import BANK_SKEW, DENSE, LINE_DUEL, SET_CONFLICT, MapConfig
@@ -266,13 +265,13 @@ def _lane_merge(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
     )
     lengths = dice("lengths", (6,), (10,), (4, 12))
     crowd, groups = dice("crowding", 100, 200), dice("groups", 2, 4)
-    cluster = dice("cluster_bytes", 1, 16, 32, 64)
+    cluster = dice("cluster_bytes", 1, 16, 64, 64)
     places = dice.crowded(shape, lengths, crowd, groups, cluster_bytes=cluster)
     return shape, dice.program(
         shape,
         places,
         lengths=lengths,
-        size_weights=dice("size_weights", *_SIZES),
+        size_weights=dice("size_weights", *_SIZES, (0, 0, 1, 0), (0, 0, 0, 1), (1, 0, 0, 0)),
         pattern_percent=dice("pattern_percent", 60, 90),
         shared_group_percent=dice("shared_group_percent", 60, 90),
         lane_percent=dice("lane_percent", 70, 100),
@@ -316,17 +315,19 @@ def _acquire_crossing(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         l2_sets=(16, 64),
         l2_ways=(4,),
         banks=(1, 2),
-        write_back=(False, True),
+        write_back=(False, True, True),
+        delays=("gem5", "heavy_tail", "heavy_tail", "skewed", "uniform", "stragglers"),
     )
     lengths = dice("lengths", (2, 5), (5,), (3, 10))
-    places = dice.crowded(shape, lengths, dice("crowding", 80, 150, 300), dice("groups", 2, 4))
+    places = dice.crowded(shape, lengths, dice("crowding", 40, 80, 150), dice("groups", 2, 4))
     return shape, dice.program(
         shape,
         places,
         lengths=lengths,
         size_weights=dice("size_weights", *_SIZES),
         load_percent=dice("load_percent", (40, 90), (20, 80)),
-        bare_percent=dice("bare_percent", 0, 50, 80),
+        bare_percent=dice("bare_percent", 0, 80, 100),
+        peek_percent=dice("peek_percent", 50, 100),
         chase_percent=dice("chase_percent", 0, 10),
     )
 
@@ -335,19 +336,19 @@ def _relay(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
     """Episodes of one or two actions that chase each other through a few lines: a byte is passed on
     as soon as it is stored, while other answers for its line are still on their way."""
     shape = dice.shape(
-        units=(4, 6, 8),
+        units=(6, 8),
         wavefronts=(2, 3, 4),
-        lanes=(4, 8, 8),
-        dmas=(0, 0, 0, 1),
-        fetchers=(0, 0, 0, 2),
+        lanes=(8,),
+        dmas=(0, 0, 0, 0, 1),
+        fetchers=(0, 0, 0, 0, 2),
         fetch_waves=(2, 4),
         l1_sets=(4, 16),
         l1_ways=(4,),
         l2_sets=(16, 64),
         l2_ways=(4,),
         banks=(1, 1, 2),
-        write_back=(True, True, True, False),
-        delays=("heavy_tail", "heavy_tail", "heavy_tail", "gem5", "stragglers"),
+        write_back=(True, True, True, True, False),
+        delays=("heavy_tail", "heavy_tail", "heavy_tail", "heavy_tail", "gem5", "stragglers"),
     )
     lengths = dice("lengths", (1,), (1,), (1, 2))
     places = dice.crowded(shape, lengths, dice("crowding", 20, 40), dice("groups", 2, 4))
@@ -384,7 +385,7 @@ def _system(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         l3_ways=(1, 2),
         banks=(1, 2),
         directories=(1, 1, 2),
-        write_back=(True, True, False),
+        write_back=(True, False),
         delays=("gem5", "heavy_tail", "stragglers", "uniform"),
     )
     lengths = dice("lengths", (2,), (4,), (2, 8))
@@ -452,9 +453,6 @@ PROFILES: Final[Mapping[str, Callable[[_Dice], tuple[Shape, GeneratorConfig]]]] 
         "bank-skew": _bank_skew,
     }
 )
-_DECK: Final = (*PROFILES, *["relay"] * 3, *["system"] * 2)
-"""A round of `default`. What relays look for is rare, and their episodes are short and cheap; a
-system has more kinds of agents than any other profile, so that each of them gets fewer episodes."""
 DEFAULT: Final = "default"
 """Draws one of the others."""
 
@@ -465,16 +463,6 @@ _NOT_FIXABLE: Final = frozenset({"agents", "episodes", "map", "camps", "smallest
 def names() -> tuple[str, ...]:
     """All profiles, `default` first."""
     return (DEFAULT, *PROFILES)
-
-
-def deal(profile: str, prng: Prng, number: int) -> str:
-    """The profile of leg `number`: for `default` all of them in turn, in an order that is drawn
-    anew for every round, so that a short run has seen everything."""
-    if profile != DEFAULT:
-        return profile
-    turn, place = divmod(number, len(_DECK))
-    order = shuffled(Draws(prng.fork(f"round {turn}")), len(_DECK))
-    return _DECK[int(order[place])]
 
 
 def options() -> dict[str, object]:

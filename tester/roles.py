@@ -37,7 +37,7 @@ class Roles:
 def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
     """Roles in a completed description."""
     kinds = agent_kinds(description)
-    is_gpu = "gpu" in kinds.values()
+    is_gpu = has_gpu(description)
     subject = "gpu" if is_gpu else "cpu"
 
     def machines(kind: str) -> tuple[str, ...]:
@@ -88,6 +88,11 @@ def wavefronts_flush(protocol: ProtocolInfo, description: SystemDescription) -> 
     }
     events = [m.EVENTS.members() for m in protocol.machines if m.MACHINE in machines]
     return bool(events) and all(any("flush" in e.lower() for e in names) for names in events)
+
+
+def has_gpu(description: SystemDescription) -> bool:
+    """Whether any agents are wavefronts."""
+    return "gpu" in agent_kinds(description).values()
 
 
 def idle(shape: Shape, description: SystemDescription) -> list[str]:

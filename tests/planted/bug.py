@@ -8,6 +8,7 @@ says which snippet no longer fits.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -79,8 +80,6 @@ VALUE: Final = frozenset(
     }
 )
 """A load, or memory at the end, showed bytes that it should not."""
-STALE: Final = frozenset({Verdict.STALE_READ, Verdict.LOST_WRITE, Verdict.TORN_BYTES})
-"""Bytes that were right once."""
 ATOMIC: Final = frozenset(
     {
         Verdict.ATOMIC_REPEATED,
@@ -128,3 +127,19 @@ class Bug:
         changed = directory / self.file
         changed.write_text(self.change(changed.read_text(encoding="utf-8")), encoding="utf-8")
         return directory / f"{self.protocol}.slicc"
+
+
+def plant_together(bugs: Sequence[Bug], directory: Path) -> tuple[Path, list[Bug]]:
+    """Plant the first bug into an empty directory, and all others that still fit beside it.
+
+    Returns the main file and the bugs that did not fit.
+    """
+    main = bugs[0].plant(directory)
+    left = []
+    for bug in bugs[1:]:
+        changed = directory / bug.file
+        try:
+            changed.write_text(bug.change(changed.read_text(encoding="utf-8")), encoding="utf-8")
+        except Misplanted:
+            left.append(bug)
+    return main, left

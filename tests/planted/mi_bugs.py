@@ -32,7 +32,7 @@ MI_BUGS: Final = (
             Edit("transition(M, Fwd_GETX, I)", "transition(M, Fwd_GETX)"),
             Edit("j_freeFrame;", "", "transition(M, Fwd_GETX)"),
         ),
-        VALUE | ATOMIC | REFUSED,
+        VALUE | ATOMIC | REFUSED | HANG,
     ),
     Bug(
         "mi-hands-on-what-it-has-not",

@@ -257,7 +257,7 @@ TCC_BUGS: Final = (
         _TCC,
         "Requests that waited for a line to be written back are not looked at again.",
         (Edit("k_wakeWaiting;", "", "transition(WI, VicGrant, I)"),),
-        HANG | LEAK,
+        HANG | LEAK | VALUE,
     ),
     Bug(
         "tcc-bypass-wakes-nobody",
@@ -265,7 +265,7 @@ TCC_BUGS: Final = (
         _TCC,
         "Requests that waited for a read past this cache are not looked at again.",
         (Edit("k_wakeWaiting;", "", "transition(IB, Data, I)"),),
-        HANG | LEAK,
+        HANG | LEAK | VALUE,
     ),
     Bug(
         "tcc-clean-line-completes-no-store",

@@ -12,7 +12,7 @@ import pytest
 from runtime.declarations import Parameter, ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.prng import Prng
-from tester import profiles, roles
+from tester import decks, profiles, roles
 from tester.errors import ConfigError
 from tester.generator import generate_program
 from tester.verify import verify
@@ -36,7 +36,7 @@ def test_every_profile_gives_legal_and_concurrent_programs(name: str) -> None:
         assert program.active().sum() > 0.3 * slots
         live.append(Execution(program, seed).live / threads)
     # Who chases others mostly waits.
-    assert np.mean(live) >= (0.25 if name in ("relay", "system") else 0.6)
+    assert np.mean(live) >= (0.2 if name in ("relay", "system") else 0.6)
 
 
 def test_the_large_shapes_are_legal_too() -> None:
@@ -80,12 +80,16 @@ def test_profiles_are_what_their_names_say() -> None:
 
 
 def test_the_default_deals_every_profile_in_each_round() -> None:
-    count = len(ALL) + 5  # some have several turns
-    for seed in range(4):
-        dealt = [profiles.deal("default", Prng(seed), number) for number in range(2 * count)]
-        assert set(dealt[:count]) == set(dealt[count:]) == set(ALL)
-    assert dealt[:count] != [profiles.deal("default", Prng(9), n) for n in range(count)]
-    assert profiles.deal("line-duel", Prng(1), 7) == "line-duel"
+    # Some have several turns; a protocol without a GPU has no use for some others.
+    for count, is_gpu, left_out in (
+        (len(ALL) + 9, True, set()),
+        (16, False, {"lane-merge", "acquire-crossing", "relay"}),
+        (len(ALL) + 9, True, set()),
+    ):
+        dealt = [decks.deal("default", Prng(count), n, is_gpu) for n in range(2 * count)]
+        assert set(dealt[:count]) == set(dealt[count:]) == set(ALL) - left_out
+    assert dealt[:count] != [decks.deal("default", Prng(9), n) for n in range(count)]
+    assert decks.deal("line-duel", Prng(1), 7) == "line-duel"
 
 
 def test_a_round_has_every_kind_of_stimulus() -> None:

@@ -1,0 +1,39 @@
+"""Which profile each leg of a run gets.
+
+A run of some twenty legs should have seen everything, so profiles are dealt like cards instead of
+drawn one by one. Invariant: the profile of a leg depends on the seed and its number alone.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from runtime.prng import Prng
+from tester.draws import Draws, shuffled
+from tester.profiles import DEFAULT, PROFILES
+
+_GPU_DECK: Final = (*PROFILES, *["relay"] * 6, *["system"] * 3)
+"""A round of `default`. What relays look for is rare, and their episodes are short and cheap; a
+system has more kinds of agents than any other profile, so that each of them gets fewer episodes."""
+_CPU_DECK: Final = (
+    *["set-conflict"] * 5,
+    *["line-duel"] * 3,
+    *["replacement"] * 2,
+    *["system"] * 2,
+    "coherence",
+    "hot-ping-pong",
+    "write-back",
+    "bank-skew",
+)
+"""The same for protocols without wavefronts: lanes and acquires mean nothing there."""
+
+
+def deal(profile: str, prng: Prng, number: int, is_gpu: bool = True) -> str:
+    """The profile of leg `number`: for `default` all of them in turn, in an order that is drawn
+    anew for every round, so that a short run has seen everything."""
+    if profile != DEFAULT:
+        return profile
+    deck = _GPU_DECK if is_gpu else _CPU_DECK
+    turn, place = divmod(number, len(deck))
+    order = shuffled(Draws(prng.fork(f"round {turn}")), len(deck))
+    return deck[int(order[place])]
