@@ -30,11 +30,11 @@ from tester.protocols import LoadedProtocol
 from tester.replay import Leg
 from tester.report import Failure, refine
 
-LEAST_EPISODES: Final = 40
+LEAST_EPISODES: Final = 30
 MOST_EPISODES: Final = 500
 """A leg draws its length between these, unless the options say otherwise."""
-_EARLY_LEGS: Final = 24
-_EARLY_EPISODES: Final = 120
+_EARLY_LEGS: Final = 32
+_EARLY_EPISODES: Final = 90
 """Breadth first: the early legs draw at most so many. Later ones may grow by `_GROWTH` a leg."""
 _GROWTH: Final = 20
 LEG_ACCESSES: Final = 60_000

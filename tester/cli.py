@@ -97,7 +97,12 @@ def main_command(
         Path | None, _option(_RUN, "System description to start from.", metavar="TOML")
     ] = None,
     leg_episodes: Annotated[
-        int | None, _option(_RUN, "Episodes per leg (drawn, 40 to 500).", min=1)
+        int | None,
+        _option(
+            _RUN,
+            "Episodes per leg (drawn if not given: 30 to 90, later up to 500).",
+            min=1,
+        ),
     ] = None,
     cus: Annotated[
         int | None, _option(_SYSTEM, "Compute units (first-level caches with a port).", min=1)

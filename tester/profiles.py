@@ -52,9 +52,9 @@ class _Dice:
             "dmas": (0, 1, 1, 2),
             "fetchers": (0, 0, 1, 2),
             "fetch_waves": (1, 2, 3),
-            "l3_sets": (2, 4, 32),
-            "l3_ways": (1, 2, 4),
-            "l3_writes": (False, True),
+            "l3_sets": (2, 2, 2, 32),
+            "l3_ways": (1, 1, 2, 4),
+            "l3_writes": (False, True, True),
         } | choices
         shape = self.build(Shape, **{name: self(name, *of) for name, of in choices.items()})
         shape.check()
@@ -398,9 +398,10 @@ def _system(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         size_weights=dice("size_weights", *_SIZES),
         load_percent=dice("load_percent", (20, 80), (40, 60)),
         scope_percent=dice("scope_percent", 0, 30),
-        atomic_scope_percent=dice("atomic_scope_percent", 20, 50),
+        atomic_scope_percent=dice("atomic_scope_percent", 30, 60),
+        quiet_percent=dice("quiet_percent", 20, 50),
         flush_percent=dice("flush_percent", 0, 30),
-        bare_percent=dice("bare_percent", 30, 70),
+        bare_percent=dice("bare_percent", 0, 50),
         chase_percent=dice("chase_percent", 30, 60),
     )
 
