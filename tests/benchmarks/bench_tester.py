@@ -64,7 +64,7 @@ class Shape:
             "groups": self.groups,
             "locations": self.locations,
             "lines": self.lines,
-        }
+        } | PLAIN
         return Options(
             seed=1,
             episodes=self.episodes,
@@ -74,6 +74,21 @@ class Shape:
             leg_episodes=self.episodes,
         )
 
+
+PLAIN = dict.fromkeys(
+    (
+        "scope_percent",
+        "atomic_scope_percent",
+        "quiet_percent",
+        "bare_percent",
+        "flush_percent",
+        "peek_percent",
+        "chase_percent",
+    ),
+    0,
+)
+"""Every episode is a fetch-add, an acquire, loads and stores, a release and a fetch-add, as in what
+it is compared with."""
 
 # What gem5 v24.0.0.1's tester completes a second on these systems (4-byte accesses, 10 groups of
 # 10,000 locations, one request a lane), measured once on a 2.6 GHz EPYC virtual machine.
