@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -494,7 +495,9 @@ def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) ->
     if profile == DEFAULT:
         profile = tuple(PROFILES)[prng.fork("profile").below(len(PROFILES))]
     if profile not in PROFILES:
-        raise ConfigError(f"no profile {profile!r}; there are {', '.join(names())}")
+        close = get_close_matches(profile, names(), n=1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names())}"
+        raise ConfigError(f"no profile {profile!r}; {hint}")
     dice = _Dice(prng.fork(profile), fixed)
     shape, program = PROFILES[profile](dice)
     return Scenario(profile, shape, program, dice.crowding)

@@ -136,7 +136,7 @@ def umask() -> int:
     [
         (["--protocol", "MII"], "there is no protocol MII; did you mean MI?"),
         (["--protocol", "no/file.slicc"], "no/file.slicc does not exist"),
-        (["--profile", "coherense"], "coherense"),
+        (["--profile", "coherense"], "no profile 'coherense'; did you mean coherence?"),
         (["--l1-sets", "3"], "power of two"),
         (["--l1-size", "100"], "--l1-size 100 is not a number of 64-byte lines"),
         (["--l1-size", "big"], "not a size in bytes"),

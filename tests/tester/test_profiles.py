@@ -141,6 +141,8 @@ def test_bad_options_are_named(fixed: dict[str, object], message: str) -> None:
 def test_unknown_profiles_are_named() -> None:
     with pytest.raises(ConfigError, match="no profile 'fast'; there are default, replacement"):
         profiles.draw("fast", Prng(1))
+    with pytest.raises(ConfigError, match=r"no profile 'relai'; did you mean relay\?$"):
+        profiles.draw("relai", Prng(1))
 
 
 def test_relays_are_short_and_fast() -> None:
