@@ -39,6 +39,7 @@ _EARLY_EPISODES: Final = 90
 _GROWTH: Final = 20
 LEG_ACCESSES: Final = 60_000
 """Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
+MAX_LEG_ACCESSES: Final = 1 << 24
 _ROUNDS: Final = 3
 """But at least this many episodes per thread."""
 
@@ -141,6 +142,7 @@ class Campaign:
             options.episodes - self.totals.episodes,
             self._leg_episodes(number, prng, config, len(agents)),
         )
+        _check_size(config, episodes)
         program = generate_program(replace(config, episodes=episodes), prng.fork("program"))
         leg = Leg(
             program,
@@ -276,6 +278,17 @@ def _built(description: SystemDescription, leg: Leg) -> str:
     width = " or ".join(str(n) for n in lanes)
     threads = f"{len(leg.program.agents)} threads of {width} lane{'s' if lanes != [1] else ''}"
     return f"{machines}; {threads}, {leg.program.episodes} episodes"
+
+
+def _check_size(config: GeneratorConfig, episodes: int) -> None:
+    """Refuse a leg that would not fit into memory, nor into a replay file."""
+    length, lanes = max(config.lengths), max(agent.lanes for agent in config.agents)
+    if episodes * length * lanes > MAX_LEG_ACCESSES:
+        raise ConfigError(
+            f"the leg is too large: {episodes:,} episodes of {length:,} actions on {lanes} lanes, "
+            f"{MAX_LEG_ACCESSES:,} lane accesses are possible; "
+            "--leg-episodes, --episode-length and --lanes make it smaller"
+        )
 
 
 def _inferred(requester: RequesterDescription) -> RequesterDescription:

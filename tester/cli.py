@@ -7,12 +7,16 @@ traceback; never mistaken for a bug of the protocol.
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+
+from tester.limits import LIMITS, Limit
 
 if TYPE_CHECKING:
     from tester.session import Request
@@ -42,9 +46,38 @@ def _bytes(text: str) -> int:
     units = {"k": 1 << 10, "m": 1 << 20}
     digits, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in units else (text, "")
     try:
-        return int(digits, 0) * units.get(unit, 1)
+        size = int(digits, 0) * units.get(unit, 1)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a size in bytes (4096, 16k, 1M)") from None
+        size = 0
+    if size <= 0:
+        raise typer.BadParameter(f"{text!r} is not a size in bytes (4096, 16k, 1M)")
+    return size
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds < math.inf:
+        raise typer.BadParameter(f"{text!r} is not a number of seconds")
+    return seconds
+
+
+def _within(limit: Limit) -> Callable[[str], int]:
+    """A reader of integers that says which value it refuses and what it would take."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not an integer") from None
+        refusal = limit.refusal(value)
+        if refusal is not None:
+            raise typer.BadParameter(f"{value}: {refusal}")
+        return value
+
+    return read
 
 
 class Form(StrEnum):
@@ -64,13 +97,20 @@ def _option(panel: str, help_: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=help_, rich_help_panel=panel, show_default=False, **more)
 
 
+def _number(panel: str, help_: str, limit: str, *names: str) -> Any:
+    """An option whose limits are those of that name in `tester.limits`."""
+    within = LIMITS[limit]
+    metavar = f"{within.low}..{within.high}" if within.high < 10_000 else "N"
+    return _option(panel, help_, *names, metavar=metavar, parser=_within(within))
+
+
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})
 def main_command(
     episodes: Annotated[
-        int, _option(_RUN, "Episodes to complete, over all legs (1000).", min=1)
+        int, _number(_RUN, "Episodes to complete, over all legs (1000).", "episodes")
     ] = 1000,
     seed: Annotated[
-        int | None, _option(_RUN, "Everything is drawn from it (chosen and printed).", min=0)
+        int | None, _number(_RUN, "Everything is drawn from it (chosen and printed).", "seed")
     ] = None,
     protocol: Annotated[
         str | None,
@@ -98,30 +138,34 @@ def main_command(
     ] = None,
     leg_episodes: Annotated[
         int | None,
-        _option(
+        _number(
             _RUN,
             "Episodes per leg (drawn if not given: 30 to 90, later up to 500).",
-            min=1,
+            "leg_episodes",
         ),
     ] = None,
     cus: Annotated[
-        int | None, _option(_SYSTEM, "Compute units (first-level caches with a port).", min=1)
+        int | None, _number(_SYSTEM, "Compute units (first-level caches with a port).", "units")
     ] = None,
-    wavefronts: Annotated[int | None, _option(_SYSTEM, "Wavefronts per unit.", min=1)] = None,
-    lanes: Annotated[int | None, _option(_SYSTEM, "Lanes per wavefront.", min=1)] = None,
-    cpus: Annotated[int | None, _option(_SYSTEM, "CPUs beside the GPU.", min=1)] = None,
-    tccs: Annotated[int | None, _option(_SYSTEM, "Banks of the second level.", min=1)] = None,
-    dirs: Annotated[int | None, _option(_SYSTEM, "Directories.", min=1)] = None,
+    wavefronts: Annotated[
+        int | None, _number(_SYSTEM, "Wavefronts per unit.", "wavefronts")
+    ] = None,
+    lanes: Annotated[int | None, _number(_SYSTEM, "Lanes per wavefront.", "lanes")] = None,
+    cpus: Annotated[int | None, _number(_SYSTEM, "CPUs beside the GPU.", "cpus")] = None,
+    tccs: Annotated[int | None, _number(_SYSTEM, "Banks of the second level.", "banks")] = None,
+    dirs: Annotated[int | None, _number(_SYSTEM, "Directories.", "directories")] = None,
     l1_size: Annotated[
-        str | None, _option(_SYSTEM, "First-level cache in bytes (256, 16k).", metavar="BYTES")
+        int | None,
+        _option(_SYSTEM, "First-level cache in bytes (256, 16k).", metavar="BYTES", parser=_bytes),
     ] = None,
-    l1_sets: Annotated[int | None, _option(_SYSTEM, "Sets of it.", min=1)] = None,
-    l1_ways: Annotated[int | None, _option(_SYSTEM, "Ways of it.", min=1)] = None,
+    l1_sets: Annotated[int | None, _number(_SYSTEM, "Sets of it.", "l1_sets")] = None,
+    l1_ways: Annotated[int | None, _number(_SYSTEM, "Ways of it.", "l1_ways")] = None,
     l2_size: Annotated[
-        str | None, _option(_SYSTEM, "One second-level bank in bytes.", metavar="BYTES")
+        int | None,
+        _option(_SYSTEM, "One second-level bank in bytes.", metavar="BYTES", parser=_bytes),
     ] = None,
-    l2_sets: Annotated[int | None, _option(_SYSTEM, "Sets of it.", min=1)] = None,
-    l2_ways: Annotated[int | None, _option(_SYSTEM, "Ways of it.", min=1)] = None,
+    l2_sets: Annotated[int | None, _number(_SYSTEM, "Sets of it.", "l2_sets")] = None,
+    l2_ways: Annotated[int | None, _number(_SYSTEM, "Ways of it.", "l2_ways")] = None,
     write_back: Annotated[
         bool | None,
         _option(
@@ -142,26 +186,26 @@ def main_command(
         _option(_SYSTEM, "Field of the system description.", "--set", metavar="PATH=VALUE"),
     ] = None,
     episode_length: Annotated[
-        int | None, _option(_PROGRAM, "Loads and stores per lane and episode.", min=1)
+        int | None, _number(_PROGRAM, "Loads and stores per lane and episode.", "length")
     ] = None,
-    locations: Annotated[int | None, _option(_PROGRAM, "Locations per atomic word.", min=1)] = None,
+    locations: Annotated[
+        int | None, _number(_PROGRAM, "Locations per atomic word.", "locations")
+    ] = None,
     groups: Annotated[
-        int | None, _option(_PROGRAM, "Atomic words, each with its own locations.", min=1)
+        int | None, _number(_PROGRAM, "Atomic words, each with its own locations.", "groups")
     ] = None,
-    address_range: Annotated[
-        int | None, _option(_PROGRAM, "Lines under test.", metavar="LINES", min=1)
-    ] = None,
+    address_range: Annotated[int | None, _number(_PROGRAM, "Lines under test.", "lines")] = None,
     scopes: Annotated[
         int | None,
-        _option(
-            _PROGRAM, "Percentage of actions that bypass caches.", metavar="PERCENT", min=0, max=100
-        ),
+        _number(_PROGRAM, "Percentage of actions that bypass caches.", "scope_percent"),
     ] = None,
     max_seconds: Annotated[
-        float | None, _option(_RUN, "Begin no further leg after this time.", min=0)
+        float | None,
+        _option(_RUN, "Begin no further leg after this time.", metavar="SECONDS", parser=_seconds),
     ] = None,
     deadlock_limit: Annotated[
-        int | None, _option(_RUN, "Ticks without progress that are a hang (100000).", min=100)
+        int | None,
+        _number(_RUN, "Ticks without progress that are a hang (100000).", "deadlock_limit"),
     ] = None,
     save_program: Annotated[
         Path | None, _option(_OUTPUT, "Write the first leg as a replay file.", metavar="FILE")
@@ -205,8 +249,8 @@ def main_command(
         "scope_percent": scopes,
     }
     sizes = {
-        "l1": (_bytes(l1_size) if l1_size else None, l1_sets, l1_ways),
-        "l2": (_bytes(l2_size) if l2_size else None, l2_sets, l2_ways),
+        "l1": (l1_size, l1_sets, l1_ways),
+        "l2": (l2_size, l2_sets, l2_ways),
     }
     request = Request(
         episodes=episodes,

@@ -21,6 +21,7 @@ from tester.draws import Draws, scaled
 from tester.errors import ConfigError
 from tester.expectations import Ledger, explode
 from tester.groups import AddressMap, MapConfig, build_map
+from tester.limits import MAX_LENGTH
 from tester.program import (
     BARE,
     FLUSHES,
@@ -45,7 +46,6 @@ from tester.reservation import Reservations
 from tester.versions import Versions
 from tester.virtual_clock import Pace, Timetable, VirtualClock
 
-MAX_LENGTH: Final = 1 << 12
 _LENGTH_BITS: Final = 12
 _LANE_BITS: Final = 6
 _SIZES: Final = np.array((1, 2, 4, 8), np.int64)
@@ -108,7 +108,10 @@ class GeneratorConfig:
                 raise ConfigError(message)
 
         need(len(self.agents) >= 1, "a program needs at least one agent")
-        need(len(self.agents) <= MAX_THREADS, f"more than {MAX_THREADS} agents")
+        need(
+            len(self.agents) <= MAX_THREADS,
+            f"{len(self.agents)} agents, no more than {MAX_THREADS} are possible",
+        )
         for agent in self.agents:
             need(
                 1 <= agent.lanes <= MAX_LANES,

@@ -20,6 +20,7 @@ import numpy as np
 from runtime.prng import Prng
 from tester.draws import Draws, shuffled
 from tester.errors import ConfigError
+from tester.limits import MAX_CELLS, MAX_GROUPS
 from tester.program import ATOMIC_BYTES, ByteArray, IntArray
 
 DENSE: Final = "dense"
@@ -28,7 +29,6 @@ LINE_DUEL: Final = "line-duel"
 BANK_SKEW: Final = "bank-skew"
 LAYOUTS: Final = (DENSE, SET_CONFLICT, LINE_DUEL, BANK_SKEW)
 
-MAX_CELLS: Final = 1 << 22
 _SPLIT_PERCENT: Final = 40
 """How often a block that is larger than the smallest access is cut into two cells."""
 
@@ -64,7 +64,10 @@ class MapConfig:
             if not condition:
                 raise ConfigError(message)
 
-        need(1 <= self.groups <= 65536, f"groups is {self.groups}, 1 to 65536 are possible")
+        need(
+            1 <= self.groups <= MAX_GROUPS,
+            f"groups is {self.groups}, 1 to {MAX_GROUPS} are possible",
+        )
         need(self.locations is None or self.locations >= 1, "locations must be 1 or more")
         need(self.lines is None or self.lines >= 1, "lines must be 1 or more")
         need(
@@ -88,9 +91,14 @@ class MapConfig:
             "access sizes are 1, 2, 4 and 8",
         )
         need(
-            self.groups * (self.locations or 1) <= MAX_CELLS
-            and (self.lines or 1) * self.line_size <= 8 * MAX_CELLS,
-            f"the map is too large: {MAX_CELLS} locations are possible",
+            self.groups * (self.locations or 1) <= MAX_CELLS,
+            f"the map is too large: {self.groups} groups of {self.locations} locations, "
+            f"{MAX_CELLS} locations are possible",
+        )
+        need(
+            (self.lines or 1) * self.line_size <= 8 * MAX_CELLS,
+            f"the map is too large: {self.lines} lines of {self.line_size} bytes, "
+            f"{8 * MAX_CELLS} bytes are possible",
         )
 
 

@@ -201,11 +201,12 @@ def _line_duel(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         directories=(1, 2),
         write_back=(False, True),
     )
+    groups = dice("groups", 1, 2, 4)
     places = dice.build(
         MapConfig,
-        groups=dice("groups", 1, 2, 4),
+        groups=groups,
         locations=None,
-        lines=dice("lines", 2, 3, 4),
+        lines=max(dice("lines", 2, 3, 4), -(-groups // 4)),
         layout=LINE_DUEL,
         stride_lines=_set_stride(shape),
     )

@@ -137,7 +137,8 @@ def overrides(
                 path = f"machine.{name}.cache.{cache}"
                 result[f"{path}.sets"] = sets
                 result[f"{path}.ways"] = ways
-                result[f"{path}.replacement"] = shape.replacement
+                # Trees need a power of two, which nobody promised who fixed the ways.
+                result[f"{path}.replacement"] = "lru" if ways & (ways - 1) else shape.replacement
     for machine in protocol.machines:
         declared = {p.name for p in machine.PARAMETERS if isinstance(p, Parameter)}
         if machine.MACHINE in roles.second and _WRITE_BACK_PARAMETER in declared:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from tester.errors import ConfigError
 from tester.generator import GeneratorConfig
 from tester.groups import MapConfig
+from tester.limits import SHAPE
 from tester.program import Agent
 
 
@@ -59,17 +60,10 @@ class Shape:
 
     def check(self) -> None:
         """Raises ConfigError for what no system can be."""
-        bounds = {"units": 64, "wavefronts": 256, "lanes": 64, "cpus": 64, "banks": 64}
-        bounds |= {"directories": 64, "l1_sets": 1 << 20, "l2_sets": 1 << 20}
-        bounds |= {"l1_ways": 1 << 10, "l2_ways": 1 << 10, "l3_ways": 1 << 10}
-        bounds |= {"l3_sets": 1 << 20, "dmas": 64, "fetchers": 64, "fetch_waves": 64}
-        for name, high in bounds.items():
-            value, low = getattr(self, name), int(name not in ("dmas", "fetchers"))
-            if not low <= value <= high:
-                raise ConfigError(f"{name} is {value}, {low} to {high} are possible")
-        for name in ("l1_sets", "l2_sets", "l3_sets"):
-            if getattr(self, name) & (getattr(self, name) - 1):
-                raise ConfigError(f"{name} is {getattr(self, name)}, a power of two is needed")
+        for name, limit in SHAPE.items():
+            refusal = limit.refusal(getattr(self, name))
+            if refusal is not None:
+                raise ConfigError(f"{name} is {getattr(self, name)}, {refusal}")
 
 
 @dataclass(frozen=True, slots=True)

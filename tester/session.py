@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from runtime.description import load_description, parse_assignment
+from runtime.description import MAX_ENTRIES, load_description, parse_assignment
 from tester.campaign import Campaign, Options
 from tester.errors import ConfigError
 from tester.events import Finding
 from tester.files import why_not_writable
 from tester.leg import DEADLOCK_LIMIT, LegRun
+from tester.limits import LIMITS
 from tester.progress import Progress
 from tester.protocols import LoadedProtocol, load_protocol
 from tester.replay import Leg, ReplayError, load_leg, save_leg
@@ -342,6 +343,14 @@ def _fixed(request: Request, line_size: int) -> dict[str, object]:
                 raise ConfigError(
                     f"--{level}-size {size}: {lines} lines are not whole sets of {ways} ways"
                 )
+            refusal = LIMITS[f"{level}_sets"].refusal(sets) or LIMITS[f"{level}_ways"].refusal(ways)
+            if refusal:
+                raise ConfigError(f"--{level}-size {size}: {sets} sets of {ways} ways: {refusal}")
+        if (sets or 1) * (ways or 1) > MAX_ENTRIES:
+            raise ConfigError(
+                f"--{level}-sets {sets} with --{level}-ways {ways}: "
+                f"{MAX_ENTRIES} lines are possible"
+            )
         if sets is not None:
             fixed[f"{level}_sets"] = sets
         if ways is not None:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from runtime.declarations import Parameter, ProtocolInfo
-from runtime.description import SystemDescription
+from runtime.description import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS, SystemDescription
 from runtime.prng import Prng
-from tester import decks, profiles, roles
+from tester import decks, limits, profiles, roles
 from tester.errors import ConfigError
 from tester.generator import generate_program
 from tester.verify import verify
@@ -143,6 +143,27 @@ def test_unknown_profiles_are_named() -> None:
         profiles.draw("fast", Prng(1))
     with pytest.raises(ConfigError, match=r"no profile 'relai'; did you mean relay\?$"):
         profiles.draw("relai", Prng(1))
+
+
+def test_what_was_fixed_leaves_room_for_the_rest() -> None:
+    crowd = profiles.draw("line-duel", Prng(1), {"groups": 60})
+    assert crowd.program.map.lines == 15
+    description = SystemDescription.from_toml(VIPER_TOML)
+    for ways, replacement in ((3, "lru"), (4, "tree_plru")):
+        shape = profiles.Shape(l1_ways=ways, replacement="tree_plru")
+        system = description.override(roles.overrides(shape, VIPER_LIKE, description))
+        assert system.machines["TCP"].caches["L1cache"].replacement == replacement
+
+
+def test_limits_are_those_of_what_is_built() -> None:
+    assert limits.SHAPE["units"].high == MAX_COUNT and limits.SHAPE["lanes"].high == MAX_LANES
+    assert limits.SHAPE["wavefronts"].high == MAX_WAVEFRONTS
+    for name, limit in limits.SHAPE.items():
+        for value in (limit.low, limit.high):
+            replace(profiles.Shape(), **{name: value}).check()
+        for value in (limit.low - 1, limit.high + 1):
+            with pytest.raises(ConfigError, match=f"{name} is {value}, "):
+                replace(profiles.Shape(), **{name: value}).check()
 
 
 def test_relays_are_short_and_fast() -> None:

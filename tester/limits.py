@@ -1,0 +1,81 @@
+"""How far the numbers of a run may go: what the command line accepts, and what a shape may be.
+
+Invariant: a number within its limit is refused later only together with another one, in a message
+that names both. Nothing heavy is imported here: ``gpu-tester --help`` reads this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The integers from `low` to `high`."""
+
+    low: int
+    high: int
+    power_of_two: bool = False
+
+    def refusal(self, value: int) -> str | None:
+        """What is wrong with a value, as it goes on after naming it; None if nothing is."""
+        if not self.low <= value <= self.high:
+            return f"{self.low} to {self.high} are possible"
+        if self.power_of_two and value & (value - 1):
+            return "a power of two is needed"
+        return None
+
+
+_COUNT: Final = Limit(1, 64)
+_SETS: Final = Limit(1, 1 << 17, power_of_two=True)
+_WAYS: Final = Limit(1, 1 << 10)
+
+SHAPE: Final[Mapping[str, Limit]] = MappingProxyType(
+    {
+        "units": _COUNT,
+        "wavefronts": Limit(1, 256),
+        "lanes": _COUNT,
+        "cpus": _COUNT,
+        "banks": _COUNT,
+        "directories": _COUNT,
+        "dmas": Limit(0, 64),
+        "fetchers": Limit(0, 64),
+        "fetch_waves": _COUNT,
+        "l1_sets": _SETS,
+        "l1_ways": _WAYS,
+        "l2_sets": _SETS,
+        "l2_ways": _WAYS,
+        "l3_sets": _SETS,
+        "l3_ways": _WAYS,
+    }
+)
+"""Fields of `tester.scenario.Shape`."""
+
+MAX_GROUPS: Final = 1 << 16
+MAX_CELLS: Final = 1 << 22
+MAX_LENGTH: Final = 1 << 12
+"""Actions of an episode."""
+
+PROGRAM: Final[Mapping[str, Limit]] = MappingProxyType(
+    {
+        "length": Limit(1, MAX_LENGTH),
+        "groups": Limit(1, MAX_GROUPS),
+        "locations": Limit(1, MAX_CELLS),
+        "lines": Limit(1, MAX_CELLS // 8),
+        "scope_percent": Limit(0, 100),
+    }
+)
+
+RUN: Final[Mapping[str, Limit]] = MappingProxyType(
+    {
+        "episodes": Limit(1, 1 << 40),
+        "seed": Limit(0, (1 << 64) - 1),
+        "leg_episodes": Limit(1, 1 << 20),
+        "deadlock_limit": Limit(100, 1 << 40),
+    }
+)
+
+LIMITS: Final[Mapping[str, Limit]] = MappingProxyType({**SHAPE, **PROGRAM, **RUN})
