@@ -116,6 +116,7 @@ def load_protocol(
         "" if is_shipped else str(path.resolve()),
     )
     written = _description(found.path, system)
+    _check_named(written, {found.path.stem, path.stem, info.name}, name)
     return LoadedProtocol(identity, info, written, require_agents(complete(written, info), info))
 
 
@@ -132,6 +133,14 @@ def _description(path: Path, system: Path | None) -> SystemDescription:
     if system is not None:
         return load_description(system)
     return load_description(beside) if beside.is_file() else SystemDescription()
+
+
+def _check_named(written: SystemDescription, names: set[str], wanted: str) -> None:
+    """Refuse the description of another protocol: by name, since copies may lie anywhere."""
+    if written.protocol is not None and Path(written.protocol).stem not in names:
+        raise written.origin.error(
+            ("protocol",), written.protocol, f"another protocol than {wanted}, which was asked for"
+        )
 
 
 def require_agents(description: SystemDescription, info: ProtocolInfo) -> SystemDescription:

@@ -187,6 +187,30 @@ def test_a_description_names_its_protocol(empty_directory: Path) -> None:
     assert (done.exit_code, "none.slicc does not exist" in done.stderr) == (2, True)
 
 
+def test_a_description_of_another_protocol_is_refused(empty_directory: Path) -> None:
+    (empty_directory / "other.toml").write_text('line_size = 64\nprotocol = "sub/Other.slicc"\n')
+    done = gpu_tester("-p", "MI", "--system", "other.toml", "--episodes", "5")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        'gpu-tester: other.toml:2: protocol = "sub/Other.slicc": another protocol than MI, '
+        "which was asked for\n"
+    )
+    # The shipped description, copied or not, is that of a working copy of the protocol as well.
+    shutil.copy(PROTOCOLS / "MI.toml", empty_directory / "small.toml")
+    for path in PROTOCOLS.glob("MI*"):
+        shutil.copy(path, empty_directory / path.name)
+    for protocol in ("MI", "MI.slicc", "MI-cache.sm"):
+        for system in ("small.toml", str(PROTOCOLS / "MI.toml")):
+            words = ("-p", protocol, "--system", system, "--episodes", "5", "-q")
+            assert gpu_tester(*words).exit_code == 0
+    # Beside a protocol of another name it is a slip, too.
+    shutil.copy("MI.slicc", "Mine.slicc")
+    Path("Mine.slicc").write_text(Path("MI.slicc").read_text().replace('"MI"', '"Mine"'))
+    shutil.copy("MI.toml", "Mine.toml")
+    done = gpu_tester("-p", "Mine.slicc", "--episodes", "5")
+    assert (done.exit_code, "Mine.toml:3: protocol = " in done.stderr) == (2, True)
+
+
 def test_a_protocol_with_errors_is_status_2(empty_directory: Path) -> None:
     (empty_directory / "bad.sm").write_text("machine(MachineType:L1Cache, ) { oops }\n")
     done = gpu_tester("-p", "bad.sm")
