@@ -326,11 +326,11 @@ def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> Non
     if format is DiagnosticFormat.JSON:
         from slicc.diagnostics.render_json import render_json
 
-        sys.stderr.write(render_json(sink.diagnostics))
+        sys.stderr.write(render_json(sink.in_source_order()))
     elif sink.diagnostics:
         from slicc.diagnostics.render_text import render_text
 
-        sys.stderr.write(render_text(sink.diagnostics, color=_colored(color)) + "\n")
+        sys.stderr.write(render_text(sink.in_source_order(), color=_colored(color)) + "\n")
     sys.stderr.flush()
 
 
@@ -342,13 +342,16 @@ def _colored(color: Color) -> bool:
 
 
 def _summary(sink: DiagnosticSink) -> str:
+    from slicc.diagnostics.model import Severity
+
     errors, warnings = sink.error_count, sink.warning_count
     if not errors and not warnings:
         return "slicc: no errors"
     found = [_count(errors, "error") if errors else "no errors"]
     if warnings:
         found.append(_count(warnings, "warning"))
-    slug = sink.diagnostics[0].slug
+    ordered = sink.in_source_order()
+    slug = next((one for one in ordered if one.severity is Severity.ERROR), ordered[0]).slug
     return f"slicc: {', '.join(found)} (`slicc explain {slug}` tells more)"
 
 

@@ -48,6 +48,7 @@ def read_bytes(path: Path) -> bytes:
 
 def decode(name: str, content: bytes, sink: DiagnosticSink) -> SourceFile | None:
     """The text of a file; None, and an error, if it is too large or not UTF-8."""
+    sink.reading(name)
     if len(content) > SIZE_LIMIT:
         source = SourceFile(name, content[:200].decode("utf-8", "replace"))
         sink.error(

@@ -125,7 +125,7 @@ def render_errors(sink: DiagnosticSink, path: Path) -> str:
     from slicc.diagnostics.render_text import render_text
 
     errors = f"{sink.error_count} error{'s' if sink.error_count != 1 else ''}"
-    return f"{render_text(sink.diagnostics)}\n{path}: {errors}; nothing to test"
+    return f"{render_text(sink.in_source_order())}\n{path}: {errors}; nothing to test"
 
 
 def _description(path: Path, system: Path | None) -> SystemDescription:

@@ -51,7 +51,23 @@ class DiagnosticSink:
 
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
+        """In the order in which they were found."""
         self._reported: set[Diagnostic] = set()
+        self._files: dict[str, int] = {}
+
+    def reading(self, file: str) -> None:
+        """A file is read now: findings are shown in the order in which their files were."""
+        self._files.setdefault(file, len(self._files))
+
+    def in_source_order(self) -> list[Diagnostic]:
+        """What readers want: by file as they were read, from top to bottom."""
+        last = len(self._files)  # what no file contains
+
+        def place(found: Diagnostic) -> tuple[int, int]:
+            span = found.primary.span
+            return self._files.get(span.file.name, last), span.start
+
+        return sorted(self.diagnostics, key=place)
 
     def error(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -98,6 +99,37 @@ def test_check_of_a_bad_protocol(here: Path) -> None:
     assert done.stderr.endswith("slicc: 1 error (`slicc explain equals-for-assign` tells more)\n")
     assert "\x1b" not in done.stderr
     assert "\x1b[" in slicc("check", "bad.sm", "--color", "always").stderr
+
+
+def test_findings_come_in_the_order_of_the_source(here: Path) -> None:
+    """Whichever pass found them: files as they were read, each from top to bottom."""
+    for path in DRIVER.parent.glob("MI*"):
+        (here / path.name).write_text(path.read_text())
+    driver, cache = here / "MI.slicc", here / "MI-cache.sm"
+    driver.write_text(driver.read_text() + 'include "a.sm";\n')
+    (here / "a.sm").write_text("structure(Zz) { Qq q; }\n")
+    text = cache.read_text().replace("    j_freeFrame;", "    j_freFrame;", 1)
+    cache.write_text(text + "\nQx f() {}\n")
+
+    done = slicc("check", "MI.slicc")
+    assert done.returncode == 1
+    shown = re.findall(r"^ *--> (\S+):(\d+):(\d+)$", done.stderr, re.MULTILINE)
+    places = [(file, int(line), int(column)) for file, line, column in shown]
+    assert len(places) == 3
+    order = ["MI-cache.sm", "a.sm"]
+    assert places == sorted(places, key=lambda place: (order.index(place[0]), *place[1:]))
+    assert {file for file, *_ in places} == set(order)
+
+    done = slicc("check", "MI.slicc", "--format", "json")
+    found = json.loads(done.stderr)["diagnostics"]
+    assert [(one["file"], one["line"], one["column"]) for one in found] == places
+
+
+def test_the_summary_explains_an_error_before_a_warning(here: Path) -> None:
+    (here / "a.sm").write_text('structure(A, desk="x") { int a; }\nstructure(B) { Qq q; }\n')
+    done = slicc("check", "a.sm")
+    assert done.stderr.index("warning[") < done.stderr.index("error[")
+    assert done.stderr.endswith("(`slicc explain unknown-type` tells more)\n")
 
 
 def test_json_is_all_there_is_on_stderr(here: Path) -> None:
