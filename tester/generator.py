@@ -42,7 +42,7 @@ from tester.program import (
     concatenate,
 )
 from tester.pursuit import Pursuit, pursue
-from tester.reservation import Reservations
+from tester.reservation import ROUNDS, Reservations, Wishes
 from tester.versions import Versions
 from tester.virtual_clock import Pace, Timetable, VirtualClock
 
@@ -51,8 +51,6 @@ _LANE_BITS: Final = 6
 _SIZES: Final = np.array((1, 2, 4, 8), np.int64)
 _BLOCK_SLOTS: Final = 1 << 16
 _BLOCK_EPISODES: Final = 1024
-_ROUNDS: Final = 8
-"""How often a lane tries to find a free cell for an action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +218,7 @@ class Generator:
         self._episode_draws = Draws(prng.fork("episode"))
         self._lane_draws = Draws(prng.fork("lane"))
         self._action_draws = Draws(prng.fork("action"))
-        self._pick_draws = tuple(Draws(prng.fork(f"pick-{i}")) for i in range(_ROUNDS))
+        self._pick_draws = tuple(Draws(prng.fork(f"pick-{i}")) for i in range(ROUNDS))
         self._first_draws = Draws(prng.fork("first"))
         self._atomic_draws = Draws(prng.fork("atomic"))
         self._chase_draws = Draws(prng.fork("chase"))
@@ -384,31 +382,21 @@ class Generator:
         source = np.where(again, picks.action - number[picks.action] + back, picks.action)
         index = self._first_choice(table, picks, action, source, choices)
 
-        cell = np.full(len(source), INACTIVE, np.int64)
-        tried = np.zeros(len(source), np.bool_)
         self._reservations.open(table.start, table.hold)
-        pending = np.flatnonzero(choices > 0)
-        share = self._first_share
-        for attempt in range(_ROUNDS):
-            # Where cells are scarce, picks that ask at once mostly refuse each other: let few ask.
-            draws = self._pick_draws[attempt]
-            asks = draws.percent(picks.identity[pending] * 2 + 1, share)
-            asking, waiting = pending[asks], pending[~asks]
-            chosen = index[asking]
-            if attempt:
-                word = draws.words(picks.identity[asking] * 2)
-                chosen = np.where(tried[asking], scaled(word, choices[asking]), chosen)
-            tried[asking] = True
-            candidate = self.map.group_first[picks.group[asking]] + chosen
-            granted = self._reservations.grant(
-                candidate, picks.episode[asking], picks.lane[asking], picks.is_store[asking]
-            )
-            cell[asking[granted]] = candidate[granted]
-            pending = np.sort(np.concatenate((waiting, asking[~granted])))
-            if len(pending) * 64 < len(cell):
-                break
-            success = int(np.count_nonzero(granted)) * 100 // max(len(asking), 1)
-            share = 100 if success > 50 else max(success, 10)
+        cell = self._reservations.allot(
+            Wishes(
+                identity=picks.identity,
+                episode=picks.episode,
+                lane=picks.lane,
+                is_store=picks.is_store,
+                first_cell=self.map.group_first[picks.group],
+                choices=choices,
+                index=index,
+            ),
+            self._first_share,
+            self._pick_draws,
+        )
+        pending = np.flatnonzero((cell < 0) & (choices > 0))
         self._return_to_own(picks, cell, pending)
         if not config.chase_percent:
             return cell

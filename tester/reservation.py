@@ -13,13 +13,17 @@ may be with a pick that is refused as well; the next round fills such holes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from tester.program import MAX_LANES, BoolArray, IntArray
+from tester.draws import Draws, scaled
+from tester.program import INACTIVE, MAX_LANES, BoolArray, IntArray
 
+ROUNDS: Final = 8
+"""How often a lane tries to find a free cell for an action."""
 _TIME_BITS: Final = 40
 _NEVER: Final = np.int64((1 << 63) - 1)
 _LANE_BITS: Final = (MAX_LANES - 1).bit_length()
@@ -32,6 +36,24 @@ class _Owners:
     cell: IntArray
     owner: IntArray  # episode << _LANE_BITS | lane
     store: BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """One entry per pick, in the order of their actions."""
+
+    identity: IntArray
+    """Names to draw numbers with."""
+    episode: IntArray
+    """Within the open block."""
+    lane: IntArray
+    is_store: BoolArray
+    first_cell: IntArray
+    """First cell of the group; the pick may have this one and those up to ..."""
+    choices: IntArray
+    """... so many further on. 0: the lane sits out."""
+    index: IntArray
+    """Which of them it would like to have."""
 
 
 class Reservations:
@@ -62,6 +84,37 @@ class Reservations:
         self._live = int(np.count_nonzero(live))
         self._start = np.concatenate((self._start[live], start))
         self._hold = np.concatenate((self._hold[live], hold))
+
+    def allot(self, wishes: Wishes, first_share: int, draws: Sequence[Draws]) -> IntArray:
+        """The cell of each pick, -1 for those that found none in `ROUNDS` rounds.
+
+        `first_share` percent ask in the first round: where cells are scarce, picks that ask at
+        once mostly refuse each other. `draws`: one for each round.
+        """
+        cell = np.full(len(wishes.index), INACTIVE, np.int64)
+        tried = np.zeros(len(cell), np.bool_)
+        pending = np.flatnonzero(wishes.choices > 0)
+        share = first_share
+        for attempt in range(ROUNDS):
+            numbers = draws[attempt]
+            asks = numbers.percent(wishes.identity[pending] * 2 + 1, share)
+            asking, waiting = pending[asks], pending[~asks]
+            chosen = wishes.index[asking]
+            if attempt:
+                word = numbers.words(wishes.identity[asking] * 2)
+                chosen = np.where(tried[asking], scaled(word, wishes.choices[asking]), chosen)
+            tried[asking] = True
+            candidate = wishes.first_cell[asking] + chosen
+            granted = self.grant(
+                candidate, wishes.episode[asking], wishes.lane[asking], wishes.is_store[asking]
+            )
+            cell[asking[granted]] = candidate[granted]
+            pending = np.sort(np.concatenate((waiting, asking[~granted])))
+            if len(pending) * 64 < len(cell):
+                break
+            success = int(np.count_nonzero(granted)) * 100 // max(len(asking), 1)
+            share = 100 if success > 50 else max(success, 10)
+        return cell
 
     def grant(
         self, cell: IntArray, episode: IntArray, lane: IntArray, store: BoolArray
