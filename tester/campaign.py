@@ -29,6 +29,7 @@ from tester.program import DMA, FETCH, Agent
 from tester.protocols import LoadedProtocol
 from tester.replay import Leg
 from tester.report import Failure, refine
+from tester.words import leg_words
 
 LEAST_EPISODES: Final = 30
 MOST_EPISODES: Final = 500
@@ -143,7 +144,8 @@ class Campaign:
             self._leg_episodes(number, prng, config, len(agents)),
         )
         _check_size(config, episodes)
-        program = generate_program(replace(config, episodes=episodes), prng.fork("program"))
+        config = replace(config, episodes=episodes)
+        program = generate_program(config, prng.fork("program"))
         leg = Leg(
             program,
             description,
@@ -155,7 +157,7 @@ class Campaign:
             options.version,
             self.totals.episodes,
         )
-        return Plan(leg, f"{scenario.describe()}\n{_built(description, leg)}")
+        return Plan(leg, leg_words(scenario.profile, description, config, scenario.crowding))
 
     def run_leg(
         self,
@@ -269,15 +271,6 @@ def agents_of(description: SystemDescription) -> tuple[tuple[Agent, ...], list[s
         Agent(FETCH if p.group in groups else p.kind, p.requester, p.lanes, p.name) for p in places
     )
     return agents, [place.group for place in places]
-
-
-def _built(description: SystemDescription, leg: Leg) -> str:
-    """What is really built: a protocol may not have everything that a profile speaks of."""
-    machines = ", ".join(f"{m.count} {name}" for name, m in description.machines.items() if m.count)
-    lanes = sorted({agent.lanes for agent in leg.program.agents})
-    width = " or ".join(str(n) for n in lanes)
-    threads = f"{len(leg.program.agents)} threads of {width} lane{'s' if lanes != [1] else ''}"
-    return f"{machines}; {threads}, {leg.program.episodes} episodes"
 
 
 def _check_size(config: GeneratorConfig, episodes: int) -> None:

@@ -17,6 +17,8 @@ from tester.scenario import Shape
 
 _WRITE_BACK_PARAMETER = "WB"
 _L3_WRITES_PARAMETER = "useL3OnWT"
+SWITCHES = (_WRITE_BACK_PARAMETER, _L3_WRITES_PARAMETER)
+"""Parameters of machines that a shape decides."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,10 @@ printed before the first tick and applied to whatever system the protocol allows
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from tester.errors import ConfigError
 from tester.generator import GeneratorConfig
-from tester.groups import MapConfig
 from tester.limits import SHAPE
 from tester.program import Agent
 
@@ -98,25 +97,6 @@ class Scenario:
             locations = locations_for(accesses, self.crowding, groups)
             layout = replace(layout, locations=max(locations, layout.cluster_bytes))
         return replace(self.program, agents=agents, episodes=episodes, map=layout, camps=camps)
-
-    def describe(self) -> str:
-        """Everything that was drawn, in two lines."""
-        default = GeneratorConfig(self.program.agents, None)
-        knobs = [
-            f"{f.name}={getattr(self.program, f.name)}"
-            for f in fields(self.program)
-            if f.name not in ("agents", "episodes", "map", "camps")
-            and getattr(self.program, f.name) != getattr(default, f.name)
-        ]
-        places = [
-            f"{f.name}={getattr(self.program.map, f.name)}"
-            for f in fields(MapConfig)
-            if f.name in ("groups", "locations", "lines", "layout", "fill_percent", "cluster_bytes")
-        ]
-        if self.crowding is not None:
-            places.append(f"crowding={self.crowding}")
-        shape = [f"{f.name}={getattr(self.shape, f.name)}" for f in fields(Shape)]
-        return f"{self.profile}: {' '.join(shape)}\n{' '.join(places + knobs)}"
 
 
 def under_way(lanes: int, lengths: tuple[int, ...]) -> int:

@@ -57,6 +57,34 @@ def test_a_leg_does_not_depend_on_the_ones_before_it(mi: LoadedProtocol) -> None
     assert not fresh.plan(1).leg.program.equals(fresh.plan(0).leg.program)
 
 
+def test_a_leg_says_what_was_built_and_what_applies_to_it(mi: LoadedProtocol) -> None:
+    fixed = {
+        "units": 3,
+        "l1_sets": 4,
+        "l1_ways": 2,
+        "scope_percent": 30,
+        "lanes": 8,
+        "flush_percent": 15,
+    }
+    fixed |= {"write_back": True, "lengths": (4,), "cluster_bytes": 16, "crowding": 70}
+    options = Options(4, 40, profile="coherence", fixed=fixed, leg_episodes=40)
+    text = Campaign(mi, options).plan(0).words
+    first, machines, *program = text.splitlines()
+    assert first.startswith("coherence: 40 episodes by ") and first.endswith(" of 1 lane")
+    assert machines.startswith("3 L1Cache (4x2), ")
+    knobs = " ".join(program)
+    assert " layout=dense " in knobs and " lengths=4 " in knobs and " crowding=" in knobs
+    words = ("units", "wavefronts", "lanes=", "l2", "l3", "WB", "scope", "cluster", "flush", "None")
+    assert [word for word in words if word in text] == []
+    assert all(len(line) <= 96 for line in text.splitlines())
+
+    options = Options(4, 40, profile="lane-merge", fixed=fixed, leg_episodes=40)
+    gpu = Campaign(load_protocol("GPU_VIPER"), options).plan(0).words
+    assert "3 TCP (4x2)" in gpu and "WB=true" in gpu and "scope_percent=30" in gpu
+    assert "cluster_bytes=16" in gpu and " of 1 or 8 lanes" in gpu
+    assert all(len(line) <= 96 for line in gpu.splitlines())
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_most_wavefronts_are_live_on_the_default_system(seed: int) -> None:
     """As many as GPU_VIPER.toml has, on average over the ticks of a run of the real system."""

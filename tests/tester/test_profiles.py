@@ -173,13 +173,6 @@ def test_relays_are_short_and_fast() -> None:
         assert scenario.program.bare_percent >= 60 and scenario.shape.wavefronts >= 2
 
 
-def test_a_scenario_says_what_was_drawn() -> None:
-    scenario = profiles.draw("line-duel", Prng(4), {"units": 3})
-    text = scenario.describe()
-    assert text.startswith("line-duel: units=3 ")
-    assert "layout=line-duel" in text and f"lengths={scenario.program.lengths}" in text
-
-
 def test_a_scenario_is_applied_to_the_agents_that_exist() -> None:
     scenario = profiles.draw("line-duel", Prng(4), {"groups": 1})
     agents = gpu(2, 4) + cpu(2)
@@ -191,7 +184,7 @@ def test_a_scenario_is_applied_to_the_agents_that_exist() -> None:
 
 def test_crowding_follows_the_agents_that_exist() -> None:
     scenario = profiles.draw("coherence", Prng(2), {"lanes": 16})
-    assert scenario.crowding is not None and "crowding=" in scenario.describe()
+    assert scenario.crowding is not None
     drawn, wide, narrow = (
         scenario.program.map.locations,
         scenario.config(scenario.program.agents, 10).map.locations,
