@@ -22,6 +22,7 @@ class Draws:
     """Independent uniform numbers, one per counter; negative counters count from 2**64 down."""
 
     def __init__(self, prng: Prng) -> None:
+        self.key: Final = prng.key
         self._key: Final = np.uint64(prng.key)
 
     def words(self, counters: IntArray) -> WordArray:

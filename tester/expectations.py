@@ -24,6 +24,7 @@ import numpy as np
 
 from runtime.prng import initial_bytes
 from tester.errors import ConfigError
+from tester.kernels import Kernels
 from tester.program import ATOMIC_BYTES, STORE, BoolArray, ByteArray, IntArray, Program, WordArray
 
 MAX_BYTES: Final = 1 << 26
@@ -53,8 +54,10 @@ class ByteEvents:
     after: IntArray
 
 
-def explode(program: Program, lines: IntArray) -> ByteEvents:
+def explode(program: Program, lines: IntArray, kernels: Kernels | None = None) -> ByteEvents:
     """Byte events of a program whose accesses all lie in `lines` (ascending line addresses)."""
+    if kernels is not None:
+        return _exploded(program, lines, kernels)
     flat = program.lane_address.ravel()
     slot = np.flatnonzero(flat >= 0)
     address = flat[slot]
@@ -99,6 +102,18 @@ def explode(program: Program, lines: IntArray) -> ByteEvents:
     )
 
 
+def _exploded(program: Program, lines: IntArray, kernels: Kernels) -> ByteEvents:
+    """The same by the compiled kernel."""
+    lanes = np.count_nonzero(program.lane_address >= 0, axis=1)
+    count = int((lanes * program.action_size.astype(np.int64)).sum())
+    byte, slot, offset, first, segment, before, after = (
+        np.empty(count, np.int64) for _ in range(7)
+    )
+    is_store = np.empty(count, np.bool_)
+    events = ByteEvents(byte, slot, offset, is_store, first, segment, before, after)
+    return replace(events, first=first[: kernels.explode(program, lines, events)])
+
+
 def derive(program: Program) -> Program:
     """The program with its expected values and waits; it must start from the beginning."""
     if program.thread_base.any():
@@ -129,9 +144,16 @@ class Ledger:
     """Contents of memory, last accesses and clocks after the episodes derived so far."""
 
     def __init__(
-        self, lines: IntArray, line_size: int, run_key: int, group_word: IntArray, threads: int
+        self,
+        lines: IntArray,
+        line_size: int,
+        run_key: int,
+        group_word: IntArray,
+        threads: int,
+        kernels: Kernels | None = None,
     ) -> None:
         """`lines`: ascending addresses of all lines that chunks will use, MAX_BYTES at most."""
+        self._kernels = kernels
         self.lines: Final = lines
         self.line_size: Final = line_size
         self.group_word: Final = group_word
@@ -147,6 +169,8 @@ class Ledger:
         # Loads since then: sorted byte * threads + thread, and the count of the latest one.
         self._loaded: IntArray = np.zeros(0, np.int64)
         self._loaded_count: IntArray = np.zeros(0, np.int64)
+        self._behind: tuple[Program, ByteEvents] | None = None
+        """The latest block, whose loads are not in there yet."""
         # What is known complete once the last episode of each thread is.
         self._complete: IntArray = np.zeros((threads, threads), np.int64)
         # What is known complete when an episode starts: row thread * _REMEMBERED + count modulo
@@ -155,7 +179,7 @@ class Ledger:
         self._counts: IntArray = np.zeros(threads, np.int64)
 
     @classmethod
-    def of(cls, program: Program) -> Ledger:
+    def of(cls, program: Program, kernels: Kernels | None = None) -> Ledger:
         """A ledger for all lines that one program touches, at its beginning."""
         return cls(
             touched_lines(program),
@@ -163,6 +187,7 @@ class Ledger:
             program.run_key,
             program.group_word,
             program.threads,
+            kernels,
         )
 
     def advance(self, program: Program, events: ByteEvents | None = None) -> Program:
@@ -172,10 +197,10 @@ class Ledger:
         self.increments = self.increments + program.increments()
         if program.episodes <= _BLOCK_EPISODES:
             expected, first, thread, count = self._step(
-                program, explode(program, self.lines) if events is None else events
+                program, self._explode(program) if events is None else events
             )
         else:
-            pieces = [self._step(p, explode(p, self.lines)) for p in program.parts(_BLOCK_EPISODES)]
+            pieces = [self._step(p, self._explode(p)) for p in program.parts(_BLOCK_EPISODES)]
             expected = np.concatenate([p[0] for p in pieces])
             sizes = np.concatenate([np.diff(p[1]) for p in pieces])
             first = np.concatenate(([0], np.cumsum(sizes)))
@@ -214,15 +239,35 @@ class Ledger:
 
     # ------------------------------------------------------------------ one block of episodes
 
+    def _explode(self, program: Program) -> ByteEvents:
+        return explode(program, self.lines, self._kernels)
+
     def _step(
         self, program: Program, events: ByteEvents
     ) -> tuple[WordArray, IntArray, IntArray, IntArray]:
+        if self._behind is not None:
+            self._remember(*self._behind)
+        self._behind = (program, events)
+        if self._kernels is not None:
+            self._counts = self._counts.copy()
+            return self._kernels.derive(
+                program,
+                events,
+                self.values,
+                self._stored,
+                self._complete,
+                self._clocks,
+                self._counts,
+                (self._loaded, self._loaded_count),
+            )
         episode = program.action_episode()[events.slot // program.lanes]
         count = program.episode_ordinal() + 1
         expected = self._expected(program, events)
         edges = self._conflicts(program, events, episode, count)
         waits = self._reduce(program, count, *edges)
-        self._remember(program, events, episode, count)
+        last = np.flatnonzero(events.is_store & (events.after < 0))
+        stamp = count * self.threads + program.episode_thread
+        self._stored[events.byte[last]] = stamp[episode[last]]
         return expected, *waits
 
     def _expected(self, program: Program, events: ByteEvents) -> WordArray:
@@ -323,15 +368,13 @@ class Ledger:
         first = np.searchsorted(kept, np.arange(program.episodes + 1))
         return first, source_thread[keep], source_count[keep]
 
-    def _remember(
-        self, program: Program, events: ByteEvents, episode: IntArray, count: IntArray
-    ) -> None:
-        """Keep the last store of each byte and the loads after it, for blocks to come."""
+    def _remember(self, program: Program, events: ByteEvents) -> None:
+        """Keep the loads after the last store of each byte; not before another block needs them."""
         threads = self.threads
         thread = program.episode_thread.astype(np.int64)
-        stamp = count * threads + thread
+        episode = program.action_episode()[events.slot // program.lanes]
+        count = program.episode_ordinal() + 1
         last = np.flatnonzero(events.is_store & (events.after < 0))
-        self._stored[events.byte[last]] = stamp[episode[last]]
         # A load counts as long as no store follows it in its byte.
         load = np.flatnonzero(~events.is_store & (events.after < 0))
         key = events.byte[load] * threads + thread[episode[load]]

@@ -21,6 +21,7 @@ from tester.draws import Draws, scaled
 from tester.errors import ConfigError
 from tester.expectations import Ledger, explode
 from tester.groups import AddressMap, MapConfig, build_map
+from tester.kernels import Kernels
 from tester.limits import MAX_LENGTH
 from tester.program import (
     BARE,
@@ -161,22 +162,26 @@ class GeneratorConfig:
         return replace(self.map, smallest=used[0], largest=used[-1])
 
 
-def generate(config: GeneratorConfig, prng: Prng) -> Iterator[Program]:
+def generate(
+    config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None
+) -> Iterator[Program]:
     """The program chunk by chunk, without end if `config.episodes` is None."""
-    generator = Generator(config, prng)
+    generator = Generator(config, prng, kernels)
     while (chunk := generator.next_chunk()) is not None:
         yield chunk
 
 
-def generate_program(config: GeneratorConfig, prng: Prng) -> Program:
+def generate_program(
+    config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None
+) -> Program:
     """The whole program as one value. Raises ConfigError for an endless one."""
     if config.episodes is None:
         raise ConfigError("an endless program does not fit into one value; give `episodes`")
-    generator = Generator(config, prng)
-    chunks = [generator.empty()]
+    generator = Generator(config, prng, kernels)
+    chunks = []
     while (chunk := generator.next_chunk()) is not None:
         chunks.append(chunk)
-    return concatenate(chunks)
+    return concatenate([generator.empty(), *chunks]) if len(chunks) != 1 else chunks[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +200,7 @@ class _Picks:
 class Generator:
     """State between chunks: the clock, who owns what, byte versions and the ledger."""
 
-    def __init__(self, config: GeneratorConfig, prng: Prng) -> None:
+    def __init__(self, config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None) -> None:
         self.config: Final = config
         self.run_key: Final = prng.fork("run").bits64()
         self.map: Final[AddressMap] = build_map(config.full_map(), prng.fork("map"))
@@ -205,7 +210,9 @@ class Generator:
             self.run_key,
             self.map.group_word,
             len(config.agents),
+            kernels,
         )
+        self._kernels = kernels
         self._stores: BoolArray = np.array([a.stores for a in config.agents], np.bool_)
         self._flushes: BoolArray = np.array([a.kind == "gpu" for a in config.agents], np.bool_)
         self._agent_lanes: IntArray = np.array([a.lanes for a in config.agents], np.int64)
@@ -213,8 +220,8 @@ class Generator:
         self._lanes: Final = int(self._agent_lanes.max())
         pace = Pace(config.lengths, config.slack_percent, config.tight_percent)
         self._clock = VirtualClock(len(config.agents), pace, Draws(prng.fork("clock")))
-        self._reservations = Reservations()
-        self._versions = Versions(self.ledger.values, prng.fork("values"))
+        self._reservations = Reservations(kernels)
+        self._versions = Versions(self.ledger.values, prng.fork("values"), kernels)
         self._episode_draws = Draws(prng.fork("episode"))
         self._lane_draws = Draws(prng.fork("lane"))
         self._action_draws = Draws(prng.fork("action"))
@@ -261,7 +268,7 @@ class Generator:
         table = self._clock.take(count)
         self._made += count
         program, identity = self._draw(table, base)
-        events = explode(program, self.map.lines)
+        events = explode(program, self.map.lines, self._kernels)
         values = self._versions.assign(program, events, identity)
         return self.ledger.advance(replace(program, store_value=values), events)
 

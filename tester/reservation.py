@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 
 from tester.draws import Draws, scaled
+from tester.kernels import Kernels
 from tester.program import INACTIVE, MAX_LANES, BoolArray, IntArray
 
 ROUNDS: Final = 8
@@ -59,8 +60,9 @@ class Wishes:
 class Reservations:
     """Ownership of cells by the lanes of a sliding window of episodes."""
 
-    def __init__(self) -> None:
+    def __init__(self, kernels: Kernels | None = None) -> None:
         none = np.zeros(0, np.int64)
+        self._kernels = kernels
         self._start: IntArray = none
         self._hold: IntArray = none
         self._origin = 0
@@ -91,6 +93,20 @@ class Reservations:
         `first_share` percent ask in the first round: where cells are scarce, picks that ask at
         once mostly refuse each other. `draws`: one for each round.
         """
+        if self._kernels is not None:
+            held = self._owners
+            cell, owners = self._kernels.allot(
+                wishes,
+                (held.cell, held.owner, held.store),
+                self._live,
+                self._origin,
+                self._start,
+                self._hold,
+                first_share,
+                [each.key for each in draws],
+            )
+            self._owners = _Owners(*owners)
+            return cell
         cell = np.full(len(wishes.index), INACTIVE, np.int64)
         tried = np.zeros(len(cell), np.bool_)
         pending = np.flatnonzero(wishes.choices > 0)

@@ -14,6 +14,7 @@ import numpy as np
 from runtime.prng import Prng
 from tester.draws import Draws
 from tester.expectations import ByteEvents
+from tester.kernels import ATTEMPTS, Kernels
 from tester.program import STORE, BoolArray, ByteArray, IntArray, Program, WordArray
 
 HISTORY: Final = 8
@@ -23,8 +24,9 @@ _SIZE_MASK: Final = np.array([(1 << 8 * s) - 1 for s in range(9)], np.uint64)
 class Versions:
     """The last versions of every byte under test; `initial` is what memory holds at first."""
 
-    def __init__(self, initial: ByteArray, prng: Prng) -> None:
+    def __init__(self, initial: ByteArray, prng: Prng, kernels: Kernels | None = None) -> None:
         self._prng = prng
+        self._kernels = kernels
         self._draws = [Draws(prng)]
         self._history: ByteArray = np.repeat(initial[:, None], HISTORY, axis=1)
 
@@ -36,6 +38,13 @@ class Versions:
         at = np.flatnonzero(events.is_store)
         if len(at) == 0:
             return values
+
+        if self._kernels is not None:
+            keys = [self._attempt(number).key for number in range(ATTEMPTS)]
+            done = self._kernels.assign_versions(events, values, identity, self._history, keys)
+            if done is not None:
+                values, self._history = done
+                return values
 
         bytes_ = np.ascontiguousarray(values.astype("<u8")).view(np.uint8).reshape(-1, 8)
         slot, offset = events.slot[at], events.offset[at]

@@ -1,0 +1,335 @@
+"""The generator's inner loops as compiled code, for runs whose engine is compiled as well.
+
+Generating with numpy takes a few percent of a run on the Python engine, and more than the run
+itself on the native one. Invariant: with kernels or without, a program is the same byte for byte;
+what they compute and why stands where the array version does (`tester.reservation`,
+`tester.expectations`, `tester.versions`).
+
+Arrays are passed by address: each is contiguous, of the type that the C++ side declares, and kept
+alive over the call by whoever passes it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tester.program import BoolArray, ByteArray, IntArray, Program, WordArray
+
+if TYPE_CHECKING:
+    from tester.expectations import ByteEvents
+    from tester.reservation import Wishes
+
+SOURCE: Final = Path(__file__).parent / "native" / "generator.cpp"
+VERSION: Final = 1
+ATTEMPTS: Final = 16
+"""How often a stored byte is drawn again before the array version has to do it."""
+
+_WORD: Final = ctypes.c_int64
+_POINTER: Final = ctypes.c_void_p
+
+
+def _record(name: str, **fields: Any) -> type[ctypes.Structure]:
+    return type(name, (ctypes.Structure,), {"_fields_": list(fields.items())})
+
+
+_Owners = _record("Owners", cell=_POINTER, owner=_POINTER, store=_POINTER)
+_Reservation = _record(
+    "Reservation",
+    picks=_WORD,
+    identity=_POINTER,
+    episode=_POINTER,
+    lane=_POINTER,
+    first_cell=_POINTER,
+    choices=_POINTER,
+    index=_POINTER,
+    is_store=_POINTER,
+    live=_WORD,
+    origin=_WORD,
+    start=_POINTER,
+    hold=_POINTER,
+    cells=_WORD,
+    first_share=_WORD,
+    keys=_POINTER,
+    owners=_WORD,
+    held=_Owners,
+    spare=_Owners,
+    cell=_POINTER,
+    tried=_POINTER,
+    granted=_POINTER,
+    pending=_POINTER,
+    asking=_POINTER,
+    bucket=_POINTER,
+    wanted=_POINTER,
+    first=_POINTER,
+    claims=_POINTER,
+)
+_Accesses = _record(
+    "Accesses",
+    actions=_WORD,
+    lanes=_WORD,
+    address=_POINTER,
+    size=_POINTER,
+    kind=_POINTER,
+    lines=_WORD,
+    line=_POINTER,
+    line_size=_WORD,
+)
+_Events = _record(
+    "Events",
+    count=_WORD,
+    byte=_POINTER,
+    slot=_POINTER,
+    offset=_POINTER,
+    is_store=_POINTER,
+    before=_POINTER,
+    after=_POINTER,
+    segments=_WORD,
+    first=_POINTER,
+    segment=_POINTER,
+)
+_Versions = _record(
+    "Versions",
+    identity=_POINTER,
+    keys=_POINTER,
+    history=_POINTER,
+    value=_POINTER,
+    versions=_POINTER,
+    mark=_POINTER,
+    seed=_POINTER,
+)
+_Derivation = _record(
+    "Derivation",
+    threads=_WORD,
+    episodes=_WORD,
+    lanes=_WORD,
+    episode_thread=_POINTER,
+    first_action=_POINTER,
+    number=_POINTER,
+    store_value=_POINTER,
+    action_episode=_POINTER,
+    memory=_POINTER,
+    stored=_POINTER,
+    complete=_POINTER,
+    clocks=_POINTER,
+    come=_POINTER,
+    loads=_WORD,
+    loaded=_POINTER,
+    loaded_number=_POINTER,
+    expected=_POINTER,
+    needed=_POINTER,
+    wait_first=_POINTER,
+    wait_thread=_POINTER,
+    wait_count=_POINTER,
+    implied=_POINTER,
+)
+_CLAIM_BYTES: Final = 5 * 8 + 8
+
+
+class Kernels:
+    """The compiled functions of one loaded library. Raises ValueError for a foreign one."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+        try:
+            version = library.tester_kernels_version
+        except AttributeError:
+            raise ValueError("the library does not hold the generator's kernels") from None
+        version.restype = _WORD
+        if version() != VERSION:
+            raise ValueError(f"the generator's kernels are of version {version()}, not {VERSION}")
+        for name, count in (("reserve", 1), ("explode", 4), ("assign_versions", 2), ("derive", 2)):
+            function = getattr(library, f"tester_{name}")
+            function.restype = _WORD
+            function.argtypes = [_POINTER] * count
+
+    def allot(
+        self,
+        wishes: Wishes,
+        owners: tuple[IntArray, IntArray, BoolArray],
+        live: int,
+        origin: int,
+        start: IntArray,
+        hold: IntArray,
+        first_share: int,
+        keys: Sequence[int],
+    ) -> tuple[IntArray, tuple[IntArray, IntArray, BoolArray]]:
+        """The cell of each pick (-1: none), and the owners after all rounds.
+
+        `owners`: cell, owner and whether it stores, of those before, sorted by cell and owner.
+        """
+        picks, taken = len(wishes.index), len(owners[0])
+        last = wishes.first_cell + np.maximum(wishes.choices, 1)
+        cells = int(max(last.max(initial=0), owners[0].max(initial=-1) + 1))
+        passed = _Passed()
+        sides = []
+        for _ in range(2):
+            side = [np.empty(picks + taken, kind) for kind in (np.int64, np.int64, np.bool_)]
+            sides.append(side)
+        for array, before in zip(sides[0], owners):
+            array[:taken] = before
+        cell = np.empty(picks, np.int64)
+        record = _Reservation(
+            picks=picks,
+            identity=passed.words(wishes.identity),
+            episode=passed.words(wishes.episode),
+            lane=passed.words(wishes.lane),
+            first_cell=passed.words(wishes.first_cell),
+            choices=passed.words(wishes.choices),
+            index=passed.words(wishes.index),
+            is_store=passed.array(wishes.is_store),
+            live=live,
+            origin=origin,
+            start=passed.words(start),
+            hold=passed.words(hold),
+            cells=cells,
+            first_share=first_share,
+            keys=passed.array(np.array(keys, np.uint64)),
+            owners=taken,
+            held=_Owners(*map(passed.array, sides[0])),
+            spare=_Owners(*map(passed.array, sides[1])),
+            cell=passed.array(cell),
+            tried=passed.room(picks),
+            granted=passed.room(picks),
+            pending=passed.room(8 * picks),
+            asking=passed.room(8 * picks),
+            bucket=passed.room(8 * picks),
+            wanted=passed.room(8 * picks),
+            first=passed.room(8 * (cells + 1)),
+            claims=passed.room((picks + taken) * _CLAIM_BYTES),
+        )
+        count = self._library.tester_reserve(ctypes.addressof(record))
+        final = sides[record.held.cell != sides[0][0].ctypes.data]
+        return cell, (final[0][:count].copy(), final[1][:count].copy(), final[2][:count].copy())
+
+    def explode(self, program: Program, lines: IntArray, events: ByteEvents) -> int:
+        """Fill `events`, whose arrays have room for every byte of every access; the number of
+        different bytes, of which `first` holds as many. See `tester.expectations.explode`."""
+        passed = _Passed()
+        accesses = _Accesses(
+            actions=program.actions,
+            lanes=program.lanes,
+            address=passed.array(program.lane_address),
+            size=passed.array(program.action_size),
+            kind=passed.array(program.action_kind),
+            lines=len(lines),
+            line=passed.words(lines),
+            line_size=program.line_size,
+        )
+        record = _events(events)
+        segments: int = self._library.tester_explode(
+            ctypes.addressof(accesses),
+            ctypes.addressof(record),
+            passed.room(8 * (len(lines) * program.line_size + 1)),
+            passed.room(8 * program.lane_address.size),
+        )
+        return segments
+
+    def assign_versions(
+        self,
+        events: ByteEvents,
+        values: WordArray,
+        identity: IntArray,
+        history: ByteArray,
+        keys: Sequence[int],
+    ) -> tuple[WordArray, ByteArray] | None:
+        """(values, history) after making stored bytes distinct; None: it takes too many draws.
+
+        `keys`: of `ATTEMPTS` streams. See `tester.versions`.
+        """
+        passed = _Passed()
+        assert len(keys) == ATTEMPTS
+        value, past = np.array(values, np.uint64), history.copy()
+        state = _Versions(
+            identity=passed.words(identity),
+            keys=passed.array(np.array(keys, np.uint64)),
+            history=passed.array(past),
+            value=passed.array(value),
+            versions=passed.room(len(events.byte) + 8),
+            mark=passed.room(len(events.byte)),
+            seed=passed.room(8 * len(events.byte)),
+        )
+        record = _events(events)
+        done = self._library.tester_assign_versions(
+            ctypes.addressof(record), ctypes.addressof(state)
+        )
+        return (value, past) if done else None
+
+    def derive(
+        self,
+        program: Program,
+        events: ByteEvents,
+        memory: ByteArray,
+        stored: IntArray,
+        complete: IntArray,
+        clocks: IntArray,
+        come: IntArray,
+        loaded: tuple[IntArray, IntArray],
+    ) -> tuple[WordArray, IntArray, IntArray, IntArray]:
+        """(expected, wait_first, wait_thread, wait_count). See `tester.expectations.Ledger`, whose
+        state is stepped in place, except for the loads."""
+        passed = _Passed()
+        threads, episodes = program.threads, program.episodes
+        expected = np.zeros(program.lane_address.shape, np.uint64)
+        first = np.empty(episodes + 1, np.int64)
+        waits = [np.empty(episodes * threads, np.int64) for _ in range(2)]
+        work = _Derivation(
+            threads=threads,
+            episodes=episodes,
+            lanes=program.lanes,
+            episode_thread=passed.array(program.episode_thread),
+            first_action=passed.array(program.episode_first_action),
+            number=passed.words(program.episode_ordinal() + 1),
+            store_value=passed.array(program.store_value),
+            action_episode=passed.room(8 * program.actions),
+            memory=passed.array(memory),
+            stored=passed.array(stored),
+            complete=passed.array(complete),
+            clocks=passed.array(clocks),
+            come=passed.array(come),
+            loads=len(loaded[0]),
+            loaded=passed.words(loaded[0]),
+            loaded_number=passed.words(loaded[1]),
+            expected=passed.array(expected),
+            needed=passed.array(np.zeros(episodes * threads, np.int64)),
+            wait_first=passed.array(first),
+            wait_thread=passed.array(waits[0]),
+            wait_count=passed.array(waits[1]),
+            implied=passed.room(8 * threads),
+        )
+        record = _events(events)
+        count = self._library.tester_derive(ctypes.addressof(record), ctypes.addressof(work))
+        return expected, first, waits[0][:count].copy(), waits[1][:count].copy()
+
+
+class _Passed:
+    """Arrays that are passed by address, kept alive as long as this object is."""
+
+    def __init__(self) -> None:
+        self._arrays: list[npt.NDArray[Any]] = []
+
+    def array(self, values: npt.NDArray[Any]) -> int:
+        """The address of the very array, which must be contiguous."""
+        assert values.flags.c_contiguous
+        self._arrays.append(values)
+        return values.ctypes.data
+
+    def words(self, values: IntArray) -> int:
+        """The address of an array of 64-bit words with these values."""
+        return self.array(np.ascontiguousarray(values, np.int64))
+
+    def room(self, size: int) -> int:
+        """The address of `size` bytes to work in."""
+        return self.array(np.empty(size, np.uint8))
+
+
+def _events(events: ByteEvents) -> ctypes.Structure:
+    """The C++ view of byte events; valid as long as their arrays are."""
+    names = ("byte", "slot", "offset", "is_store", "before", "after", "first", "segment")
+    places = {name: getattr(events, name).ctypes.data for name in names}
+    return _Events(count=len(events.byte), segments=len(events.first), **places)

@@ -1,0 +1,29 @@
+// The generator's inner loops, as functions on arrays that Python owns (tester/kernels.py).
+#include "ledger.hpp"
+#include "reservation.hpp"
+
+extern "C" {
+
+i64 tester_kernels_version() { return 1; }
+
+// Returns the number of owners afterwards; r->held says where they stand.
+i64 tester_reserve(Reservation* r) {
+  reserve(*r);
+  return r->owners;
+}
+
+i64 tester_explode(const Accesses* a, Events* e, i64* ends, i64* start) {
+  explode(*a, *e, ends, start);
+  return e->segments;
+}
+
+// 0: too many attempts; values and history are then half done.
+i64 tester_assign_versions(const Events* e, Versions* v) { return assign_versions(*e, *v); }
+
+// Returns the number of waits.
+i64 tester_derive(const Events* e, Derivation* d) {
+  collect(*e, *d);
+  reduce(*d);
+  return d->wait_first[d->episodes];
+}
+}
