@@ -1,0 +1,39 @@
+// Names for widths, hints and limits that everything below is written in.
+//
+// Invariant: no header of the native engine includes more of the standard library than the two
+// here, and none keeps state: all of it is in one block (see context.hpp).
+
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+using u8 = uint8_t;
+using u16 = uint16_t;
+using u32 = uint32_t;
+using u64 = uint64_t;
+using i8 = int8_t;
+using i16 = int16_t;
+using i32 = int32_t;
+using i64 = int64_t;
+
+#ifndef LINE_BYTES
+#define LINE_BYTES 64  // the largest line that this object can simulate
+#endif
+#ifndef NODE_WORDS
+#define NODE_WORDS 1  // 64 controllers for each
+#endif
+
+static_assert(LINE_BYTES >= 8 && LINE_BYTES % 8 == 0);
+
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define NOINLINE __attribute__((noinline, cold))
+
+inline constexpr u32 NIL = 0xFFFFFFFF;            // no object, where objects count from 0
+inline constexpr u64 NONE = 0xFFFFFFFFFFFFFFFF;   // no tick, no address
+inline constexpr u32 LINE_WORDS = LINE_BYTES / 8;
+inline constexpr u32 MASK_WORDS = (LINE_BYTES + 63) / 64;
+
+struct Context;
+struct System;

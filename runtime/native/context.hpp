@@ -1,0 +1,136 @@
+// The block that is a whole simulated system, and what a running call knows about it.
+//
+// Invariant: System stands at the start of the block and has everything in it or counted from
+// it. Context lives on the C stack for one call; only it may hold pointers.
+
+#pragma once
+
+#include "errors.hpp"
+#include "parts.hpp"
+
+struct Controller;         // controller.hpp
+struct RequesterParts;     // requesters: all that they need, as one part
+struct AgentParts;         // drivers, flushers, checkers: likewise
+struct ProgramView;        // program.hpp
+
+struct System {
+    u64 magic;
+    u64 bytes;  // size of the block
+    u32 trouble;  // an error or a finding was recorded: leave at the next check
+    u32 finding;
+    ErrorRecord error;
+    PoolRecord pool;
+    u32 line_bits;
+    u32 line_size;
+    u64 line_mask;  // offset bits
+    u64 run_key;
+    u32 delay_policy;
+    u32 controllers;
+    u32 requesters;  // consumers [controllers, controllers + requesters)
+    u32 caches;
+    u32 buffers;
+    u32 ports;
+    EngineState engine;
+    TraceState trace;
+    Limbo limbo;
+    LineMap lines;
+    TopologyState topology;
+    MemoryState memory;
+    Pool messages;
+    Pool events;
+    Pool logs;
+    Pool atomics;
+    Pool flights;
+    u64 logs_limit;  // collect garbage when more are live
+    u64 atomics_limit;
+    Array<Pool> entries;  // by machine of the protocol
+    Array<Pool> records;
+    Array<MessageBuffer> message_buffers;
+    Array<NetworkPort> network_ports;
+    Array<u32> routes;
+    Array<Channel> channels;
+    Array<u32> delay_states;  // by row and line
+    Array<u64> delay_known;   // a bit for each of them
+    Array<StallList> stalls;  // by row and line
+    Array<CacheMemory> cache_memories;
+    Array<TBETable> tables;
+    Array<DirectoryMemory> directories;
+    u64 tables_used;
+    u64 directories_used;
+    Array<u8> controller_bytes;  // CONTROLLER_STRIDE for each
+    Array<u64> counts;           // transitions, of all controllers
+    Array<RequesterParts> requester_parts;  // one element
+    Array<AgentParts> agent_parts;          // one element
+};
+
+struct Context {
+    u8* base;
+    System* s;
+    // Where in the protocol the run is, for verdicts.
+    u32 site = 0;
+    u32 action = 0;
+    u32 controller = NIL;
+    i32 state = -1;
+    i32 event = -1;
+    u64 address = 0;
+    // What the tester checks; outside of the block, read-only.
+    const ProgramView* programs = nullptr;
+    u64 program_count = 0;
+    // A traced run writes its transitions here.
+    u64* steps = nullptr;
+    u64 steps_room = 0;
+    u64 steps_written = 0;
+};
+
+template <class T>
+inline T* Array<T>::in(const Context& x) const {
+    return reinterpret_cast<T*>(x.base + offset);
+}
+
+// The thing that a handle names; the handle is not 0.
+template <class T>
+inline T& of_handle(const Context& x, u32 handle) {
+    return *reinterpret_cast<T*>(x.base + (u64{handle} << 3));
+}
+
+// The thing that a handle names, or null.
+template <class T>
+inline T* or_null(const Context& x, u32 handle) {
+    return handle ? &of_handle<T>(x, handle) : nullptr;
+}
+
+inline u64 now(const Context& x) {
+    return x.s->engine.now;
+}
+
+inline void fail(Context& x, ErrorKind kind, u32 site);
+
+inline void fail(Context& x, ErrorKind kind) {
+    fail(x, kind, x.site);
+}
+
+inline NOINLINE void fail(Context& x, ErrorKind kind, u32 site) {
+    System& s = *x.s;
+    if (s.error.kind) return;
+    s.trouble = 1;
+    s.error.kind = static_cast<u32>(kind);
+    s.error.site = site;
+    s.error.action = x.action;
+    s.error.controller = x.controller;
+    s.error.tick = s.engine.now;
+    s.error.address = x.address;
+    s.error.state = x.state;
+    s.error.event = x.event;
+}
+
+inline NOINLINE void pool_exhausted(Context& x, u32 name, u64 capacity) {
+    System& s = *x.s;
+    if (s.pool.name) return;
+    s.trouble = 1;
+    s.pool.name = name;
+    s.pool.capacity = static_cast<u32>(capacity);
+}
+
+inline void pool_exhausted(Context& x, u32 name) {
+    pool_exhausted(x, name, 0);
+}

@@ -1,0 +1,59 @@
+// Where things stand in the block that holds a whole system.
+//
+// Invariant: the block has no pointers. What is counted from the start of the block survives a
+// copy of the block, so a snapshot is a memcpy. Two kinds of names: an index into an Array, and
+// a handle, which is the distance from the start in units of 8 bytes (0: nothing).
+
+#pragma once
+
+#include "base.hpp"
+
+template <class T>
+struct Array {
+    u64 offset;
+    u64 count;
+
+    T* in(const Context& x) const;
+    T& at(const Context& x, u64 index) const { return in(x)[index]; }
+};
+
+// Slots of one size. Freed ones are taken again first, last freed first, so that they are still
+// in the processor's cache. `used`: slots ever taken. There is one slot more than `capacity`:
+// what is handed out when all are taken, so that the caller can go on until the run ends.
+struct Pool {
+    u64 offset;
+    u32 stride;  // bytes
+    u32 capacity;
+    u32 used;
+    u32 free;  // handle
+    u32 live;
+    u32 name;  // PoolName
+};
+
+// Adds sizes up. Size and places come from the same code, so they cannot disagree.
+struct Layout {
+    u64 size;
+
+    template <class T>
+    void reserve(Array<T>& array, u64 count) {
+        size = (size + 63) & ~u64{63};
+        array.offset = size;
+        array.count = count;
+        size += count * sizeof(T);
+    }
+
+    void reserve(Pool& pool, u32 name, u64 stride, u64 capacity) {
+        size = (size + 63) & ~u64{63};
+        pool.offset = size;
+        pool.stride = static_cast<u32>((stride + 7) & ~u64{7});
+        pool.capacity = static_cast<u32>(capacity);
+        pool.name = name;
+        size += (capacity + 1) * pool.stride;
+    }
+};
+
+// How much room the host asks for, and how many of everything there are.
+struct Capacities {
+    u64 messages, lines, entries, logs, atomics, flights, rows, events, words, far;
+    u32 controllers, requesters, consumers, agents, buffers, ports, caches, nodes;
+};

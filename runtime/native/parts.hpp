@@ -1,0 +1,206 @@
+// The parts of a system: what engine, buffers, network, caches, tables and memory consist of.
+//
+// Invariant: plain structs of numbers. A table by line has one element for each line that the
+// host made room for, in the order of lines' first use (LineMap).
+
+#pragma once
+
+#include "layout.hpp"
+#include "message.hpp"
+#include "values.hpp"
+
+inline constexpr u32 WHEEL = 1024;  // ticks that the engine holds without sorting
+inline constexpr u32 MACHINE_TYPES = 20;
+
+// ---------------------------------------------------------------- engine
+
+struct WheelSlot {
+    u32 head;  // messages in the order of sending
+    u32 tail;
+};
+
+struct FarItem {
+    u64 tick;
+    u64 order;
+    u32 item;  // a message, or a consumer
+    u32 wake;
+};
+
+// `flags`: consumers that still run in this round; `pending`: in the next round of this tick.
+struct EngineState {
+    u64 now;
+    u64 sequence;
+    u32 running;
+    u32 stopped;
+    u32 words;  // of a mask of consumers
+    u32 consumers;
+    u64 max_rounds;
+    u64 occupied[WHEEL / 64];
+    u64 far_count;
+    u64 far_order;
+    u32 pending_any;
+    u32 round_open;
+    Array<WheelSlot> wheel;
+    Array<u64> wakes;  // `words` for each slot of the wheel
+    Array<u64> flags;
+    Array<u64> pending;
+    Array<FarItem> far;  // a heap
+};
+
+// Slots that the running wake-up may still look at, with the last one where that is needed.
+struct Limbo {
+    u32 messages, last_message;
+    u32 entries;
+    u32 records, last_record;
+};
+
+// ---------------------------------------------------------------- lines and nodes
+
+struct LineMap {
+    u64 last_address;
+    u32 last_index;
+    u32 used;
+    u32 capacity;
+    u32 shift;            // of the hash
+    Array<u64> addresses; // by index
+    Array<u32> table;     // index + 1, 0: empty
+};
+
+struct TopologyState {
+    u32 count[MACHINE_TYPES];
+    u32 first[MACHINE_TYPES];
+    u8 interleaved[MACHINE_TYPES];
+    u8 interleave_bit[MACHINE_TYPES];
+    u32 nodes;
+    Array<MachineID> machine_of;  // by node
+};
+
+// ---------------------------------------------------------------- buffers and network
+
+struct StallList {
+    u32 head;
+    u32 tail;
+};
+
+struct MessageBuffer {
+    u32 head;
+    u32 tail;
+    u32 count;
+    u32 consumer;
+    u32 capacity;  // 0: unlimited
+    u32 taken;
+    u32 freed;     // in tick freed_tick
+    u32 delays;    // row of delay states, NIL: no delays
+    u64 freed_tick;
+    u64 last_arrival;
+    u64 delay_key;
+    u64 delay_start;
+    u32 waiting;   // messages that the network holds back for want of room, oldest first
+    u32 last_waiting;
+    u32 stalls;    // row of stall lists, NIL: nobody stalls here
+    u32 stalled_lines;
+    bool ordered;
+    bool special;  // limited, ordered, or without consumer
+};
+
+struct Channel {
+    u64 last_arrival;
+    u64 delay_key;
+    u64 delay_start;
+    u32 delays;
+    u32 buffer;
+    u32 consumer;
+    u32 port;
+    bool ordered;
+    bool limited;
+};
+
+struct NetworkPort {
+    u32 capacity;
+    u32 taken;
+    u32 freed;
+    u32 latency;
+    u64 freed_tick;
+    u32 routes;  // first of its row in the routes: a channel + 1 for each node, 0: none
+    u32 owner;
+    bool ordered;
+};
+
+// How many copies of a multicast still hold their sender's slot.
+struct Flight {
+    u32 left;
+    u32 next;
+};
+
+// ---------------------------------------------------------------- storage
+
+struct BankState {
+    u64 start;
+    u64 until;  // last busy tick + 1, 0: never used
+    u64 index;
+};
+
+struct AluStart {
+    u64 tick;
+    u64 line;
+};
+
+struct BankedArray {
+    u64 banks;  // offset of BankState
+    u32 count;
+    u32 latency;
+};
+
+struct CacheMemory {
+    u64 visible;  // offsets: handle of an entry by line
+    u64 frames;   // handle of an entry by set and way
+    u64 free;     // u32 by set
+    u64 touched;  // u64: by set and way (lru) or by set (tree)
+    u64 paths;    // tree: by way, nodes on the path and those that a touch sets
+    u64 clock;
+    u64 sets;
+    u64 set_mask;  // sets - 1, or 0 where sets are no power of two
+    u32 ways;
+    u32 start_index_bit;
+    u32 tree_words;  // 0: lru
+    u32 controller;
+    u32 machine;
+    u32 tag_latency;
+    u32 data_latency;
+    bool resource_stalls;
+    BankedArray tags;
+    BankedArray data;
+    u64 alu_starts;  // offset of AluStart
+    u32 alu_count;
+    u32 alu_latency;
+    u32 alu_used;
+    u32 alu_room;
+    u64 counts[5];  // accesses by CacheRequestType
+};
+
+struct TBETable {
+    u64 records;  // offset: handle by line
+    u32 machine;
+    u32 capacity;
+    u32 count;
+};
+
+struct DirectoryMemory {
+    u64 records;  // offset: handle by line
+    u32 machine;
+    u32 interleaved;
+    i32 type;
+    u32 num;
+};
+
+struct MemoryState {
+    u64 run_key;
+    u64 latency;
+    Array<u64> image;  // LINE_WORDS by line
+    Array<u8> state;   // by line
+};
+
+struct TraceState {
+    u64 value;
+    u64 count;
+};
