@@ -51,6 +51,7 @@ struct Reservation {
   Owners held, spare;
   // results and room to work in
   i64* cell;      // [picks] -1: sits out
+  i64* owner;     // [picks]
   u8* tried;      // [picks]
   u8* granted;    // [picks]
   i64* pending;   // [picks]
@@ -61,9 +62,7 @@ struct Reservation {
   Claim* claims;  // [owners + picks]
 };
 
-static inline i64 owner_of(const Reservation& r, i64 pick) {
-  return (r.episode[pick] + r.live) << LANE_BITS | r.lane[pick];
-}
+static inline i64 owner_of(const Reservation& r, i64 pick) { return r.owner[pick]; }
 
 // Orders the picks that ask for one cell by owner; they nearly are.
 static inline void sort_by_owner(const Reservation& r, i64* picks, i64 count) {
@@ -142,6 +141,14 @@ static inline void grant(Reservation& r, i64 n) {
     const i64 end = r.first[cell];
     i64* asks = r.bucket + ask;
     const i64 count_asks = end - ask;
+    if (count_asks == 0) {
+      for (; owner < last; owner++, kept++) {
+        r.spare.cell[kept] = cell;
+        r.spare.owner[kept] = r.held.owner[owner];
+        r.spare.store[kept] = r.held.store[owner];
+      }
+      continue;
+    }
     sort_by_owner(r, asks, count_asks);
     const i64 count = collect_claims(r, owner, last, asks, count_asks);
     judge_claims(r.claims, count);
@@ -169,6 +176,7 @@ static inline void reserve(Reservation& r) {
   for (i64 i = 0; i < r.picks; i++) {
     r.cell[i] = -1;
     r.tried[i] = 0;
+    r.owner[i] = (r.episode[i] + r.live) << LANE_BITS | r.lane[i];
     if (r.choices[i] > 0) r.pending[pending++] = i;
   }
   for (int round = 0; round < ROUNDS; round++) {
