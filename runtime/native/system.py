@@ -1,0 +1,365 @@
+"""A system of the native engine: one block of memory and the functions that work on it.
+
+Invariant: everything that a run changes is in the block, so that copying it is a snapshot and
+copying it back is a return; the programs it reads lie outside and never change.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from runtime.errors import ErrorKind
+from runtime.native.library import Library
+from runtime.native.plan import NONE, POOLS, Capacities, Words
+from runtime.native.program_view import ProgramView, ViewStruct
+
+Counts = npt.NDArray[np.uint64]
+
+IDLE: Final = 0
+REACHED: Final = 1
+JUDGED: Final = 2
+EXHAUSTED: Final = 3
+"""What :meth:`NativeSystem.run` returns: nothing is pending; the next tick is later than asked;
+there is a finding or a verdict; a pool ran out."""
+
+_SHARE: Final = 0.8
+"""Share of the memory that is free now which one block may take."""
+
+
+class SystemTooLarge(MemoryError):
+    """The block would not fit into this machine's memory; nothing was allocated."""
+
+
+class PoolExhausted(RuntimeError):
+    """A pool of the block ran out: the run is void. ``pool`` is a field of Capacities."""
+
+    def __init__(self, pool: str, capacity: int) -> None:
+        super().__init__(f"the pool of {pool} is exhausted ({capacity:,})")
+        self.pool = pool
+        self.capacity = capacity
+
+
+@dataclass(frozen=True)
+class NativeError:
+    """The protocol's verdict, in numbers of the machine. None: not known."""
+
+    kind: ErrorKind
+    site: int
+    controller: int | None
+    tick: int | None
+    address: int | None
+    state: int | None
+    event: int | None
+    action: int
+
+
+@dataclass(frozen=True)
+class NativeFinding:
+    """What the checker found. ``verdict`` counts the members of ``tester.events.Verdict``."""
+
+    verdict: int
+    tick: int
+    identity: int
+    index: int
+    address: int
+    size: int
+    expected: int
+    got: int
+    role: int
+    kind: int
+
+
+class NativeStatistics(NamedTuple):
+    """Of one driver: see ``tester.driver``."""
+
+    completed: int
+    live: int
+    live_time: int
+    handover_time: int
+    thread_time: int
+    end: int
+    finished: int
+
+
+class CountsTable(NamedTuple):
+    """Executions of a controller's transitions; ``table[state * stride + event]``."""
+
+    table: Counts
+    stride: int
+
+
+class NativeSystem:
+    """A started system at tick 0. Raises SystemTooLarge; ValueError for a plan of another version.
+
+    ``block`` is the memory itself. Drivers and flushers begin in the tick after they were added.
+    """
+
+    def __init__(self, library: Library, plan: Words) -> None:
+        self.library = library
+        size = library.system_size(plan.ctypes.data, len(plan))
+        if not size:
+            raise ValueError("the compiled protocol does not understand the plan of its system")
+        self.block = _allocated(size)
+        self._at = self.block.ctypes.data
+        status = library.start(self._at, size, plan.ctypes.data, len(plan))
+        if status:
+            raise ValueError(f"the compiled protocol cannot build the system (status {status})")
+        self._views: list[ProgramView] = []
+        self._programs: Any = (ViewStruct * 1)()
+        self._counts: list[CountsTable] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the block."""
+        return int(self.block.size)
+
+    # ------------------------------------------------------------------ agents
+
+    def add_driver(
+        self,
+        view: ProgramView,
+        role: int,
+        requesters: Sequence[int],
+        steps: Sequence[int],
+        first_identity: int,
+    ) -> int:
+        """Let threads run a program; thread t uses requester ``requesters[t]``.
+
+        ``role`` is that of its loads and stores (``tester.events.Role``); ``steps[t]``: 1 for
+        flushing, 2 for invalidating at hand-overs. Returns the driver's number.
+        """
+        agents = np.array(requesters, np.uint32)
+        manners = np.array(steps, np.uint8)
+        number = self.library.add_driver(
+            self._at,
+            ctypes.byref(view.struct),
+            role,
+            agents.ctypes.data,
+            manners.ctypes.data,
+            first_identity,
+        )
+        self._judge_addition(number)
+        self._views.append(view)
+        self._programs = (ViewStruct * len(self._views))(*(each.struct for each in self._views))
+        return number
+
+    def add_flusher(self, requester: int, lines: Sequence[int], first_identity: int) -> int:
+        """Flush lines through a requester. Returns the flusher's number."""
+        array = np.array(lines, np.uint64)
+        number = self.library.add_flusher(
+            self._at, requester, array.ctypes.data, len(array), first_identity
+        )
+        self._judge_addition(number)
+        return number
+
+    def _judge_addition(self, number: int) -> None:
+        self._judge_pools()
+        if number < 0:
+            raise ValueError(f"the compiled protocol cannot add an agent (status {number})")
+
+    # ------------------------------------------------------------------ time
+
+    def run(self, until: int | None = None) -> int:
+        """Run as ``runtime.engine.Engine.run`` does. Raises PoolExhausted."""
+        limit = NONE if until is None else until
+        status = self.library.run(self._at, self._programs, len(self._views), limit)
+        if status == EXHAUSTED:
+            self._judge_pools()
+        return status
+
+    def run_traced(self, until: int, room: int) -> npt.NDArray[np.uint64]:
+        """Run, and return rows (tick, controller, address, state, event, next state)."""
+        steps = np.zeros((room, 6), np.uint64)
+        written = np.zeros(1, np.uint64)
+        status = self.library.run_traced(
+            self._at,
+            self._programs,
+            len(self._views),
+            until,
+            steps.ctypes.data,
+            room,
+            written.ctypes.data,
+        )
+        if status == EXHAUSTED:
+            self._judge_pools()
+        return steps[: int(written[0])]
+
+    @property
+    def now(self) -> int:
+        return self.library.now(self._at)
+
+    @property
+    def next_tick(self) -> int | None:
+        """The next tick that has something to do; None when nothing is pending."""
+        tick = self.library.next_tick(self._at)
+        return None if tick < 0 else tick
+
+    # ------------------------------------------------------------------ snapshots
+
+    def snapshot(self) -> bytes:
+        """Everything that the run has changed so far."""
+        return self.block.tobytes()
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go back (or forth) to a snapshot of this system, with the same agents added."""
+        if len(snapshot) != self.block.size:
+            raise ValueError("a snapshot of another system")
+        self.block[:] = np.frombuffer(snapshot, np.uint8)
+
+    def state_hash(self) -> int:
+        """A hash of the block; equal for equal snapshots."""
+        return self.library.state_hash(self._at)
+
+    # ------------------------------------------------------------------ what became of it
+
+    @property
+    def trace_hash(self) -> int:
+        return self.library.trace_hash(self._at)
+
+    @property
+    def transitions(self) -> int:
+        return self.library.transitions(self._at)
+
+    @property
+    def lane_accesses(self) -> int:
+        return self.library.lane_accesses(self._at)
+
+    @property
+    def flushers_left(self) -> int:
+        """Flushers that have not finished."""
+        return self.library.flushers_left(self._at)
+
+    def leaks(self) -> int:
+        """0 if nothing is left behind."""
+        return self.library.leaks(self._at)
+
+    def refused(self) -> int | None:
+        """A thread that was refused and never asked again."""
+        thread = self.library.refused(self._at)
+        return None if thread < 0 else thread
+
+    def statistics(self, driver: int) -> NativeStatistics:
+        out = self._read(7, self.library.statistics, driver)
+        return NativeStatistics(*out)
+
+    def error(self) -> NativeError | None:
+        """The protocol's mistake that ended the run, if one did."""
+        out = self._read(8, self.library.error)
+        if not out[0]:
+            return None
+        kind = list(ErrorKind)[out[0] - 1]
+        known = [None if word == NONE else word for word in out[2:7]]
+        return NativeError(kind, out[1], *known, out[7])
+
+    def finding(self) -> NativeFinding | None:
+        """What the checker found, if it found anything."""
+        out = self._read(10, self.library.finding)
+        if not out[0]:
+            return None
+        index = -1 if out[3] == NONE else out[3]
+        address = -1 if out[4] == NONE else out[4]
+        return NativeFinding(out[0] - 1, *out[1:3], index, address, *out[5:])
+
+    def overdue(self, limit: int) -> bool:
+        """Whether there is a finding now, after a look at the oldest requests."""
+        return bool(self.library.overdue(self._at, self._programs, len(self._views), limit))
+
+    def stuck(self) -> bool:
+        """The same when nothing moves any more."""
+        return bool(self.library.stuck(self._at, self._programs, len(self._views)))
+
+    def finish(self) -> bool:
+        """The same when all should be answered."""
+        return bool(self.library.finish(self._at, self._programs, len(self._views)))
+
+    def counts(self, controller: int) -> CountsTable:
+        """A view of the block: it changes as the run goes on."""
+        offset, length, stride = self._read(3, self.library.counts, controller)
+        part = self.block[offset : offset + 8 * length]
+        return CountsTable(part.view(np.uint64), stride)
+
+    def written_lines(self, line_size: int) -> tuple[Counts, npt.NDArray[np.uint8]]:
+        """(addresses, bytes) of the lines of memory that were written, in ascending order."""
+        count = self.library.written_lines(self._at, None, None, 0)
+        addresses = np.zeros(count, np.uint64)
+        contents = np.zeros((count, line_size), np.uint8)
+        self.library.written_lines(self._at, addresses.ctypes.data, contents.ctypes.data, count)
+        return addresses, contents
+
+    # ------------------------------------------------------------------ helpers
+
+    def _read(self, words: int, function: Any, *arguments: int) -> list[int]:
+        out = np.zeros(words, np.uint64)
+        function(self._at, *arguments, out.ctypes.data)
+        found: list[int] = out.tolist()
+        return found
+
+    def _judge_pools(self) -> None:
+        pool, capacity = self._read(2, self.library.pool)
+        if pool:
+            raise PoolExhausted(POOLS[pool - 1], capacity)
+
+
+def _allocated(size: int) -> npt.NDArray[np.uint8]:
+    """A zeroed block; pages that nobody touches cost nothing. Raises SystemTooLarge."""
+    free = available_memory()
+    if free is not None and size > _SHARE * free:
+        raise SystemTooLarge(
+            f"the system needs {_megabytes(size)} of memory, this machine has {_megabytes(free)} "
+            "free; fewer machines, smaller caches or fewer lines under test need less"
+        )
+    try:
+        return np.zeros(size, np.uint8)
+    except MemoryError:
+        raise SystemTooLarge(f"there are no {_megabytes(size)} of memory for the system") from None
+
+
+def available_memory() -> int | None:
+    """Bytes that could be used now; None when nobody knows."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as stream:  # noqa: PTH123
+            for line in stream:
+                if line.startswith("MemAvailable:"):
+                    return _under_limits(int(line.split()[1]) << 10)
+    except (OSError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _under_limits(free: int) -> int:
+    """What ``ulimit -v`` leaves of it."""
+    try:
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    except (ImportError, OSError):
+        return free
+    return free if soft == resource.RLIM_INFINITY else min(free, soft)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / (1 << 20):,.0f} MB"
+
+
+def sum_counts(system: NativeSystem, controllers: Sequence[int]) -> CountsTable:
+    """The counts of several controllers of one machine, added up."""
+    first = system.counts(controllers[0])
+    total = first.table.copy()
+    for number in controllers[1:]:
+        total += system.counts(number).table
+    return CountsTable(total, first.stride)
+
+
+def enlarged(capacities: Capacities, slip: PoolExhausted) -> Capacities:
+    """Capacities with which the run may succeed."""
+    return capacities.doubled(slip.pool)
