@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from slicc import ir
-from slicc.codegen.python import analysis, layout, pycode, text
+from slicc.codegen import analysis
+from slicc.codegen.python import layout, pycode, text
 from slicc.codegen.python.definitions import Definitions, write_function
 from slicc.codegen.python.emitter import Emitter
 from slicc.codegen.python.expressions import Expressions, Scope

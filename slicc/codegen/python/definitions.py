@@ -11,9 +11,11 @@ from dataclasses import replace
 from typing import assert_never
 
 from slicc import ir
-from slicc.codegen.python import analysis, layout, pycode, text
+from slicc.codegen import analysis
+from slicc.codegen.integers import is_mutable
+from slicc.codegen.python import layout, pycode, text
 from slicc.codegen.python.emitter import Emitter
-from slicc.codegen.python.expressions import Expressions, Scope, is_mutable
+from slicc.codegen.python.expressions import Expressions, Scope
 from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.linemap import Marks
 from slicc.codegen.python.names import ProtocolNames, local_names, method_name

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from slicc import ir
-from slicc.codegen.python.analysis import walk
+from slicc.codegen.analysis import walk
 from slicc.codegen.python.fusion import Disturbance, Head
 from slicc.codegen.python.inlining import Functions, cannot_fail, is_atomic, value_of
 from slicc.source import Span

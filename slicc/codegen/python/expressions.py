@@ -12,6 +12,16 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from slicc import ir
+from slicc.codegen.integers import (
+    ARITHMETIC,
+    CannotEmit,
+    common,
+    constant,
+    holds,
+    integer_kind,
+    is_reference,
+    wrapped,
+)
 from slicc.codegen.python import pycode, text
 from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.names import MachineNames, ProtocolNames, method_name
@@ -24,7 +34,6 @@ from slicc.codegen.python.runtime_names import (
 )
 from slicc.ir import BinaryOperator as Op
 
-_ARITHMETIC = {Op.ADD: "+", Op.SUBTRACT: "-", Op.MULTIPLY: "*"}
 _COMPARISON = {
     Op.EQUAL: "==",
     Op.NOT_EQUAL: "!=",
@@ -36,10 +45,6 @@ _COMPARISON = {
 
 
 _ANY_ENTRY = ir.TypeRef(None, "AbstractCacheEntry")
-
-
-class CannotEmit(Exception):
-    """The IR holds what verified IR does not: a bug of the compiler, not of a protocol."""
 
 
 @dataclass(slots=True)
@@ -291,10 +296,10 @@ class Expressions:
         operator = node.operator
         if operator in _COMPARISON:
             return self._comparison(node, operator)
-        if operator in _ARITHMETIC:
+        if operator in ARITHMETIC:
             kind = integer_kind(node.type)
             code = self._unwrapped(node, kind)
-            value = _constant(node)
+            value = constant(node)
             known = value is not None and wrapped(value, kind) == value
             return code if known else self._wrap(code, kind)
         match operator:
@@ -312,12 +317,12 @@ class Expressions:
 
         Sums and products may then be wrapped once, at the end.
         """
-        if isinstance(node, ir.Binary) and node.operator in _ARITHMETIC:
+        if isinstance(node, ir.Binary) and node.operator in ARITHMETIC:
             inner = integer_kind(node.type)
             if inner.bits >= kind.bits:
                 left = self._unwrapped(node.left, inner)
                 return pycode.operation(
-                    left, _ARITHMETIC[node.operator], self._unwrapped(node.right, inner)
+                    left, ARITHMETIC[node.operator], self._unwrapped(node.right, inner)
                 )
         return self(node)
 
@@ -333,7 +338,7 @@ class Expressions:
         source, target = node.type.kind, type_.kind
         if target is ir.ScalarKind.BOOL and source is not ir.ScalarKind.BOOL:
             return pycode.operation(code, "!=", integer(0))
-        if target.bits == 0 or source.bits == 0 or _holds(target, source):
+        if target.bits == 0 or source.bits == 0 or holds(target, source):
             return code
         if isinstance(node, ir.IntConst):
             return integer(wrapped(node.value, target))
@@ -367,18 +372,18 @@ class Expressions:
     def _comparison(self, node: ir.Binary, operator: Op) -> Code:
         left, right = node.left, node.right
         if operator in {Op.EQUAL, Op.NOT_EQUAL}:
-            for constant, other in ((left, right), (right, left)):
-                if isinstance(constant, ir.BoolConst):
-                    same = constant.value is (operator is Op.EQUAL)
+            for known, other in ((left, right), (right, left)):
+                if isinstance(known, ir.BoolConst):
+                    same = known.value is (operator is Op.EQUAL)
                     return self(other) if same else self.negated(other)
-            if _is_reference(left.type) and _is_reference(right.type):
+            if is_reference(left.type) and is_reference(right.type):
                 sign = "is" if operator is Op.EQUAL else "is not"
                 return pycode.operation(self(left), sign, self(right))
-        common = _common(left.type, right.type)
-        if common is None:
+        shared = common(left.type, right.type)
+        if shared is None:
             return pycode.operation(self(left), _COMPARISON[operator], self(right))
         return pycode.operation(
-            self.converted(left, common), _COMPARISON[operator], self.converted(right, common)
+            self.converted(left, shared), _COMPARISON[operator], self.converted(right, shared)
         )
 
 
@@ -387,62 +392,3 @@ class Expressions:
 
 def integer(value: int) -> Code:
     return pycode.minus(pycode.Atom(str(-value))) if value < 0 else pycode.Atom(str(value))
-
-
-def integer_kind(type_: ir.Type) -> ir.ScalarKind:
-    if isinstance(type_, ir.ScalarType) and type_.kind.bits:
-        return type_.kind
-    raise CannotEmit(f"arithmetic on {type_}")
-
-
-def wrapped(value: int, kind: ir.ScalarKind) -> int:
-    """What an integer of that kind holds after storing ``value``."""
-    value &= (1 << kind.bits) - 1
-    return value - (1 << kind.bits) if kind.signed and value >> (kind.bits - 1) else value
-
-
-def _constant(node: ir.Expr) -> int | None:
-    """The exact value of sums and products of constants, before any wrapping."""
-    match node:
-        case ir.IntConst():
-            return node.value
-        case ir.Binary() if node.operator in _ARITHMETIC:
-            left, right = _constant(node.left), _constant(node.right)
-            if left is None or right is None:
-                return None
-            if node.operator is Op.ADD:
-                return left + right
-            return left - right if node.operator is Op.SUBTRACT else left * right
-        case _:
-            return None
-
-
-def _holds(target: ir.ScalarKind, source: ir.ScalarKind) -> bool:
-    """Whether every value of ``source`` is one of ``target``."""
-    if source.signed == target.signed:
-        return source.bits <= target.bits
-    return target.signed and source.bits < target.bits
-
-
-def _common(left: ir.Type, right: ir.Type) -> ir.ScalarType | None:
-    """The type in which two integers are compared; None when nothing needs converting."""
-    if not (isinstance(left, ir.ScalarType) and isinstance(right, ir.ScalarType)):
-        return None
-    if not left.kind.bits or not right.kind.bits:
-        return None
-    if left.kind.bits != right.kind.bits:
-        return left if left.kind.bits > right.kind.bits else right
-    return right if left.kind.signed else left
-
-
-def is_mutable(type_: ir.Type) -> bool:
-    """Values that can change in place, so that storing one elsewhere needs a copy."""
-    if isinstance(type_, ir.ClassType):
-        return type_.value and not type_.immutable
-    return isinstance(type_, ir.StructType)
-
-
-def _is_reference(type_: ir.Type) -> bool:
-    if isinstance(type_, ir.ClassType):
-        return not type_.value
-    return isinstance(type_, ir.PointerType)

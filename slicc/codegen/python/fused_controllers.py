@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from slicc import ir
-from slicc.codegen.python import analysis, layout, pycode, text
+from slicc.codegen import analysis
+from slicc.codegen.python import layout, pycode, text
 from slicc.codegen.python.dispatch import Dispatch
 from slicc.codegen.python.emitter import Emitter
 from slicc.codegen.python.fused_statements import Constants, FusedScope, FusedStatements

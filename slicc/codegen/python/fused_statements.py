@@ -10,8 +10,8 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from slicc import ir
+from slicc.codegen.analysis import walk
 from slicc.codegen.python import pycode
-from slicc.codegen.python.analysis import walk
 from slicc.codegen.python.dispatch import DirectTrigger
 from slicc.codegen.python.emitter import Emitter
 from slicc.codegen.python.expressions import Expressions, Scope

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slicc import ir
-from slicc.codegen.python.analysis import local_variables, walk
+from slicc.codegen.analysis import local_variables, walk
 from slicc.codegen.python.names import Namespace, ProtocolNames
 from slicc.codegen.python.runtime_names import words
 

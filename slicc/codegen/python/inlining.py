@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from slicc import ir
-from slicc.codegen.python.analysis import completes, parts, walk
-from slicc.codegen.python.expressions import is_mutable
+from slicc.codegen.analysis import completes, parts, walk
+from slicc.codegen.integers import is_mutable
 from slicc.source import Span
 
 N = TypeVar("N")

@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import assert_never
 
 from slicc import ir
-from slicc.codegen.python import analysis, formats, pycode, text
+from slicc.codegen import analysis
+from slicc.codegen.integers import CannotEmit, is_mutable
+from slicc.codegen.python import formats, pycode, text
 from slicc.codegen.python.emitter import Emitter
 from slicc.codegen.python.errors import NotInRuntime
-from slicc.codegen.python.expressions import CannotEmit, Expressions, Scope, is_mutable
+from slicc.codegen.python.expressions import Expressions, Scope
 from slicc.codegen.python.pycode import Code
 
 
