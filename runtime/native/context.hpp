@@ -103,13 +103,11 @@ inline u64 now(const Context& x) {
     return x.s->engine.now;
 }
 
-inline void fail(Context& x, ErrorKind kind, u32 site);
-
 inline void fail(Context& x, ErrorKind kind) {
     fail(x, kind, x.site);
 }
 
-inline NOINLINE void fail(Context& x, ErrorKind kind, u32 site) {
+inline void fail(Context& x, ErrorKind kind, u32 site) {
     System& s = *x.s;
     if (s.error.kind) return;
     s.trouble = 1;
@@ -123,7 +121,7 @@ inline NOINLINE void fail(Context& x, ErrorKind kind, u32 site) {
     s.error.event = x.event;
 }
 
-inline NOINLINE void pool_exhausted(Context& x, u32 name, u64 capacity) {
+inline void pool_exhausted(Context& x, u32 name, u64 capacity) {
     System& s = *x.s;
     if (s.pool.name) return;
     s.trouble = 1;

@@ -66,9 +66,9 @@ struct PoolRecord {
 };
 
 // Record a verdict. The place is what the context says.
-inline void fail(Context& x, ErrorKind kind, u32 site);
+NOINLINE inline void fail(Context& x, ErrorKind kind, u32 site);
 inline void fail(Context& x, ErrorKind kind);
 
 // Record that a pool has no slot left: no verdict, the host tries again with more room.
-inline void pool_exhausted(Context& x, u32 name, u64 capacity);
+NOINLINE inline void pool_exhausted(Context& x, u32 name, u64 capacity);
 inline void pool_exhausted(Context& x, u32 name);

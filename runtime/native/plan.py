@@ -54,7 +54,7 @@ class Capacities:
 
     messages: int = 1 << 11
     lines: int = 1 << 10
-    entries: int = 0
+    increments: int = 1 << 10
     logs: int = 1 << 10
     atomics: int = 1 << 12
     flights: int = 1 << 10

@@ -95,13 +95,22 @@ _ARRAYS: Final = (
     ("value", np.uint64),
     ("expected", np.uint64),
 )
+_GROUP_ARRAYS: Final = (
+    ("word_group", np.uint32),
+    ("group_word", np.uint64),
+    ("group_increments", np.uint64),
+)
 
 
 class ViewStruct(ctypes.Structure):
     """``struct ProgramView`` of runtime/native/program.hpp."""
 
-    _fields_ = [(name, ctypes.c_uint64) for name in _COUNTS] + [
-        (name, ctypes.c_void_p) for name, _ in _ARRAYS
+    _fields_ = [
+        *((name, ctypes.c_uint64) for name in _COUNTS),
+        *((name, ctypes.c_void_p) for name, _ in _ARRAYS),
+        ("groups", ctypes.c_uint64),
+        *((name, ctypes.c_void_p) for name, _ in _GROUP_ARRAYS),
+        ("reserved", ctypes.c_uint64),
     ]
 
 
@@ -111,7 +120,7 @@ class ProgramView:
     def __init__(self, program: ProgramLike) -> None:
         made = _arrays(program)
         self.arrays: dict[str, Array] = {}
-        for name, dtype in _ARRAYS:
+        for name, dtype in (*_ARRAYS, *_GROUP_ARRAYS):
             array = np.ascontiguousarray(made[name], dtype)
             array.flags.writeable = False
             self.arrays[name] = array
@@ -126,11 +135,19 @@ class ProgramView:
             program.run_key & ((1 << 64) - 1),
             program.line_size.bit_length() - 1,
             *(arrays[name].ctypes.data for name, _ in _ARRAYS),
+            len(arrays["group_word"]),
+            *(arrays[name].ctypes.data for name, _ in _GROUP_ARRAYS),
+            0,
         )
 
     @property
     def threads(self) -> int:
         return int(self.struct.threads)
+
+    @property
+    def increments(self) -> int:
+        """Words of bit sets with one bit for every increment of every atomic word."""
+        return int(((self.arrays["group_increments"] + np.uint64(63)) // np.uint64(64)).sum())
 
 
 def _arrays(program: ProgramLike) -> dict[str, Array]:
@@ -146,6 +163,7 @@ def _arrays(program: ProgramLike) -> dict[str, Array]:
     lanes = np.count_nonzero(active, axis=1)
     action, lane = np.nonzero(active)
     used = lanes > 0
+    group = program.episode_group[episode, lane_of_word]
     first_action = program.episode_first_action
     if not used.all():
         # An action without lanes is nothing to anybody; whoever cuts programs leaves none.
@@ -157,7 +175,7 @@ def _arrays(program: ProgramLike) -> dict[str, Array]:
         "first_action": first_action,
         "first_word": _starts(np.count_nonzero(taking_part, axis=1)),
         "word_lane": lane_of_word,
-        "word_address": program.group_word[program.episode_group[episode, lane_of_word]],
+        "word_address": program.group_word[group],
         "first_wait": program.wait_first,
         "wait_thread": program.wait_thread,
         "wait_count": program.wait_count,
@@ -169,6 +187,9 @@ def _arrays(program: ProgramLike) -> dict[str, Array]:
         "address": address[action, lane],
         "value": program.store_value[action, lane],
         "expected": program.expected[action, lane],
+        "word_group": group,
+        "group_word": program.group_word,
+        "group_increments": 2 * np.bincount(group, minlength=len(program.group_word)),
     }
 
 

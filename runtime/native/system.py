@@ -255,8 +255,10 @@ class NativeSystem:
         if not out[0]:
             return None
         kind = list(ErrorKind)[out[0] - 1]
-        known = [None if word == NONE else word for word in out[2:7]]
-        return NativeError(kind, out[1], *known, out[7])
+        controller, tick, address, state, event = (
+            None if word == NONE else word for word in out[2:7]
+        )
+        return NativeError(kind, out[1], controller, tick, address, state, event, out[7])
 
     def finding(self) -> NativeFinding | None:
         """What the checker found, if it found anything."""
@@ -265,7 +267,10 @@ class NativeSystem:
             return None
         index = -1 if out[3] == NONE else out[3]
         address = -1 if out[4] == NONE else out[4]
-        return NativeFinding(out[0] - 1, *out[1:3], index, address, *out[5:])
+        size, expected, got, role, kind = out[5:]
+        return NativeFinding(
+            out[0] - 1, out[1], out[2], index, address, size, expected, got, role, kind
+        )
 
     def overdue(self, limit: int) -> bool:
         """Whether there is a finding now, after a look at the oldest requests."""
