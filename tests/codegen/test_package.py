@@ -9,6 +9,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from slicc.codegen.python.views import package
 from slicc.codegen.python.writer import write_package
 from tests.codegen.sample_ir import PROTOCOL
@@ -27,6 +29,17 @@ def test_tools_have_nothing_to_say(tmp_path: Path) -> None:
     assert_formatted(written)
     assert_linted(written)
     assert_typed(written)
+
+
+def test_a_wrong_type_is_seen_behind_a_right_one_of_the_same_name(tmp_path: Path) -> None:
+    for place, text in (("first", "x: int = 1\n"), ("second", "x: int = ''\n")):
+        package_ = tmp_path / place / "frame"
+        package_.mkdir(parents=True)
+        (package_ / "__init__.py").write_text(text)
+        if place == "first":
+            assert_typed(package_)
+    with pytest.raises(AssertionError, match="Incompatible types"):
+        assert_typed(package_)
 
 
 def test_same_input_same_bytes() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,19 @@ def assert_linted(directory: Path) -> None:
     run_tool("ruff", "check", "--isolated", "--line-length=100", directory, cwd=directory)
 
 
+@cache
+def _checked_runtime() -> Path:
+    """What mypy knows of the runtime, for all packages that this process has checked.
+
+    Packages of one name in other directories are other sources to it, so none is taken for another.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="slicc-mypy-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory
+
+
 def assert_typed(package: Path) -> None:
-    cache = package.parent / ".mypy_cache"
-    run_tool("mypy", "--strict", f"--cache-dir={cache}", "-p", package.name, cwd=package.parent)
+    run_tool(
+        *("mypy", "--strict", f"--cache-dir={_checked_runtime()}", "-p", package.name),
+        cwd=package.parent,
+    )
