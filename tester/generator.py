@@ -21,7 +21,7 @@ from tester.draws import Draws, scaled
 from tester.errors import ConfigError
 from tester.expectations import Ledger, explode
 from tester.groups import AddressMap, MapConfig, build_map
-from tester.kernels import Kernels
+from tester.kernels import Kernels, PickedBlock, Picking
 from tester.limits import MAX_LENGTH
 from tester.program import (
     BARE,
@@ -292,25 +292,10 @@ class Generator:
             weights, draws.below(action * 8 + 1, int(weights[-1])), side="right"
         )
         group = self._groups(table)
-        slot = np.flatnonzero((group >= 0)[episode])
-        slot_action, slot_lane = np.divmod(slot, lanes)
-        picks = _Picks(
-            action=slot_action,
-            lane=slot_lane,
-            episode=episode[slot_action],
-            group=group[episode[slot_action], slot_lane],
-            is_store=is_store[slot_action],
-            size=kind_of_size[slot_action],
-            identity=(action[slot_action] << _LANE_BITS) | slot_lane,
-        )
-        cell = self._reserve(table, picks, action, number, kind_of_size, first)
-
-        taken = np.flatnonzero(cell >= 0)
-        cell, size = cell[taken], _SIZES[picks.size[taken]]
-        places = self.map.cell_size[cell] // size
-        inner = self._slot_draws.below(picks.identity[taken] * 2, places) * size
-        address = np.full((len(episode), lanes), INACTIVE, np.int64)
-        address.ravel()[slot[taken]] = self.map.cell_address[cell] + inner
+        if self._kernels is None:
+            address = self._addresses(table, action, number, is_store, kind_of_size, first, group)
+        else:
+            address = self._compiled_addresses(table, is_store, kind_of_size, first, group)
         used = (address >= 0).any(axis=1)
         actions = np.bincount(episode[used], minlength=count)
         scoped = draws.percent(action * 8 + 2, config.scope_percent)
@@ -332,6 +317,70 @@ class Generator:
             thread_base=base,
         )
         return program, (action[used, None] << _LANE_BITS) | np.arange(lanes)
+
+    def _addresses(
+        self,
+        table: Timetable,
+        action: IntArray,
+        number: IntArray,
+        is_store: BoolArray,
+        kind_of_size: IntArray,
+        first: IntArray,
+        group: IntArray,
+    ) -> IntArray:
+        """[A, L] what each lane accesses, INACTIVE where it sits out."""
+        episode = np.repeat(np.arange(len(table.thread)), table.length)
+        slot = np.flatnonzero((group >= 0)[episode])
+        slot_action, slot_lane = np.divmod(slot, self._lanes)
+        picks = _Picks(
+            action=slot_action,
+            lane=slot_lane,
+            episode=episode[slot_action],
+            group=group[episode[slot_action], slot_lane],
+            is_store=is_store[slot_action],
+            size=kind_of_size[slot_action],
+            identity=(action[slot_action] << _LANE_BITS) | slot_lane,
+        )
+        cell = self._reserve(table, picks, action, number, kind_of_size, first)
+        taken = np.flatnonzero(cell >= 0)
+        cell, size = cell[taken], _SIZES[picks.size[taken]]
+        places = self.map.cell_size[cell] // size
+        inner = self._slot_draws.below(picks.identity[taken] * 2, places) * size
+        address = np.full((len(action), self._lanes), INACTIVE, np.int64)
+        address.ravel()[slot[taken]] = self.map.cell_address[cell] + inner
+        return address
+
+    def _compiled_addresses(
+        self,
+        table: Timetable,
+        is_store: BoolArray,
+        kind_of_size: IntArray,
+        first: IntArray,
+        group: IntArray,
+    ) -> IntArray:
+        """The same by the kernels."""
+        assert self._kernels is not None
+        picks = self._kernels.pick(
+            PickedBlock(
+                table.identity,
+                first,
+                group,
+                is_store,
+                kind_of_size,
+                self._episode_draws.key,
+                self._action_draws.key,
+                self._slot_draws.key,
+                self._first_draws.key,
+                self._own_draws.key,
+            ),
+            self.config,
+            self.map,
+            self._line_start,
+        )
+        self._reservations.open(table.start, table.hold)
+        cell = self._reservations.allot(picks, self._first_share, self._pick_draws)
+        picks.return_to_own(cell)
+        return picks.addresses(self._chased(table, picks, cell))
 
     def _atomic_scope(self, table: Timetable) -> ByteArray:
         """[E] how the fetch-adds of each episode are made."""
@@ -405,10 +454,15 @@ class Generator:
         )
         pending = np.flatnonzero((cell < 0) & (choices > 0))
         self._return_to_own(picks, cell, pending)
-        if not config.chase_percent:
+        return self._chased(table, picks, cell)
+
+    def _chased(self, table: Timetable, picks: _Picks | Picking, cell: IntArray) -> IntArray:
+        """The cells after some picks went after the stores of other threads."""
+        percent = self.config.chase_percent
+        if not percent:
             return cell
         chase = self._chase_draws
-        chases = chase.percent(~table.identity, config.chase_percent)[picks.episode]
+        chases = chase.percent(~table.identity, percent)[picks.episode]
         chases &= chase.percent(picks.identity * 2, 50)
         pursuit = Pursuit(
             picks.episode,

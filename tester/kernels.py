@@ -14,15 +14,17 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tester.program import BoolArray, ByteArray, IntArray, Program, WordArray
+from tester.program import INACTIVE, BoolArray, ByteArray, IntArray, Program, WordArray
 
 if TYPE_CHECKING:
     from tester.expectations import ByteEvents
+    from tester.generator import GeneratorConfig
+    from tester.groups import AddressMap
     from tester.reservation import Wishes
 
 SOURCE: Final = Path(__file__).parent / "native" / "generator.cpp"
@@ -31,6 +33,7 @@ ATTEMPTS: Final = 16
 """How often a stored byte is drawn again before the array version has to do it."""
 
 _WORD: Final = ctypes.c_int64
+_KEY: Final = ctypes.c_uint64
 _POINTER: Final = ctypes.c_void_p
 
 
@@ -69,6 +72,43 @@ _Reservation = _record(
     wanted=_POINTER,
     first=_POINTER,
     claims=_POINTER,
+)
+_Picking = _record(
+    "Picking",
+    episodes=_WORD,
+    lanes=_WORD,
+    identity=_POINTER,
+    first=_POINTER,
+    group=_POINTER,
+    action_is_store=_POINTER,
+    action_size=_POINTER,
+    repeat_percent=_WORD,
+    hot_percent=_WORD,
+    hot_cells=_WORD,
+    pattern_percent=_WORD,
+    episode_key=_KEY,
+    action_key=_KEY,
+    slot_key=_KEY,
+    first_key=_KEY,
+    own_key=_KEY,
+    cells=_WORD,
+    group_first=_POINTER,
+    reach=_POINTER,
+    cell_size=_POINTER,
+    line_start=_POINTER,
+    pick_action=_POINTER,
+    pick_lane=_POINTER,
+    pick_episode=_POINTER,
+    pick_group=_POINTER,
+    pick_is_store=_POINTER,
+    pick_size=_POINTER,
+    pick_identity=_POINTER,
+    first_cell=_POINTER,
+    choices=_POINTER,
+    index=_POINTER,
+    owned=_POINTER,
+    owned_store=_POINTER,
+    at=_POINTER,
 )
 _Accesses = _record(
     "Accesses",
@@ -148,10 +188,20 @@ class Kernels:
             function = getattr(library, f"tester_{name}")
             function.restype = _WORD
             function.argtypes = [_POINTER] * count
+        library.tester_make_picks.restype = _WORD
+        library.tester_make_picks.argtypes = [_POINTER]
+        library.tester_return_to_own.argtypes = [_POINTER, _POINTER]
+        library.tester_place.argtypes = [_POINTER, _WORD, _POINTER, _POINTER, _POINTER]
+
+    def pick(
+        self, block: PickedBlock, config: GeneratorConfig, places: AddressMap, line_start: IntArray
+    ) -> Picking:
+        """What the lanes of a block want, before any cell is theirs. See `Generator._draw`."""
+        return Picking(self._library, block, config, places, line_start)
 
     def allot(
         self,
-        wishes: Wishes,
+        wishes: Wishes | Picking,
         owners: tuple[IntArray, IntArray, BoolArray],
         live: int,
         origin: int,
@@ -307,6 +357,94 @@ class Kernels:
         record = _events(events)
         count = self._library.tester_derive(ctypes.addressof(record), ctypes.addressof(work))
         return expected, first, waits[0][:count].copy(), waits[1][:count].copy()
+
+
+class PickedBlock(NamedTuple):
+    """What is drawn for whole actions and episodes, and the keys of the streams to draw from."""
+
+    identity: IntArray  # [E]
+    first: IntArray  # [E+1] first action
+    group: IntArray  # [E, L] -1: the lane is off
+    is_store: BoolArray  # [A]
+    size: IntArray  # [A] index: 1, 2, 4 or 8 bytes
+    episode_key: int
+    action_key: int
+    slot_key: int
+    first_key: int
+    own_key: int
+
+
+class Picking:
+    """The picks of one block: arrays with one entry per active lane of each action."""
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        block: PickedBlock,
+        config: GeneratorConfig,
+        places: AddressMap,
+        line_start: IntArray,
+    ) -> None:
+        self._library = library
+        self._shape = (len(block.is_store), block.group.shape[1])
+        self._passed = passed = _Passed()
+        room = self._shape[0] * self._shape[1]
+        names = ("action", "lane", "episode", "group", "size", "identity")
+        picks = {name: np.empty(room, np.int64) for name in names}
+        wishes = {name: np.empty(room, np.int64) for name in ("first_cell", "choices", "index")}
+        is_store = np.empty(room, np.bool_)
+        self._record = _Picking(
+            episodes=len(block.identity),
+            lanes=self._shape[1],
+            identity=passed.words(block.identity),
+            first=passed.words(block.first),
+            group=passed.words(block.group),
+            action_is_store=passed.array(block.is_store),
+            action_size=passed.words(block.size),
+            repeat_percent=config.repeat_percent,
+            hot_percent=config.hot_percent,
+            hot_cells=config.hot_cells,
+            pattern_percent=config.pattern_percent,
+            episode_key=block.episode_key,
+            action_key=block.action_key,
+            slot_key=block.slot_key,
+            first_key=block.first_key,
+            own_key=block.own_key,
+            cells=len(places.cell_address),
+            group_first=passed.words(places.group_first),
+            reach=passed.words(places.group_reach),
+            cell_size=passed.array(places.cell_size),
+            line_start=passed.words(line_start),
+            pick_is_store=passed.array(is_store),
+            **{f"pick_{name}": passed.array(array) for name, array in picks.items()},
+            **{name: passed.array(array) for name, array in wishes.items()},
+            owned=passed.room(8 * self._shape[0]),
+            owned_store=passed.room(8 * self._shape[0]),
+            at=passed.room(8 * self._shape[0]),
+        )
+        self._places = passed.words(places.cell_address)
+        count = library.tester_make_picks(ctypes.addressof(self._record))
+        self.action, self.lane, self.episode, self.group, self.size, self.identity = (
+            picks[name][:count] for name in names
+        )
+        self.is_store = is_store[:count]
+        self.first_cell, self.choices, self.index = (each[:count] for each in wishes.values())
+
+    def return_to_own(self, cell: IntArray) -> None:
+        """See `Generator._return_to_own`; changes `cell`."""
+        self._library.tester_return_to_own(ctypes.addressof(self._record), _Passed().array(cell))
+
+    def addresses(self, cell: IntArray) -> IntArray:
+        """[A, L] where the picks with a cell go; INACTIVE elsewhere."""
+        address = np.full(self._shape, INACTIVE, np.int64)
+        self._library.tester_place(
+            ctypes.addressof(self._record),
+            len(cell),
+            _Passed().array(cell),
+            self._places,
+            address.ctypes.data,
+        )
+        return address
 
 
 class _Passed:

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from tester.draws import Draws, scaled
-from tester.kernels import Kernels
+from tester.kernels import Kernels, Picking
 from tester.program import INACTIVE, MAX_LANES, BoolArray, IntArray
 
 ROUNDS: Final = 8
@@ -87,7 +87,7 @@ class Reservations:
         self._start = np.concatenate((self._start[live], start))
         self._hold = np.concatenate((self._hold[live], hold))
 
-    def allot(self, wishes: Wishes, first_share: int, draws: Sequence[Draws]) -> IntArray:
+    def allot(self, wishes: Wishes | Picking, first_share: int, draws: Sequence[Draws]) -> IntArray:
         """The cell of each pick, -1 for those that found none in `ROUNDS` rounds.
 
         `first_share` percent ask in the first round: where cells are scarce, picks that ask at

@@ -1,10 +1,20 @@
 // The generator's inner loops, as functions on arrays that Python owns (tester/kernels.py).
 #include "ledger.hpp"
-#include "reservation.hpp"
+#include "picking.hpp"
 
 extern "C" {
 
 i64 tester_kernels_version() { return 1; }
+
+// Returns the number of picks.
+i64 tester_make_picks(Picking* p) { return make_picks(*p); }
+
+void tester_return_to_own(const Picking* p, i64* cell) { return_to_own(*p, cell); }
+
+void tester_place(const Picking* p, i64 picks, const i64* cell, const i64* cell_address,
+                  i64* address) {
+  place(*p, picks, cell, cell_address, address);
+}
 
 // Returns the number of owners afterwards; r->held says where they stand.
 i64 tester_reserve(Reservation* r) {
