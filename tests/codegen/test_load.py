@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import linecache
+import os
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +23,10 @@ from runtime.message_buffer import MessageBuffer
 from runtime.network import Topology
 from slicc.codegen.python import load
 from slicc.codegen.python.load import load_package
+from slicc.codegen.python.pruning import MOST_ENTRIES, prune_daily
+from slicc.codegen.python.views import MARKER
 from tests.codegen.sample_ir import PROTOCOL, TEXT
+from tests.codegen.tools import ROOT
 
 
 @pytest.fixture
@@ -123,6 +129,76 @@ def test_a_damaged_store_is_replaced(module: ModuleType) -> None:
     again = load_package(PROTOCOL)
     assert again is not module
     assert again.PROTOCOL.machine("L1Cache").MACHINE == "L1Cache"
+
+
+DAY = 24 * 3600
+
+
+def aged(entry: Path, days: float) -> Path:
+    """A stored package, last used so many days ago."""
+    entry.mkdir()
+    for name in ("__init__.py", "linemap.json", MARKER):
+        (entry / name).write_text("")
+    then = time.time() - days * DAY
+    os.utime(entry, (then, then))
+    return entry
+
+
+def names_in(root: Path) -> set[str]:
+    return {entry.name for entry in root.iterdir()} - {".pruned"}
+
+
+def test_what_nobody_uses_is_dropped_once_a_day(module: ModuleType, tmp_path: Path) -> None:
+    root = tmp_path / "slicc" / "python"
+    own = Path(str(module.__file__)).parent.name
+    assert names_in(root) == {own}
+    for name, days in (("old_1", 31), ("young_1", 29), (".old_1.x7", 2), (".new_1.x7", 0.1)):
+        aged(root / name, days)
+    (root / "foreign").mkdir()
+    os.utime(root / "foreign", (0, 0))
+    (root / "note.txt").write_text("")
+    everything = names_in(root)
+    prune_daily(root)
+    assert names_in(root) == everything, "looked less than a day ago"
+    os.utime(root / ".pruned", (0, 0))
+    prune_daily(root)
+    assert names_in(root) == everything - {"old_1", ".old_1.x7"}
+
+
+def test_the_latest_are_kept_and_those_of_today(tmp_path: Path) -> None:
+    for number in range(MOST_ENTRIES + 20):
+        aged(tmp_path / f"p_{number:03}", 2 + number / 100)
+    prune_daily(tmp_path)
+    assert names_in(tmp_path) == {f"p_{number:03}" for number in range(MOST_ENTRIES)}
+    for number in range(MOST_ENTRIES + 20):
+        aged(tmp_path / f"q_{number:03}", 0.5)
+    os.utime(tmp_path / ".pruned", (0, 0))
+    prune_daily(tmp_path)
+    assert names_in(tmp_path) == {f"q_{number:03}" for number in range(MOST_ENTRIES + 20)}
+
+
+def test_loading_is_a_use(module: ModuleType) -> None:
+    directory = Path(str(module.__file__)).parent
+    os.utime(directory, (0, 0))
+    for name in [name for name in sys.modules if name.startswith(module.__name__)]:
+        del sys.modules[name]
+    load_package(PROTOCOL)
+    assert directory.stat().st_mtime > time.time() - DAY
+
+
+def test_processes_that_prune_at_once_agree(tmp_path: Path) -> None:
+    for number in range(60):
+        aged(tmp_path / f"p_{number}", 40)
+    aged(tmp_path / "kept_1", 1)
+    code = (
+        "import sys, time; from pathlib import Path; from slicc.codegen.python import pruning;"
+        "pruning._prune(Path(sys.argv[1]), time.time())"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT) for _ in range(3)
+    ]
+    assert [process.wait(timeout=60) for process in processes] == [0, 0, 0]
+    assert names_in(tmp_path) == {"kept_1"}
 
 
 def test_a_store_that_others_can_write_is_not_used(

@@ -2,12 +2,13 @@
 
 The package is stored in a directory that only this user can write, under a name made of its
 contents, so that the next run finds its bytecode there. Invariant: what is imported is what was
-just generated; a stored package that differs is replaced.
+just generated; a stored package that differs is replaced, one that nobody uses is dropped.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -19,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from slicc import ir
+from slicc.codegen.python.pruning import note_use, prune_daily
 from slicc.codegen.python.views import Package, package
 from slicc.codegen.python.writer import store
 
@@ -57,19 +59,28 @@ def _import(directory: Path, module_name: str) -> ModuleType:
 
 
 def _stored(made: Package, name: str) -> Path:
-    for root in (_user_cache(), _temporary()):
+    for directory in (_user_cache, _temporary):
+        root = directory()
         if root is None:
             continue
         target = root / name
-        if _holds(target, made):
-            return target
-        try:
-            return store(made, target)
-        except OSError:
-            # Another process may have stored the same package at the same moment.
-            if _holds(target, made):
-                return target
+        if not _is_there(target, made):
+            try:
+                store(made, target)
+            except OSError:
+                # Another process may have stored the same package at the same moment.
+                if not _is_there(target, made):
+                    continue
+        prune_daily(root)
+        return target
     raise OSError("no directory for compiled protocols can be written")
+
+
+def _is_there(target: Path, made: Package) -> bool:
+    """Whether the store holds just this package; if so, it has been used now."""
+    with contextlib.suppress(OSError):  # not there, or not ours to mark
+        note_use(target)
+    return _holds(target, made)
 
 
 def _holds(target: Path, made: Package) -> bool:
