@@ -63,13 +63,11 @@ _Reservation = _record(
     held=_Owners,
     spare=_Owners,
     cell=_POINTER,
-    owner=_POINTER,
     tried=_POINTER,
-    granted=_POINTER,
     pending=_POINTER,
+    wanted=_POINTER,
     asking=_POINTER,
     bucket=_POINTER,
-    wanted=_POINTER,
     first=_POINTER,
     claims=_POINTER,
 )
@@ -170,6 +168,7 @@ _Derivation = _record(
     implied=_POINTER,
 )
 _CLAIM_BYTES: Final = 5 * 8 + 8
+_ASK_BYTES: Final = 16
 
 
 class Kernels:
@@ -245,14 +244,12 @@ class Kernels:
             held=_Owners(*map(passed.array, sides[0])),
             spare=_Owners(*map(passed.array, sides[1])),
             cell=passed.array(cell),
-            owner=passed.room(8 * picks),
             tried=passed.room(picks),
-            granted=passed.room(picks),
-            pending=passed.room(8 * picks),
-            asking=passed.room(8 * picks),
-            bucket=passed.room(8 * picks),
-            wanted=passed.room(8 * picks),
-            first=passed.room(8 * (cells + 1)),
+            pending=passed.room(4 * picks),
+            wanted=passed.room(4 * picks),
+            asking=passed.room(_ASK_BYTES * picks),
+            bucket=passed.room(_ASK_BYTES * picks),
+            first=passed.room(4 * (cells + 1)),
             claims=passed.room((picks + taken) * _CLAIM_BYTES),
         )
         count = self._library.tester_reserve(ctypes.addressof(record))

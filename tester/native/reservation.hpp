@@ -16,6 +16,13 @@ struct Owners {
   u8* store;
 };
 
+// A pick that asks for a cell.
+struct Ask {
+  i64 owner;
+  i32 pick;
+  i32 is_store;
+};
+
 // What an owner of one cell has and asks for in a round.
 struct Claim {
   i64 owner;
@@ -51,51 +58,42 @@ struct Reservation {
   Owners held, spare;
   // results and room to work in
   i64* cell;      // [picks] -1: sits out
-  i64* owner;     // [picks]
   u8* tried;      // [picks]
-  u8* granted;    // [picks]
-  i64* pending;   // [picks]
-  i64* asking;    // [picks]
-  i64* bucket;    // [picks]
-  i64* wanted;    // [picks] the cell that a pick asks for
-  i64* first;     // [cells + 1]
+  i32* pending;   // [picks]
+  i32* wanted;    // [picks] the cell that an ask is for
+  Ask* asking;    // [picks] in the order of picks
+  Ask* bucket;    // [picks] by cell
+  i32* first;     // [cells + 1]
   Claim* claims;  // [owners + picks]
 };
 
-static inline i64 owner_of(const Reservation& r, i64 pick) { return r.owner[pick]; }
-
-// Orders the picks that ask for one cell by owner; they nearly are.
-static inline void sort_by_owner(const Reservation& r, i64* picks, i64 count) {
+// Orders the asks for one cell by owner; they nearly are.
+static inline void sort_by_owner(Ask* asks, i64 count) {
   for (i64 i = 1; i < count; i++) {
-    const i64 pick = picks[i], owner = owner_of(r, pick);
+    const Ask ask = asks[i];
     i64 at = i;
-    for (; at > 0 && owner_of(r, picks[at - 1]) > owner; at--) picks[at] = picks[at - 1];
-    picks[at] = pick;
+    for (; at > 0 && asks[at - 1].owner > ask.owner; at--) asks[at] = asks[at - 1];
+    asks[at] = ask;
   }
 }
 
-static inline Claim& add_claim(const Reservation& r, i64& count, i64 owner) {
-  Claim& claim = r.claims[count++];
-  const i64 episode = owner >> LANE_BITS;
-  claim.owner = owner;
-  claim.begin = r.start[episode] > r.origin ? r.start[episode] - r.origin : 0;
-  claim.end = r.hold[episode] - r.origin;
-  claim.old = claim.old_store = claim.stores = claim.clash = 0;
-  return claim;
-}
-
-// Merges owners and asking picks of a cell into claims, by owner.
-static inline i64 collect_claims(const Reservation& r, i64 from, i64 to, const i64* asks, i64 n) {
+// Merges owners [from, to) and asks of one cell into claims, by owner.
+static inline i64 collect_claims(const Reservation& r, i64 from, i64 to, const Ask* asks, i64 n) {
   i64 count = 0;
   for (i64 at = 0; from < to || at < n;) {
-    const i64 asker = at < n ? owner_of(r, asks[at]) : INT64_MAX;
+    const i64 asker = at < n ? asks[at].owner : INT64_MAX;
     const i64 owner = from < to && r.held.owner[from] <= asker ? r.held.owner[from] : asker;
-    Claim& claim = add_claim(r, count, owner);
+    const i64 episode = owner >> LANE_BITS;
+    Claim& claim = r.claims[count++];
+    claim.owner = owner;
+    claim.begin = r.start[episode] > r.origin ? r.start[episode] - r.origin : 0;
+    claim.end = r.hold[episode] - r.origin;
+    claim.old = claim.old_store = claim.stores = 0;
     if (from < to && r.held.owner[from] == owner) {
       claim.old = 1;
       claim.old_store = claim.stores = r.held.store[from++];
     }
-    while (at < n && owner_of(r, asks[at]) == owner) claim.stores |= r.is_store[asks[at++]];
+    for (; at < n && asks[at].owner == owner; at++) claim.stores |= (u8)asks[at].is_store;
   }
   return count;
 }
@@ -119,56 +117,64 @@ static inline void judge_claims(Claim* claims, i64 count) {
   }
 }
 
-// One round: which of the `n` asking picks get the cells they want.
-static inline void grant(Reservation& r, i64 n) {
-  for (i64 c = 0; c <= r.cells; c++) r.first[c] = 0;
-  for (i64 i = 0; i < n; i++) r.first[r.wanted[r.asking[i]]]++;
-  i64 sum = 0;
+// Sorts the asks by cell; first[c] is the end of the bucket of c afterwards.
+static inline void fill_buckets(const Reservation& r, i64 n) {
+  __builtin_memset(r.first, 0, (u64)(r.cells + 1) * sizeof(i32));
+  for (i64 i = 0; i < n; i++) r.first[r.wanted[i]]++;
+  i32 sum = 0;
   for (i64 c = 0; c <= r.cells; c++) {
-    const i64 asks = r.first[c];
+    const i32 asks = r.first[c];
     r.first[c] = sum;
     sum += asks;
   }
-  for (i64 i = 0; i < n; i++) r.bucket[r.first[r.wanted[r.asking[i]]]++] = r.asking[i];
-  // first[c] is the end of the bucket of c now.
-  i64 owner = 0, ask = 0, kept = 0;
-  while (owner < r.owners || ask < n) {
-    i64 cell = INT64_MAX;
-    if (owner < r.owners) cell = r.held.cell[owner];
-    if (ask < n && r.wanted[r.bucket[ask]] < cell) cell = r.wanted[r.bucket[ask]];
-    i64 last = owner;
-    while (last < r.owners && r.held.cell[last] == cell) last++;
-    const i64 end = r.first[cell];
-    i64* asks = r.bucket + ask;
-    const i64 count_asks = end - ask;
-    if (count_asks == 0) {
-      for (; owner < last; owner++, kept++) {
-        r.spare.cell[kept] = cell;
-        r.spare.owner[kept] = r.held.owner[owner];
-        r.spare.store[kept] = r.held.store[owner];
-      }
-      continue;
-    }
-    sort_by_owner(r, asks, count_asks);
-    const i64 count = collect_claims(r, owner, last, asks, count_asks);
+  for (i64 i = 0; i < n; i++) r.bucket[r.first[r.wanted[i]]++] = r.asking[i];
+}
+
+static inline i64 keep_owners(const Reservation& r, i64 from, i64 to, i64 kept) {
+  const u64 count = (u64)(to - from);
+  __builtin_memcpy(r.spare.cell + kept, r.held.cell + from, count * sizeof(i64));
+  __builtin_memcpy(r.spare.owner + kept, r.held.owner + from, count * sizeof(i64));
+  __builtin_memcpy(r.spare.store + kept, r.held.store + from, count);
+  return kept + (i64)count;
+}
+
+// One round: gives cells to those of the `n` asks that may have them; how many.
+static inline i64 grant(Reservation& r, i64 n) {
+  fill_buckets(r, n);
+  i64 done = 0, ask = 0, kept = 0, granted = 0;
+  for (i64 cell = 0; ask < n; cell++) {
+    const i64 asks = r.first[cell] - ask;
+    if (asks == 0) continue;
+    i64 owner = done;
+    while (owner < r.owners && r.held.cell[owner] < cell) owner++;
+    kept = keep_owners(r, done, owner, kept);
+    done = owner;
+    while (done < r.owners && r.held.cell[done] == cell) done++;
+    Ask* const bucket = r.bucket + ask;
+    sort_by_owner(bucket, asks);
+    const i64 count = collect_claims(r, owner, done, bucket, asks);
     judge_claims(r.claims, count);
     i64 at = 0;
     for (i64 i = 0; i < count; i++) {
       const Claim& claim = r.claims[i];
-      for (; at < count_asks && owner_of(r, asks[at]) == claim.owner; at++)
-        r.granted[asks[at]] = !claim.clash;
+      for (; at < asks && bucket[at].owner == claim.owner; at++) {
+        if (claim.clash) continue;
+        r.cell[bucket[at].pick] = cell;
+        granted++;
+      }
       if (!claim.old && claim.clash) continue;
       r.spare.cell[kept] = cell;
       r.spare.owner[kept] = claim.owner;
       r.spare.store[kept++] = claim.old_store || (claim.stores && !claim.clash);
     }
-    owner = last;
-    ask = end;
+    ask += asks;
   }
+  kept = keep_owners(r, done, r.owners, kept);
   const Owners old = r.held;
   r.held = r.spare;
   r.spare = old;
   r.owners = kept;
+  return granted;
 }
 
 static inline void reserve(Reservation& r) {
@@ -176,34 +182,29 @@ static inline void reserve(Reservation& r) {
   for (i64 i = 0; i < r.picks; i++) {
     r.cell[i] = -1;
     r.tried[i] = 0;
-    r.owner[i] = (r.episode[i] + r.live) << LANE_BITS | r.lane[i];
-    if (r.choices[i] > 0) r.pending[pending++] = i;
+    if (r.choices[i] > 0) r.pending[pending++] = (i32)i;
   }
   for (int round = 0; round < ROUNDS; round++) {
     const u64 key = r.keys[round];
     i64 asks = 0;
     for (i64 i = 0; i < pending; i++) {
-      const i64 pick = r.pending[i];
-      if (!draw_percent(key, r.identity[pick] * 2 + 1, share)) continue;
+      const i32 pick = r.pending[i];
+      if (!draw_percent(key, (i64)((u64)r.identity[pick] * 2 + 1), share)) continue;
       i64 chosen = r.index[pick];
-      if (round > 0 && r.tried[pick])
-        chosen = scaled(draw_word(key, r.identity[pick] * 2), r.choices[pick]);
+      if (r.tried[pick])
+        chosen = scaled(draw_word(key, (i64)((u64)r.identity[pick] * 2)), r.choices[pick]);
       r.tried[pick] = 1;
-      r.wanted[pick] = r.first_cell[pick] + chosen;
-      r.granted[pick] = 0;
-      r.asking[asks++] = pick;
+      r.wanted[asks] = (i32)(r.first_cell[pick] + chosen);
+      r.asking[asks++] = {(r.episode[pick] + r.live) << LANE_BITS | r.lane[pick], pick,
+                          r.is_store[pick]};
     }
-    grant(r, asks);
-    i64 granted = 0;
-    for (i64 i = 0; i < asks; i++) {
-      const i64 pick = r.asking[i];
-      if (!r.granted[pick]) continue;
-      r.cell[pick] = r.wanted[pick];
-      granted++;
-    }
+    const i64 granted = grant(r, asks);
     i64 left = 0;
-    for (i64 i = 0; i < pending; i++)
-      if (r.cell[r.pending[i]] < 0) r.pending[left++] = r.pending[i];
+    for (i64 i = 0; i < pending; i++) {
+      const i32 pick = r.pending[i];
+      r.pending[left] = pick;
+      left += r.cell[pick] < 0;
+    }
     pending = left;
     if (pending * 64 < r.picks) break;
     const i64 success = granted * 100 / (asks > 1 ? asks : 1);
