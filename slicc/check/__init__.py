@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from slicc import ir
 from slicc.check.flow import check_flow
+from slicc.check.messages import check_messages
 from slicc.check.network import check_network
 from slicc.check.recursion import check_recursion
 from slicc.check.transitions import check_transitions
@@ -25,4 +26,5 @@ def check_protocol(protocol: ir.Protocol, sink: DiagnosticSink) -> None:
         check_transitions(machine, sink)
         check_usage(machine, sink)
         check_waiting(machine, sink)
+        check_messages(machine, protocol.structs, sink)
         check_flow(machine, sink)

@@ -243,6 +243,16 @@ CODES: tuple[Code, ...] = (
         instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
     ),
     Code(
+        "message-without-size",
+        "a message for the network that never says how large it is",
+        what="The block that builds the message does not set `MessageSize`, and the field has no "
+        "default.",
+        why="Here sizes have no effect; gem5 ends the run when the network asks for this one.",
+        example="enqueue(tx_out, Msg, 1) { out_msg.addr := address; }",
+        instead="enqueue(tx_out, Msg, 1) {\n  out_msg.addr := address;\n"
+        "  out_msg.MessageSize := MessageSizeType:Request_Control;\n}",
+    ),
+    Code(
         "no-machine",
         "a protocol without machines",
         what="The files declare types, but no machine.",
