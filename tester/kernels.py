@@ -19,6 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from runtime.native.build import build_unit
+from runtime.native.object_cache import Cache
+from runtime.native.toolchain import Compiler
 from tester.program import INACTIVE, BoolArray, ByteArray, IntArray, Program, WordArray
 
 if TYPE_CHECKING:
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
     from tester.groups import AddressMap
     from tester.reservation import Wishes
 
-SOURCE: Final = Path(__file__).parent / "native" / "generator.cpp"
+_SOURCES: Final = Path(__file__).parent / "native"
+_UNIT: Final = "generator.cpp"
 VERSION: Final = 1
 ATTEMPTS: Final = 16
 """How often a stored byte is drawn again before the array version has to do it."""
@@ -169,6 +173,16 @@ _Derivation = _record(
 )
 _CLAIM_BYTES: Final = 5 * 8 + 8
 _ASK_BYTES: Final = 16
+
+
+def load_kernels(compiler: Compiler, cache: Cache) -> Kernels:
+    """Compiled on first use. Raises ToolchainError, CacheError, ValueError."""
+    files = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in _SOURCES.iterdir()
+        if path.suffix in (".hpp", ".cpp")
+    }
+    return Kernels(ctypes.CDLL(str(build_unit(files, _UNIT, compiler, cache))))
 
 
 class Kernels:

@@ -2,36 +2,38 @@
 #include "ledger.hpp"
 #include "picking.hpp"
 
+#define VISIBLE __attribute__((visibility("default")))
+
 extern "C" {
 
-i64 tester_kernels_version() { return 1; }
+VISIBLE i64 tester_kernels_version() { return 1; }
 
 // Returns the number of picks.
-i64 tester_make_picks(Picking* p) { return make_picks(*p); }
+VISIBLE i64 tester_make_picks(Picking* p) { return make_picks(*p); }
 
-void tester_return_to_own(const Picking* p, i64* cell) { return_to_own(*p, cell); }
+VISIBLE void tester_return_to_own(const Picking* p, i64* cell) { return_to_own(*p, cell); }
 
-void tester_place(const Picking* p, i64 picks, const i64* cell, const i64* cell_address,
+VISIBLE void tester_place(const Picking* p, i64 picks, const i64* cell, const i64* cell_address,
                   i64* address) {
   place(*p, picks, cell, cell_address, address);
 }
 
 // Returns the number of owners afterwards; r->held says where they stand.
-i64 tester_reserve(Reservation* r) {
+VISIBLE i64 tester_reserve(Reservation* r) {
   reserve(*r);
   return r->owners;
 }
 
-i64 tester_explode(const Accesses* a, Events* e, i64* ends, i64* start) {
+VISIBLE i64 tester_explode(const Accesses* a, Events* e, i64* ends, i64* start) {
   explode(*a, *e, ends, start);
   return e->segments;
 }
 
 // 0: too many attempts; values and history are then half done.
-i64 tester_assign_versions(const Events* e, Versions* v) { return assign_versions(*e, *v); }
+VISIBLE i64 tester_assign_versions(const Events* e, Versions* v) { return assign_versions(*e, *v); }
 
 // Returns the number of waits.
-i64 tester_derive(const Events* e, Derivation* d) {
+VISIBLE i64 tester_derive(const Events* e, Derivation* d) {
   collect(*e, *d);
   reduce(*d);
   return d->wait_first[d->episodes];

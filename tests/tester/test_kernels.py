@@ -1,0 +1,68 @@
+"""With the compiled kernels or without, a program is the same byte for byte."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from runtime.native.object_cache import user_cache
+from runtime.native.toolchain import NoCompiler, find_compiler
+from runtime.prng import Prng
+from tester import profiles
+from tester.expectations import Ledger, explode, final_memory, touched_lines
+from tester.generator import generate, generate_program
+from tester.kernels import ATTEMPTS, Kernels, load_kernels
+from tester.program import concatenate
+
+
+@pytest.fixture(scope="module")
+def kernels() -> Kernels:
+    try:
+        return load_kernels(find_compiler(), user_cache())
+    except NoCompiler:
+        pytest.skip("no C++ compiler")
+
+
+@pytest.mark.parametrize("profile", profiles.PROFILES)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_program_is_the_same(kernels: Kernels, profile: str, seed: int) -> None:
+    scenario = profiles.draw(profile, Prng(seed).fork(profile))
+    config = replace(scenario.program, episodes=100 * seed)
+    assert generate_program(config, Prng(seed)).equals(
+        generate_program(config, Prng(seed), kernels)
+    )
+
+
+def test_several_blocks_are_the_same(kernels: Kernels) -> None:
+    # Reservations, waits for loads and versions reach over the limits of blocks.
+    scenario = profiles.draw("hot-ping-pong", Prng(5))
+    config = replace(scenario.program, episodes=2600, chase_percent=30, hot_percent=20)
+    with_arrays = list(generate(config, Prng(5)))
+    with_kernels = list(generate(config, Prng(5), kernels))
+    assert len(with_arrays) > 2
+    assert all(one.equals(two) for one, two in zip(with_arrays, with_kernels, strict=True))
+
+
+def test_a_block_may_follow_one_that_was_made_without(kernels: Kernels) -> None:
+    program = generate_program(
+        replace(profiles.draw("coherence", Prng(6)).program, episodes=1300), Prng(6)
+    )
+    pieces = list(program.parts(500))
+    ledger = Ledger.of(program, kernels)
+    derived = [ledger.advance(replace(piece, derived=False)) for piece in pieces]
+    assert concatenate(derived).equals(program)
+    assert (ledger.final_memory()[1] == final_memory(program)[1]).all()
+
+
+def test_bytes_that_are_drawn_again_and_again_are_left_to_the_arrays(kernels: Kernels) -> None:
+    # All attempts draw from one stream, so what repeats a version once repeats it for ever.
+    scenario = profiles.draw("line-duel", Prng(7), {"lines": 2, "size_weights": (1, 0, 0, 0)})
+    program = generate_program(replace(scenario.program, episodes=50), Prng(7))
+    lines = touched_lines(program)
+    events = explode(program, lines, kernels)
+    history = np.zeros((len(lines) * program.line_size, 8), np.uint8)
+    identity = np.zeros(program.lane_address.shape, np.int64)
+    values = np.zeros(program.lane_address.shape, np.uint64)
+    assert kernels.assign_versions(events, values, identity, history, [1] * ATTEMPTS) is None
