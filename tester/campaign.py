@@ -20,11 +20,13 @@ from runtime.system import System, agent_places, build_system
 from tester import decks, profiles, roles
 from tester.aftermath import Manners
 from tester.coverage import Coverage
+from tester.engines import CANNOT, PYTHON, Chosen, confirm
 from tester.errors import ConfigError
 from tester.events import Finding
 from tester.generator import GeneratorConfig, generate_program
 from tester.history import History
 from tester.leg import DEADLOCK_LIMIT, LegRun, Outcome
+from tester.native_leg import NativeLegRun, NativeProtocol
 from tester.program import DMA, FETCH, Agent
 from tester.protocols import LoadedProtocol
 from tester.replay import Leg
@@ -43,6 +45,9 @@ LEG_ACCESSES: Final = 60_000
 MAX_LEG_ACCESSES: Final = 1 << 24
 _ROUNDS: Final = 3
 """But at least this many episodes per thread."""
+
+AnyRun = LegRun | NativeLegRun
+"""A leg while it runs, on either engine."""
 
 
 @dataclass(frozen=True)
@@ -108,19 +113,21 @@ class Plan:
 class Campaign:
     """Legs until enough episodes are complete or one fails."""
 
-    def __init__(self, protocol: LoadedProtocol, options: Options) -> None:
+    def __init__(self, protocol: LoadedProtocol, options: Options, engine: Chosen = PYTHON) -> None:
         self.protocol = protocol
         self.options = options
         self.totals = Totals()
         self.coverage = Coverage(protocol.identity.name)
         self._prng = Prng(options.seed)
-        self._system: System | None = None
+        self._engine = engine
+        self._running: Callable[[], int] | None = None
+        """Tells the transitions of the running leg."""
 
     @property
     def transitions(self) -> int:
         """Transitions executed so far, those of the running leg included."""
-        running = self._system.controllers if self._system is not None else ()
-        return self.coverage.transitions + sum(sum(c.counts) for c in running)
+        running = 0 if self._running is None else self._running()
+        return self.coverage.transitions + running
 
     def plan(self, number: int) -> Plan:
         """Draw leg ``number``. Raises ConfigError, DescriptionError."""
@@ -162,11 +169,33 @@ class Campaign:
     def run_leg(
         self,
         leg: Leg,
-        on_progress: Callable[[LegRun], None] | None = None,
+        on_progress: Callable[[AnyRun], None] | None = None,
         observer: TransitionObserver | None = None,
-    ) -> tuple[LegRun, Finding | None]:
-        """Run a leg and add it to totals and coverage, also when it is interrupted."""
-        self._system = system = build_system(self.protocol.info, leg.description, leg.run_key)
+    ) -> tuple[AnyRun, Finding | None]:
+        """Run a leg and add it to totals and coverage, also when it is interrupted.
+
+        A leg with a finding has been run on the Python engine, whichever found it. Raises
+        EngineDisagreement.
+        """
+        native = None
+        if self._engine.native is not None and observer is None:
+            native = self._run_natively(leg, self._engine.native, on_progress)
+            if native is not None and native.outcome.finding is None:
+                return native, None
+        run = self._run_in_python(leg, on_progress, observer)
+        if native is not None:
+            confirm(leg, native, run)
+        finding = run.outcome.finding
+        return run, None if finding is None else refine(finding, leg.program)
+
+    def _run_in_python(
+        self,
+        leg: Leg,
+        on_progress: Callable[[AnyRun], None] | None,
+        observer: TransitionObserver | None,
+    ) -> LegRun:
+        system = build_system(self.protocol.info, leg.description, leg.run_key)
+        self._running = lambda: sum(sum(c.counts) for c in system.controllers)
         for controller in system.controllers:
             controller.observer = observer
         run = leg_run(leg, system, on_progress=on_progress)
@@ -175,10 +204,34 @@ class Campaign:
         finally:
             run.take_stock()
             self.totals.add(run.outcome)
-            self._system = None
+            self._running = None
             self.coverage.add(system.controllers)
-        finding = run.outcome.finding
-        return run, None if finding is None else refine(finding, leg.program)
+        return run
+
+    def _run_natively(
+        self,
+        leg: Leg,
+        native: NativeProtocol,
+        on_progress: Callable[[AnyRun], None] | None,
+    ) -> NativeLegRun | None:
+        """Counted only if it passes or is interrupted; None: this engine cannot run it."""
+        run = NativeLegRun(leg, native, manners_of(leg), on_progress)
+        self._running = lambda: run.transitions
+        counts = True
+        try:
+            counts = run.run().finding is None
+        except CANNOT as slip:
+            counts = False
+            self._engine = self._engine.without_native(slip)
+            return None
+        finally:
+            self._running = None
+            if counts and run.started:
+                self.totals.add(run.outcome)
+                for name, cells in run.counts().items():
+                    machine = self.protocol.info.machine(name)
+                    self.coverage.add_counts(machine, cells.table.tolist(), cells.stride)
+        return run
 
     def explain(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:
         """Run a failed leg again with the history listening."""
@@ -244,15 +297,20 @@ def leg_run(
     leg: Leg,
     system: System,
     history: History | None = None,
-    on_progress: Callable[[LegRun], None] | None = None,
+    on_progress: Callable[[AnyRun], None] | None = None,
 ) -> LegRun:
     """A leg ready to run on a system built for it."""
-    agents, groups = agents_of(system.description)
-    if agents != leg.program.agents:
-        raise ConfigError("the program was made for other agents than its system has")
-    manners = Manners.of(system.description, groups)
+    manners = manners_of(leg)
     watchers = () if history is None else (history,)
     return LegRun(leg.program, system, leg.deadlock_limit, manners, watchers, on_progress)
+
+
+def manners_of(leg: Leg) -> Manners:
+    """How the threads of a leg must behave. Raises ConfigError if they are not its system's."""
+    agents, groups = agents_of(leg.description)
+    if agents != leg.program.agents:
+        raise ConfigError("the program was made for other agents than its system has")
+    return Manners.of(leg.description, groups)
 
 
 def agents_of(description: SystemDescription) -> tuple[tuple[Agent, ...], list[str]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from tester.engine_choice import Choice
 from tester.limits import LIMITS, Limit
 
 if TYPE_CHECKING:
@@ -223,6 +224,18 @@ def main_command(
     form: Annotated[
         Form, _option(_RUN, "Generated code to execute; the run is the same (fused, faster).")
     ] = Form.fused,
+    engine: Annotated[
+        Choice,
+        _option(
+            _RUN,
+            "What runs the legs: controllers compiled to native code, or the Python ones; the "
+            "results are the same (auto: native where there is a compiler).",
+        ),
+    ] = Choice.auto,
+    diff_engines: Annotated[
+        bool,
+        _option(_RUN, "Run both engines and print the first transition in which they differ."),
+    ] = False,
     quiet: Annotated[bool, _option(_OUTPUT, "Print the verdict only.", "--quiet", "-q")] = False,
     no_progress: Annotated[bool, _option(_OUTPUT, "No live progress.", "--no-progress")] = False,
     version: Annotated[bool, _option(_OUTPUT, "Print the version.", "--version")] = False,
@@ -273,6 +286,8 @@ def main_command(
         trace=trace,
         quiet=quiet,
         readable=form is Form.readable,
+        engine=engine,
+        diff_engines=diff_engines,
         progress=not no_progress,
     )
     raise typer.Exit(_guarded(request, run))
@@ -306,6 +321,8 @@ def _guarded(request: Request, run: Any) -> int:
 
 def main() -> NoReturn:
     """Entry point of the ``gpu-tester`` command."""
+    if sys.argv[1:2] == ["diff-engines"]:
+        sys.argv[1] = "--diff-engines"
     try:
         app()
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ files of many runs can be merged the same way.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -63,6 +63,14 @@ class Coverage:
                 machine = self.machines[controller.MACHINE] = _machine(type(controller))
             for state, event in machine.counts:
                 machine.counts[state, event] += controller.count_of(state, event)
+
+    def add_counts(self, controller: Any, counts: Sequence[int], stride: int) -> None:
+        """Add the counts of all instances of a machine: ``counts[state * stride + event]``."""
+        machine = self.machines.get(controller.MACHINE)
+        if machine is None:
+            machine = self.machines[controller.MACHINE] = _machine(controller)
+        for state, event in machine.counts:
+            machine.counts[state, event] += counts[state * stride + event]
 
     @property
     def transitions(self) -> int:

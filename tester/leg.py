@@ -281,16 +281,17 @@ class LegRun:
         return sum(initial_byte(key, address + i) << 8 * i for i in range(4))
 
 
-_VERDICTS: Final = {
+ERROR_VERDICTS: Final = {
     ErrorKind.UNDEFINED_TRANSITION: Verdict.UNDEFINED_TRANSITION,
     ErrorKind.PANIC: Verdict.PANIC,
     ErrorKind.ASSERTION: Verdict.PANIC,
 }
+"""Verdicts of the protocol's own that have a name of their own here."""
 
 
 def protocol_finding(error: ProtocolError, engine: Engine) -> Finding:
     """What the protocol itself complained of, as a finding."""
-    verdict = _VERDICTS.get(error.kind, Verdict.PROTOCOL_ERROR)
+    verdict = ERROR_VERDICTS.get(error.kind, Verdict.PROTOCOL_ERROR)
     tick = engine.now if error.tick is None else error.tick
     address = -1 if error.address is None else error.address
     return Finding(verdict, tick, error.message, address=address)

@@ -70,32 +70,45 @@ def build(sources: Sources, sizes: Sizes, compiler: Compiler, cache: Cache) -> L
     """The loaded object. Raises ToolchainError, CacheError, LibraryError."""
     key = object_key(sources, sizes, compiler)
 
-    def fill(directory: Path) -> None:
-        write_all(directory, sources.files)
-        try:
-            compile_object(
-                compiler,
-                directory / UNIT,
-                directory / _OBJECT,
-                [directory, _HEADERS, _HEADERS.parent.parent],
-                sizes.defines(),
-            )
-        except ToolchainError as slip:
-            if "No space left on device" in str(slip):
-                raise OSError(errno.ENOSPC, "No space left on device") from None
-            raise
-        for path in directory.iterdir():
-            if path.name not in (UNIT, _OBJECT):
-                path.unlink()
+    def made() -> Path:
+        return _object(key, sources.files, UNIT, sizes.defines(), compiler, cache)
 
-    path = cache.make(_KIND, key, fill) / _OBJECT
+    path = made()
     try:
         return Library(path)
     except LibraryError:
         if path.exists():
             raise
     # Another process pruned the entry between our look and the loading.
-    return Library(cache.make(_KIND, key, fill) / _OBJECT)
+    return Library(made())
+
+
+def build_unit(files: Mapping[str, str], unit: str, compiler: Compiler, cache: Cache) -> Path:
+    """The object of C++ texts that stand alone. Raises ToolchainError, CacheError."""
+    texts = [part for item in sorted(files.items()) for part in item]
+    key = key_of(*texts, unit, " ".join(FLAGS), str(compiler), compiler.version)
+    return _object(key, files, unit, {}, compiler, cache)
+
+
+def _object(
+    key: str,
+    files: Mapping[str, str],
+    unit: str,
+    defines: Mapping[str, int],
+    compiler: Compiler,
+    cache: Cache,
+) -> Path:
+    def fill(directory: Path) -> None:
+        write_all(directory, files)
+        include = [directory, _HEADERS, _HEADERS.parent.parent]
+        try:
+            compile_object(compiler, directory / unit, directory / _OBJECT, include, defines)
+        except ToolchainError as slip:
+            if "No space left on device" in str(slip):
+                raise OSError(errno.ENOSPC, "No space left on device") from None
+            raise
+
+    return cache.make(_KIND, key, fill) / _OBJECT
 
 
 def object_key(sources: Sources, sizes: Sizes, compiler: Compiler) -> str:

@@ -63,6 +63,10 @@ class Capacities:
     words: int = 1 << 10
     far: int = 1 << 10
 
+    def at_least(self, other: Capacities) -> Capacities:
+        """The larger of both, pool by pool."""
+        return Capacities(*(max(getattr(self, p), getattr(other, p)) for p in POOLS))
+
     def doubled(self, pool: str) -> Capacities:
         return replace(self, **{pool: 2 * getattr(self, pool)})
 

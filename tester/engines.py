@@ -1,0 +1,142 @@
+"""Which engine runs the legs: the Python one, or the protocol compiled to native code.
+
+Invariant: both give the same results. A leg that fails natively is run again on the Python
+engine, whose report is the one that is shown; should that run end otherwise, one of our engines
+is wrong, and :class:`EngineDisagreement` says so instead of a verdict about the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from runtime.native.build import Sizes, build
+from runtime.native.library import Library, LibraryError
+from runtime.native.object_cache import Cache, CacheError, user_cache
+from runtime.native.plan import NotNative, Plans
+from runtime.native.system import SystemTooLarge
+from runtime.native.toolchain import Compiler, ToolchainError, find_compiler
+from tester.engine_choice import Choice
+from tester.errors import ConfigError
+from tester.events import Finding
+from tester.native_leg import NativeLegRun, NativeProtocol
+from tester.protocols import LoadedProtocol
+from tester.replay import Leg
+
+if TYPE_CHECKING:
+    from tester.leg import LegRun
+
+
+class EngineDisagreement(Exception):
+    """Our own bug: a leg ended differently on the two engines."""
+
+    def __init__(self, leg: Leg, native: str, python: str) -> None:
+        super().__init__(
+            f"the engines disagree about leg {leg.number} of seed {leg.seed}:\n"
+            f"  native: {native}\n  Python: {python}"
+        )
+        self.leg = leg
+
+
+CANNOT = (ToolchainError, CacheError, LibraryError, NotNative, SystemTooLarge)
+"""Why the native engine may be out of the question, each with a message for the user."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """``native`` None: the Python engine. ``words``: one line for the user.
+
+    ``say``: told when a leg turns out to be beyond the native engine and the Python one goes on;
+    None where only the native one will do.
+    """
+
+    native: NativeProtocol | None
+    words: str
+    say: Callable[[str], None] | None = None
+
+    def without_native(self, why: Exception) -> Chosen:
+        """What goes on after that. Raises ConfigError where nothing else will do."""
+        if self.say is None:
+            raise ConfigError(f"--engine native: {why}") from None
+        words = _instead(why)
+        self.say(words)
+        return Chosen(None, words)
+
+
+PYTHON: Final = Chosen(None, "Python engine")
+
+
+def choose(choice: Choice, protocol: LoadedProtocol, say: Callable[[str], None]) -> Chosen:
+    """The engine for a run. Raises ConfigError if the native one is asked for and not possible."""
+    if choice is Choice.python:
+        return PYTHON
+    fallback = None if choice is Choice.native else say
+    try:
+        return _native(protocol, fallback)
+    except CANNOT as slip:
+        if fallback is None:
+            raise ConfigError(f"--engine native: {slip}") from None
+        return Chosen(None, _instead(slip))
+
+
+def _native(protocol: LoadedProtocol, fallback: Callable[[str], None] | None) -> Chosen:
+    if protocol.native is None:
+        raise NotNative(protocol.why_not_native or "the protocol was not compiled for it")
+    compiler = find_compiler()
+    cache = user_cache()
+    libraries = Libraries(protocol, compiler, cache)
+    plans = Plans(protocol.info, protocol.native.shape)
+    description = protocol.description
+    nodes = sum(machine.count or 0 for machine in description.machines.values())
+    libraries(Sizes.of(description.line_size, nodes))
+    note = f"\nnote: {cache.note}" if cache.note else ""
+    return Chosen(
+        NativeProtocol(protocol.info, plans, libraries),
+        f"native engine, compiled by {compiler.version}{note}",
+        fallback,
+    )
+
+
+class Libraries:
+    """The compiled forms of one protocol, each made when first asked for."""
+
+    def __init__(self, protocol: LoadedProtocol, compiler: Compiler, cache: Cache) -> None:
+        assert protocol.native is not None, "there are sources to compile"
+        self._sources = protocol.native
+        self._compiler = compiler
+        self._cache = cache
+        self._made: dict[Sizes, Library] = {}
+
+    def __call__(self, sizes: Sizes) -> Library:
+        library = self._made.get(sizes)
+        if library is None:
+            library = build(self._sources, sizes, self._compiler, self._cache)
+            self._made[sizes] = library
+        return library
+
+
+def confirm(leg: Leg, native: NativeLegRun, python: LegRun) -> None:
+    """Compare how a failing leg ended on both engines. Raises EngineDisagreement."""
+    mine = _ending(native.outcome.finding, native.outcome.episodes)
+    theirs = _ending(python.outcome.finding, python.outcome.episodes)
+    if mine != theirs:
+        raise EngineDisagreement(leg, mine, theirs)
+    error, verdict = native.error, python.outcome.error
+    if error is not None and (verdict is None or verdict.kind is not error.kind):
+        said = "no verdict" if verdict is None else verdict.kind.value
+        raise EngineDisagreement(leg, error.kind.value, said)
+
+
+def _ending(finding: Finding | None, episodes: int) -> str:
+    done = f"after {episodes} episodes"
+    if finding is None:
+        return f"passed {done}"
+    where = f" at {finding.address:#x}" if finding.address >= 0 else ""
+    return f"{finding.verdict.value} in tick {finding.tick}{where} {done}"
+
+
+def _instead(why: Exception) -> str:
+    """One line, whatever a compiler had to say."""
+    first = str(why).strip().splitlines()[0].rstrip(":")
+    return f"Python engine, because {first}"

@@ -1,0 +1,243 @@
+"""Compiles a protocol, or finds what an earlier run made of the very same texts.
+
+The front end takes most of a second; what it makes is kept in the user's cache: the identity of
+the protocol, where its Python controllers lie, and its native sources. Invariant: what is found
+was made from byte for byte the same files, at the same places, by the same compiler.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from runtime.declarations import ProtocolInfo
+from runtime.native.build import SHAPE, Sources
+from runtime.native.object_cache import CacheError, digest_of_files, key_of, user_cache, write_all
+
+if TYPE_CHECKING:
+    from slicc import ir
+    from slicc.compiler import CompiledProtocol
+
+_KIND: Final = "front"
+_ENTRY: Final = "front.json"
+_NATIVE: Final = "native.json"
+_MOST_FILES: Final = 500
+_MOST_BYTES: Final = 16 << 20
+_TEXTS: Final = re.compile(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'")
+
+
+@dataclass(frozen=True)
+class Front:
+    """A compiled protocol. ``digest``: of its texts; ``path``: its driver.
+
+    ``native`` None: it cannot be written as C++, and ``why_not_native`` says why.
+    """
+
+    path: Path
+    digest: str
+    info: ProtocolInfo
+    native: Sources | None = None
+    why_not_native: str = ""
+
+
+def remembered(path: Path, include: Sequence[Path]) -> Front | None:
+    """What an earlier run has made of the driver ``path``, if anything."""
+    key = _key(path, include)
+    if key is None:
+        return None
+    try:
+        entry = user_cache().find(_KIND, key)
+        if entry is None:
+            return None
+        said: dict[str, Any] = json.loads((entry / _ENTRY).read_text(encoding="utf-8"))
+        info = _package(Path(said["package"]), said["files"])
+        if info is None:
+            return None
+        native = None
+        if said["why_not_native"] is None:
+            files = json.loads((entry / _NATIVE).read_text(encoding="utf-8"))
+            native = Sources(said["name"], files)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Front(Path(said["path"]), said["digest"], info, native, said["why_not_native"] or "")
+
+
+def finish(compiled: CompiledProtocol, path: Path, include: Sequence[Path], native: bool) -> Front:
+    """Generate the forms of a protocol that was compiled a moment ago.
+
+    With ``native`` there are two, and they are remembered. Raises slicc's GenerationError, OSError.
+    """
+    from slicc.codegen.python.load import load_package
+
+    module = load_package(compiled.protocol)
+    digest = digest_of(compiled)
+    if not native:
+        return Front(compiled.path, digest, module.PROTOCOL)
+    key = _key(path, include)
+    sources, why = native_sources(compiled.protocol)
+    front = Front(compiled.path, digest, module.PROTOCOL, sources, why)
+    if key is not None:
+        _remember(key, front, module)
+    return front
+
+
+def digest_of(compiled: CompiledProtocol) -> str:
+    """A short hash of the texts of all files of a protocol."""
+    digest = hashlib.sha256()
+    for source in sorted(compiled.sources, key=lambda source: source.name):
+        digest.update(f"{Path(source.name).name}\0{len(source.text)}\0{source.text}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+def native_sources(protocol: ir.Protocol) -> tuple[Sources | None, str]:
+    """The protocol as C++ texts, or None and the reason."""
+    try:
+        from slicc.codegen.native import Unsupported, package
+    except ImportError:
+        return None, "the native backend is not there yet"
+    try:
+        made = package(protocol)
+    except Unsupported as slip:
+        return None, str(slip)
+    return Sources(made.name, {**made.files, SHAPE: json.dumps(_shape(protocol))}), ""
+
+
+def _shape(protocol: ir.Protocol) -> dict[str, list[tuple[str, str]]]:
+    """Per machine: its objects in order, with the runtime class of those that have one."""
+    from slicc import ir
+
+    return {
+        machine.name: [
+            (
+                each.name,
+                each.type.name
+                if each.initial is None and isinstance(each.type, ir.ClassType)
+                else "",
+            )
+            for each in machine.objects
+        ]
+        for machine in protocol.machines
+    }
+
+
+def _remember(key: str, front: Front, module: ModuleType) -> None:
+    package = Path(module.__file__ or "").parent
+    files = {path.name: _digest(path) for path in package.iterdir() if path.is_file()}
+    said = {
+        "name": front.native.name if front.native is not None else "",
+        "path": str(front.path),
+        "digest": front.digest,
+        "package": str(package),
+        "files": files,
+        "why_not_native": None if front.native is not None else front.why_not_native,
+    }
+    texts: dict[str, str | bytes] = {_ENTRY: json.dumps(said)}
+    if front.native is not None:
+        texts[_NATIVE] = json.dumps(dict(front.native.files))
+    store = user_cache()
+    if store.note:
+        return  # it would be gone before anybody could find it
+    with suppress(CacheError):
+        store.make(_KIND, key, lambda directory: write_all(directory, texts))
+
+
+# ------------------------------------------------------------------ the texts
+
+
+def _key(path: Path, include: Sequence[Path]) -> str | None:
+    """A name for everything that the compiler might read; None where that is not known.
+
+    Whatever stands in quotes and leads to a file from one of the places where includes are looked
+    for counts, so a file that would be included counts, and so does one that would hide it.
+    """
+    if path.suffix != ".slicc":
+        return None
+    found: dict[Path, bytes] = {}
+    waiting = [path]
+    total = 0
+    try:
+        while waiting:
+            one = waiting.pop()
+            if one in found:
+                continue
+            found[one] = content = _read(one)
+            total += len(content)
+            if len(found) > _MOST_FILES or total > _MOST_BYTES:
+                return None
+            text = content.decode("utf-8", "replace")
+            names = {name for pair in _TEXTS.findall(text) for name in pair if name}
+            for base in (one.parent, path.parent, path.parent.parent, *include):
+                waiting += [base / name for name in names if _is_file(base / name)]
+        parts: list[str | bytes] = [compiler_digest(), str(path), str(path.resolve())]
+        parts += [str(directory.resolve()) for directory in include]
+        for one in sorted(found):
+            parts += [str(one), str(one.resolve()), found[one]]
+        return key_of(*parts)
+    except OSError:
+        return None
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(_MOST_BYTES + 1)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+@cache
+def compiler_digest() -> str:
+    """A digest of the compiler itself, its grammar and its library."""
+    import slicc
+
+    root = Path(slicc.__file__).parent
+    files = [path for kind in ("py", "lark", "jinja") for path in root.rglob(f"*.{kind}")]
+    return digest_of_files(files, root)
+
+
+# ------------------------------------------------------------------ the Python controllers
+
+
+def _package(directory: Path, files: dict[str, str]) -> ProtocolInfo | None:
+    """Import a package of controllers if all of its files are as they were."""
+    present = {path.name for path in directory.iterdir() if path.is_file()}
+    if present != set(files):
+        return None
+    if any(_digest(directory / name) != digest for name, digest in files.items()):
+        return None
+    name = f"slicc_compiled_{directory.name}"
+    loaded = sys.modules.get(name)
+    if loaded is None:
+        spec = importlib.util.spec_from_file_location(
+            name, directory / "__init__.py", submodule_search_locations=[str(directory)]
+        )
+        if spec is None or spec.loader is None:
+            return None
+        loaded = importlib.util.module_from_spec(spec)
+        sys.modules[name] = loaded
+        try:
+            spec.loader.exec_module(loaded)
+        except BaseException:
+            for each in [each for each in sys.modules if each.partition(".")[0] == name]:
+                del sys.modules[each]
+            raise
+    info: ProtocolInfo = loaded.PROTOCOL
+    return info
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

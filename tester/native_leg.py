@@ -1,0 +1,366 @@
+"""Runs one leg on the native engine: the phases of :mod:`tester.leg`, slice by slice the same.
+
+Invariant: a leg that passes here has seen the same episodes, drains, comparisons and read-back as
+on the Python engine, tick for tick. What a fault means in words is not decided here: a leg that
+fails is run again by whoever can explain it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from runtime.declarations import ProtocolInfo
+from runtime.description import SystemDescription
+from runtime.native.build import Sizes
+from runtime.native.library import Library
+from runtime.native.plan import Capacities, Plans
+from runtime.native.program_view import ProgramView
+from runtime.native.system import (
+    JUDGED,
+    CountsTable,
+    NativeError,
+    NativeFinding,
+    NativeSystem,
+    PoolExhausted,
+    SystemTooLarge,
+    enlarged,
+    sum_counts,
+)
+from tester.aftermath import FLUSHES, READ_BACKS, Manners, read_back_program
+from tester.blame import line_writers
+from tester.driver import Statistics
+from tester.events import Finding, Role, Verdict
+from tester.expectations import touched_lines
+from tester.final_contents import final_contents
+from tester.leg import ERROR_VERDICTS, Outcome
+from tester.program import IntArray, Program
+from tester.replay import Leg
+from tester.thread import Steps
+
+_VERDICTS: Final = tuple(Verdict)
+_SPARE_LINES: Final = 64
+_SEEN: Final = "seen by the native engine"
+
+
+class NativeProtocol:
+    """A protocol that the native engine can run: its plans and its compiled forms.
+
+    ``library(sizes)`` compiles or finds the object for these sizes. ``grown``: capacities that
+    earlier legs turned out to need, so that none has to learn it again.
+    """
+
+    def __init__(self, info: ProtocolInfo, plans: Plans, library: Callable[[Sizes], Library]):
+        self.info = info
+        self.plans = plans
+        self.library = library
+        self.grown = Capacities()
+
+    def system(self, leg: Leg, capacities: Capacities, agents: int) -> NativeSystem:
+        """A system at tick 0. Raises SystemTooLarge, NotNative, ToolchainError, CacheError."""
+        description = leg.description
+        nodes = sum(machine.count or 0 for machine in description.machines.values())
+        library = self.library(Sizes.of(description.line_size, nodes))
+        plan = self.plans.plan(description, leg.run_key, capacities, agents)
+        return NativeSystem(library, plan)
+
+    def capacities(self, program: Program, view: ProgramView) -> Capacities:
+        """How much a leg is likely to need; what turns out too small is doubled later."""
+        lanes = sum(agent.lanes for agent in program.agents)
+        least = Capacities(
+            lines=len(touched_lines(program)) + _SPARE_LINES,
+            increments=view.increments + 1,
+            words=program.groups + 1,
+            flights=64 + 16 * program.threads,
+            rows=256 + 8 * lanes,
+            messages=512 + 4 * lanes,
+            atomics=1024 + 4 * lanes,
+        )
+        return least.at_least(self.grown)
+
+
+@dataclass
+class Drivers:
+    """What progress displays and reports ask of the threads."""
+
+    threads: range
+    completed: int = 0
+
+
+class NativeLegRun:
+    """One leg while it runs. Same use as :class:`tester.leg.LegRun`, without words for faults."""
+
+    def __init__(
+        self,
+        leg: Leg,
+        protocol: NativeProtocol,
+        manners: Manners,
+        on_progress: Callable[[NativeLegRun], None] | None = None,
+    ) -> None:
+        self.leg = leg
+        self.program = leg.program
+        self.limit = leg.deadlock_limit
+        self.manners = manners
+        self.protocol = protocol
+        self.outcome = Outcome()
+        self.driver = Drivers(range(self.program.threads))
+        self.error: NativeError | None = None
+        self.system: NativeSystem
+        self._on_progress = on_progress
+        self._view = ProgramView(self.program)
+        self._capacities = protocol.capacities(self.program, self._view)
+        self._used = _used_requesters(self.program)
+        self._flushable = _all_flush(protocol.info, leg.description, self._used)
+
+    def run(self) -> Outcome:
+        """Run to the end or to the first finding; again from the start where a pool was too small.
+
+        Raises SystemTooLarge when no larger pool fits into memory.
+        """
+        while True:
+            try:
+                self._run()
+            except PoolExhausted as slip:
+                self._enlarge(slip)
+                continue
+            finally:
+                self.take_stock()
+            return self.outcome
+
+    def _enlarge(self, slip: PoolExhausted) -> None:
+        self._capacities = enlarged(self._capacities, slip)
+        grown = getattr(self._capacities, slip.pool)
+        if slip.pool not in ("lines", "increments", "words"):
+            self.protocol.grown = replace(self.protocol.grown, **{slip.pool: grown})
+        self._exhausted = slip
+
+    def _run(self) -> None:
+        self.outcome = Outcome()
+        self.error = None
+        self.start()
+        if self._run_driver(0) and self._come_to_rest():
+            self._compare()
+
+    def start(self) -> NativeSystem:
+        """The system at tick 0, with the threads of the program."""
+        agents = 2 * self.program.threads + len(self._used)
+        try:
+            system = self.protocol.system(self.leg, self._capacities, agents)
+        except SystemTooLarge as slip:
+            exhausted = getattr(self, "_exhausted", None)
+            if exhausted is None:
+                raise
+            raise SystemTooLarge(f"{exhausted}, and a larger one does not fit: {slip}") from None
+        self.system = system
+        steps = self.manners.steps or (Steps(),) * self.program.threads
+        system.add_driver(
+            self._view,
+            Role.ACTION,
+            [agent.requester for agent in self.program.agents],
+            [step.flush | step.invalidate << 1 for step in steps],
+            0,
+        )
+        return system
+
+    def take_stock(self) -> None:
+        """Bring the outcome's figures up to now; for legs that are interrupted."""
+        if not self.started:
+            return
+        system = self.system
+        said = system.statistics(0)
+        statistics = Statistics()
+        statistics.live = said.live
+        statistics.live_time = said.live_time
+        statistics.handover_time = said.handover_time
+        statistics.thread_time = said.thread_time
+        statistics.end = said.end
+        self.driver.completed = said.completed
+        outcome = self.outcome
+        outcome.episodes = said.completed
+        outcome.lane_accesses = system.lane_accesses
+        outcome.ticks = system.now
+        outcome.statistics = statistics
+
+    @property
+    def started(self) -> bool:
+        """Whether there is a system to ask."""
+        return hasattr(self, "system")
+
+    @property
+    def transitions(self) -> int:
+        return self.system.transitions if self.started else 0
+
+    def counts(self) -> dict[str, CountsTable]:
+        """Executions of transitions by machine, over all of its controllers."""
+        return machine_counts(self.protocol.info, self.leg.description, self.system)
+
+    # ------------------------------------------------------------------ phases; True: go on
+
+    def _run_driver(self, driver: int) -> bool:
+        system = self.system
+        slice_ticks = max(1, min(2000, self.limit // 8))
+        until = system.now
+        finished = False
+        while not finished and (tick := system.next_tick) is not None:
+            until = max(until, tick) + slice_ticks
+            if self._judged(system.run(until)) or self._overdue():
+                return False
+            said = system.statistics(driver)
+            finished = bool(said.finished)
+            if self._on_progress is not None:
+                self.driver.completed = system.statistics(0).completed
+                self._on_progress(self)
+        if not finished:
+            if not system.stuck() and system.refused() is None:
+                waiting = "threads wait for hand-overs although nothing is open"
+                raise AssertionError(f"our own bug: {waiting} at {system.now}")
+            self._judged(JUDGED)
+            if self.outcome.finding is None:
+                self._found(Verdict.HANG)
+            return False
+        return True
+
+    def _judged(self, status: int) -> bool:
+        """Whether there is a fault; if so it is the outcome's."""
+        system = self.system
+        if status != JUDGED:
+            return False
+        self.error = error = system.error()
+        finding = system.finding()
+        if finding is not None:
+            self.outcome.finding = _finding(finding)
+        elif error is not None:
+            verdict = ERROR_VERDICTS.get(error.kind, Verdict.PROTOCOL_ERROR)
+            self._found(verdict, error.address, error.tick)
+        return self.outcome.finding is not None
+
+    def _found(self, verdict: Verdict, address: int | None = None, tick: int | None = None) -> None:
+        when = self.system.now if tick is None else tick
+        where = -1 if address is None else address
+        self.outcome.finding = Finding(verdict, when, _SEEN, address=where)
+
+    def _overdue(self) -> bool:
+        return self.system.overdue(self.limit) and self._judged(JUDGED)
+
+    def _come_to_rest(self) -> bool:
+        system = self.system
+        if self._judged(system.run(system.now + self.limit)):
+            return False
+        if system.finish() and self._judged(JUDGED):
+            return False
+        if system.next_tick is not None:
+            self._found(Verdict.HANG)
+        elif system.leaks():
+            self._found(Verdict.LEAK)
+        return self.outcome.finding is None
+
+    def _compare(self) -> bool:
+        addresses, contents = final_contents(self.program)
+        return (
+            self._flush(addresses, contents)
+            and self._read_back(dict(zip(addresses.tolist(), contents.tolist())))
+            and self._come_to_rest()
+        )
+
+    def _flush(self, addresses: IntArray, contents: np.ndarray) -> bool:
+        if not self._flushable:
+            return True
+        program, system = self.program, self.system
+        writers = line_writers(program)
+        by_requester: dict[int, list[int]] = {}
+        for number, line in enumerate(addresses[:: program.line_size].tolist()):
+            index = self._used[number % len(self._used)]
+            if line in writers and program.agents[writers[line]].adds:
+                index = program.agents[writers[line]].requester
+            by_requester.setdefault(index, []).append(line)
+        for number, (index, part) in enumerate(sorted(by_requester.items())):
+            system.add_flusher(index, part, FLUSHES + (number << 20))
+        while (tick := system.next_tick) is not None and system.flushers_left:
+            if self._judged(system.run(max(system.now, tick) + self.limit // 8)):
+                return False
+            if self._overdue():
+                return False
+        self.outcome.flushed = True
+        return self._come_to_rest() and self._compare_memory(addresses, contents)
+
+    def _compare_memory(self, addresses: IntArray, contents: np.ndarray) -> bool:
+        wrong = memory_contents(self.system, self.program, addresses) != contents
+        if wrong.any():
+            self._found(Verdict.LOST_WRITE, int(addresses[int(np.argmax(wrong))]))
+        return not wrong.any()
+
+    def _read_back(self, expected: dict[int, int]) -> bool:
+        program = read_back_program(self.program, expected, self.manners.camps)
+        if program is None:
+            return True
+        driver = self.system.add_driver(
+            ProgramView(program),
+            Role.READ_BACK,
+            [agent.requester for agent in program.agents],
+            [0] * program.threads,
+            READ_BACKS,
+        )
+        return self._run_driver(driver)
+
+
+def memory_contents(system: NativeSystem, program: Program, addresses: IntArray) -> np.ndarray:
+    """What memory holds at the addresses of whole lines, ascending: written or as at first."""
+    from runtime.prng import initial_bytes
+
+    size = program.line_size
+    contents = initial_bytes(program.run_key, addresses).reshape(-1, size)
+    lines = addresses[::size]
+    written, held = system.written_lines(size)
+    place = np.searchsorted(lines, written.astype(np.int64))
+    inside = place < len(lines)
+    inside[inside] &= lines[place[inside]] == written.astype(np.int64)[inside]
+    contents[place[inside]] = held[inside]
+    return contents.ravel()
+
+
+def machine_counts(
+    info: ProtocolInfo, description: SystemDescription, system: NativeSystem
+) -> dict[str, CountsTable]:
+    """Executions of transitions by machine, over all of its controllers."""
+    counts = {}
+    first = 0
+    for machine in info.machines:
+        count = description.machines[machine.MACHINE].count or 0
+        if count:
+            counts[machine.MACHINE] = sum_counts(system, range(first, first + count))
+        first += count
+    return counts
+
+
+def _finding(said: NativeFinding) -> Finding:
+    return Finding(
+        _VERDICTS[said.verdict],
+        said.tick,
+        _SEEN,
+        index=said.index,
+        address=said.address,
+        size=said.size,
+        expected=said.expected,
+        got=said.got,
+    )
+
+
+def _used_requesters(program: Program) -> list[int]:
+    """The requesters of agents that make fetch-adds, as flushes go through those."""
+    return sorted({agent.requester for agent in program.agents if agent.adds})
+
+
+def _all_flush(info: ProtocolInfo, description: SystemDescription, used: Sequence[int]) -> bool:
+    """Whether the machine behind each of these requesters has an event for flushes."""
+    machines = [
+        requester.machine
+        for requester in description.requesters.values()
+        for _ in range(description.machines[requester.machine].count or 0)
+    ]
+    return all(
+        any("flush" in event.lower() for event in info.machine(machines[index]).EVENTS.members())
+        for index in used
+    )
