@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path as FilePath
 
 from runtime.description_text import (
+    MAX_TEXT_BYTES,
     DescriptionError,
     Origin,
     Path,
@@ -246,13 +247,20 @@ class SystemDescription:
 def load_description(path: str | FilePath) -> SystemDescription:
     """Read a file. Raises DescriptionError, also when the file cannot be read."""
     try:
-        text = FilePath(path).read_text(encoding="utf-8")
+        with FilePath(path).open("rb") as stream:  # may be a device that never ends
+            content = stream.read(MAX_TEXT_BYTES + 1)
     except OSError as slip:
         reason = slip.strerror or str(slip)
         raise DescriptionError(str(path), 0, "", None, f"cannot be read: {reason}") from None
-    except UnicodeDecodeError:
-        raise DescriptionError(str(path), 0, "", None, "not UTF-8 text") from None
-    return SystemDescription.from_toml(text, str(path))
+    if len(content) > MAX_TEXT_BYTES:
+        raise DescriptionError(str(path), 0, "", None, f"larger than {MAX_TEXT_BYTES} bytes")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as slip:
+        line = content.count(b"\n", 0, slip.start) + 1
+        message = f"not UTF-8 text: byte 0x{content[slip.start]:02x}"
+        raise DescriptionError(str(path), line, "", None, message) from None
+    return SystemDescription.from_toml(text.replace("\r\n", "\n"), str(path))
 
 
 def parse_assignment(text: str) -> tuple[str, object]:

@@ -138,7 +138,10 @@ def load_leg(path: str | Path) -> Leg:
         size = file.stat().st_size
         if size > MAX_FILE_BYTES:
             raise ReplayError(path, f"{size} bytes; no leg is larger than {MAX_FILE_BYTES}")
-        content = file.read_bytes()
+        with file.open("rb") as stream:
+            content = stream.read(len(MAGIC))
+            if content == MAGIC:  # else it may be a device that never ends
+                content += stream.read(MAX_FILE_BYTES)
     except OSError as slip:
         raise ReplayError(path, f"cannot be read: {slip.strerror or slip}") from None
     header_text, blobs = _split(path, content)

@@ -165,7 +165,17 @@ def umask() -> int:
         (["--coverage", "no/such/dir/a.json"], "no/such/dir/a.json: cannot be written"),
         (["--coverage", "/"], "cannot be written: it is a directory"),
         (["--output", "/dev/null"], "--output /dev/null: cannot be written: /dev/null is not a"),
-        (["--protocol", ""], "does not exist"),
+        (["--protocol", ""], "--protocol is empty"),
+        (["--protocol", "."], "protocol file . is a directory"),
+        (["--protocol", "/dev/zero"], "protocol file /dev/zero is not a regular file"),
+        (["--system", "/dev/zero"], "/dev/zero: larger than 1048576 bytes"),
+        (["--system", "."], ".: cannot be read: Is a directory"),
+        (["--replay", "/dev/zero"], "/dev/zero: it is not a replay file"),
+        (["--replay", "."], ".: cannot be read: Is a directory"),
+        (["--include", "nowhere"], "--include nowhere: it is not a directory"),
+        (["--coverage", "same", "--save-program", "./same"], "both write to same"),
+        (["--set", "line_size=48"], "--set line_size=48: line_size = 48: must be a power of two"),
+        (["extra"], "(extra)"),
     ],
 )
 def test_misuse_is_one_message_and_status_2(words: list[str], message: str) -> None:
@@ -209,6 +219,46 @@ def test_a_description_of_another_protocol_is_refused(empty_directory: Path) -> 
     shutil.copy("MI.toml", "Mine.toml")
     done = gpu_tester("-p", "Mine.slicc", "--episodes", "5")
     assert (done.exit_code, "Mine.toml:3: protocol = " in done.stderr) == (2, True)
+
+
+BAD_FILES = {
+    "unknown.toml": (b"line_size = 64\ncolour = 3\n", "unknown.toml:2: colour = 3: no such field"),
+    "ways.toml": (
+        b"[machine.L1Cache.cache.cacheMemory]\nways = 0\n",
+        "ways.toml:2: machine.L1Cache.cache.cacheMemory.ways = 0: must be between 1 and 1024",
+    ),
+    "size.toml": (b"\nline_size=48\n", "size.toml:2: line_size = 48: must be a power of two"),
+    "open.toml": (b'line_size = "big\n', "open.toml:1: not TOML"),
+    "latin.toml": (b"# a\n# \xe9\n", "latin.toml:2: not UTF-8 text: byte 0xe9"),
+    "foreign.leg": (b"hello\n", "foreign.leg: it is not a replay file of gpu-tester"),
+    "empty.leg": (b"", "empty.leg: it is not a replay file of gpu-tester"),
+    "cut.leg": (b"gpu-tester leg\n" + bytes(500), "cut.leg: its checksum does not match"),
+    "empty.sm": (b"", "empty declares no machine: there is nothing to drive"),
+    "latin.sm": (b"structure(\xe9) { }\n", "latin.sm:1:11"),
+    "open.sm": (b'machine(MachineType:L1Cache, "x") : { ', "open.sm:1:37"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files_are_named_with_the_place(name: str, empty_directory: Path) -> None:
+    content, message = BAD_FILES[name]
+    (empty_directory / name).write_bytes(content)
+    option = {"toml": "--system", "leg": "--replay", "sm": "--protocol"}[name.partition(".")[2]]
+    given = [option, name] if option != "--system" else ["-p", "MI", option, name]
+    done = gpu_tester(*given, "--save-program", "a.leg", "--coverage", "c.json")
+    if option == "--replay":
+        done = gpu_tester(*given, "--coverage", "c.json")
+    assert (done.exit_code, message in done.stderr) == (2, True), done.output
+    assert "Traceback" not in done.output
+    assert [path.name for path in empty_directory.iterdir()] == [name], "nothing half-written"
+
+
+def test_a_leg_of_another_protocol_is_refused() -> None:
+    assert gpu_tester("-p", "MI", "--episodes", "5", "--save-program", "a.leg").exit_code == 0
+    done = gpu_tester("-p", "GPU_VIPER", "--replay", "a.leg")
+    assert done.exit_code == 2
+    assert "a.leg: the leg was made for the machines of MI (DMA, Directory, L1Cache)" in done.stderr
+    assert "GPU_VIPER has other ones" in done.stderr
 
 
 def test_a_protocol_with_errors_is_status_2(empty_directory: Path) -> None:
