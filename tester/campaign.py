@@ -152,7 +152,7 @@ class Campaign:
         )
         _check_size(config, episodes)
         config = replace(config, episodes=episodes)
-        program = generate_program(config, prng.fork("program"))
+        program = generate_program(config, prng.fork("program"), self._engine.kernels)
         leg = Leg(
             program,
             description,

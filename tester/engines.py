@@ -20,6 +20,7 @@ from runtime.native.toolchain import Compiler, ToolchainError, find_compiler
 from tester.engine_choice import Choice
 from tester.errors import ConfigError
 from tester.events import Finding
+from tester.kernels import Kernels, load_kernels
 from tester.native_leg import NativeLegRun, NativeProtocol
 from tester.protocols import LoadedProtocol
 from tester.replay import Leg
@@ -54,6 +55,8 @@ class Chosen:
     native: NativeProtocol | None
     words: str
     say: Callable[[str], None] | None = None
+    kernels: Kernels | None = None
+    """The generator's inner loops, compiled as well."""
 
     def without_native(self, why: Exception) -> Chosen:
         """What goes on after that. Raises ConfigError where nothing else will do."""
@@ -61,7 +64,7 @@ class Chosen:
             raise ConfigError(f"--engine native: {why}") from None
         words = _instead(why)
         self.say(words)
-        return Chosen(None, words)
+        return Chosen(None, words, kernels=self.kernels)
 
 
 PYTHON: Final = Chosen(None, "Python engine")
@@ -95,6 +98,7 @@ def _native(protocol: LoadedProtocol, fallback: Callable[[str], None] | None) ->
         NativeProtocol(protocol.info, plans, libraries),
         f"native engine, compiled by {compiler.version}{note}",
         fallback,
+        load_kernels(compiler, cache),
     )
 
 

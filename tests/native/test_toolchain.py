@@ -1,0 +1,144 @@
+"""Finding and running compilers: good ones, bad ones, and none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from runtime.native import toolchain
+from runtime.native.toolchain import (
+    Compiler,
+    NoCompiler,
+    ToolchainError,
+    compile_object,
+    find_compiler,
+)
+
+
+def script(path: Path, body: str) -> Path:
+    """An executable that stands for a compiler."""
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.fixture
+def no_zig(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
+
+
+def test_cxx_comes_first_with_its_arguments(tmp_path: Path) -> None:
+    made = script(tmp_path / "own", 'echo "own compiler 1 $1"')
+    found = find_compiler({"CXX": f"{made} -m64", "PATH": os.environ["PATH"]})
+    assert found.command == (str(made), "-m64")
+    assert found.version == "own compiler 1 -m64"
+
+
+def test_clang_comes_before_gcc(tmp_path: Path, no_zig: None) -> None:
+    script(tmp_path / "g++", "echo gcc")
+    script(tmp_path / "clang++", "echo clang")
+    assert find_compiler({"PATH": str(tmp_path)}).version == "clang"
+
+
+def test_a_compiler_without_version_is_passed_over(tmp_path: Path, no_zig: None) -> None:
+    script(tmp_path / "g++", "echo gcc")
+    script(tmp_path / "clang++", "exit 1")
+    assert find_compiler({"PATH": str(tmp_path)}).version == "gcc"
+
+
+def test_no_compiler_says_what_was_looked_for(tmp_path: Path, no_zig: None) -> None:
+    with pytest.raises(NoCompiler, match=r"neither clang\+\+ nor g\+\+ .*slicc\[native\]"):
+        find_compiler({"PATH": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("/nowhere/c++", "CXX=/nowhere/c.. cannot be run: No such file"),
+        ("false", "CXX=false does not tell its version"),
+        ("c++ 'half", "No closing quotation"),
+    ],
+)
+def test_a_cxx_that_does_not_work_is_an_error(said: str, words: str) -> None:
+    with pytest.raises(ToolchainError, match=words):
+        find_compiler({"CXX": said, "PATH": os.environ["PATH"]})
+
+
+def compiler_that(tmp_path: Path, body: str) -> Compiler:
+    return Compiler((str(script(tmp_path / "cxx", body)),), "test")
+
+
+def compile_with(compiler: Compiler, tmp_path: Path, limit: float = 20.0) -> None:
+    source = tmp_path / "unit.cpp"
+    source.write_text('extern "C" int answer() { return ANSWER; }\n')
+    compile_object(compiler, source, tmp_path / "unit.so", [tmp_path], {"ANSWER": 42}, limit)
+
+
+def test_an_object_is_made(tmp_path: Path) -> None:
+    import ctypes
+
+    compile_with(find_compiler(), tmp_path)
+    # It hides what is not marked, so only loading can be tested.
+    ctypes.CDLL(str(tmp_path / "unit.so"))
+
+
+def test_the_words_of_a_failing_compiler_are_shown(tmp_path: Path) -> None:
+    compiler = compiler_that(tmp_path, "echo 'unit.cpp:1: no such thing' >&2; exit 3")
+    with pytest.raises(ToolchainError, match=r"status 3\):\nunit.cpp:1: no such thing"):
+        compile_with(compiler, tmp_path)
+
+
+def test_long_complaints_are_cut(tmp_path: Path) -> None:
+    compiler = compiler_that(tmp_path, "seq 1 5000; exit 1")
+    with pytest.raises(ToolchainError, match="40\n... and 4960 lines more"):
+        compile_with(compiler, tmp_path)
+
+
+def test_a_compiler_that_dies_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ToolchainError, match="signal 9"):
+        compile_with(compiler_that(tmp_path, "kill -9 $$"), tmp_path)
+
+
+def test_a_compiler_that_writes_nothing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ToolchainError, match=r"wrote no unit\.so"):
+        compile_with(compiler_that(tmp_path, "exit 0"), tmp_path)
+
+
+def test_a_hanging_compiler_is_stopped_with_its_children(tmp_path: Path) -> None:
+    note = tmp_path / "child"
+    compiler = compiler_that(tmp_path, f"sleep 600 & echo $! > {note}; wait")
+    begun = time.monotonic()
+    with pytest.raises(ToolchainError, match="had not finished after 1 seconds and was stopped"):
+        compile_with(compiler, tmp_path, 1.0)
+    assert time.monotonic() - begun < 10
+    child = int(note.read_text())
+    for _ in range(100):
+        if not _alive(child):
+            break
+        time.sleep(0.05)
+    assert not _alive(child)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, signal.SIG_DFL)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{process}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("said", ["soon", "0", "-1", "nan"])
+def test_a_senseless_time_limit_is_refused(
+    said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLICC_COMPILE_SECONDS", said)
+    source = tmp_path / "unit.cpp"
+    source.write_text("")
+    with pytest.raises(ToolchainError, match=f"SLICC_COMPILE_SECONDS={said}"):
+        compile_object(Compiler(("true",), ""), source, tmp_path / "unit.so", [], {})
