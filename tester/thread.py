@@ -128,6 +128,11 @@ class Thread(Consumer):
         self._retry = False
         self._blocked = False
         """The next action waits for bytes of earlier ones."""
+        self._footprint: dict[int, int] = {}
+        """Line -> bytes of the next action, once somebody looked at it."""
+        self._unsure: list[tuple[int, int]] = []
+        """The part of the footprint that is not yet known to be free. What is free stays so:
+        nothing overtakes the next action."""
         self._busy: dict[int, int] = {}
         """Line -> bytes with an outstanding load or an unaccepted store of this wave."""
 
@@ -275,20 +280,19 @@ class Thread(Consumer):
             self._issue(self._flight(Role.RELEASE, Kind.RELEASE, [], []))
             return
         action = episode.actions[0]
+        if not self._blocked:
+            self._footprint = self._bytes_of(action)
+            self._unsure = list(self._footprint.items())
         busy = self._busy
-        line_mask = self._line_mask
-        offset_mask = self._offset_mask
-        pattern = _BYTES_OF[action.size]
-        taken: dict[int, int] = {}
-        for address in action.addresses:
-            line = address & line_mask
-            bits = pattern << (address & offset_mask)
+        unsure = self._unsure
+        while unsure:
+            line, bits = unsure[-1]
             if line in busy and busy[line] & bits:
                 self._blocked = True  # the answer that frees the byte wakes this thread
                 return
-            taken[line] = taken.get(line, 0) | bits
+            unsure.pop()
         self._blocked = False
-        for line, bits in taken.items():
+        for line, bits in self._footprint.items():
             busy[line] = busy.get(line, 0) | bits
         episode.actions.popleft()
         action.identity = self._driver.next_identity()
@@ -298,6 +302,18 @@ class Thread(Consumer):
         self._issue(flight)
         if not episode.actions:
             self._driver.last_access(self)
+
+    def _bytes_of(self, action: Request) -> dict[int, int]:
+        """Line -> bytes of it that the action touches."""
+        line_mask = self._line_mask
+        offset_mask = self._offset_mask
+        pattern = _BYTES_OF[action.size]
+        footprint: dict[int, int] = {}
+        for address in action.addresses:
+            line = address & line_mask
+            bits = pattern << (address & offset_mask)
+            footprint[line] = footprint[line] | bits if line in footprint else bits
+        return footprint
 
     def peek(self) -> None:
         """Load the line that the awaited access will move, if the episode does such things."""
@@ -395,8 +411,8 @@ class Thread(Consumer):
 
     def _free_bytes(self, flight: Flight, indices: list[int]) -> None:
         """These lanes of one line are answered: others of the wave may use their bytes."""
-        addresses = flight.request.addresses
-        pattern = _BYTES_OF[flight.request.size]
+        addresses = flight.addresses
+        pattern = _BYTES_OF[flight.size]
         offset_mask = self._offset_mask
         line = addresses[indices[0]] & self._line_mask
         bits = 0
@@ -404,14 +420,15 @@ class Thread(Consumer):
         for index in indices:
             bits |= pattern << (addresses[index] & offset_mask)
             answered |= 1 << index
-        flight.pending &= ~answered
-        if flight.shared and flight.pending:
+        flight.pending = pending = flight.pending & ~answered
+        if pending and flight.shared:
             # Lanes asked for the same bytes and not all of them are answered.
             for index, address in enumerate(addresses):
-                if flight.pending >> index & 1 and address & self._line_mask == line:
+                if pending >> index & 1 and address & self._line_mask == line:
                     bits &= ~(pattern << (address & offset_mask))
-        left = self._busy.get(line, 0) & ~bits
+        busy = self._busy
+        left = busy.get(line, 0) & ~bits
         if left:
-            self._busy[line] = left
+            busy[line] = left
         else:
-            self._busy.pop(line, None)
+            busy.pop(line, None)
