@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 TABLE_SIZE = 4096
 
-_STEP_FACTOR = 1664525
-_STEP_TERM = 1013904223
-_MASK32 = 0xFFFFFFFF
+STEP_FACTOR = 1664525
+STEP_TERM = 1013904223
+MASK32 = 0xFFFFFFFF
 
 
 def _nominal(prng: Prng) -> NDArray[np.int64]:
@@ -83,12 +83,16 @@ class ChannelDelays:
 
     Every line has a 32-bit state, which starts as a hash of the channel and the line and takes
     one step of a linear congruence per message; its upper 12 bits choose from the table.
+    ``scattered``: line -> its part of that hash, shared by the channels of a system.
     """
 
-    __slots__ = ("line_bits", "start", "states", "table")
+    __slots__ = ("line_bits", "scattered", "start", "states", "table")
 
-    def __init__(self, table: list[int], salt: int, line_bits: int) -> None:
+    def __init__(
+        self, table: list[int], salt: int, line_bits: int, scattered: dict[int, int]
+    ) -> None:
         self.table = table
+        self.scattered = scattered
         # hash64(salt, line) up to the line, which is the same for all.
         self.start = mix64(GOLDEN * 3 ^ mix64(salt + GOLDEN))
         self.line_bits = line_bits
@@ -101,9 +105,16 @@ class ChannelDelays:
         states = self.states
         state = states.get(line)
         if state is None:
-            state = mix64(self.start ^ mix64(line + GOLDEN)) & _MASK32
-        states[line] = (state * _STEP_FACTOR + _STEP_TERM) & _MASK32
+            state = self.first_state(line)
+        states[line] = (state * STEP_FACTOR + STEP_TERM) & MASK32
         return self.table[state >> 20]
+
+    def first_state(self, line: int) -> int:
+        """The state of a line of which no message came through here yet."""
+        scattered = self.scattered.get(line)
+        if scattered is None:
+            scattered = self.scattered[line] = mix64(line + GOLDEN)
+        return mix64(self.start ^ scattered) & MASK32
 
 
 class DelayPolicy:
@@ -115,6 +126,7 @@ class DelayPolicy:
         self.name = name
         self.run_key = run_key
         self.line_bits = line_bits
+        self._scattered: dict[int, int] = {}
 
     def channel(self, name: str) -> ChannelDelays | None:
         """The delays of the channel of that name; None where every delay is zero."""
@@ -122,4 +134,4 @@ class DelayPolicy:
             return None
         salt = hash64(self.run_key, hash_name(name))
         table = _TABLES[self.name](Prng(salt).fork("delays")).tolist()
-        return ChannelDelays(table, salt, self.line_bits)
+        return ChannelDelays(table, salt, self.line_bits, self._scattered)

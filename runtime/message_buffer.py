@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import deque
-from heapq import heappush
 from typing import TYPE_CHECKING
 
 from runtime.errors import ErrorKind, ProtocolError
+from runtime.path import Path, open_path
 
 if TYPE_CHECKING:
     from runtime.delays import ChannelDelays
@@ -77,7 +77,7 @@ class MessageBuffer(Occupancy):
     """Messages for one consumer. ``ordered``: a message never arrives before an earlier one."""
 
     __slots__ = (
-        "_special",
+        "_path",
         "bit",
         "consumer",
         "delays",
@@ -101,8 +101,7 @@ class MessageBuffer(Occupancy):
         Occupancy.__init__(self, name, capacity, engine)
         self.ordered = ordered
         self.delays = delays
-        # Until somebody reads from it, sending into it goes the way that notices.
-        self._special = True
+        self._path: Path | None = None
         self.messages: deque[Message] = deque()
         self.put = self.messages.append
         self.stalled: dict[int, list[Message]] = {}
@@ -117,7 +116,8 @@ class MessageBuffer(Occupancy):
             raise ValueError(f"{self.name} has two consumers")
         self.consumer = consumer
         self.bit = consumer.bit
-        self._special = bool(self.capacity) or self.ordered
+        if not self.capacity:
+            self._path = open_path(self, self.engine, self)
 
     # ------------------------------------------------------------ sending
 
@@ -127,13 +127,27 @@ class MessageBuffer(Occupancy):
         0 cycles: it is there when this call returns, and its consumer runs (again) in this
         tick. ``bypass`` lifts the FIFO rule of an ordered buffer for this message.
         """
+        path = self._path
+        if path is not None and latency > 0 and not bypass and self.engine.tap is None:
+            path(message, latency)
+        else:
+            self.send(message, latency, bypass)
+
+    def send(self, message: Message, latency: int, bypass: bool) -> None:
+        """The general way of :meth:`enqueue`."""
+        if self.consumer is None:
+            raise ProtocolError(
+                ErrorKind.UNDELIVERABLE, f"{self.name} has no in-port: nothing would receive this"
+            )
         engine = self.engine
         now = engine.now
         tick = now + latency
         if self.delays is not None:
             tick += self.delays.next(message)
-        if self._special:
-            tick = self._arrival(tick, bypass)
+        if self.ordered and not (bypass and tick < self.last_arrival):
+            tick = self.in_order(tick)
+        if self.capacity:
+            self.expect(1)
         sequence = engine.sequence
         engine.sequence = sequence + 1
         message.sequence = sequence
@@ -141,34 +155,15 @@ class MessageBuffer(Occupancy):
         message.arrival = tick
         if engine.tap is not None:
             engine.tap(self.name, message, tick)
-        if tick <= now:
-            if latency < 0:
-                raise ProtocolError(
-                    ErrorKind.NEGATIVE_LATENCY, f"latency {latency} into {self.name}"
-                )
-            engine.post(self.put, message, tick, self.bit)
-            return
-        slot = engine.slots.get(tick)
-        if slot is None:
-            engine.slots[tick] = [(self.put, message, self.bit)]
-            if tick not in engine.wakes:
-                heappush(engine.ticks, tick)
-        else:
-            slot.append((self.put, message, self.bit))
+        if tick <= now and latency < 0:
+            raise ProtocolError(ErrorKind.NEGATIVE_LATENCY, f"latency {latency} into {self.name}")
+        engine.post(self.put, message, tick, self.bit)
 
-    def _arrival(self, tick: int, bypass: bool) -> int:
-        """The arrival of a message due at ``tick``, whose slot is taken."""
-        if self.consumer is None:
-            raise ProtocolError(
-                ErrorKind.UNDELIVERABLE, f"{self.name} has no in-port: nothing would receive this"
-            )
-        if self.ordered:
-            if tick < self.last_arrival and not bypass:
-                tick = self.last_arrival
-            elif tick > self.last_arrival:
-                self.last_arrival = tick
-        if self.capacity:
-            self.expect(1)
+    def in_order(self, tick: int) -> int:
+        """The arrival of a message due at ``tick``: not before the last one's."""
+        if tick < self.last_arrival:
+            return self.last_arrival
+        self.last_arrival = tick
         return tick
 
     # ------------------------------------------------------------ receiving

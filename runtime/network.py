@@ -8,12 +8,12 @@ a channel both of whose buffers are ordered delivers in the order of sending.
 from __future__ import annotations
 
 from collections import deque
-from heapq import heappush
 from typing import TYPE_CHECKING
 
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import INVALID_MACHINE, MachineType
 from runtime.message_buffer import HeldSender, MessageBuffer, Occupancy
+from runtime.path import Path, open_path
 from runtime.values import MachineID, NetDest
 
 if TYPE_CHECKING:
@@ -92,7 +92,6 @@ class Channel(HeldSender):
     """The way from one sending buffer to one receiving buffer."""
 
     __slots__ = (
-        "bit",
         "buffer",
         "delays",
         "held",
@@ -100,7 +99,6 @@ class Channel(HeldSender):
         "limited",
         "ordered",
         "port",
-        "put",
     )
 
     def __init__(
@@ -111,13 +109,11 @@ class Channel(HeldSender):
         self.delays = delays
         self.ordered = port.ordered and buffer.ordered
         self.limited = bool(port.capacity or buffer.capacity)
-        self.put = buffer.put
-        self.bit = buffer.bit
         self.last_arrival = 0
         self.held: deque[Message] = deque()
 
     def send(self, message: Message, latency: int, bypass: bool) -> None:
-        """The general way; ``NetworkPort.enqueue`` has the frequent case written out."""
+        """The general way; the frequent one is :mod:`runtime.path`."""
         port = self.port
         engine = port.engine
         now = engine.now
@@ -130,11 +126,8 @@ class Channel(HeldSender):
         tick = now + latency + port.latency
         if self.delays is not None:
             tick += self.delays.next(message)
-        if self.ordered:
-            if tick < self.last_arrival and not bypass:
-                tick = self.last_arrival
-            elif tick > self.last_arrival:
-                self.last_arrival = tick
+        if self.ordered and not (bypass and tick < self.last_arrival):
+            tick = self.in_order(tick)
         message.arrival = tick
         if engine.tap is not None:
             engine.tap(port.name, message, tick)
@@ -143,6 +136,13 @@ class Channel(HeldSender):
             engine.post(self.take, message, tick - port.latency)
         else:
             engine.post(self.buffer.put, message, tick, self.buffer.bit)
+
+    def in_order(self, tick: int) -> int:
+        """The arrival of a message due at ``tick``: not before the last one's."""
+        if tick < self.last_arrival:
+            return self.last_arrival
+        self.last_arrival = tick
+        return tick
 
     def take(self, message: Message) -> None:
         """The message is due to leave its buffer: hand it over, or hold it back."""
@@ -170,7 +170,16 @@ class NetworkPort(Occupancy):
     its last copy has left.
     """
 
-    __slots__ = ("_copies", "_routes", "latency", "network", "ordered", "owner", "virtual_network")
+    __slots__ = (
+        "_copies",
+        "_paths",
+        "_routes",
+        "latency",
+        "network",
+        "ordered",
+        "owner",
+        "virtual_network",
+    )
 
     def __init__(
         self,
@@ -188,6 +197,8 @@ class NetworkPort(Occupancy):
         self.ordered = ordered
         self.latency = network.latency
         self._routes: dict[int, Channel] = {}
+        self._paths: dict[int, Path] = {}
+        """By destination, like ``_routes``: those of the channels without limits."""
         self._copies: dict[int, int] = {}
 
     def enqueue(self, message: Message, latency: int = 1, bypass: bool = False) -> None:
@@ -197,44 +208,15 @@ class NetworkPort(Occupancy):
         Several destinations get a copy each, in node order, whose ``Destination`` names only
         the receiver.
         """
-        bits = message.Destination.bits  # type: ignore[attr-defined]
-        channel = self._routes.get(bits)
-        if channel is None:
-            self._send_first(message, bits, latency, bypass)
-            return
-        engine = self.engine
-        if channel.limited or latency < 0 or engine.tap is not None:
-            self._send_one(channel, message, latency, bypass)
-            return
-        now = engine.now
-        tick = now + latency + self.latency
-        if channel.delays is not None:
-            tick += channel.delays.next(message)
-        if channel.ordered:
-            if tick < channel.last_arrival and not bypass:
-                tick = channel.last_arrival
-            elif tick > channel.last_arrival:
-                channel.last_arrival = tick
-        sequence = engine.sequence
-        engine.sequence = sequence + 1
-        message.sequence = sequence
-        message.created = now
-        message.arrival = tick
-        slot = engine.slots.get(tick)
-        if slot is None:
-            engine.slots[tick] = [(channel.put, message, channel.bit)]
-            if tick not in engine.wakes:
-                heappush(engine.ticks, tick)
+        path = self._paths.get(message.Destination.bits)  # type: ignore[attr-defined]
+        if path is None or latency < 0 or bypass or self.engine.tap is not None:
+            self._send(message, latency, bypass)
         else:
-            slot.append((channel.put, message, channel.bit))
+            path(message, latency + self.latency)
 
-    def _send_one(self, channel: Channel, message: Message, latency: int, bypass: bool) -> None:
-        self.expect(1)
-        message.identity = self.engine.sequence
-        channel.send(message, latency, bypass)
-
-    def _send_first(self, message: Message, bits: int, latency: int, bypass: bool) -> None:
-        """The first message to a destination, or one with several destinations or none."""
+    def _send(self, message: Message, latency: int, bypass: bool) -> None:
+        """The general way, which is also that of the first message to a destination."""
+        bits = message.Destination.bits  # type: ignore[attr-defined]
         if not bits:
             if "Destination" not in message.__dict__:
                 raise ProtocolError(
@@ -245,8 +227,10 @@ class NetworkPort(Occupancy):
             self.network.sent_to_nobody += 1
             return
         if not bits & (bits - 1):
-            self._routes[bits] = self.network.channel(self, bits.bit_length() - 1)
-            self.enqueue(message, latency, bypass)
+            channel = self.route(bits.bit_length() - 1)
+            self.expect(1)
+            message.identity = self.engine.sequence
+            channel.send(message, latency, bypass)
             return
         nodes = NetDest(bits).nodes()
         channels = [self.route(node) for node in nodes]
@@ -261,10 +245,18 @@ class NetworkPort(Occupancy):
 
     def route(self, node: int) -> Channel:
         """The channel to a node; a verdict if nothing there listens on this virtual network."""
-        channel = self._routes.get(1 << node)
+        bit = 1 << node
+        channel = self._routes.get(bit)
         if channel is None:
-            channel = self._routes[1 << node] = self.network.channel(self, node)
+            channel = self._routes[bit] = self.network.channel(self, node)
+            if not channel.limited:
+                self._paths[bit] = open_path(channel, self.engine, channel.buffer)
         return channel
+
+    def set_delays(self, node: int, delays: ChannelDelays) -> None:
+        """Give the channel to a node other delays, of which only ``next`` is asked from now on."""
+        self.route(node).delays = delays
+        self._paths.pop(1 << node, None)
 
     def handed_over(self, message: Message) -> None:
         """The network has taken a message: its slot is free once no copy is left."""

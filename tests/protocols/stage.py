@@ -125,7 +125,7 @@ class Stage:
         """Let messages of ``line`` from ``TCC0.responseToCore`` to ``TCP 0`` come late."""
         port = next(p for p in self.system.network.ports if p.name == sender)
         machine = next(c for c in self.system.controllers if repr(c) == receiver)
-        port.route(machine.machineID.node).delays = Late(line, ticks)  # type: ignore[assignment]
+        port.set_delays(machine.machineID.node, Late(line, ticks))  # type: ignore[arg-type]
 
     def at(
         self,
