@@ -7,7 +7,6 @@ texts, so that a replay can tell whether they have changed.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING
 from runtime.completion import complete
 from runtime.declarations import ProtocolInfo
 from runtime.description import SystemDescription, load_description
+from runtime.native.build import Sources
+from tester.front import Front, finish, remembered
 from tester.replay import ProtocolIdentity
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ class LoadedProtocol:
     info: ProtocolInfo
     written: SystemDescription
     description: SystemDescription
+    native: Sources | None = None
+    """Its form in C++; None: it was not asked for, or ``why_not_native``."""
+    why_not_native: str = ""
 
     def readable(self) -> LoadedProtocol:
         """The same with controllers in their readable form only: slower, nicer to debug."""
@@ -87,19 +91,35 @@ def locate(name: str) -> tuple[Path, bool]:
 
 
 def load_protocol(
-    name: str, include: Sequence[Path] = (), system: Path | None = None
+    name: str, include: Sequence[Path] = (), system: Path | None = None, native: bool = False
 ) -> LoadedProtocol:
     """Compile a protocol and read its system description.
 
     The description is ``system``, else the ``.toml`` beside the protocol's file, else inferred.
-    Raises ProtocolMissing, ProtocolBroken, DescriptionError, OSError.
+    ``native``: generate its native form, too, or find what an earlier run has made of the same
+    texts. Raises ProtocolMissing, ProtocolBroken, DescriptionError, OSError.
     """
+    path, is_shipped = locate(name)
+    front = remembered(path, include) if native else None
+    if front is None:
+        front = _compiled(name, path, include, native)
+    identity = ProtocolIdentity(
+        name if is_shipped else path.stem,
+        front.digest,
+        "" if is_shipped else str(path.resolve()),
+    )
+    info = front.info
+    written = _description(front.path, system)
+    _check_named(written, {front.path.stem, path.stem, info.name}, name)
+    description = require_agents(complete(written, info), info)
+    return LoadedProtocol(identity, info, written, description, front.native, front.why_not_native)
+
+
+def _compiled(name: str, path: Path, include: Sequence[Path], native: bool) -> Front:
     from slicc.codegen.python.errors import GenerationError
-    from slicc.codegen.python.load import load_package
     from slicc.compiler import compile_files
     from slicc.diagnostics.model import DiagnosticSink
 
-    path, is_shipped = locate(name)
     sink = DiagnosticSink()
     compiled = compile_files([path], [path.parent, *include], sink)
     if sink.error_count or not compiled:
@@ -107,22 +127,10 @@ def load_protocol(
     if len(compiled) > 1:
         named = ", ".join(str(found.path) for found in compiled)
         raise ProtocolMissing(f"{name} belongs to several protocols ({named}): name one of them")
-    found = compiled[0]
     try:
-        info: ProtocolInfo = load_package(found.protocol).PROTOCOL
+        return finish(compiled[0], path, include, native)
     except GenerationError as error:
         raise ProtocolMissing(f"{path}: {error}") from None
-    digest = hashlib.sha256()
-    for source in sorted(found.sources, key=lambda source: source.name):
-        digest.update(f"{Path(source.name).name}\0{len(source.text)}\0{source.text}\0".encode())
-    identity = ProtocolIdentity(
-        name if is_shipped else path.stem,
-        digest.hexdigest()[:16],
-        "" if is_shipped else str(path.resolve()),
-    )
-    written = _description(found.path, system)
-    _check_named(written, {found.path.stem, path.stem, info.name}, name)
-    return LoadedProtocol(identity, info, written, require_agents(complete(written, info), info))
 
 
 def render_errors(sink: DiagnosticSink, path: Path) -> str:

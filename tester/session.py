@@ -18,7 +18,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from runtime.description import MAX_ENTRIES, load_description, parse_assignment
-from tester.campaign import Campaign, Options
+from runtime.system import build_system
+from tester.campaign import AnyRun, Campaign, Options
+from tester.engine_choice import Choice
+from tester.engines import EngineDisagreement, choose
 from tester.errors import ConfigError
 from tester.events import Finding
 from tester.files import why_not_writable
@@ -32,8 +35,14 @@ from tester.report import render
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
 _EXIT_PASSED: Final = 0
 _EXIT_FOUND: Final = 1
+_EXIT_DISAGREE: Final = 3
 _EXIT_INTERRUPTED: Final = 130
 _EXIT_NO_READER: Final = 141
+_WORDS: Final = {
+    _EXIT_PASSED: "PASSED",
+    _EXIT_FOUND: "FAILED",
+    _EXIT_DISAGREE: "BROKEN: the engines disagree",
+}
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,8 @@ class Request:
     trace: str | None = None
     quiet: bool = False
     readable: bool = False
+    engine: Choice = Choice.auto
+    diff_engines: bool = False
     progress: bool = True
 
 
@@ -97,15 +108,27 @@ def run(request: Request) -> int:
         name = leg.protocol.path or leg.protocol.name
     else:
         name = _described_protocol(request.system) or DEFAULT_PROTOCOL
-    protocol = load_protocol(name, request.include, request.system)
+    engine = _engine_for(request)
+    native = engine is not Choice.python
+    protocol = load_protocol(name, request.include, request.system, native)
     if request.readable:
         protocol = protocol.readable()
     try:
-        return Session(request, protocol).run(leg)
+        return Session(request, protocol, engine).run(leg)
     except BrokenPipeError:
         # Whoever read the output went away: not worth a word, nor must Python flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _EXIT_NO_READER
+
+
+def _engine_for(request: Request) -> Choice:
+    """The engine to ask for: what looks at single transitions is made for the Python one."""
+    looking = "--trace" if request.trace is not None else "--form readable"
+    if request.trace is None and not request.readable:
+        return Choice.native if request.diff_engines else request.engine
+    if request.engine is Choice.native or request.diff_engines:
+        raise ConfigError(f"{looking} needs the Python engine: leave --engine native away")
+    return Choice.python
 
 
 def _described_protocol(system: Path | None) -> str | None:
@@ -159,7 +182,9 @@ def _check_places(request: Request) -> None:
 class Session:
     """A run with its output."""
 
-    def __init__(self, request: Request, protocol: LoadedProtocol) -> None:
+    def __init__(
+        self, request: Request, protocol: LoadedProtocol, engine: Choice = Choice.python
+    ) -> None:
         self.request = request
         self.protocol = protocol
         seed = secrets.randbelow(1 << 32) if request.seed is None else request.seed
@@ -174,12 +199,13 @@ class Session:
             deadlock_limit=request.deadlock_limit or DEADLOCK_LIMIT,
             version=installed_version(),
         )
-        self.campaign = Campaign(protocol, self.options)
         self._started = time.monotonic()
         self._progress = Progress(
             request.episodes if request.replay is None else 0,
             request.progress and not request.quiet and request.trace is None,
         )
+        self._engine = choose(engine, protocol, self._say)
+        self.campaign = Campaign(protocol, self.options, self._engine)
         self._tracer = _tracer(request.trace, protocol.description.line_size)
 
     def run(self, replayed: Leg | None) -> int:
@@ -194,6 +220,9 @@ class Session:
                 status = _EXIT_FOUND
         except KeyboardInterrupt:
             status = _EXIT_INTERRUPTED
+        except EngineDisagreement as slip:
+            self._disagreement(slip, replayed is not None)
+            status = _EXIT_DISAGREE
         self._summary(status)
         if self.request.coverage is not None:
             self.campaign.coverage.write(self.request.coverage)
@@ -207,6 +236,7 @@ class Session:
             f"gpu-tester {options.version}: {self.protocol.identity.name} "
             f"({self.protocol.identity.digest}), {options.episodes:,} episodes, seed {options.seed}"
         )
+        self._say(self._engine.words)
         number = 0
         while campaign.totals.episodes < options.episodes:
             if number and self._out_of_time():
@@ -238,6 +268,7 @@ class Session:
             f"gpu-tester {self.options.version}: {identity.name}, leg {leg.number} of seed "
             f"{leg.seed} from {self.request.replay}: {leg.program.episodes:,} episodes"
         )
+        self._say(self._engine.words)
         if leg.protocol.digest != identity.digest:
             self._say(
                 f"note: {identity.name} is not the text that the file was made with "
@@ -247,10 +278,12 @@ class Session:
         return None if finding is None else (leg, *finding)
 
     def _leg(self, leg: Leg) -> tuple[LegRun, Finding] | None:
+        if self.request.diff_engines:
+            self._compare_engines(leg)
         done = self.campaign.totals.episodes
         last = 0.0
 
-        def progress(run: LegRun) -> None:
+        def progress(run: AnyRun) -> None:
             nonlocal last
             now = time.monotonic()
             if now - last >= 0.2:
@@ -261,6 +294,7 @@ class Session:
         outcome = run.outcome
         statistics = outcome.statistics
         if finding is not None:
+            assert isinstance(run, LegRun), "findings are confirmed by the Python engine"
             return run, finding
         self._say(
             f"  passed: {outcome.lane_accesses:,} lane accesses in {outcome.ticks:,} ticks, "
@@ -270,6 +304,21 @@ class Session:
         self._progress.show(self.campaign.totals.episodes, self.campaign.transitions)
         return None
 
+    def _compare_engines(self, leg: Leg) -> None:
+        """Say where the engines part, if they do. Raises EngineDisagreement then."""
+        from tester.diff_engines import describe, first_difference
+
+        native = self._engine.native
+        assert native is not None, "asking for both engines asks for the native one"
+        difference = first_difference(self.protocol, native, leg)
+        if difference is None:
+            self._say("  both engines make the same transitions")
+            return
+        system = build_system(self.protocol.info, leg.description, leg.run_key)
+        for line in describe(difference, system):
+            print(line)
+        raise EngineDisagreement(leg, "another transition", "see above")
+
     # ------------------------------------------------------------------ words
 
     def _report(self, leg: Leg, run: LegRun, finding: Finding, replayed: bool) -> None:
@@ -278,20 +327,32 @@ class Session:
             assert request.replay is not None
             path = request.replay
         else:
-            name = f"{self.protocol.identity.name}-seed{leg.seed}-leg{leg.number}.leg"
-            path = request.output / name
-            self._save(leg, path)
+            path = self._save(leg)
         failure = self.campaign.explain(leg, run, finding)
         failure.reproduce = self._reproduce(path)
         print(f"\n{render(failure)}")
 
-    def _save(self, leg: Leg, path: Path) -> None:
+    def _disagreement(self, slip: EngineDisagreement, replayed: bool) -> None:
+        """Our own bug, and what shows it."""
+        path = self.request.replay if replayed else self._save(slip.leg)
+        assert path is not None, "what is replayed comes from a file"
+        print(
+            f"\ngpu-tester: BUG OF THE TESTER: {slip}\n"
+            f"  {self._reproduce(path)} --diff-engines shows where they part;\n"
+            "  --engine python goes on without the native one",
+            file=sys.stderr,
+        )
+
+    def _save(self, leg: Leg) -> Path:
         """A full disk must not cost the report as well."""
+        name = f"{self.protocol.identity.name}-seed{leg.seed}-leg{leg.number}.leg"
+        path = self.request.output / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             save_leg(leg, path)
         except (OSError, ReplayError) as slip:
             print(f"gpu-tester: no replay file: {slip}", file=sys.stderr)
+        return path
 
     def _reproduce(self, path: Path) -> str:
         words = ["gpu-tester", "--replay", str(path)]
@@ -301,7 +362,7 @@ class Session:
 
     def _summary(self, status: int) -> None:
         totals, campaign = self.campaign.totals, self.campaign
-        word = {_EXIT_PASSED: "PASSED", _EXIT_FOUND: "FAILED"}.get(status, "INTERRUPTED")
+        word = _WORDS.get(status, "INTERRUPTED")
         legs = f"{totals.legs} leg{'s' if totals.legs != 1 else ''}"
         print(
             f"{word}: {totals.episodes:,} episodes in {legs}, {totals.lane_accesses:,} lane "
