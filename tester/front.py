@@ -105,29 +105,13 @@ def native_sources(protocol: ir.Protocol) -> tuple[Sources | None, str]:
         from slicc.codegen.native import Unsupported, package
     except ImportError:
         return None, "the native backend is not there yet"
+    from slicc.codegen.shape import shape_text
+
     try:
         made = package(protocol)
     except Unsupported as slip:
         return None, str(slip)
-    return Sources(made.name, {**made.files, SHAPE: json.dumps(_shape(protocol))}), ""
-
-
-def _shape(protocol: ir.Protocol) -> dict[str, list[tuple[str, str]]]:
-    """Per machine: its objects in order, with the runtime class of those that have one."""
-    from slicc import ir
-
-    return {
-        machine.name: [
-            (
-                each.name,
-                each.type.name
-                if each.initial is None and isinstance(each.type, ir.ClassType)
-                else "",
-            )
-            for each in machine.objects
-        ]
-        for machine in protocol.machines
-    }
+    return Sources(made.name, {**made.files, SHAPE: shape_text(protocol)}), ""
 
 
 def _remember(key: str, front: Front, module: ModuleType) -> None:

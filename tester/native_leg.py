@@ -109,9 +109,10 @@ class NativeLegRun:
         self.driver = Drivers(range(self.program.threads))
         self.error: NativeError | None = None
         self.system: NativeSystem
+        self._exhausted: PoolExhausted | None = None
         self._on_progress = on_progress
         self._view = ProgramView(self.program)
-        self._capacities = protocol.capacities(self.program, self._view)
+        self.capacities = protocol.capacities(self.program, self._view)
         self._used = _used_requesters(self.program)
         self._flushable = _all_flush(protocol.info, leg.description, self._used)
 
@@ -131,8 +132,8 @@ class NativeLegRun:
             return self.outcome
 
     def _enlarge(self, slip: PoolExhausted) -> None:
-        self._capacities = enlarged(self._capacities, slip)
-        grown = getattr(self._capacities, slip.pool)
+        self.capacities = enlarged(self.capacities, slip)
+        grown = getattr(self.capacities, slip.pool)
         if slip.pool not in ("lines", "increments", "words"):
             self.protocol.grown = replace(self.protocol.grown, **{slip.pool: grown})
         self._exhausted = slip
@@ -148,12 +149,13 @@ class NativeLegRun:
         """The system at tick 0, with the threads of the program."""
         agents = 2 * self.program.threads + len(self._used)
         try:
-            system = self.protocol.system(self.leg, self._capacities, agents)
+            system = self.protocol.system(self.leg, self.capacities, agents)
         except SystemTooLarge as slip:
-            exhausted = getattr(self, "_exhausted", None)
-            if exhausted is None:
+            if self._exhausted is None:
                 raise
-            raise SystemTooLarge(f"{exhausted}, and a larger one does not fit: {slip}") from None
+            raise SystemTooLarge(
+                f"{self._exhausted}, and a larger one does not fit: {slip}"
+            ) from None
         self.system = system
         steps = self.manners.steps or (Steps(),) * self.program.threads
         system.add_driver(
