@@ -68,6 +68,9 @@ class Origin:
             line = self.lines.get(path[:end])
             if line is not None:
                 return self.file, line
+        for made, option in self.options.items():  # the option made this table
+            if made[: len(path)] == path:
+                return option, 0
         return self.file, 1 if self.lines else 0
 
     def error(self, path: Path, value: object, message: str) -> DescriptionError:

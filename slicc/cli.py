@@ -127,6 +127,7 @@ def compile_(
         from slicc.codegen.python.writer import write_package
 
         session.require_different_names()
+        session.require_directory(output)
         for compiled in session.protocols:
             try:
                 print(write_package(compiled.protocol, output))
@@ -159,6 +160,7 @@ def graph(
         from slicc.codegen.output import write_file
 
         session.require_different_names()
+        session.require_directory(output)
         session.require_machine(machine)
         for compiled in session.protocols:
             for each in compiled.protocol.machines:
@@ -188,6 +190,7 @@ def table(
         from slicc.codegen.tables import protocol_page
 
         session.require_different_names()
+        session.require_directory(output)
         for compiled in session.protocols:
             page = protocol_page(compiled.protocol, compiled.sources)
             print(write_file(output / f"{compiled.protocol.name}.html", page.encode()))
@@ -281,6 +284,11 @@ class Session:
                     "compile them into different directories"
                 )
             seen[name.lower()] = compiled.path
+
+    def require_directory(self, output: Path) -> None:
+        """What is written goes into a directory; one that is not there yet is made."""
+        if output.exists() and not output.is_dir():
+            raise Stop(f"cannot write into {output}: it is not a directory")
 
     def require_machine(self, machine: str | None) -> None:
         """At least one protocol has the machine that was asked for."""

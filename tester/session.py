@@ -225,7 +225,11 @@ class Session:
             status = _EXIT_DISAGREE
         self._summary(status)
         if self.request.coverage is not None:
-            self.campaign.coverage.write(self.request.coverage)
+            try:
+                self.campaign.coverage.write(self.request.coverage)
+            except OSError as slip:
+                slip.filename = self.request.coverage  # a full disk does not say where
+                raise
         return status
 
     # ------------------------------------------------------------------ legs

@@ -217,6 +217,12 @@ def test_explain() -> None:
         (["graph", str(DRIVER), "--format", "pdf"], "pdf"),
         (["compile", str(DRIVER), "-o", "/dev/null/x"], "cannot read or write"),
         (["table", str(DRIVER), "-o", "/proc/x"], "cannot read or write"),
+        (["compile", str(DRIVER), "-o", str(DRIVER)], f"cannot write into {DRIVER}: it is not a"),
+        (["graph", str(DRIVER), "-o", "/dev/null"], "cannot write into /dev/null: it is not a"),
+        (["table", str(DRIVER), "-o", "/dev/null"], "cannot write into /dev/null: it is not a"),
+        (["graph", str(DRIVER), "--machine", "L1Cach"], "did you mean L1Cache?"),
+        (["check", "/dev/zero"], "cannot read /dev/zero: not a regular file"),
+        (["check", ""], "it is a directory"),
         (["compile", str(DRIVER), "copy/MI.slicc", "--include", "copy"], "both define"),
     ],
 )
