@@ -1,421 +1,19 @@
 // What all requesters share: books of unanswered accesses, refusals with a promise, releases.
 //
 // Invariants: an access is in the books from the moment it is taken until its last part has been
-// answered, then its slot is free; a client stands in at most one of the lists of refused and of
-// granted ones for each reason, and a refused one has not been called since.
+// answered; a client stands in at most one of the lists of refused and of granted ones for each
+// reason, and a refused one has not been called since.
 
 #pragma once
 
-#include "core.hpp"
-#include "program.hpp"
-
-namespace AccessKind {
-inline constexpr u8 LOAD = 0, STORE = 1, ATOMIC = 2, ACQUIRE = 3, RELEASE = 4, FLUSH = 5, INVALIDATE_L2 = 6;
-}
-
-// Why an access was refused: not enough tokens, too much outstanding, a walk is under way.
-enum Reason : u32 { TOKENS, ROOM, WALK, REASONS };
-
-enum class RequesterKind : u8 { SEQUENCER, COALESCER, DMA };
-
-// Where the addresses of an access stand.
-enum class Source : u8 {
-    NOTHING,
-    ACTION,  // lanes of action `place` of the program
-    WORDS,   // fetch-adds of episode `place`
-    LOADS,   // the lines of the loads of episode `place`
-    STORES,  // the lines of its stores
-    BATCH,   // lines `place` and following of the flushers
-};
-
-// One instruction on its way, and what its requester, its thread and the checker keep about it.
-// `pending` and `uncompleted` have a bit for each lane without data, acceptance or old value, and
-// for each whose store is not globally performed. It is free when `open` comes down to 0.
-struct Access {
-    u64 identity;
-    u64 sequence;
-    u64 issued;
-    u64 progress;  // the last answer to a part
-    u64 pending;
-    u64 uncompleted;
-    u32 client;
-    u32 open;   // parts that the requester has not answered
-    u32 place;
-    u32 lanes;  // how many addresses
-    u32 older;  // open requests in the order of their issue, for the checker; 0: none
-    u32 newer;
-    u32 link;   // free, or ends in the next tick
-    u8 kind;
-    u8 size;
-    u8 role;
-    u8 scope;
-    Source source;
-    u8 driver;
-    bool shared;  // lanes ask for the same bytes
-    bool listed;  // the checker waits for it
-};
-
-// What stands in a list: lanes of an access that go to one line; also a client that waits for
-// another's episodes. Lists of a line are rings that are known by their last element.
-struct Row {
-    u64 lanes;  // bit i: address i of its access
-    union {
-        u64 sequence;  // the instSeqNum sent along
-        u64 data;      // of a DMA transfer, from its first byte on
-        u64 count;     // of a wait: complete episodes
-    };
-    union {
-        u32 access;
-        u32 waiter;
-    };
-    u32 line;
-    u32 next;
-    union {
-        u32 beside;  // its neighbour among the stores of the line that are not complete
-        u32 done;    // of a DMA transfer: bytes
-    };
-    i16 type;
-    bool accepted;
-    bool completed;
-    bool last;   // of its instruction
-    bool token;  // given back with it
-};
-
-// What a requester has to do with a line: ends of rings, 0: empty.
-struct LineBook {
-    u32 rows;          // the first one has been sent
-    u32 completing;    // stores sent and not globally performed
-    u32 invalidations; // sent; answered in advance when their access is 0
-    u32 walked;        // the walk waits for it
-};
-
-enum class Standing : u8 { NEITHER, REFUSED, GRANTED };
-
-// What a client waits for at its requester, or what is kept for it.
-struct Waiter {
-    u64 tick;  // of the call
-    u32 need;
-    u32 previous;
-    u32 next;
-    Standing standing;
-};
-
-// A client in its requester's books. Waiters are named by 1 + REASONS * client + reason.
-struct ClientBook {
-    Waiter waiters[REASONS];
-    u32 writes;   // open stores and atomics
-    u32 release;  // waits for them
-};
-
-struct Line {
-    u32 stamp;
-    u32 row;
-};
-
-struct Queue {
-    u32 first;
-    u32 last;
-};
-
-struct Requester {
-    RequesterKind kind;
-    bool walks;
-    bool one_request_per_lane;
-    bool full;      // a row waits for room
-    bool watching;  // somebody else's walk
-    i32 read_type;
-    i32 context;
-    u32 index;
-    u32 consumer;
-    u32 controller;
-    u32 queue;
-    u32 lanes;
-    u32 live;
-    u64 next_sequence;
-    Queue refused[REASONS];
-    u32 kept[REASONS];  // granted
-    u32 refusals;
-    u32 grants;
-    Queue granted;
-    Queue ending;
-    u32 count;          // lane requests, rows or transfers
-    u32 max_outstanding;
-    u32 tokens;
-    u32 max_tokens;
-    u32 coalesces_per_cycle;
-    u32 coalesced;
-    u64 coalesced_tick; // + 1
-    Queue uncoalesced;
-    u32 walk_access;
-    u32 walk_parts;
-    u32 walk_owner;     // of a sequencer's walk: who is told, + 1
-    Queue watchers;     // requesters + 1
-    u32 next_watcher;
-    u32 first_cache, caches;
-    u32 first_linked, linked;
-};
-
-struct RequesterParts {
-    u32 first_agent;  // consumer
-    u32 lines;
-    u32 free_access;
-    u32 free_row;
-    u32 accesses_used;
-    u32 rows_used;
-    u32 rows_live;
-    u32 stamp;
-    u64 lines_of;     // the access whose lines stand in `scratch`
-    u32 scratch[64];
-    Array<Requester> requesters;
-    Array<u32> links;  // caches, then linked requesters, of each
-    Array<Access> accesses;
-    Array<Row> rows;
-    Array<LineBook> books;  // by requester and line
-    Array<ClientBook> clients;
-    Array<Line> marks;      // by line: what the running function knows about it
-    Array<u64> sorted;      // lines of a walk
-
-    void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
-        lines = static_cast<u32>(c.lines);
-        first_agent = c.controllers + c.requesters;
-        layout.reserve(requesters, c.requesters);
-        layout.reserve(links, plan.requester_links());
-        layout.reserve(clients, c.agents);
-        layout.reserve(accesses, c.flights + 1);
-        layout.reserve(rows, c.rows + 1);
-        layout.reserve(marks, c.lines);
-        layout.reserve(sorted, c.lines);
-        layout.reserve(books, u64{c.requesters} * c.lines);
-    }
-};
-
-inline RequesterParts& requester_parts(const Context& x) { return x.s->requester_parts.at(x, 0); }
-inline Requester& requester_at(const Context& x, u32 index) { return requester_parts(x).requesters.at(x, index); }
-inline Access& access_at(const Context& x, u32 index) { return requester_parts(x).accesses.at(x, index); }
-inline Row& row_at(const Context& x, u32 index) { return requester_parts(x).rows.at(x, index); }
-
-inline LineBook& book_of(const Context& x, const Requester& r, u32 line) {
-    RequesterParts& parts = requester_parts(x);
-    return parts.books.at(x, u64{r.index} * parts.lines + line);
-}
-
-// ---------------------------------------------------------------- what clients hear (thread.hpp)
-
-// `lanes` of the access have been answered from `line`, whose bytes these are.
-inline void client_loaded(Context& x, Access& access, u64 lanes, u64 line, const u8* bytes);
-inline void client_stored(Context& x, Access& access, u64 lanes, u64 line);
-inline void client_store_completed(Context& x, Access& access, u64 lanes, u64 line);
-// `old` has a value for each lane, in lane order; `values` 0: none was asked for.
-inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values);
-inline void client_synchronized(Context& x, Access& access);
-inline void client_retry(Context& x, u32 client);
-
-// The lines of a FLUSH or INVALIDATE_L2, once each in order of first mention: calls
-// `visit(line index)` until that is false.
-template <class Visit>
-inline void each_line(Context& x, const Access& access, Visit visit);
-
-inline void requester_end_watches(Context& x, Requester& r);
-inline u64 machine_mandatory_queue_latency(Context& x, u32 controller, i32 type);
-
-// ---------------------------------------------------------------- slots
-
-// 0 when there is none left; the run then ends without a verdict.
-inline u32 access_new(Context& x) {
-    RequesterParts& parts = requester_parts(x);
-    u32 index = parts.free_access;
-    if (index) {
-        parts.free_access = parts.accesses.at(x, index).link;
-    } else if (parts.accesses_used + 1 < parts.accesses.count) {
-        index = ++parts.accesses_used;
-    } else {
-        pool_exhausted(x, POOL_FLIGHTS, parts.accesses.count - 1);
-        return 0;
-    }
-    __builtin_memset(&parts.accesses.at(x, index), 0, sizeof(Access));
-    return index;
-}
-
-inline void access_free(Context& x, u32 index) {
-    RequesterParts& parts = requester_parts(x);
-    parts.accesses.at(x, index).link = parts.free_access;
-    parts.free_access = index;
-}
-
-inline bool rows_left(Context& x, u64 need) {
-    RequesterParts& parts = requester_parts(x);
-    if (parts.rows_live + need < parts.rows.count) return true;
-    pool_exhausted(x, POOL_ROWS, parts.rows.count - 1);
-    return false;
-}
-
-// Only after rows_left.
-inline u32 row_new(Context& x, u32 access, u32 line, i32 type, u64 lanes) {
-    RequesterParts& parts = requester_parts(x);
-    u32 index = parts.free_row;
-    if (index) {
-        parts.free_row = parts.rows.at(x, index).next;
-    } else {
-        index = ++parts.rows_used;
-    }
-    ++parts.rows_live;
-    Row& row = parts.rows.at(x, index);
-    row = Row{};
-    row.lanes = lanes;
-    row.access = access;
-    row.line = line;
-    row.type = static_cast<i16>(type);
-    return index;
-}
-
-inline void row_free(Context& x, u32 index) {
-    RequesterParts& parts = requester_parts(x);
-    --parts.rows_live;
-    parts.rows.at(x, index).next = parts.free_row;
-    parts.free_row = index;
-}
-
-// Rows for all lines of the access, chained in order of first mention. False: not enough room.
-inline bool rows_of_lines(Context& x, u32 index, i32 type, Queue& chain, u32& count) {
-    RequesterParts& parts = requester_parts(x);
-    const u32 stamp = ++parts.stamp;
-    bool enough = true;
-    chain = {};
-    count = 0;
-    each_line(x, access_at(x, index), [&](u32 line) {
-        Line& mark = parts.marks.at(x, line);
-        if (mark.stamp == stamp) return true;
-        mark.stamp = stamp;
-        if (!(enough = rows_left(x, 1))) return false;
-        const u32 row = row_new(x, index, line, type, 0);
-        if (chain.last) {
-            row_at(x, chain.last).next = row;
-        } else {
-            chain.first = row;
-        }
-        chain.last = row;
-        ++count;
-        return true;
-    });
-    while (!enough && chain.first) {
-        const u32 row = chain.first;
-        chain.first = row_at(x, row).next;
-        row_free(x, row);
-    }
-    return enough;
-}
-
-// ---------------------------------------------------------------- rings
-
-inline u32 ring_first(const Context& x, u32 ring) { return row_at(x, ring).next; }
-
-inline void ring_append(const Context& x, u32& ring, u32 index) {
-    Row& row = row_at(x, index);
-    if (ring) {
-        Row& last = row_at(x, ring);
-        row.next = last.next;
-        last.next = index;
-    } else {
-        row.next = index;
-    }
-    ring = index;
-}
-
-inline u32 ring_take(const Context& x, u32& ring) {
-    Row& last = row_at(x, ring);
-    const u32 first = last.next;
-    if (first == ring) {
-        ring = 0;
-    } else {
-        last.next = row_at(x, first).next;
-    }
-    return first;
-}
-
-// ---------------------------------------------------------------- lanes
-
-inline const ProgramView& program_of(const Context& x, const Access& access) { return x.programs[access.driver]; }
-
-// Of an ACTION or WORDS.
-inline const u64* access_addresses(const Context& x, const Access& access) {
-    const ProgramView& program = program_of(x, access);
-    if (access.source == Source::ACTION) return program.address + program.first_lane[access.place];
-    return program.word_address + program.first_word[access.place];
-}
-
-// Of a store.
-inline const u64* access_values(const Context& x, const Access& access) {
-    const ProgramView& program = program_of(x, access);
-    return program.value + program.first_lane[access.place];
-}
-
-inline u64 all_lanes(u32 count) { return count < 64 ? (u64{1} << count) - 1 : ~u64{0}; }
-
-// The lines of an access's lanes; false, with an error, if a lane is not in one line of memory.
-// They are kept until the next question, because thread and requester both want to know.
-inline bool access_lines(Context& x, const Access& access) {
-    RequesterParts& parts = requester_parts(x);
-    if (parts.lines_of == access.identity + 1) return true;
-    const u64* addresses = access_addresses(x, access);
-    const u64 offset_bits = x.s->line_mask;
-    const u64 last = offset_bits + 1 - access.size;
-    u64 line = NONE;
-    u32 index = 0;
-    for (u32 lane = 0; lane < access.lanes; ++lane) {
-        const u64 address = addresses[lane];
-        if (UNLIKELY((address & offset_bits) > last)) {
-            fail(x, ErrorKind::INDEX_RANGE);  // Python refuses to go on: a bug of the program's
-            return false;
-        }
-        if ((address & ~offset_bits) != line) {
-            line = address & ~offset_bits;
-            index = line_index(x, line);
-        }
-        parts.scratch[lane] = index;
-    }
-    parts.lines_of = access.identity + 1;
-    return true;
-}
-
-inline void mask_add(WriteMask& mask, u32 offset, u32 size) {
-    const u64 bits = size < 64 ? (u64{1} << size) - 1 : ~u64{0};
-    mask.m[offset >> 6] |= bits << (offset & 63);
-    if constexpr (MASK_WORDS > 1) {
-        if ((offset & 63) + size > 64) mask.m[(offset >> 6) + 1] |= bits >> (64 - (offset & 63));
-    }
-}
-
-// Little-endian numbers of 1 to 8 bytes.
-inline u64 load_bytes(const u8* from, u32 size) {
-    switch (size) {
-        case 1: return *from;
-        case 2: { u16 value; __builtin_memcpy(&value, from, 2); return value; }
-        case 4: { u32 value; __builtin_memcpy(&value, from, 4); return value; }
-        case 8: { u64 value; __builtin_memcpy(&value, from, 8); return value; }
-    }
-    u64 value = 0;
-    __builtin_memcpy(&value, from, size);
-    return value;
-}
-
-inline void store_bytes(u8* to, u64 value, u32 size) {
-    switch (size) {
-        case 1: __builtin_memcpy(to, &value, 1); return;
-        case 2: __builtin_memcpy(to, &value, 2); return;
-        case 4: __builtin_memcpy(to, &value, 4); return;
-        case 8: __builtin_memcpy(to, &value, 8); return;
-    }
-    __builtin_memcpy(to, &value, size);
-}
-
-inline const u8* bytes_of(const DataBlock& block) { return reinterpret_cast<const u8*>(block.data); }
-inline u8* bytes_of(DataBlock& block) { return reinterpret_cast<u8*>(block.data); }
+#include "requester.hpp"
 
 // ---------------------------------------------------------------- books
 
 // Enter an access that ends after `parts` answers; it takes `numbers` sequence numbers.
 inline void Requester_accept(Context& x, Requester& r, Access& access, u32 parts, u32 numbers = 1) {
     access.sequence = r.next_sequence;
+    access.issued = now(x);
     access.open = parts;
     r.next_sequence += numbers;
     ++r.live;
@@ -454,7 +52,7 @@ inline void Requester_close_part(Context& x, Requester& r, u32 index) {
 // ---------------------------------------------------------------- refusal and retry
 
 // How much of a resource is free (the requesters' own).
-inline u32 Requester_free(Context& x, const Requester& r, Reason reason);
+inline i64 Requester_free(Context& x, const Requester& r, Reason reason);
 
 inline u32 waiter_name(u32 client, Reason reason) { return 1 + REASONS * client + reason; }
 
@@ -497,7 +95,7 @@ inline void grant_remove(const Context& x, Requester& r, u32 name) {
 }
 
 inline bool fits(Context& x, const Requester& r, Reason reason, u32 need) {
-    return u64{need} + r.kept[reason] <= Requester_free(x, r, reason);
+    return i64{need} + r.kept[reason] <= Requester_free(x, r, reason);
 }
 
 inline void refuse(const Context& x, Requester& r, Reason reason, u32 name, u32 need) {
@@ -513,7 +111,7 @@ inline void refuse(const Context& x, Requester& r, Reason reason, u32 name, u32 
 inline bool Requester_may_take(Context& x, Requester& r, u32 client, Reason reason, u32 need = 1) {
     const u32 name = waiter_name(client, reason);
     if (LIKELY(!r.refusals && !r.grants)) {
-        if (need <= Requester_free(x, r, reason)) return true;
+        if (i64{need} <= Requester_free(x, r, reason)) return true;
         refuse(x, r, reason, name, need);
         return false;
     }
@@ -533,9 +131,9 @@ inline bool Requester_may_take(Context& x, Requester& r, u32 client, Reason reas
 }
 
 // Some of a resource became free: call back those whom it satisfies, in order.
-inline NOINLINE void Requester_call_back(Context& x, Requester& r, Reason reason) {
-    u64 taken = r.kept[reason];
-    const u64 free = Requester_free(x, r, reason);
+inline COLD void Requester_call_back(Context& x, Requester& r, Reason reason) {
+    i64 taken = r.kept[reason];
+    const i64 free = Requester_free(x, r, reason);
     const u64 tick = now(x);
     u32 first = 0;
     u32 name = r.refused[reason].first;
@@ -606,24 +204,16 @@ inline void Requester_ended(Context& x, Requester& r, u32 index);
 
 inline void Requester_end_due(Context& x, Requester& r) {
     const u64 tick = now(x);
-    Queue due = r.ending;
-    r.ending = {};
-    while (due.first) {
-        const u32 index = due.first;
+    while (r.ending.first) {
+        const u32 index = r.ending.first;
         Access& access = access_at(x, index);
-        if (access.issued >= tick) break;  // the list is in the order of issue
-        due.first = access.link;
+        if (access.issued >= tick) return;  // the list is in the order of issue
+        r.ending.first = access.link;
+        if (!r.ending.first) r.ending.last = 0;
         Requester_ended(x, r, index);
         client_synchronized(x, access);
         Requester_over(x, r, index);
     }
-    if (!due.first) return;
-    if (r.ending.first) {
-        access_at(x, due.last).link = r.ending.first;
-    } else {
-        r.ending.last = due.last;
-    }
-    r.ending.first = due.first;
 }
 
 inline void Requester_wakeup(Context& x, Requester& r) {
@@ -632,6 +222,46 @@ inline void Requester_wakeup(Context& x, Requester& r) {
 }
 
 // ---------------------------------------------------------------- walks
+
+inline i64 mandatory_latency(Context& x, const Requester& r, i32 type) {
+    return static_cast<i64>(machine_mandatory_queue_latency(x, controller(x, r.controller), type));
+}
+
+inline void sort_far(u64* lines, u32 count) {
+    u32 gap = 1;
+    while (gap < count / 3) gap = 3 * gap + 1;
+    for (; gap; gap /= 3) {
+        for (u32 i = gap; i < count; ++i) {
+            const u64 line = lines[i];
+            u32 place = i;
+            for (; place >= gap && lines[place - gap] > line; place -= gap) lines[place] = lines[place - gap];
+            lines[place] = line;
+        }
+    }
+}
+
+// Ascending order of different line addresses: a bit for each if they are near each other.
+inline void sort_lines(const Context& x, u64* lines, u32 count) {
+    u64 low = NONE, high = 0;
+    for (u32 i = 0; i < count; ++i) {
+        if (lines[i] < low) low = lines[i];
+        if (lines[i] > high) high = lines[i];
+    }
+    const u32 shift = x.s->line_bits;
+    u64(&bits)[SORTED_WORDS] = requester_parts(x).sort_bits;
+    const u64 words = count ? ((high - low) >> shift >> 6) + 1 : 0;
+    if (words > SORTED_WORDS || count < 8) return sort_far(lines, count);
+    for (u32 i = 0; i < count; ++i) {
+        const u64 bit = (lines[i] - low) >> shift;
+        bits[bit >> 6] |= u64{1} << (bit & 63);
+    }
+    for (u64 word = 0; word < words; ++word) {
+        for (u64 left = bits[word]; left; left &= left - 1) {
+            *lines++ = low + (((word << 6) + static_cast<u64>(__builtin_ctzll(left))) << shift);
+        }
+        bits[word] = 0;
+    }
+}
 
 // The lines held in any state by the requester's caches, cache by cache, ascending, each once.
 // They stand in `sorted`; returns how many.
@@ -642,31 +272,34 @@ inline u32 resident_lines(Context& x, const Requester& r) {
     u32 count = 0;
     for (u32 i = 0; i < r.caches; ++i) {
         const u32 first = count;
-        count += CacheMemory_visible_lines(x, parts.links.at(x, r.first_cache + i), found + count,
-                                           parts.sorted.count - count);
-        if (r.caches == 1) break;
-        u32 kept = first;
-        for (u32 j = first; j < count; ++j) {
-            Line& mark = parts.marks.at(x, line_index(x, found[j]));
-            if (mark.stamp == stamp) continue;
-            mark.stamp = stamp;
-            found[kept++] = found[j];
+        const CacheMemory& cache = x.s->cache_memories.at(x, parts.links.at(x, r.first_cache + i));
+        const u32* frames = reinterpret_cast<const u32*>(x.base + cache.frames);
+        for (u64 frame = 0; frame < cache.sets * cache.ways; ++frame) {
+            if (!frames[frame]) continue;
+            const AbstractCacheEntry& entry = of_handle<AbstractCacheEntry>(x, frames[frame]);
+            if (entry.permission == AccessPermission::NotPresent) continue;
+            if (r.caches > 1) {
+                Line& mark = parts.marks.at(x, line_index(x, entry.address));
+                if (mark.stamp == stamp) continue;
+                mark.stamp = stamp;
+            }
+            found[count++] = entry.address;
         }
-        count = kept;
+        sort_lines(x, found + first, count - first);
     }
     return count;
 }
 
 // One REPLACEMENT for each of the first `count` lines of `sorted`, all in this tick.
 inline void send_replacements(Context& x, const Requester& r, u32 count) {
-    const u64 latency = machine_mandatory_queue_latency(x, r.controller, RubyRequestType::REPLACEMENT);
+    const i64 latency = mandatory_latency(x, r, RubyRequestType::REPLACEMENT);
     const u64* lines = requester_parts(x).sorted.in(x);
     for (u32 i = 0; i < count; ++i) {
         RubyRequest& message = new_message<RubyRequest>(x);
         message.LineAddress = lines[i];
         message.PhysicalAddress = lines[i];
         message.Type = RubyRequestType::REPLACEMENT;
-        MessageBuffer_enqueue(x, r.queue, message, static_cast<i64>(latency));
+        MessageBuffer_enqueue(x, r.queue, message, latency);
     }
 }
 
