@@ -215,25 +215,24 @@ class CacheMemory(Generic[E]):
 
     def allocate(self, address: int, entry: E) -> E:
         """Put a new entry into the first free way, with permission Invalid."""
-        self._check(address, "allocate")
+        if address & self.line_mask:
+            self._check(address, "allocate")
         if entry is None:
             raise ProtocolError(ErrorKind.NULL_DEREFERENCE, f"allocate of null in {self.name}")
         if address in self.visible:
             raise ProtocolError(ErrorKind.ALREADY_ALLOCATED, f"{self.name} has {address:#x}")
-        index = self.index_of(address)
+        index = (address >> self.start_index_bit) % self.sets
         ways = self._sets[index]
-        way = next(
-            (way for way, old in enumerate(ways) if old is None or old.permission == _NOT_PRESENT),
-            None,
-        )
-        if way is None:
+        for way, old in enumerate(ways):
+            if old is None or old.permission == _NOT_PRESENT:
+                if old is not None:
+                    old.cache = None
+                ways[way] = entry
+                break
+        else:
             raise ProtocolError(
                 ErrorKind.TABLE_FULL, f"no free way for {address:#x} in {self.name}"
             )
-        old = ways[way]
-        if old is not None:
-            old.cache = None
-        ways[way] = entry
         self._free[index] -= 1
         entry.address = address
         entry.permission = _INVALID

@@ -39,12 +39,12 @@ class Row:
         "type",
     )
 
-    def __init__(self, access: Access, line: int, type: int) -> None:
+    def __init__(self, access: Access, line: int, type: int, lanes: list[int], mask: int) -> None:
         self.access = access
         self.line = line
         self.type = type
-        self.lanes: list[int] = []
-        self.mask = 0
+        self.lanes = lanes
+        self.mask = mask
         self.data = 0
         self.operations: list[tuple[int, AtomicOp]] | None = None
         self.sequence = -1
@@ -75,17 +75,19 @@ def coalesce(requester: RequesterBase, access: Access, alone: bool) -> list[Row]
         line = address - offset
         if offset > last or address < 0:
             raise requester.crossing(access, address)
-        row = found.get(line)
-        if row is None or alone:
-            found[line] = row = Row(access, line, type)
+        bits = ones << (offset << 3)
+        row = None if alone else found.get(line)
+        if row is None:
+            found[line] = row = Row(access, line, type, [lane], bits)
             rows.append(row)
-        row.lanes.append(lane)
-        shift = offset << 3
-        bits = ones << shift
-        row.mask |= bits
+        else:
+            row.lanes.append(lane)
+            row.mask |= bits
+        if type == LD:
+            continue
         if type == ST:
-            row.data = row.data & ~bits | (values[lane] & ones) << shift
-        elif type != LD:
+            row.data = row.data & ~bits | (values[lane] & ones) << (offset << 3)
+        else:
             operation = (offset, requester.operation(access, lane))
             if row.operations is None:
                 row.operations = [operation]

@@ -129,14 +129,14 @@ class VIPERCoalescer(RequesterBase):
         return True
 
     def _issue_flush(self, access: Access) -> bool:
-        rows = [Row(access, line, FLUSH) for line in self._lines_of(access)]
+        mask = (1 << 8 * self.line_size) - 1
+        rows = [Row(access, line, FLUSH, [], mask) for line in self._lines_of(access)]
         self._accept(access, len(rows))
         if not rows:
             self._end_next_tick(access)
             return True
         for row in rows:
             row.sequence = access.sequence
-            row.mask = (1 << 8 * self.line_size) - 1
         rows.reverse()
         self._uncoalesced.append((rows, 0))
         self.engine.schedule(self, self.engine.now)
@@ -170,7 +170,8 @@ class VIPERCoalescer(RequesterBase):
     # ------------------------------------------------------------------ rows
 
     def wakeup(self) -> None:
-        super().wakeup()
+        if self._ending or self._refused or self._grants:
+            super().wakeup()
         if self._uncoalesced:
             self._admit_instructions()
 
@@ -189,8 +190,7 @@ class VIPERCoalescer(RequesterBase):
         queue = self._uncoalesced
         while queue and self._coalesced < self.coalesces_per_cycle:
             rows, tokens = queue[0]
-            while rows and self._rows < self.max_outstanding:
-                self._admit(rows.pop())
+            self._admit(rows)
             if rows:
                 self._full = True  # goes on when a row is done
                 break
@@ -202,17 +202,22 @@ class VIPERCoalescer(RequesterBase):
         else:
             if queue:
                 self.engine.schedule(self, now + 1)
-        if returned:
+        if returned and self._refused:
             self._offer(TOKENS)
 
-    def _admit(self, row: Row) -> None:
-        self._rows += 1
-        rows = self._lines.get(row.line)
-        if rows is None:
-            self._lines[row.line] = [row]
-            self._send(row)
-        else:
-            rows.append(row)
+    def _admit(self, rows: list[Row]) -> None:
+        """Take rows, last one first, while there is room; the first of a line is sent."""
+        lines = self._lines
+        room = min(len(rows), self.max_outstanding - self._rows)
+        self._rows += room
+        for _ in range(room):
+            row = rows.pop()
+            line = row.line
+            if line in lines:
+                lines[line].append(row)
+            else:
+                lines[line] = [row]
+                self._send(row)
 
     def _send(self, row: Row) -> None:
         access = row.access

@@ -42,6 +42,7 @@ class Engine:
     ``slots``: tick -> [(put, message, consumer bit), ...] in the order of sending, where
     ``put(message)`` delivers. ``wakes``: tick -> mask of consumers to run. ``ticks``: heap of
     the ticks that are in either. Enqueueing code of the runtime writes into them directly.
+    ``wakeups``: consumer bit -> its ``wakeup``.
     """
 
     __slots__ = (
@@ -56,11 +57,13 @@ class Engine:
         "tap",
         "ticks",
         "wakes",
+        "wakeups",
     )
 
     def __init__(self, max_rounds: int = MAX_ROUNDS) -> None:
         self.now = 0
         self.consumers: list[Consumer] = []
+        self.wakeups: dict[int, Callable[[], None]] = {}
         self.sequence = 0
         self.slots: dict[int, list[tuple[Callable[[Any], object], Any, int]]] = {}
         self.wakes: dict[int, int] = {}
@@ -72,8 +75,10 @@ class Engine:
         self.tap: Callable[[str, Message, int], None] | None = None
 
     def register(self, consumer: Consumer) -> int:
+        number = len(self.consumers)
         self.consumers.append(consumer)
-        return len(self.consumers) - 1
+        self.wakeups[1 << number] = consumer.wakeup
+        return number
 
     def schedule(self, consumer: Consumer, tick: int) -> None:
         """Wake the consumer at ``tick``; now or earlier means in a further round of this tick."""
@@ -126,7 +131,7 @@ class Engine:
         ticks = self.ticks
         slots = self.slots
         wakes = self.wakes
-        consumers = self.consumers
+        wakeups = self.wakeups
         self.stopped = False
         while ticks and not self.stopped:
             tick = ticks[0]
@@ -149,7 +154,7 @@ class Engine:
                 while mask:
                     lowest = mask & -mask
                     mask ^= lowest
-                    consumers[lowest.bit_length() - 1].wakeup()
+                    wakeups[lowest]()
                 mask = self.pending
                 if mask:
                     self.pending = 0

@@ -73,9 +73,9 @@ class Memory:
             response.Type = MemoryRequestType.MEMORY_WB
             response.MessageSize = MessageSizeType.Writeback_Control
             if request.Len and request.Len < self.line_size:
-                block = DataBlock(self.read_line(line))
-                block.copyPartial_range(request.DataBlk, offset, length)
-                self.lines[line] = block.data
+                old = self.read_line(line)
+                written = ((1 << 8 * length) - 1) << 8 * offset
+                self.lines[line] = old ^ ((old ^ request.DataBlk.data) & written)
             else:
                 self.lines[line] = request.DataBlk.data
         else:

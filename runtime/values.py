@@ -374,7 +374,8 @@ class WriteMask:
         The line size if there is none.
         """
         wanted = self.bits if value else controller.full_mask & ~self.bits
-        wanted = wanted >> 8 * offset << 8 * offset
+        if offset:
+            wanted = wanted >> 8 * offset << 8 * offset
         if not wanted:
             return controller.line_size
         return ((wanted & -wanted).bit_length() - 1) >> 3
