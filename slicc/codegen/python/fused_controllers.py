@@ -96,9 +96,10 @@ class FusedWriter:
         machine = self.machine
         base = self.imports.add(f".{self.scope.home}", self.names.controllers[machine.name])
         self.imports.runtime("FusedController")
-        methods = [self._poll(each) for each in machine.in_ports]
-        if machine.in_ports:
-            methods.insert(0, self._poll_ports())
+        polls = {each.ref: self._poll(each) for each in machine.in_ports}
+        methods = list(polls.values())
+        if polls:
+            methods.insert(0, self._poll_ports(polls))
         if not self.dispatch.direct:
             methods.append(self._own_trigger())
         rows: list[str] = []
@@ -137,8 +138,11 @@ class FusedWriter:
 
     # -------------------------------------------------------------- ports
 
-    def _poll_ports(self) -> str:
-        """``Controller._poll_ports`` with the ports of this machine written out."""
+    def _poll_ports(self, polls: Mapping[ir.PortRef, str]) -> str:
+        """``Controller._poll_ports`` with the ports of this machine written out.
+
+        ``polls``: the text of every port's method, which tells what it may return.
+        """
         out = Emitter(self.marks, layout.INDENT)
         ports = self.machine.in_ports
         out.line("def _poll_ports(self, left: int) -> int:")
@@ -153,7 +157,8 @@ class FusedWriter:
             out.line("while left:")
             with out.indented():
                 for number, port in enumerate(ports):
-                    self._poll_one(out, number, port)
+                    uncounted = "return UNCOUNTED" in polls[port.ref]
+                    self._poll_one(out, number, port, uncounted)
                 out.line("if not self.woken:")
                 with out.indented():
                     out.line("break")
@@ -161,16 +166,22 @@ class FusedWriter:
             out.line("return left")
         return "\n".join(out.lines)
 
-    def _poll_one(self, out: Emitter, number: int, port: ir.InPort) -> None:
+    def _poll_one(self, out: Emitter, number: int, port: ir.InPort, uncounted: bool) -> None:
         if self.dispatch.waits(port):
             out.line(f"if messages_{number}:")
             with out.indented():
-                self._poll_now(out, number, port)
+                self._poll_now(out, number, port, uncounted)
         else:
-            self._poll_now(out, number, port)
+            self._poll_now(out, number, port, uncounted)
 
-    def _poll_now(self, out: Emitter, number: int, port: ir.InPort) -> None:
+    def _poll_now(self, out: Emitter, number: int, port: ir.InPort, uncounted: bool) -> None:
         out.line(f"self.current = port_{number}")
+        if not uncounted:
+            out.line(f"if self.{self.own.polls[port.ref.name]}():")
+            with out.indented():
+                out.line("left -= 1")
+                out.line("continue")
+            return
         out.line(f"result = self.{self.own.polls[port.ref.name]}()")
         out.line("if result:")
         with out.indented():
