@@ -10,15 +10,13 @@ import re
 from typing import assert_never
 
 from slicc import ir, syntax, types
-from slicc.resolve import calls
+from slicc.resolve import calls, operators
 from slicc.resolve.body import Body, BodyKind, unknown
 from slicc.resolve.hints import variable_hint
 from slicc.source import Span
 from slicc.symbols import TypeKind, VariableKind, VariableSymbol, did_you_mean
 
-_BINARY = {operator.value: operator for operator in ir.BinaryOperator}
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
-INT_MAX = 2**31 - 1
 
 
 def unescape(text: str) -> str:
@@ -42,9 +40,9 @@ def expression(body: Body, node: syntax.Expression) -> ir.Expr:
         case syntax.Call():
             return calls.call(body, node)
         case syntax.Binary():
-            return _binary(body, node)
+            return operators.binary(body, node)
         case syntax.NumberLiteral():
-            return _number(body, node)
+            return operators.number(body, node)
         case syntax.Parenthesized():
             return expression(body, node.inner)
         case syntax.Index():
@@ -56,24 +54,24 @@ def expression(body: Body, node: syntax.Expression) -> ir.Expr:
         case syntax.NullTest():
             return _null_test(body, node)
         case syntax.Unary():
-            return _unary(body, node)
+            return operators.unary(body, node)
         case syntax.StaticCast():
             return _cast(body, node)
         case syntax.New():
             return _new(body, node)
         case syntax.FloatLiteral():
-            return _float(body, node)
+            return operators.fraction(body, node)
         case syntax.OutOfDate():
-            return _misplaced(body, node.span, "`OOD` is only meaningful behind `return`")
+            return misplaced(body, node.span, "`OOD` is only meaningful behind `return`")
         case syntax.LocalDeclaration():
-            return _misplaced(
+            return misplaced(
                 body, node.span, "a variable is declared by a statement, not inside an expression"
             )
         case _:
             assert_never(node)
 
 
-def _misplaced(body: Body, span: Span, text: str) -> ir.Expr:
+def misplaced(body: Body, span: Span, text: str) -> ir.Expr:
     body.sink.error("misplaced-expression", text, span, "cannot stand here")
     return unknown(span)
 
@@ -95,10 +93,10 @@ def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
             _unknown_variable(body, node.name)
         return unknown(node.span)
     if variable.port is not None:
-        return _misplaced(body, node.span, f"the port `{name}` is no value")
+        return misplaced(body, node.span, f"the port `{name}` is no value")
     of_controller = variable.kind in (VariableKind.OBJECT, VariableKind.CONTROLLER)
     if of_controller and body.kind is BodyKind.METHOD:
-        return _misplaced(
+        return misplaced(
             body, node.span, f"`{name}` is of the controller, and a structure has none"
         )
     return variable_value(variable, node.span)
@@ -211,110 +209,7 @@ def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
     return unknown(node.span)
 
 
-# ------------------------------------------------------------------ operators and literals
-
-
-def _binary(body: Body, node: syntax.Binary) -> ir.Expr:
-    left = expression(body, node.left)
-    right = expression(body, node.right)
-    operator = _BINARY[node.operator]
-    result = types.binary_result(operator, left.type, right.type)
-    if result is None:
-        body.sink.error(
-            "type-mismatch-operand",
-            f"`{types.describe(left.type)} {node.operator} {types.describe(right.type)}` "
-            "does not exist",
-            node.operator_span,
-            "no such operation",
-            help=_operand_help(left.type, right.type),
-        )
-        comparison = types.binary_result(operator, ir.UNKNOWN, ir.UNKNOWN)
-        return ir.Local("?", comparison or ir.UNKNOWN, span=node.span)
-    divides = operator in (ir.BinaryOperator.DIVIDE, ir.BinaryOperator.REMAINDER)
-    if divides and isinstance(right, ir.IntConst) and right.value == 0:
-        body.sink.error("division-by-zero", "nothing can be divided by zero", right.span, "is zero")
-    return ir.Binary(operator, left, right, result, span=node.span)
-
-
-def _operand_help(left: ir.Type, right: ir.Type) -> str | None:
-    pair = {left, right}
-    if pair == {ir.INT, types.NODE_ID}:
-        return "convert with `intToID` or `IDToInt`"
-    if ir.INT in pair and ir.CYCLES in pair:
-        return "convert with `intToCycles`"
-    if ir.CYCLES in pair and ir.TICK in pair:
-        return "convert with `cyclesToTicks` or `ticksToCycles`"
-    return None
-
-
-def _unary(body: Body, node: syntax.Unary) -> ir.Expr:
-    if node.operator == "-" and _is_most_negative(node.operand):
-        return ir.IntConst(-INT_MAX - 1, ir.INT, span=node.span)
-    operand = expression(body, node.operand)
-    match node.operator:
-        case "!":
-            operator, wanted = ir.UnaryOperator.NOT, ir.BOOL
-        case "-":
-            operator, wanted = ir.UnaryOperator.NEGATE, ir.INT
-        case "++":
-            return _misplaced(body, node.span, "`++` is a statement and has no value")
-        case "--":
-            body.sink.error(
-                "unsupported-feature", "there is no operator `--`", node.span, "not in SLICC"
-            )
-            return unknown(node.span)
-    if not types.same(operand.type, wanted):
-        body.sink.error(
-            "type-mismatch-operand",
-            f"`{node.operator}` takes `{types.describe(wanted)}`",
-            operand.span,
-            f"is `{types.describe(operand.type)}`",
-        )
-        return ir.Local("?", wanted, span=node.span)
-    if isinstance(operand, ir.IntConst) and operator is ir.UnaryOperator.NEGATE:
-        return ir.IntConst(-operand.value, operand.type, span=node.span)
-    return ir.Unary(operator, operand, wanted, span=node.span)
-
-
-def increment(body: Body, node: syntax.Unary) -> ir.Expr:
-    """``++x`` as a statement: only statistics are counted this way."""
-    operand = expression(body, node.operand)
-    if not types.same(operand.type, types.STATISTIC):
-        body.sink.error(
-            "type-mismatch-operand",
-            "`++` counts a statistic",
-            operand.span,
-            f"is `{types.describe(operand.type)}`",
-            help="write `x := x + 1`" if operand.type == ir.INT else None,
-        )
-    return ir.Unary(ir.UnaryOperator.INCREMENT, operand, types.STATISTIC, span=node.span)
-
-
-def _is_most_negative(node: syntax.Expression) -> bool:
-    """The one number that is a literal behind `-` only."""
-    return isinstance(node, syntax.NumberLiteral) and node.value == INT_MAX + 1
-
-
-def _number(body: Body, node: syntax.NumberLiteral) -> ir.Expr:
-    if node.value > INT_MAX:
-        body.sink.error(
-            "number-out-of-range",
-            "a number literal is an `int` of 32 bits",
-            node.span,
-            f"larger than {INT_MAX}",
-        )
-        return unknown(node.span)
-    return ir.IntConst(node.value, ir.INT, span=node.span)
-
-
-def _float(body: Body, node: syntax.FloatLiteral) -> ir.Expr:
-    body.sink.error(
-        "float-literal",
-        "SLICC has no fractions: this literal would be an `int`",
-        node.span,
-        "not a whole number",
-    )
-    return ir.Local("?", ir.INT, span=node.span)
+# ------------------------------------------------------------------ pointers
 
 
 def _null_test(body: Body, node: syntax.NullTest) -> ir.Expr:
