@@ -19,6 +19,7 @@ response in one tick count as overlapping, whichever the engine ran first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from tester.events import Finding, Kind, Request, Role, Verdict
 
@@ -26,6 +27,12 @@ _BYTE_MASKS = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFFFFFF, 8: 0xFFFFFFFFFFFFFFFF}
 _WORD = 0xFFFFFFFF
 _PLAUSIBLE = 1 << 24
 """No leg makes so many increments: a sum beyond is not a sum."""
+
+# Names of this module, because an attribute of a class costs several times as much.
+_LOAD: Final = Kind.LOAD
+_STORE: Final = Kind.STORE
+_ATOMIC: Final = Kind.ATOMIC
+_PEEK: Final = Role.PEEK
 
 
 class _Open:
@@ -111,10 +118,10 @@ class Checker:
         count = len(request.addresses)
         kind = request.kind
         all_lanes = (1 << count) - 1
-        if kind <= Kind.ATOMIC:
+        if kind <= _ATOMIC:
             self.lane_accesses += count
-            entry = _Open(request, all_lanes, all_lanes if kind == Kind.STORE else 0)
-            if kind == Kind.ATOMIC:
+            entry = _Open(request, all_lanes, all_lanes if kind == _STORE else 0)
+            if kind == _ATOMIC:
                 self._increments_issued(entry, request, tick)
         else:
             entry = _Open(request, 0, 0)
@@ -123,10 +130,10 @@ class Checker:
     def loaded(self, request: Request, indices: list[int], line: int, data: int, tick: int) -> None:
         # The hottest function of the tester: one pass over the lanes, nothing called.
         entry = self._open.get(request.identity)
-        if entry is None or request.kind != Kind.LOAD or not indices:
+        if entry is None or request.kind != _LOAD or not indices:
             self._unexpected(request, "data", tick)
             return
-        if request.role == Role.PEEK:
+        if request.role == _PEEK:
             self._peeked(entry, indices, line, tick)
             return
         mask = _BYTE_MASKS[request.size]
@@ -143,8 +150,9 @@ class Checker:
             if not 0 <= offset < line_size:
                 self._wrong_line(request, index, line, tick)
                 return
-            if (data >> (offset << 3)) & mask != expected[index]:
-                self._wrong_value(request, index, (data >> (offset << 3)) & mask, tick)
+            value = (data >> (offset << 3)) & mask
+            if value != expected[index]:
+                self._wrong_value(request, index, value, tick)
                 return
             pending ^= bit
         self._line_progress[line] = tick
@@ -163,13 +171,13 @@ class Checker:
                 del self._open[request.identity]
 
     def accepted(self, request: Request, indices: list[int], line: int, tick: int) -> None:
-        if self._answered(request, indices, Kind.STORE, "acceptance", tick) is not None:
+        if self._answered(request, indices, _STORE, "acceptance", tick) is not None:
             self._in_line(request, indices, line, tick)
 
     def completed(self, request: Request, indices: list[int], line: int, tick: int) -> None:
         entry = self._open.get(request.identity)
         bits = _bits(indices)
-        if entry is None or request.kind != Kind.STORE or bits & ~entry.uncompleted:
+        if entry is None or request.kind != _STORE or bits & ~entry.uncompleted:
             self._unexpected(request, "store completion", tick)
             return
         if bits & entry.pending:
@@ -363,8 +371,10 @@ class Checker:
 
     def _in_line(self, request: Request, indices: list[int], line: int, tick: int) -> None:
         self._line_progress[line] = tick
+        addresses = request.addresses
+        line_size = self._line_size
         for index in indices:
-            if not 0 <= request.addresses[index] - line < self._line_size:
+            if not 0 <= addresses[index] - line < line_size:
                 self._wrong_line(request, index, line, tick)
                 return
 
@@ -425,6 +435,8 @@ class Checker:
 
 
 def _bits(indices: list[int]) -> int:
+    if len(indices) == 1:
+        return 1 << indices[0]
     bits = 0
     for index in indices:
         bits |= 1 << index

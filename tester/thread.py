@@ -371,8 +371,10 @@ class Thread(Consumer):
     def store_completed(self, access: Access, lanes: list[int], line: int) -> None:
         assert isinstance(access, Flight)
         self._watcher.completed(access.request, lanes, line, self.engine.now)
+        done = 0
         for index in lanes:
-            access.uncompleted &= ~(1 << index)
+            done |= 1 << index
+        access.uncompleted &= ~done
         if not access.uncompleted:
             self._answered()
 
