@@ -48,6 +48,11 @@ class Color(StrEnum):
     NEVER = "never"
 
 
+class Engine(StrEnum):
+    PYTHON = "python"
+    NATIVE = "native"
+
+
 class GraphFormat(StrEnum):
     DOT = "dot"
     SVG = "svg"
@@ -117,25 +122,66 @@ def compile_(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write packages.")
     ] = Path("controllers"),
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            "--engine",
+            help="python: a package of controllers. native: C++ sources, compiled at once, so that "
+            "the tester need not do it.",
+        ),
+    ] = Engine.PYTHON,
     include: Include = None,
     format: Format = DiagnosticFormat.TEXT,
     color: Colors = Color.AUTO,
 ) -> None:
-    """Write each protocol as a package of Python controllers."""
+    """Write each protocol as a package of Python controllers, or as C++."""
     with _session(files, include, format, color) as session:
-        from slicc.codegen.python.errors import GenerationError
-        from slicc.codegen.python.writer import write_package
-
         session.require_different_names()
-        session.require_directory(output)
         for compiled in session.protocols:
             try:
-                print(write_package(compiled.protocol, output))
-            except GenerationError as error:
-                raise Stop(str(error)) from None
+                if engine is Engine.NATIVE:
+                    _write_native(compiled, output)
+                else:
+                    _write_python(compiled, output)
             except OSError as error:
                 error.filename = error.filename or output  # a full disk does not say where
                 raise
+
+
+def _write_python(compiled: CompiledProtocol, output: Path) -> None:
+    from slicc.codegen.python.errors import GenerationError
+    from slicc.codegen.python.writer import write_package
+
+    try:
+        print(write_package(compiled.protocol, output))
+    except GenerationError as error:
+        raise Stop(str(error)) from None
+
+
+def _write_native(compiled: CompiledProtocol, output: Path) -> None:
+    """Sources into ``output``, the object into the user's cache, where the tester looks for it."""
+    from runtime.native.build import Sizes, Sources, build
+    from runtime.native.library import LibraryError
+    from runtime.native.object_cache import CacheError, user_cache
+    from runtime.native.toolchain import ToolchainError, find_compiler
+    from slicc.codegen.native import Unsupported, package
+    from slicc.codegen.output import write_file
+    from slicc.codegen.shape import FILE_NAME, shape_text
+
+    try:
+        made = package(compiled.protocol)
+        sources = Sources(made.name, {**made.files, FILE_NAME: shape_text(compiled.protocol)})
+        directory = output / f"{made.name}_native"
+        for name, text in sources.files.items():
+            write_file(directory / name, text.encode("utf-8", "surrogatepass"))
+        print(directory)
+        cache = user_cache()
+        library = build(sources, Sizes.of(64, 1), find_compiler(), cache)
+    except (Unsupported, ToolchainError, CacheError, LibraryError) as error:
+        raise Stop(str(error)) from None
+    if cache.note:
+        print(f"slicc: {cache.note}", file=sys.stderr)
+    print(library.path)
 
 
 @app.command()
