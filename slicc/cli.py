@@ -137,6 +137,7 @@ def compile_(
     """Write each protocol as a package of Python controllers, or as C++."""
     with _session(files, include, format, color) as session:
         session.require_different_names()
+        session.require_directory(output)
         for compiled in session.protocols:
             try:
                 if engine is Engine.NATIVE:
