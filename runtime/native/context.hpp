@@ -9,6 +9,7 @@
 #include "parts.hpp"
 
 struct Controller;         // controller.hpp
+struct ControllerParts;    // what controllers keep beside their own structs
 struct RequesterParts;     // requesters: all that they need, as one part
 struct AgentParts;         // drivers, flushers, checkers: likewise
 struct ProgramView;        // program.hpp
@@ -49,9 +50,13 @@ struct System {
     Array<NetworkPort> network_ports;
     Array<u32> routes;
     Array<Channel> channels;
-    Array<u32> delay_states;  // by row and line
-    Array<u64> delay_known;   // a bit for each of them
-    Array<StallList> stalls;  // by row and line
+    u32 place_stride;  // bytes for each line
+    u32 delay_rows;    // of each line
+    u32 stall_rows;
+    Array<u32> places;
+    Array<u32> delay_states;
+    Array<u64> delay_known;  // a bit for each of them
+    Array<StallList> stalls;
     Array<CacheMemory> cache_memories;
     Array<TBETable> tables;
     Array<DirectoryMemory> directories;
@@ -59,6 +64,7 @@ struct System {
     u64 directories_used;
     Array<u8> controller_bytes;  // CONTROLLER_STRIDE for each
     Array<u64> counts;           // transitions, of all controllers
+    Array<ControllerParts> controller_parts;  // one element
     Array<RequesterParts> requester_parts;  // one element
     Array<AgentParts> agent_parts;          // one element
 };
@@ -80,10 +86,16 @@ struct Context {
     u64* steps = nullptr;
     u64 steps_room = 0;
     u64 steps_written = 0;
+    alignas(8) u8 scratch_bytes[1024];  // what null pointers are replaced by
 };
 
 template <class T>
 inline T* Array<T>::in(const Context& x) const {
+    return reinterpret_cast<T*>(x.base + offset);
+}
+
+template <class T>
+inline T* in_block(const Context& x, u64 offset) {
     return reinterpret_cast<T*>(x.base + offset);
 }
 
@@ -99,6 +111,14 @@ inline T* or_null(const Context& x, u32 handle) {
     return handle ? &of_handle<T>(x, handle) : nullptr;
 }
 
+// A writable T of zeros for whoever has to go on after a mistake.
+template <class T>
+inline COLD T& scratch(Context& x) {
+    static_assert(sizeof(T) <= sizeof x.scratch_bytes);
+    __builtin_memset(x.scratch_bytes, 0, sizeof x.scratch_bytes);
+    return *reinterpret_cast<T*>(x.scratch_bytes);
+}
+
 inline u64 now(const Context& x) {
     return x.s->engine.now;
 }
@@ -107,7 +127,7 @@ inline void fail(Context& x, ErrorKind kind) {
     fail(x, kind, x.site);
 }
 
-inline void fail(Context& x, ErrorKind kind, u32 site) {
+inline COLD void fail(Context& x, ErrorKind kind, u32 site) {
     System& s = *x.s;
     if (s.error.kind) return;
     s.trouble = 1;
@@ -121,7 +141,7 @@ inline void fail(Context& x, ErrorKind kind, u32 site) {
     s.error.event = x.event;
 }
 
-inline void pool_exhausted(Context& x, u32 name, u64 capacity) {
+inline COLD void pool_exhausted(Context& x, u32 name, u64 capacity) {
     System& s = *x.s;
     if (s.pool.name) return;
     s.trouble = 1;

@@ -39,7 +39,7 @@ enum PoolName : u32 {
     POOL_NONE,
     POOL_MESSAGES,
     POOL_LINES,
-    POOL_ENTRIES,
+    POOL_INCREMENTS,
     POOL_LOGS,
     POOL_ATOMICS,
     POOL_FLIGHTS,
@@ -47,6 +47,7 @@ enum PoolName : u32 {
     POOL_EVENTS,
     POOL_WORDS,
     POOL_FAR,
+    POOL_TABLES,  // entries and records: their numbers follow from the system, this is a bug of ours
 };
 
 struct ErrorRecord {
@@ -66,9 +67,9 @@ struct PoolRecord {
 };
 
 // Record a verdict. The place is what the context says.
-NOINLINE inline void fail(Context& x, ErrorKind kind, u32 site);
+inline COLD void fail(Context& x, ErrorKind kind, u32 site);
 inline void fail(Context& x, ErrorKind kind);
 
 // Record that a pool has no slot left: no verdict, the host tries again with more room.
-NOINLINE inline void pool_exhausted(Context& x, u32 name, u64 capacity);
+inline COLD void pool_exhausted(Context& x, u32 name, u64 capacity);
 inline void pool_exhausted(Context& x, u32 name);

@@ -18,8 +18,10 @@ struct Array {
 };
 
 // Slots of one size. Freed ones are taken again first, last freed first, so that they are still
-// in the processor's cache. `used`: slots ever taken. There is one slot more than `capacity`:
-// what is handed out when all are taken, so that the caller can go on until the run ends.
+// in the processor's cache. `used`: slots ever taken. There are POOL_SPARE slots more than
+// `capacity`, for those who take some before they see that the run is about to end.
+inline constexpr u32 POOL_SPARE = 64;
+
 struct Pool {
     u64 offset;
     u32 stride;  // bytes
@@ -48,12 +50,12 @@ struct Layout {
         pool.stride = static_cast<u32>((stride + 7) & ~u64{7});
         pool.capacity = static_cast<u32>(capacity);
         pool.name = name;
-        size += (capacity + 1) * pool.stride;
+        size += (capacity + POOL_SPARE) * pool.stride;
     }
 };
 
 // How much room the host asks for, and how many of everything there are.
 struct Capacities {
-    u64 messages, lines, entries, logs, atomics, flights, rows, events, words, far;
+    u64 messages, lines, increments, logs, atomics, flights, rows, events, words, far;
     u32 controllers, requesters, consumers, agents, buffers, ports, caches, nodes;
 };

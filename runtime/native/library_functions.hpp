@@ -34,7 +34,7 @@ constexpr bool is_one_of(const i32 (&types)[COUNT], i32 kind) {
 }
 
 inline i64 library_mod(Context& x, i64 dividend, i64 divisor) {
-    return remainder(x, dividend, divisor);
+    return remainder<i64>(x, dividend, divisor);
 }
 
 inline i32 library_log2(Context& x, i64 value) {

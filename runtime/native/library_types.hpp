@@ -63,20 +63,20 @@ struct MemoryMsg : Message {
 };
 
 // Everything after the Message in front, set to its default.
-inline void RubyRequest_default(RubyRequest& m) {
+inline void set_defaults(RubyRequest& m) {
     __builtin_memset(reinterpret_cast<u8*>(&m) + sizeof(Message), 0, sizeof m - sizeof(Message));
     m.Type = RubyRequestType::NULL_;
     m.AccessMode = RubyAccessMode::User;
 }
 
-inline void SequencerMsg_default(SequencerMsg& m) {
+inline void set_defaults(SequencerMsg& m) {
     __builtin_memset(reinterpret_cast<u8*>(&m) + sizeof(Message), 0, sizeof m - sizeof(Message));
     m.Type = SequencerRequestType::NULL_;
     m.AccessMode = RubyAccessMode::User;
     m.MessageSize = MessageSizeType::Request_Control;
 }
 
-inline void MemoryMsg_default(MemoryMsg& m) {
+inline void set_defaults(MemoryMsg& m) {
     __builtin_memset(reinterpret_cast<u8*>(&m) + sizeof(Message), 0, sizeof m - sizeof(Message));
     m.Type = MemoryRequestType::NUM;
     m.Sender = INVALID_MACHINE;

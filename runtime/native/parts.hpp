@@ -1,7 +1,8 @@
 // The parts of a system: what engine, buffers, network, caches, tables and memory consist of.
 //
-// Invariant: plain structs of numbers. A table by line has one element for each line that the
-// host made room for, in the order of lines' first use (LineMap).
+// Invariant: plain structs of numbers. Tables by line stand together, line by line in the order
+// of first use (LineMap): `places` has a handle for each line and cache, table or directory,
+// and likewise there are rows of delay states and of stall lists.
 
 #pragma once
 
@@ -49,9 +50,9 @@ struct EngineState {
 
 // Slots that the running wake-up may still look at, with the last one where that is needed.
 struct Limbo {
-    u32 messages, last_message;
+    u32 messages, last_message, message_count;
     u32 entries;
-    u32 records, last_record;
+    u32 records;
 };
 
 // ---------------------------------------------------------------- lines and nodes
@@ -90,14 +91,14 @@ struct MessageBuffer {
     u32 capacity;  // 0: unlimited
     u32 taken;
     u32 freed;     // in tick freed_tick
-    u32 delays;    // row of delay states, NIL: no delays
+    u32 delays;    // number among the delay states of a line, NIL: no delays
     u64 freed_tick;
     u64 last_arrival;
     u64 delay_key;
     u64 delay_start;
     u32 waiting;   // messages that the network holds back for want of room, oldest first
     u32 last_waiting;
-    u32 stalls;    // row of stall lists, NIL: nobody stalls here
+    u32 stalls;    // number among the stall lists of a line
     u32 stalled_lines;
     bool ordered;
     bool special;  // limited, ordered, or without consumer
@@ -152,8 +153,8 @@ struct BankedArray {
 };
 
 struct CacheMemory {
-    u64 visible;  // offsets: handle of an entry by line
-    u64 frames;   // handle of an entry by set and way
+    u64 visible;  // offset of its place for line 0
+    u64 frames;   // offsets: handle of an entry by set and way
     u64 free;     // u32 by set
     u64 touched;  // u64: by set and way (lru) or by set (tree)
     u64 paths;    // tree: by way, nodes on the path and those that a touch sets
@@ -179,14 +180,14 @@ struct CacheMemory {
 };
 
 struct TBETable {
-    u64 records;  // offset: handle by line
+    u64 records;  // offset of its place for line 0
     u32 machine;
     u32 capacity;
     u32 count;
 };
 
 struct DirectoryMemory {
-    u64 records;  // offset: handle by line
+    u64 records;  // offset of its place for line 0
     u32 machine;
     u32 interleaved;
     i32 type;

@@ -1,7 +1,7 @@
 // Taking slots from pools and giving them back.
 //
 // Invariant: the slot given back last is taken first. A pool that is full hands out its spare
-// slot and the run ends at the next check, so nobody tests what they were given.
+// slots and the run ends at the next check, so nobody tests what they were given.
 
 #pragma once
 
@@ -12,11 +12,10 @@ inline u32 handle_of(const Context& x, const T& thing) {
     return static_cast<u32>((reinterpret_cast<const u8*>(&thing) - x.base) >> 3);
 }
 
-inline NOINLINE u32 pool_extend(Context& x, Pool& pool) {
+inline COLD u32 pool_extend(Context& x, Pool& pool) {
     if (UNLIKELY(pool.used >= pool.capacity)) {
         pool_exhausted(x, pool.name, pool.capacity);
-        pool.live--;
-        return static_cast<u32>((pool.offset + u64{pool.capacity} * pool.stride) >> 3);
+        if (pool.used >= pool.capacity + POOL_SPARE) pool.used--;
     }
     return static_cast<u32>((pool.offset + u64{pool.used++} * pool.stride) >> 3);
 }

@@ -17,3 +17,5 @@
 #include "value_sets.hpp"
 #include "value_blocks.hpp"
 #include "library_functions.hpp"
+#include "marking.hpp"
+#include "controller_state.hpp"

@@ -123,6 +123,10 @@ inline bool operator==(const WriteMask& one, const WriteMask& other) {
     return __builtin_memcmp(one.m, other.m, sizeof one.m) == 0;
 }
 
+inline bool WriteMask_equal(const Context&, const WriteMask& one, const WriteMask& other) {
+    return one == other;
+}
+
 // ---------------------------------------------------------------- blocks
 
 inline LogNode& log_node(const Context& x, u32 handle) {
@@ -139,7 +143,7 @@ inline void DataBlock_log(Context& x, DataBlock& block, const u64* data) {
     block.logged++;
 }
 
-inline NOINLINE void DataBlock_log_all(Context& x, DataBlock& block, u32 log, u32 logged) {
+inline COLD void DataBlock_log_all(Context& x, DataBlock& block, u32 log, u32 logged) {
     if (!block.logged) {
         block.log = log;
         block.logged = logged;
@@ -196,7 +200,7 @@ inline void DataBlock_copyPartial_range(
     copy_selected(block.data, other.data, mask);
 }
 
-inline NOINLINE void DataBlock_run_atomics(Context& x, DataBlock& block, u32 atomics, bool no_return) {
+inline COLD void DataBlock_run_atomics(Context& x, DataBlock& block, u32 atomics, bool no_return) {
     u8* bytes = reinterpret_cast<u8*>(block.data);
     for (u32 handle = atomics; handle;) {
         const AtomicNode& node = of_handle<AtomicNode>(x, handle);
@@ -265,7 +269,7 @@ inline void DataBlock_write(Context&, DataBlock& block, u32 offset, u32 length, 
 }
 
 // Same bytes and same log, as protocols compare blocks.
-inline bool DataBlock_equals(const Context& x, const DataBlock& one, const DataBlock& other) {
+inline bool DataBlock_equal(const Context& x, const DataBlock& one, const DataBlock& other) {
     if (__builtin_memcmp(one.data, other.data, sizeof one.data)) return false;
     if (one.logged != other.logged) return false;
     u32 mine = one.log;

@@ -42,6 +42,18 @@ inline bool topology_owns(const Context& x, MachineID machine, u64 address) {
     return topology_map_address(x, machine.type, address) == machine;
 }
 
+inline MachineID topology_machine_id(const Context&, i32 type, u32 num) {
+    return {type, num};
+}
+
+inline u32 line_bytes(const Context& x) { return x.s->line_size; }
+inline u32 line_bits(const Context& x) { return x.s->line_bits; }
+inline u64 line_mask(const Context& x) { return x.s->line_mask; }
+
+inline bool MachineID_equal(const Context&, MachineID one, MachineID other) {
+    return one == other;
+}
+
 // ---------------------------------------------------------------- sets of controllers
 
 // Apply `f(word, bits of [first, first + count) in it)`.
@@ -141,6 +153,12 @@ inline void NetDest_broadcast(Context& x, NetDest& set, i32 type) {
                [&](u32 word, u64 bits) { set.w[word] |= bits; });
 }
 
+inline NetDest topology_mask(Context& x, i32 type) {
+    NetDest set = {};
+    NetDest_broadcast(x, set, type);
+    return set;
+}
+
 inline void NetDest_broadcast_all(Context& x, NetDest& set) {
     node_range(0, x.s->topology.nodes, [&](u32 word, u64 bits) { set.w[word] |= bits; });
 }
@@ -184,6 +202,10 @@ inline void NetDest_setNetDest(Context& x, NetDest& set, i32 type, const Set& me
 
 inline bool operator==(const NetDest& one, const NetDest& other) {
     return __builtin_memcmp(one.w, other.w, sizeof one.w) == 0;
+}
+
+inline bool NetDest_equal(const Context&, const NetDest& one, const NetDest& other) {
+    return one == other;
 }
 
 // ---------------------------------------------------------------- sets of numbers
@@ -244,6 +266,10 @@ inline bool Set_isEmpty(Context&, const Set& set) {
 
 inline bool operator==(const Set& one, const Set& other) {
     return __builtin_memcmp(one.w, other.w, sizeof one.w) == 0;
+}
+
+inline bool Set_equal(const Context&, const Set& one, const Set& other) {
+    return one == other;
 }
 
 inline bool Set_isEqual(Context&, const Set& set, const Set& other) {

@@ -1,0 +1,253 @@
+// The one owner of time.
+//
+// Invariant: inside a tick every due item is handed over before the first consumer runs, and
+// consumers run in ascending id; what asks for the current tick again runs in a further round
+// of it. The wheel holds the ticks [now, now + WHEEL), the heap all later ones.
+
+#pragma once
+
+#include "lines.hpp"
+#include "pools.hpp"
+
+// Defined above the engine: where a due item goes, and what a consumer does when woken.
+inline void deliver(Context& x, Message& item);
+inline void consumer_wakeup(Context& x, u32 consumer);
+
+// ---------------------------------------------------------------- the far future
+
+inline bool far_before(const FarItem& one, const FarItem& other) {
+    return one.tick != other.tick ? one.tick < other.tick : one.order < other.order;
+}
+
+inline COLD void far_push(Context& x, u64 tick, u32 item, bool wake) {
+    EngineState& e = x.s->engine;
+    if (e.far_count >= e.far.count) {
+        pool_exhausted(x, POOL_FAR, e.far.count);
+        return;
+    }
+    FarItem* heap = e.far.in(x);
+    const FarItem added = {tick, e.far_order++, item, wake};
+    u64 place = e.far_count++;
+    while (place && far_before(added, heap[(place - 1) / 2])) {
+        heap[place] = heap[(place - 1) / 2];
+        place = (place - 1) / 2;
+    }
+    heap[place] = added;
+}
+
+inline FarItem far_pop(Context& x) {
+    EngineState& e = x.s->engine;
+    FarItem* heap = e.far.in(x);
+    const FarItem first = heap[0];
+    const FarItem moved = heap[--e.far_count];
+    u64 place = 0;
+    for (u64 child = 1; child < e.far_count; child = 2 * place + 1) {
+        if (child + 1 < e.far_count && far_before(heap[child + 1], heap[child])) child++;
+        if (!far_before(heap[child], moved)) break;
+        heap[place] = heap[child];
+        place = child;
+    }
+    heap[place] = moved;
+    return first;
+}
+
+// ---------------------------------------------------------------- asking for a tick
+
+inline void wheel_occupy(EngineState& e, u32 slot) {
+    e.occupied[slot >> 6] |= u64{1} << (slot & 63);
+}
+
+inline void wheel_wake(Context& x, u32 slot, u32 consumer) {
+    EngineState& e = x.s->engine;
+    e.wakes.in(x)[slot * e.words + (consumer >> 6)] |= u64{1} << (consumer & 63);
+}
+
+inline void wheel_append(Context& x, u32 slot, Message& item) {
+    WheelSlot& list = x.s->engine.wheel.in(x)[slot];
+    item.next = 0;
+    if (list.head) {
+        of_handle<Message>(x, list.tail).next = item.self;
+    } else {
+        list.head = item.self;
+    }
+    list.tail = item.self;
+}
+
+// Let a consumer run in a further round of the current tick.
+inline void flag_consumer(Context& x, u32 consumer) {
+    EngineState& e = x.s->engine;
+    e.pending.in(x)[consumer >> 6] |= u64{1} << (consumer & 63);
+    e.pending_any = 1;
+}
+
+// Wake a consumer at `tick`; now or earlier means in a further round of this tick.
+inline void schedule(Context& x, u32 consumer, u64 tick) {
+    EngineState& e = x.s->engine;
+    if (tick <= e.now) {
+        if (e.running) {
+            flag_consumer(x, consumer);
+            return;
+        }
+        tick = e.now;
+    }
+    if (UNLIKELY(tick - e.now >= WHEEL)) {
+        far_push(x, tick, consumer, true);
+        return;
+    }
+    const u32 slot = tick & (WHEEL - 1);
+    wheel_occupy(e, slot);
+    wheel_wake(x, slot, consumer);
+}
+
+// Deliver an item at the start of `tick` and wake a consumer (NIL: nobody) then. At the current
+// tick of a running engine it is delivered at once.
+inline void post(Context& x, Message& item, u64 tick, u32 consumer) {
+    EngineState& e = x.s->engine;
+    if (UNLIKELY(tick <= e.now)) {
+        if (e.running) {
+            deliver(x, item);
+            if (consumer != NIL) flag_consumer(x, consumer);
+            return;
+        }
+        tick = e.now;
+    }
+    if (UNLIKELY(tick - e.now >= WHEEL)) {
+        far_push(x, tick, item.self, false);
+        if (consumer != NIL) far_push(x, tick, consumer, true);
+        return;
+    }
+    const u32 slot = tick & (WHEEL - 1);
+    wheel_occupy(e, slot);
+    wheel_append(x, slot, item);
+    if (consumer != NIL) wheel_wake(x, slot, consumer);
+}
+
+// Post something that is no message.
+inline void post_event(Context& x, Delivery delivery, u32 target, u64 tick) {
+    Message& event = pool_take<Message>(x, x.s->events);
+    event.self = handle_of(x, event);
+    event.type = 0;
+    event.delivery = delivery;
+    event.target = target;
+    post(x, event, tick, NIL);
+}
+
+inline void stop(Context& x) {
+    x.s->engine.stopped = 1;
+}
+
+// ---------------------------------------------------------------- running
+
+// The next tick that has anything to do, NONE without one.
+inline u64 next_tick(const Context& x) {
+    const EngineState& e = x.s->engine;
+    const u32 position = e.now & (WHEEL - 1);
+    const u32 bit = position & 63;
+    u32 word = position >> 6;
+    u64 bits = e.occupied[word] >> bit;
+    if (LIKELY(bits)) return e.now + __builtin_ctzll(bits);
+    for (u32 i = 1; i <= WHEEL / 64; i++) {
+        word = (word + 1) & (WHEEL / 64 - 1);
+        bits = e.occupied[word];
+        if (bits) return e.now + 64 * i - bit + __builtin_ctzll(bits);
+    }
+    return e.far_count ? e.far.in(x)[0].tick : NONE;
+}
+
+inline void far_to_wheel(Context& x) {
+    EngineState& e = x.s->engine;
+    while (e.far_count && e.far.in(x)[0].tick - e.now < WHEEL) {
+        const FarItem item = far_pop(x);
+        const u32 slot = item.tick & (WHEEL - 1);
+        wheel_occupy(e, slot);
+        if (item.wake) {
+            wheel_wake(x, slot, item.item);
+        } else {
+            wheel_append(x, slot, of_handle<Message>(x, item.item));
+        }
+    }
+}
+
+// What the wake-up that is over no longer looks at becomes free.
+inline COLD void limbo_tables(Context& x) {
+    Limbo& limbo = x.s->limbo;
+    while (limbo.entries) {
+        AbstractCacheEntry& entry = of_handle<AbstractCacheEntry>(x, limbo.entries);
+        limbo.entries = entry.next;
+        entry.limbo = 0;
+        if (entry.cache == NIL) {
+            entry.live = 0;
+            pool_give(x, x.s->entries.at(x, entry.machine), entry);
+        }
+    }
+    while (limbo.records) {
+        TbeHeader& record = of_handle<TbeHeader>(x, limbo.records);
+        limbo.records = record.next;
+        record.live = 0;
+        pool_give(x, x.s->records.at(x, record.machine), record);
+    }
+}
+
+inline void limbo_release(Context& x) {
+    Limbo& limbo = x.s->limbo;
+    if (limbo.messages) {
+        Pool& pool = x.s->messages;
+        of_handle<Message>(x, limbo.last_message).next = pool.free;
+        pool.free = limbo.messages;
+        pool.live -= limbo.message_count;
+        limbo.messages = 0;
+        limbo.message_count = 0;
+    }
+    if (limbo.entries | limbo.records) limbo_tables(x);
+}
+
+inline void run_tick(Context& x, u64 tick) {
+    EngineState& e = x.s->engine;
+    const u32 words = e.words;
+    const u32 slot = tick & (WHEEL - 1);
+    u64* const flags = e.flags.in(x);
+    u64* const pending = e.pending.in(x);
+    e.now = tick;
+    e.running = 1;
+    if (UNLIKELY(e.far_count)) far_to_wheel(x);
+    e.occupied[slot >> 6] &= ~(u64{1} << (slot & 63));
+    WheelSlot& list = e.wheel.in(x)[slot];
+    u32 handle = list.head;
+    list.head = 0;
+    while (handle) {
+        Message& item = of_handle<Message>(x, handle);
+        handle = item.next;
+        deliver(x, item);
+    }
+    u64* const wakes = e.wakes.in(x) + slot * words;
+    for (u32 i = 0; i < words; i++) {
+        flags[i] = wakes[i] | pending[i];
+        wakes[i] = 0;
+        pending[i] = 0;
+    }
+    e.pending_any = 0;
+    for (u64 rounds = 0;;) {
+        for (u32 i = 0; i < words; i++) {
+            while (flags[i]) {
+                const u32 consumer = i * 64 + static_cast<u32>(__builtin_ctzll(flags[i]));
+                flags[i] &= flags[i] - 1;
+                consumer_wakeup(x, consumer);
+                limbo_release(x);
+                if (UNLIKELY(x.s->trouble)) return;
+            }
+        }
+        if (!e.pending_any) break;
+        e.pending_any = 0;
+        if (UNLIKELY(++rounds > e.max_rounds)) {
+            x.controller = NIL;
+            x.state = x.event = -1;
+            fail(x, ErrorKind::TOO_MANY_TRANSITIONS, 0);
+            return;
+        }
+        for (u32 i = 0; i < words; i++) {
+            flags[i] = pending[i];
+            pending[i] = 0;
+        }
+    }
+    e.running = 0;
+}

@@ -1,0 +1,62 @@
+// Numbers for lines, in the order of their first use, so that tables by line are dense.
+//
+// Invariant: an address has one number for as long as the block lives. Any 64-bit address may
+// be asked for; whether it is that of a line is the business of those who ask.
+
+#pragma once
+
+#include "context.hpp"
+
+inline constexpr u64 LINE_HASH = 0x9E3779B97F4A7C15;
+
+inline u32 line_lookup(Context& x, u64 address) {
+    LineMap& map = x.s->lines;
+    u32* table = map.table.in(x);
+    u64* addresses = map.addresses.in(x);
+    const u32 mask = static_cast<u32>(map.table.count - 1);
+    u32 place = static_cast<u32>((address * LINE_HASH) >> map.shift);
+    for (; table[place]; place = (place + 1) & mask) {
+        if (addresses[table[place] - 1] == address) return table[place] - 1;
+    }
+    if (UNLIKELY(map.used >= map.capacity)) {
+        pool_exhausted(x, POOL_LINES, map.capacity);
+        return 0;
+    }
+    addresses[map.used] = address;
+    table[place] = ++map.used;
+    return map.used - 1;
+}
+
+// The number of the line that begins at an address.
+inline u32 line_index(Context& x, u64 address) {
+    LineMap& map = x.s->lines;
+    if (LIKELY(map.last_address == address)) return map.last_index;
+    const u32 index = line_lookup(x, address);
+    map.last_address = address;
+    map.last_index = index;
+    return index;
+}
+
+inline u64 line_address_of(const Context& x, u32 index) {
+    return x.s->lines.addresses.at(x, index);
+}
+
+// The handle that a cache, table or directory keeps for a line.
+inline u32& line_place(const Context& x, u64 offset, u32 line) {
+    return *in_block<u32>(x, offset + u64{line} * x.s->place_stride);
+}
+
+inline u64 line_of(const Context& x, u64 address) {
+    return address & ~x.s->line_mask;
+}
+
+// Sort by an order in place; insertion, because what is sorted is short and nearly in order.
+template <class T, class Before>
+inline void insertion_sort(T* items, u32 count, Before before) {
+    for (u32 i = 1; i < count; i++) {
+        const T item = items[i];
+        u32 place = i;
+        for (; place && before(item, items[place - 1]); place--) items[place] = items[place - 1];
+        items[place] = item;
+    }
+}

@@ -1,0 +1,56 @@
+// What the code generator makes for a protocol, by hand and tiny: one message class, one machine.
+
+#pragma once
+
+#include "runtime/native/prelude.hpp"
+
+struct Ping : Message {
+    static constexpr u16 TYPE = MessageType::FIRST_OF_PROTOCOL;
+    u64 addr;
+    NetDest Destination;
+    DataBlock data;
+    u32 value;
+    u32 hops;
+};
+
+struct Entry : AbstractCacheEntry {
+    DataBlock data;
+};
+
+struct TBE : TbeHeader {
+    u64 value;
+};
+
+struct Machine : Controller {
+    u32 table;
+    u32 directory;
+};
+
+union AnyMessage {
+    RubyRequest ruby_request;
+    SequencerMsg sequencer_msg;
+    MemoryMsg memory_msg;
+    Ping ping;
+};
+
+inline constexpr u32 CONTROLLER_STRIDE = sizeof(Machine);
+inline constexpr u32 MACHINES = 1;
+inline constexpr MachineShape MACHINE_SHAPES[] = {
+    {sizeof(Machine), sizeof(Entry), sizeof(TBE), 1, 1, 0, 0, 0, 3, 2},
+};
+
+inline void set_defaults(Ping& m) {
+    __builtin_memset(reinterpret_cast<u8*>(&m) + sizeof(Message), 0, sizeof m - sizeof(Message));
+}
+
+inline void message_default(Message& message, u16 type) {
+    if (type == Ping::TYPE) set_defaults(static_cast<Ping&>(message));
+}
+
+inline u64 message_line_address(const Message& message) {
+    return message.type == Ping::TYPE ? static_cast<const Ping&>(message).addr : 0;
+}
+
+inline NetDest* message_destination(Message& message) {
+    return message.type == Ping::TYPE ? &static_cast<Ping&>(message).Destination : nullptr;
+}
