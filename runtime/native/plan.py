@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from runtime.controller import Controller
-from runtime.declarations import ProtocolInfo
+from runtime.declarations import InPort, ProtocolInfo
 from runtime.delays import POLICY_NAMES
 from runtime.description import SystemDescription
 from runtime.directory import DirectoryMemory
@@ -92,7 +93,7 @@ class Plans:
     """The plans of one protocol."""
 
     def __init__(self, protocol: ProtocolInfo, shape: Shape) -> None:
-        self.protocol = protocol
+        self.protocol = replace(protocol, machines=_light(protocol.machines), fused=())
         self.shape = shape
         self._kept: list[tuple[SystemDescription, _Template]] = []
 
@@ -112,6 +113,27 @@ class Plans:
         self._kept.append((description, template))
         del self._kept[:-_KEPT]
         return template
+
+
+def _light(machines: tuple[type[Controller], ...]) -> tuple[type[Controller], ...]:
+    """The same controllers without their tables, which are most of the work of building them."""
+    return tuple(
+        type(machine.__name__, (machine,), {"__slots__": (), "bind": _bind}) for machine in machines
+    )
+
+
+def _bind(controller: Controller, ports: tuple[InPort, ...], transitions: object) -> None:
+    """What ``Controller.bind`` does for who is connected to what, and nothing else."""
+    parameters = controller.parameters
+    for port in ports:
+        port.buffer.set_consumer(controller)
+        if port.buffer is parameters.get("mandatoryQueue"):
+            controller.mandatory_queue = cast("MessageBuffer", port.buffer)
+        elif port.buffer is parameters.get("responseFromMemory"):
+            controller.memory_response = cast("MessageBuffer", port.buffer)
+    for declared in controller.PARAMETERS:
+        if "requestToMemory" in declared.name:
+            controller.connect_memory(parameters[declared.name])
 
 
 def _quiet_system(protocol: ProtocolInfo, description: SystemDescription) -> System:
@@ -159,6 +181,8 @@ class _Exporter:
         """By ``id``: the number of a buffer, port, cache or requester among its kind."""
         for things in (self.buffers, self.ports, [c for _, c in self.caches], self.requesters):
             self.handle.update({id(thing): number for number, thing in enumerate(things)})
+        self.tables: dict[str, list[str]] = {}
+        """By machine: the names of its tables."""
         self.delayed = description.network.delays != "nominal"
         self.steady = {
             f"{name}{i}.{buffer}"
@@ -201,7 +225,7 @@ class _Exporter:
         """0 for what is never delayed at random."""
         if not self.delayed or not self.steady.isdisjoint(name.split("->")):
             return 0
-        return hash_name(name)
+        return _hash_name(name)
 
     def _buffer(self, buffer: MessageBuffer) -> list[int]:
         receives = any(buffer is other for other in self.system.network.receivers.values())
@@ -246,9 +270,12 @@ class _Exporter:
         words += _counted(
             self._parameter(controller, declared.name) for declared in controller.PARAMETERS
         )
-        tables = iter(_tables(controller))
+        names = self.tables.get(controller.MACHINE)
+        if names is None:
+            names = self.tables[controller.MACHINE] = _table_names(controller)
+        capacities = iter([getattr(controller, name).capacity for name in names])
         return words + _counted(
-            next(tables).capacity if kind == "TBETable" else 0
+            next(capacities) if kind == "TBETable" else 0
             for _, kind in self.shape[controller.MACHINE].objects
         )
 
@@ -303,6 +330,10 @@ class _Exporter:
         raise NotNative(f"{requester.name} belongs to no controller")
 
 
+_hash_name = lru_cache(1 << 16)(hash_name)
+"""Legs have the same few names again and again."""
+
+
 def _place(item: tuple[tuple[int, int], MessageBuffer]) -> tuple[int, int]:
     return item[0]
 
@@ -334,10 +365,10 @@ def _cache(controller: int, cache: AnyCache) -> list[int]:
     ]
 
 
-def _tables(controller: Controller) -> list[TBETable[Any]]:
-    """Its tables of transaction records, in order of construction."""
-    found: dict[int, TBETable[Any]] = {}
-    for _, value in attributes(controller):
+def _table_names(controller: Controller) -> list[str]:
+    """The attributes that hold its tables of transaction records, in order of construction."""
+    found: dict[int, str] = {}
+    for name, value in attributes(controller):
         if isinstance(value, TBETable):
-            found.setdefault(id(value), value)
+            found.setdefault(id(value), name)
     return list(found.values())
