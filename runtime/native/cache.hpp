@@ -221,25 +221,7 @@ inline u32 CacheMemory_visible_lines(Context& x, u32 cache, u64* lines, u64 room
     cache_each(x, cache_memory(x, cache), [&](const AbstractCacheEntry& entry) {
         if (count < room) lines[count++] = entry.address;
     });
-    // A heap sort: sets come in no order of addresses, and there may be many.
-    const auto sift = [&](u32 place, u32 end) {
-        const u64 moved = lines[place];
-        for (u32 child = 2 * place + 1; child < end; child = 2 * place + 1) {
-            if (child + 1 < end && lines[child + 1] > lines[child]) child++;
-            if (lines[child] <= moved) break;
-            lines[place] = lines[child];
-            place = child;
-        }
-        lines[place] = moved;
-    };
-    for (u32 i = count / 2; i--;) sift(i, count);
-    for (u32 end = count; end > 1;) {
-        end--;
-        const u64 largest = lines[0];
-        lines[0] = lines[end];
-        lines[end] = largest;
-        sift(0, end);
-    }
+    heap_sort(lines, count);
     return count;
 }
 

@@ -50,13 +50,24 @@ inline u64 line_of(const Context& x, u64 address) {
     return address & ~x.s->line_mask;
 }
 
-// Sort by an order in place; insertion, because what is sorted is short and nearly in order.
-template <class T, class Before>
-inline void insertion_sort(T* items, u32 count, Before before) {
-    for (u32 i = 1; i < count; i++) {
-        const T item = items[i];
-        u32 place = i;
-        for (; place && before(item, items[place - 1]); place--) items[place] = items[place - 1];
-        items[place] = item;
+// Ascending, in place.
+inline void heap_sort(u64* items, u64 count) {
+    const auto sift = [&](u64 place, u64 end) {
+        const u64 moved = items[place];
+        for (u64 child = 2 * place + 1; child < end; child = 2 * place + 1) {
+            if (child + 1 < end && items[child + 1] > items[child]) child++;
+            if (items[child] <= moved) break;
+            items[place] = items[child];
+            place = child;
+        }
+        items[place] = moved;
+    };
+    for (u64 i = count / 2; i--;) sift(i, count);
+    for (u64 end = count; end > 1;) {
+        end--;
+        const u64 largest = items[0];
+        items[0] = items[end];
+        items[end] = largest;
+        sift(0, end);
     }
 }

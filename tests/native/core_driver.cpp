@@ -148,3 +148,141 @@ EXPORT void t_buffer(void* block, u64 buffer, u64* out) {
     out[2] = b.taken;
     out[3] = static_cast<u64>(MessageBuffer_getSize(x, static_cast<u32>(buffer)));
 }
+
+// ---------------------------------------------------------------- storage
+
+EXPORT u64 t_mistake(void* block) {
+    System& s = *static_cast<System*>(block);
+    const u64 kind = s.error.kind;
+    s.error = {};
+    s.trouble = 0;
+    return kind;
+}
+
+EXPORT void t_end_wakeup(void* block) {
+    Context x = context_of(block);
+    limbo_release(x);
+}
+
+EXPORT void t_tick(void* block, u64 tick) { static_cast<System*>(block)->engine.now = tick; }
+
+EXPORT u64 t_cache(void* block, u64 op, u64 index, u64 address, u64 number) {
+    Context x = context_of(block);
+    const u32 cache = static_cast<u32>(index);
+    switch (op) {
+        case 0: {
+            AbstractCacheEntry* entry = number == 77 ? nullptr : new_entry(x, 0);
+            CacheMemory_allocate(x, cache, address, entry);
+            return 0;
+        }
+        case 1: CacheMemory_deallocate(x, cache, address); return 0;
+        case 2: {
+            const AbstractCacheEntry* entry = CacheMemory_lookup(x, cache, address);
+            return entry ? entry->address + 1 : 0;
+        }
+        case 3: return CacheMemory_isTagPresent(x, cache, address);
+        case 4: return CacheMemory_cacheAvail(x, cache, address);
+        case 5: return CacheMemory_cacheProbe(x, cache, address);
+        case 6: CacheMemory_setMRU(x, cache, address); return 0;
+        case 7: CacheMemory_setMRU_entry(x, cache, CacheMemory_lookup(x, cache, line_of(x, address))); return 0;
+        case 8: {
+            AbstractCacheEntry* entry = CacheMemory_lookup(x, cache, line_of(x, address));
+            if (entry) AbstractCacheEntry_changePermission(x, *entry, static_cast<i32>(number % 8));
+            return entry != nullptr;
+        }
+        case 9: return CacheMemory_getAddressAtIdx(x, cache, static_cast<i64>(number));
+        case 10: CacheMemory_recordRequestType(x, cache, static_cast<i32>(number % 5), address); return 0;
+        case 11: return CacheMemory_checkResourceAvailable(x, cache, static_cast<i32>(number % 3), address);
+    }
+    return 0;
+}
+
+// Keep an entry that is NotPresent from one call to the next, as a protocol's pointer would.
+EXPORT u64 t_show(void* block, u64 index, u64 frame, u64 permission) {
+    Context x = context_of(block);
+    const u32 handle = in_block<u32>(x, cache_memory(x, static_cast<u32>(index)).frames)[frame];
+    if (!handle) return 0;
+    AbstractCacheEntry_changePermission(x, of_handle<AbstractCacheEntry>(x, handle), static_cast<i32>(permission));
+    return 1;
+}
+
+EXPORT u64 t_lines(void* block, u64 index, u64* out, u64 room) {
+    Context x = context_of(block);
+    return CacheMemory_visible_lines(x, static_cast<u32>(index), out, room);
+}
+
+EXPORT u64 t_records(void* block, u64 op, u64 index, u64 address, u64 number) {
+    Context x = context_of(block);
+    const u32 table = static_cast<Machine&>(controller(x, static_cast<u32>(index))).table;
+    switch (op) {
+        case 0: static_cast<TBE*>(TBETable_allocate(x, table, address))->value = number; return 0;
+        case 1: TBETable_deallocate(x, table, address); return 0;
+        case 2: {
+            const TbeHeader* record = TBETable_lookup(x, table, address);
+            return record ? static_cast<const TBE*>(record)->value + 1 : 0;
+        }
+        case 3: return TBETable_isPresent(x, table, address);
+        case 4: return TBETable_areNSlotsAvailable(x, table, static_cast<i64>(number));
+    }
+    return 0;
+}
+
+EXPORT u64 t_directory(void* block, u64 op, u64 index, u64 address) {
+    Context x = context_of(block);
+    const u32 directory = static_cast<Machine&>(controller(x, static_cast<u32>(index))).directory;
+    switch (op) {
+        case 0: DirectoryMemory_allocate(x, directory, address, new_entry(x, 0)); return 0;
+        case 1: DirectoryMemory_deallocate(x, directory, address); return 0;
+        case 2: {
+            const AbstractCacheEntry* entry = DirectoryMemory_lookup(x, directory, address);
+            return entry ? entry->address + 1 : 0;
+        }
+        case 3: return DirectoryMemory_isPresent(x, directory, address);
+    }
+    return 0;
+}
+
+EXPORT u64 t_memory(void* block, u64 type, u64 address, u64 length, u64* data) {
+    Context x = context_of(block);
+    MemoryMsg& request = new_message<MemoryMsg>(x);
+    request.addr = address;
+    request.Type = static_cast<i32>(type);
+    request.Len = static_cast<i32>(length);
+    __builtin_memcpy(request.DataBlk.data, data, sizeof request.DataBlk.data);
+    MemoryMsg& response = Memory_access(x, request, {MachineType::Cache, 0});
+    __builtin_memcpy(data, response.DataBlk.data, sizeof response.DataBlk.data);
+    const u64 kind = static_cast<u64>(response.Type) << 8 | static_cast<u64>(response.MessageSize);
+    message_to_limbo(x, request);
+    message_to_limbo(x, response);
+    limbo_release(x);
+    return kind;
+}
+
+// Give blocks of entries logs, drop some, and see what garbage collection leaves of them.
+EXPORT u64 t_garbage(void* block, u64 rounds) {
+    Context x = context_of(block);
+    Entry* kept[8];
+    for (Entry*& entry : kept) {
+        entry = static_cast<Entry*>(new_entry(x, 0));
+        entry->data = {};
+    }
+    for (u64 i = 0; i < rounds; i++) {
+        Entry& entry = *kept[hash64(i) % 8];
+        const u64 action = hash64(i, 1) % 4;
+        const u64 value[LINE_WORDS] = {i};
+        if (action < 3) DataBlock_log(x, entry.data, value);
+        if (action == 3 || entry.data.logged > 6) DataBlock_clearAtomicLogEntries(x, entry.data);
+        if (x.s->logs.live > x.s->logs_limit) collect_garbage(x);
+        if (x.s->trouble) return i;
+    }
+    u64 sum = 0;
+    for (Entry* entry : kept) {
+        while (entry->data.logged) {
+            u64 front[LINE_WORDS];
+            DataBlock_popAtomicLogEntryFront(x, entry->data, front);
+            sum = hash64(sum, front[0]);
+        }
+    }
+    limbo_release(x);
+    return sum;
+}

@@ -30,6 +30,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 NONE = (1 << 64) - 1
 MASK64 = NONE
+RECORDS = 6
 FLAGS = (
     "-std=c++20",
     "-O1",
@@ -136,8 +137,10 @@ class Shape:
         return buffer % (self.networks + 1) == self.networks
 
 
-def plan_words(shape: Shape, capacities: Sequence[int]) -> np.ndarray:
-    """The plan of ``docs``: see ``runtime/native/plan.hpp``."""
+def plan_words(
+    shape: Shape, capacities: Sequence[int], caches: Sequence[Sequence[int]] = ()
+) -> np.ndarray:
+    """The plan that ``runtime/native/plan.hpp`` reads."""
     delayed = shape.policy != "nominal"
 
     def delay(name: str) -> int:
@@ -147,9 +150,10 @@ def plan_words(shape: Shape, capacities: Sequence[int]) -> np.ndarray:
     words.append(MachineType.NUM)
     for kind in range(MachineType.NUM):
         count = shape.controllers if kind == MachineType.Cache else 0
-        words += [count, shape.controllers if kind > MachineType.Cache else 0, NONE]
+        bit = 6 if count else NONE
+        words += [count, shape.controllers if kind > MachineType.Cache else 0, bit]
     words += [shape.controllers, shape.controllers, 0, shape.controllers]
-    words += [shape.buffers, shape.ports, 0, *capacities]
+    words += [shape.buffers, shape.ports, len(caches), *capacities]
     for index in range(shape.buffers):
         name = delay(shape.buffer_name(index)) if shape.internal(index) else 0
         words += [shape.capacities[index], shape.ordered[index], shape.owner(index), name, 1]
@@ -160,9 +164,12 @@ def plan_words(shape: Shape, capacities: Sequence[int]) -> np.ndarray:
         for node in range(shape.controllers):
             buffer = shape.receiver(node, network)
             words += [node, buffer, delay(f"port{port}->{shape.buffer_name(buffer)}")]
+    for cache in caches:
+        words += cache
     for controller in range(shape.controllers):
-        words += [0, controller, MachineType.Cache, 0, 32, 10_000, 1, 16, 1, 0, 0, NONE, NONE, NONE, 0]
-        words += [0, 0, 0, 1, 16]
+        words += [0, controller, MachineType.Cache, 0, 32, 10_000, 1, 16, 1, 0]
+        words += [0, NONE, NONE, NONE, 0]
+        words += [0, 0, 0, 1, RECORDS]
     return np.array([word & MASK64 for word in words], dtype=np.uint64)
 
 
