@@ -1,0 +1,74 @@
+"""A list of lines that knows how far it is indented and where each line came from.
+
+``#line`` directives tell compilers and debuggers the author's line. Invariant: they stand only
+where counting on from the last one would be wrong, and author's places end where the text of one
+function ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from slicc.codegen.native import text
+from slicc.codegen.python.linemap import file_name
+from slicc.source import BUILTIN, Span
+
+INDENT = 4
+_MARK = "\x1f"
+
+
+@dataclass(slots=True)
+class Emitter:
+    """Lines of one function or block."""
+
+    lines: list[str]
+    indent: int = 0
+
+    def line(self, code: str, span: Span | None = None) -> None:
+        self.lines.append(" " * self.indent + code + mark(span))
+
+    def comment(self, words: str) -> None:
+        self.lines += text.comment(words, self.indent)
+
+    @contextmanager
+    def block(self, head: str, span: Span | None = None, tail: str = "}") -> Iterator[None]:
+        """``head {`` … ``tail``."""
+        self.line(f"{head} {{".lstrip(), span)
+        self.indent += INDENT
+        yield
+        self.indent -= INDENT
+        self.line(tail)
+
+
+def mark(span: Span | None) -> str:
+    """What a line ends in, until :func:`placed` has seen it."""
+    if span is None or span.file is BUILTIN:
+        return ""
+    return f"{_MARK}{span.line}{_MARK}{file_name(span)}"
+
+
+def placed(source: str, name: str) -> str:
+    """The text of file ``name`` with ``#line`` directives in the place of marks."""
+    made: list[str] = []
+    away: tuple[str, int] | None = None
+    leaving = False
+    for line in source.split("\n"):
+        code, _, place = line.partition(_MARK)
+        if place:
+            number, _, file = place.partition(_MARK)
+            if leaving or (file, int(number)) != away:
+                made.append(f"#line {number} {text.file_literal(file)}")
+            made.append(code)
+            away, leaving = (file, int(number) + 1), False
+            continue
+        if leaving and code:
+            # Between two functions: back to the file itself.
+            made.append(f"#line {len(made) + 2} {text.file_literal(name)}")
+            away, leaving = None, False
+        leaving = leaving or (away is not None and not code)
+        made.append(code)
+        if away is not None:
+            away = (away[0], away[1] + 1)
+    return "\n".join(made)

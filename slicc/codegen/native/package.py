@@ -1,0 +1,257 @@
+"""A protocol as one unit of C++: prepared views, laid out by templates.
+
+Invariant: the result depends on the IR alone (no clock, no directory, no order of a set), and
+everything is in memory: nothing is written here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from slicc import ir
+from slicc.codegen.native.definitions import Definitions, has_destination, line_field
+from slicc.codegen.native.emitter import placed
+from slicc.codegen.native.machines import MachineView, MachineWriter
+from slicc.codegen.native.names import ProtocolNames
+from slicc.codegen.native.sites import Place, Sites
+from slicc.codegen.python.names import ProtocolNames as ReportedNames
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SITES = "sites.json"
+METADATA = "metadata.json"
+_LIBRARY_MESSAGES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """``files``: name -> contents, in the order in which they are worth reading."""
+
+    name: str
+    files: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineTypes:
+    """A machine in the file of types. ``shape``: numbers for the runtime, in its order."""
+
+    name: str
+    several_entries: bool
+    several_records: bool
+    definitions: tuple[str, ...]
+    states: tuple[str, ...]
+    permissions: tuple[str, ...]
+    ports: tuple[str, ...]
+    structure: str
+    shape: tuple[str, ...]
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MessageType:
+    """A class of messages: name, and how to get at its line and destination (empty: no such)."""
+
+    name: str
+    full: str
+    line: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRecord:
+    """A structure of entries or records of a machine. ``kind``: its number if there are several."""
+
+    machine: int
+    full: str
+    kind: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolView:
+    """What the templates of the shared files print."""
+
+    protocol: str
+    definitions: tuple[str, ...]
+    messages: tuple[MessageType, ...]
+    machines: tuple[MachineTypes, ...]
+    row_type: str
+    entries: tuple[MarkedRecord, ...]
+    records: tuple[MarkedRecord, ...]
+
+
+def package(protocol: ir.Protocol) -> Package:
+    """Every file of the native form of a protocol. Raises ``Unsupported``."""
+    names = ProtocolNames(protocol)
+    reported = ReportedNames(protocol)
+    sites = Sites()
+    definitions = Definitions(names, sites)
+    writers = [MachineWriter(names, reported, sites, protocol, each) for each in protocol.machines]
+    machines = tuple(_machine_types(definitions, protocol, writer) for writer in writers)
+    views = [writer.view() for writer in writers]
+    bits = max([writer.wait_bits for writer in writers if writer.waits], default=1)
+    view = ProtocolView(
+        protocol=protocol.name,
+        definitions=(
+            *[definitions.enumeration(each) for each in protocol.enums if not each.library],
+            *[definitions.structure(each) for each in protocol.structs if not each.library],
+        ),
+        messages=tuple(_messages(names, protocol)),
+        machines=machines,
+        row_type=next(f"u{size}" for size in (8, 16, 32, 64) if bits <= size),
+        entries=tuple(_marked(definitions, protocol, ir.StructKind.ENTRY)),
+        records=tuple(_marked(definitions, protocol, ir.StructKind.TBE)),
+    )
+    files = {"types.hpp": _render("types.hpp.jinja", view)}
+    for machine in views:
+        files[f"{machine.name}.hpp"] = _render("machine.hpp.jinja", machine)
+    files["protocol.cpp"] = _render("protocol.cpp.jinja", view, machines=views)
+    files = {name: placed(text, name) for name, text in files.items()}
+    files[SITES] = _rows([("", 0, None), *sites.places])
+    files[METADATA] = _metadata(protocol, sites, writers)
+    return Package(reported.package, files)
+
+
+def generate(protocol: ir.Protocol) -> dict[str, str]:
+    """The files alone."""
+    return package(protocol).files
+
+
+# ------------------------------------------------------------------ types
+
+
+def _structs_of(protocol: ir.Protocol, machine: ir.Machine, kind: ir.StructKind) -> list[ir.Struct]:
+    """Structures of a kind that objects of the machine may be of."""
+    return [
+        each
+        for each in (*protocol.structs, *machine.structs)
+        if each.kind is kind and not each.library
+    ]
+
+
+def _machine_types(
+    definitions: Definitions, protocol: ir.Protocol, writer: MachineWriter
+) -> MachineTypes:
+    machine, names = writer.machine, writer.names
+    entries = _structs_of(protocol, machine, ir.StructKind.ENTRY)
+    records = _structs_of(protocol, machine, ir.StructKind.TBE)
+    for alike in (entries, records):
+        if len(alike) > 1:
+            definitions.kinds |= {each.ref: number for number, each in enumerate(alike)}
+    name = names.machines[machine.name]
+    enums = [machine.states, machine.events, *machine.enums]
+    if machine.request_types is not None:
+        enums.append(machine.request_types)
+    own = {each.ref: each for each in enums if each.ref.machine == machine.name}
+    types = [each.type for each in machine.parameters] + [each.type for each in machine.objects]
+    classes = [each.name for each in types if isinstance(each, ir.ClassType)]
+    shape = (
+        f"sizeof(protocol::{name}::Machine)",
+        _largest(entries, names, name),
+        _largest(records, names, name),
+        str(classes.count("TBETable")),
+        str(classes.count("DirectoryMemory")),
+        "0",
+        "0",
+        "0",
+        str(len(machine.states.members)),
+        str(len(machine.events.members)),
+    )
+    return MachineTypes(
+        name=name,
+        several_entries=len(entries) > 1,
+        several_records=len(records) > 1,
+        definitions=(
+            *[definitions.enumeration(each) for each in own.values()],
+            *[definitions.structure(each) for each in machine.structs if not each.library],
+        ),
+        states=tuple(each.name for each in machine.states.members),
+        permissions=tuple(
+            f"AccessPermission::{(each.permission or ir.AccessPermission.NOT_PRESENT).value},"
+            f"  // {names.member(machine.states.ref, each.name)}"
+            for each in machine.states.members
+        ),
+        ports=tuple(writer.own.polls[port.ref.name] for port in machine.in_ports),
+        structure=writer.structure(),
+        shape=shape,
+        waits=writer.waits,
+    )
+
+
+def _full(names: ProtocolNames, ref: ir.TypeRef) -> str:
+    """The name of a type outside of the namespace of the protocol."""
+    scope = "" if ref.machine is None else f"{names.machines[ref.machine]}::"
+    return f"protocol::{scope}{names.type(ref)}"
+
+
+def _largest(structs: list[ir.Struct], names: ProtocolNames, machine: str) -> str:
+    sizes = [f"sizeof({_full(names, each.ref)})" for each in structs]
+    return f"largest({', '.join(sizes)})" if sizes else "0"
+
+
+def _messages(names: ProtocolNames, protocol: ir.Protocol) -> Iterable[MessageType]:
+    machine_structs = [each for machine in protocol.machines for each in machine.structs]
+    for struct in (*protocol.structs, *machine_structs):
+        if struct.kind is not ir.StructKind.MESSAGE or struct.library:
+            continue
+        line = line_field(struct)
+        yield MessageType(
+            name=names.type(struct.ref),
+            full=_full(names, struct.ref),
+            line="" if line is None else names.field(struct.ref, line),
+            destination=names.field(struct.ref, "Destination") if has_destination(struct) else "",
+        )
+
+
+def _marked(
+    definitions: Definitions, protocol: ir.Protocol, kind: ir.StructKind
+) -> Iterable[MarkedRecord]:
+    for number, machine in enumerate(protocol.machines):
+        for struct in _structs_of(protocol, machine, kind):
+            full = _full(definitions.names, struct.ref)
+            yield MarkedRecord(number, full, definitions.kinds.get(struct.ref))
+
+
+# ------------------------------------------------------------------ tables for the host
+
+
+def _rows(rows: list[Place]) -> str:
+    """A list with a row on each line, so that a difference shows which one changed."""
+    return "[\n" + ",\n".join([json.dumps(row) for row in rows]) + "\n]\n"
+
+
+def _metadata(protocol: ir.Protocol, sites: Sites, writers: list[MachineWriter]) -> str:
+    """``required``: objects that a system must give a machine to be run by this engine."""
+    machines = [
+        {
+            "name": writer.machine.name,
+            "states": [each.name for each in writer.machine.states.members],
+            "events": [each.name for each in writer.machine.events.members],
+            "required": writer.required,
+        }
+        for writer in writers
+    ]
+    data = {"protocol": protocol.name, "actions": [None, *sites.actions], "machines": machines}
+    return json.dumps(data, indent=1) + "\n"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("slicc.codegen.native"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+
+
+def _render(template: str, view: object, machines: list[MachineView] | None = None) -> str:
+    return _environment().get_template(template).render(view=view, machines=machines or [])
