@@ -9,7 +9,7 @@ same command gives the same output, except for rates.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 from runtime.completion import complete
@@ -92,6 +92,11 @@ class Totals:
         self.handover_time += statistics.handover_time
         self.thread_time += statistics.thread_time
         self.flushed_legs += outcome.flushed
+
+    def merge(self, other: Totals) -> None:
+        """Add the sums of other legs."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
     @property
     def mean_live(self) -> float:

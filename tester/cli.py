@@ -232,6 +232,10 @@ def main_command(
             "results are the same (auto: native where there is a compiler).",
         ),
     ] = Choice.auto,
+    jobs: Annotated[
+        int,
+        _number(_RUN, "Processes to run legs in (1).", "jobs", "--jobs", "-j"),
+    ] = 1,
     diff_engines: Annotated[
         bool,
         _option(_RUN, "Run both engines and print the first transition in which they differ."),
@@ -288,6 +292,7 @@ def main_command(
         readable=form is Form.readable,
         engine=engine,
         diff_engines=diff_engines,
+        jobs=jobs,
         progress=not no_progress,
     )
     raise typer.Exit(_guarded(request, run))

@@ -72,6 +72,17 @@ class Coverage:
         for state, event in machine.counts:
             machine.counts[state, event] += counts[state * stride + event]
 
+    def merge(self, other: Coverage) -> None:
+        """Add the counts of another run of the same protocol."""
+        for name, theirs in other.machines.items():
+            machine = self.machines.get(name)
+            if machine is None:
+                blank = dict.fromkeys(theirs.counts, 0)
+                machine = MachineCoverage(theirs.states, theirs.events, blank)
+                self.machines[name] = machine
+            for cell, count in theirs.counts.items():
+                machine.counts[cell] += count
+
     @property
     def transitions(self) -> int:
         return sum(machine.transitions for machine in self.machines.values())

@@ -8,7 +8,7 @@ is wrong, and :class:`EngineDisagreement` says so instead of a verdict about the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from runtime.native.build import Sizes, build
@@ -57,6 +57,10 @@ class Chosen:
     say: Callable[[str], None] | None = None
     kernels: Kernels | None = None
     """The generator's inner loops, compiled as well."""
+
+    def saying(self, say: Callable[[str], None]) -> Chosen:
+        """The same for somebody else to listen to."""
+        return replace(self, say=say)
 
     def without_native(self, why: Exception) -> Chosen:
         """What goes on after that. Raises ConfigError where nothing else will do."""

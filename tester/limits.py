@@ -75,6 +75,7 @@ RUN: Final[Mapping[str, Limit]] = MappingProxyType(
         "seed": Limit(0, (1 << 64) - 1),
         "leg_episodes": Limit(1, 1 << 20),
         "deadlock_limit": Limit(100, 1 << 40),
+        "jobs": Limit(1, 256),
     }
 )
 

@@ -13,7 +13,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from tester.events import Finding
 from tester.files import why_not_writable
 from tester.leg import DEADLOCK_LIMIT, LegRun
 from tester.limits import LIMITS
+from tester.parallel import LegResult, Tell, WorkerDied, Workers
 from tester.progress import Progress
 from tester.protocols import LoadedProtocol, load_protocol
 from tester.replay import Leg, ReplayError, load_leg, save_leg
@@ -36,12 +37,16 @@ DEFAULT_PROTOCOL: Final = "GPU_VIPER"
 _EXIT_PASSED: Final = 0
 _EXIT_FOUND: Final = 1
 _EXIT_DISAGREE: Final = 3
+_EXIT_BROKEN: Final = 70
 _EXIT_INTERRUPTED: Final = 130
 _EXIT_NO_READER: Final = 141
+_NO_END: Final = 1 << 40
+"""Episodes that no run has."""
 _WORDS: Final = {
     _EXIT_PASSED: "PASSED",
     _EXIT_FOUND: "FAILED",
     _EXIT_DISAGREE: "BROKEN: the engines disagree",
+    _EXIT_BROKEN: "BROKEN: a process died",
 }
 
 
@@ -74,6 +79,7 @@ class Request:
     readable: bool = False
     engine: Choice = Choice.auto
     diff_engines: bool = False
+    jobs: int = 1
     progress: bool = True
 
 
@@ -98,6 +104,7 @@ def run(request: Request) -> int:
     leg = None if request.replay is None else load_leg(request.replay)
     if leg is not None:
         _refuse_what_a_leg_fixes(request)
+    _refuse_what_needs_one_process(request)
     _check_places(request)
     for directory in request.include:
         if not directory.is_dir():
@@ -129,6 +136,18 @@ def _engine_for(request: Request) -> Choice:
     if request.engine is Choice.native or request.diff_engines:
         raise ConfigError(f"{looking} needs the Python engine: leave --engine native away")
     return Choice.python
+
+
+def _refuse_what_needs_one_process(request: Request) -> None:
+    if request.jobs == 1:
+        return
+    for option, given in (
+        ("--replay", request.replay is not None),
+        ("--trace", request.trace is not None),
+        ("--diff-engines", request.diff_engines),
+    ):
+        if given:
+            raise ConfigError(f"--jobs {request.jobs} has no effect with {option}")
 
 
 def _described_protocol(system: Path | None) -> str | None:
@@ -223,6 +242,9 @@ class Session:
         except EngineDisagreement as slip:
             self._disagreement(slip, replayed is not None)
             status = _EXIT_DISAGREE
+        except WorkerDied as slip:
+            print(f"gpu-tester: {slip}; was there too little memory for --jobs?", file=sys.stderr)
+            status = _EXIT_BROKEN
         self._summary(status)
         if self.request.coverage is not None:
             try:
@@ -241,24 +263,83 @@ class Session:
             f"({self.protocol.identity.digest}), {options.episodes:,} episodes, seed {options.seed}"
         )
         self._say(self._engine.words)
+        if self.request.save_program is not None:
+            save_leg(campaign.plan(0).leg, self.request.save_program)
+        if self.request.jobs > 1:
+            return self._legs_of_many()
         number = 0
         while campaign.totals.episodes < options.episodes:
             if number and self._out_of_time():
-                self._say(f"stopped after {self.request.max_seconds:g} seconds, as asked")
                 return None
-            plan = campaign.plan(number)
-            self._say(f"leg {number}: {_indent(plan.words)}")
-            if number == 0 and self.request.save_program is not None:
-                save_leg(plan.leg, self.request.save_program)
-            finding = self._leg(plan.leg)
-            if finding is not None:
-                return plan.leg, *finding
+            failure = self._next_leg(number)
+            if failure is not None:
+                return failure
             number += 1
         return None
 
+    def _legs_of_many(self) -> tuple[Leg, LegRun, Finding] | None:
+        """The same legs, run ahead of time by several processes."""
+        campaign, episodes = self.campaign, self.options.episodes
+
+        def tell(ahead: int, transitions: int) -> None:
+            self._progress.show(
+                min(campaign.totals.episodes + ahead, episodes), campaign.transitions + transitions
+            )
+
+        with Workers(self.request.jobs, self._whole_leg, tell) as workers:
+            for result in workers.results():
+                if result.number and self._out_of_time():
+                    return None
+                totals, coverage = result.totals, result.coverage
+                if (
+                    totals is None
+                    or coverage is None
+                    or campaign.totals.episodes + totals.episodes > episodes
+                ):
+                    failure = self._next_leg(result.number)
+                    if failure is not None:
+                        return failure
+                else:
+                    self._say(f"leg {result.number}: {_indent(result.words)}")
+                    self._say(result.ending)
+                    campaign.totals.merge(totals)
+                    campaign.coverage.merge(coverage)
+                if campaign.totals.episodes >= episodes:
+                    break
+        return None
+
+    def _next_leg(self, number: int) -> tuple[Leg, LegRun, Finding] | None:
+        plan = self.campaign.plan(number)
+        self._say(f"leg {number}: {_indent(plan.words)}")
+        finding = self._leg(plan.leg)
+        return None if finding is None else (plan.leg, *finding)
+
+    def _whole_leg(self, number: int, tell: Tell) -> LegResult:
+        """Leg ``number`` as it is when nothing cuts it short; for worker processes."""
+        notes: list[str] = []
+        engine = self._engine if self._engine.say is None else self._engine.saying(notes.append)
+        campaign = Campaign(self.protocol, replace(self.options, episodes=_NO_END), engine)
+        plan = campaign.plan(number)
+        last = time.monotonic()
+
+        def progress(run: AnyRun) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= 0.2:
+                last = now
+                tell(run.driver.completed, campaign.transitions)
+
+        run, finding = campaign.run_leg(plan.leg, progress)
+        if finding is not None or notes:
+            return LegResult(number)
+        return LegResult(number, plan.words, _ending(run), campaign.totals, campaign.coverage)
+
     def _out_of_time(self) -> bool:
         limit = self.request.max_seconds
-        return limit is not None and time.monotonic() - self._started > limit
+        if limit is None or time.monotonic() - self._started <= limit:
+            return False
+        self._say(f"stopped after {limit:g} seconds, as asked")
+        return True
 
     def _replay(self, leg: Leg) -> tuple[Leg, LegRun, Finding] | None:
         identity = self.protocol.identity
@@ -295,16 +376,10 @@ class Session:
                 self._progress.show(done + run.driver.completed, self.campaign.transitions)
 
         run, finding = self.campaign.run_leg(leg, progress, self._tracer)
-        outcome = run.outcome
-        statistics = outcome.statistics
         if finding is not None:
             assert isinstance(run, LegRun), "findings are confirmed by the Python engine"
             return run, finding
-        self._say(
-            f"  passed: {outcome.lane_accesses:,} lane accesses in {outcome.ticks:,} ticks, "
-            f"{statistics.mean_live:.1f} of {len(run.driver.threads)} threads live, "
-            f"{100 * statistics.handover_share:.0f} % of their time waiting"
-        )
+        self._say(_ending(run))
         self._progress.show(self.campaign.totals.episodes, self.campaign.transitions)
         return None
 
@@ -393,6 +468,16 @@ class Session:
     def _say(self, text: str) -> None:
         if not self.request.quiet:
             self._progress.say(text)
+
+
+def _ending(run: AnyRun) -> str:
+    """How a passed leg went."""
+    outcome, statistics = run.outcome, run.outcome.statistics
+    return (
+        f"  passed: {outcome.lane_accesses:,} lane accesses in {outcome.ticks:,} ticks, "
+        f"{statistics.mean_live:.1f} of {len(run.driver.threads)} threads live, "
+        f"{100 * statistics.handover_share:.0f} % of their time waiting"
+    )
 
 
 def _indent(words: str) -> str:
