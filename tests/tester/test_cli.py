@@ -279,7 +279,7 @@ def test_a_bug_of_ours_is_not_a_bug_of_the_protocol(monkeypatch: pytest.MonkeyPa
         raise AssertionError("planted")
 
     monkeypatch.setattr(Driver, "start", fail)
-    done = gpu_tester("-p", "MI", "--episodes", "5")
+    done = gpu_tester("-p", "MI", "--episodes", "5", "--engine", "python")
     assert done.exit_code == 70
     assert "bug of the tester" in done.stderr
 
