@@ -1,7 +1,7 @@
 """The runtime core in C++ beside the Python runtime, both following one script.
 
-Invariant: the script (``Clerk`` here, ``machine_wakeup`` in ``core_driver.cpp``) decides by hashes of
-what it sees, so that any difference in order or time changes everything that follows.
+Invariant: the script (``Clerk`` here, ``machine_wakeup`` in ``core_driver.cpp``) decides by hashes
+of what it sees, so that any difference in order or time changes everything that follows.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def call(lib: ctypes.CDLL, name: str, *arguments: object) -> int:
 
 @dataclass(frozen=True)
 class Shape:
-    """A system of controllers that each have some ports and network buffers, and an internal one."""
+    """A system of controllers with ports and network buffers, and an internal buffer each."""
 
     controllers: int
     networks: int
@@ -164,8 +164,8 @@ def plan_words(
         for node in range(shape.controllers):
             buffer = shape.receiver(node, network)
             words += [node, buffer, delay(f"port{port}->{shape.buffer_name(buffer)}")]
-    for cache in caches:
-        words += cache
+    for one in caches:
+        words += one
     for controller in range(shape.controllers):
         words += [0, controller, MachineType.Cache, 0, 32, 10_000, 1, 16, 1, 0]
         words += [0, NONE, NONE, NONE, 0]

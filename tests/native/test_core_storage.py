@@ -102,35 +102,46 @@ def _address_of(entry: Entry | None) -> int:
     return 0 if entry is None else entry.address + 1
 
 
+def _change(entry: Entry | None, permission: int) -> bool:
+    if entry is not None:
+        entry.changePermission(permission)
+    return entry is not None
+
+
+def _cache_operations(
+    cache: CacheMemory[Entry], line: int, address: int, value: int
+) -> list[Callable[[], Any]]:
+    return [
+        lambda: cache.allocateVoid(address, None if value == 77 else Entry()),  # type: ignore[arg-type]
+        lambda: cache.deallocate(address),
+        lambda: _address_of(cache.lookup(address)),
+        lambda: cache.isTagPresent(address),
+        lambda: cache.cacheAvail(address),
+        lambda: cache.cacheProbe(address),
+        lambda: cache.setMRU(address),
+        lambda: cache.setMRU_entry(cache.lookup(line)),
+        lambda: _change(cache.lookup(line), value % 8),
+        lambda: cache.getAddressAtIdx(value),
+        lambda: cache.recordRequestType(value % 5, address),
+        lambda: cache.checkResourceAvailable(value % 3, address),
+    ]
+
+
 @pytest.mark.parametrize("number", range(len(CACHES)))
 def test_caches(number: int) -> None:
     for seed in range(4):
         prng = Prng(seed).fork("caches")
         native = Native()
-        now = 0
-        cache = _cache(number, lambda: now)
+        clock = [0]
+        cache = _cache(number, lambda clock=clock: clock[0])  # type: ignore[misc]
         frames = cache.sets * cache.ways
         for _ in range(1500):
             line = prng.below(min(3 * frames, 200)) * 64
             address = line + (prng.below(64) if prng.below(30) == 0 else 0)
             value = prng.below(100)
-            now += prng.below(3) == 0
-            native("t_tick", now)
-            entry = cache.visible.get(line)
-            operations: list[Callable[[], Any]] = [
-                lambda: cache.allocateVoid(address, None if value == 77 else Entry()),
-                lambda: cache.deallocate(address),
-                lambda: _address_of(cache.lookup(address)),
-                lambda: cache.isTagPresent(address),
-                lambda: cache.cacheAvail(address),
-                lambda: cache.cacheProbe(address),
-                lambda: cache.setMRU(address),
-                lambda: cache.setMRU_entry(cache.lookup(line)),
-                lambda: entry is not None and (entry.changePermission(value % 8), True)[1],
-                lambda: cache.getAddressAtIdx(value),
-                lambda: cache.recordRequestType(value % 5, address),
-                lambda: cache.checkResourceAvailable(value % 3, address),
-            ]
+            clock[0] += prng.below(3) == 0
+            native("t_tick", clock[0])
+            operations = _cache_operations(cache, line, address, value)
             op = (0, 0, 0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 11)[prng.below(15)]
             if op == 10 and prng.below(3):
                 kind = (value % 5) // 2
@@ -151,36 +162,39 @@ def test_caches(number: int) -> None:
         assert lines[:count].tolist() == sorted(cache.visible)
 
 
-def test_tables() -> None:
-    class Record:
-        address = 0
-        value = 0
+class Record:
+    address = 0
+    value = 0
 
+
+def _table_operations(
+    table: TBETable[Record], address: int, number: int
+) -> list[Callable[[], Any]]:
+    def allocate() -> None:
+        table.allocate(address).value = number
+
+    def lookup() -> int:
+        record = table.lookup(address)
+        return 0 if record is None else record.value + 1
+
+    return [
+        allocate,
+        lambda: table.deallocate(address),
+        lookup,
+        lambda: table.isPresent(address),
+        lambda: table.areNSlotsAvailable(number),
+    ]
+
+
+def test_tables() -> None:
     for seed in range(5):
         prng = Prng(seed).fork("tables")
         native = Native()
         tables = [TBETable(Record, RECORDS) for _ in range(3)]
         for step in range(600):
             which = prng.below(3)
-            table = tables[which]
             address, number = prng.below(12) * 64, prng.below(9)
-
-            def allocate(
-                table: TBETable[Record] = table, address: int = address, number: int = number
-            ) -> None:
-                table.allocate(address).value = number
-
-            def lookup(table: TBETable[Record] = table, address: int = address) -> int:
-                record = table.lookup(address)
-                return 0 if record is None else record.value + 1
-
-            operations: list[Callable[[], Any]] = [
-                allocate,
-                lambda table=table, address=address: table.deallocate(address),
-                lookup,
-                lambda table=table, address=address: table.isPresent(address),
-                lambda table=table, number=number: table.areNSlotsAvailable(number),
-            ]
+            operations = _table_operations(tables[which], address, number)
             op = prng.below(len(operations))
             native.agree(operations[op], "t_records", op, which, address, number)
             if step % 3 == 0:
