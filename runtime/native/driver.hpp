@@ -83,9 +83,11 @@ inline void Driver_thread_ended(Context& x, Thread& t) {
 
 // ---------------------------------------------------------------- construction
 
-// A word for each group of a program, with a bit for each of its increments. False: no room.
+// A word for each group of a program that makes fetch-adds, with a bit for each of its increments.
+// False: no room.
 inline bool Driver_words(Context& x, const ProgramView& program) {
     AgentParts& parts = agent_parts(x);
+    if (!program.words_total) return true;
     if (parts.words_used + program.groups > parts.words.count) {
         pool_exhausted(x, POOL_WORDS, parts.words.count);
         return false;

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "cache.hpp"
 #include "requester.hpp"
 
 // ---------------------------------------------------------------- books
@@ -272,19 +273,14 @@ inline u32 resident_lines(Context& x, const Requester& r) {
     u32 count = 0;
     for (u32 i = 0; i < r.caches; ++i) {
         const u32 first = count;
-        const CacheMemory& cache = x.s->cache_memories.at(x, parts.links.at(x, r.first_cache + i));
-        const u32* frames = reinterpret_cast<const u32*>(x.base + cache.frames);
-        for (u64 frame = 0; frame < cache.sets * cache.ways; ++frame) {
-            if (!frames[frame]) continue;
-            const AbstractCacheEntry& entry = of_handle<AbstractCacheEntry>(x, frames[frame]);
-            if (entry.permission == AccessPermission::NotPresent) continue;
+        cache_each(x, cache_memory(x, parts.links.at(x, r.first_cache + i)), [&](const AbstractCacheEntry& entry) {
             if (r.caches > 1) {
                 Line& mark = parts.marks.at(x, line_index(x, entry.address));
-                if (mark.stamp == stamp) continue;
+                if (mark.stamp == stamp) return;
                 mark.stamp = stamp;
             }
             found[count++] = entry.address;
-        }
+        });
         sort_lines(x, found + first, count - first);
     }
     return count;
