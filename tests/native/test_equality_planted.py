@@ -24,7 +24,7 @@ EPISODES = 600
 
 @pytest.mark.parametrize("name", QUICK)
 def test_gross_bugs_end_alike(name: str, tmp_path: Path) -> None:
-    assert alike(BY_NAME[name], tmp_path, 1, 300) != "passed"
+    assert alike(BY_NAME[name], tmp_path, 1, 500) != "passed"
 
 
 @pytest.mark.planted
