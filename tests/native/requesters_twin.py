@@ -136,8 +136,8 @@ class Scene:
             ports.append(Port("dma", lanes, (1, 1), outstanding=lanes + prng.below(9)))
         for number, port in enumerate(ports):
             kind = "fetch" if port.fetch else port.kind
-            for wave in range(1 + prng.below(4)):
-                agents.append(Agent(kind, number, port.lanes, f"{kind}{number}.{wave}"))
+            waves = range(1 + prng.below(4))
+            agents += [Agent(kind, number, port.lanes, f"{kind}{number}.{wave}") for wave in waves]
         if not any(agent.adds for agent in agents):
             number = len(ports)
             ports.append(Port("gpu", lanes, (2, 2)))
