@@ -160,7 +160,7 @@ RUNTIME_WORDS = (
         "undefined_transition protocol std controller machine_start machine_wakeup machine_mark "
         "default_of troubled Transaction Machine State Event trigger wakeup start mark cell "
         "prototypes STRIDE PERMISSIONS Port x c t self AnyEntry AnyRecord "
-        "resource_stall protocol_stall"
+        "resource_stall protocol_stall take_arrays Requests Requested COLD"
     )
     | frozenset(ENUMERATIONS)
     | frozenset(VALUE_CLASSES)

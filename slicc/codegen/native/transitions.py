@@ -16,7 +16,7 @@ from slicc.codegen.native.cppcode import Acts
 from slicc.codegen.native.emitter import Emitter
 from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.expressions import MachineFacts
-from slicc.codegen.native.names import MachineNames, ProtocolNames
+from slicc.codegen.native.names import MachineNames, ProtocolNames, Scope
 from slicc.codegen.python.linemap import file_name
 from slicc.codegen.python.names import MachineNames as ReportedNames
 
@@ -47,9 +47,11 @@ class Transitions:
         self.classes = {
             name: type_.name for name, type_ in types.items() if isinstance(type_, ir.ClassType)
         }
+        self._sets = self._request_sets()
         self.buffers = {ref.name: buffer for ref, buffer in facts.buffers.items()}
 
     def texts(self) -> Iterator[str]:
+        yield from self._arrays()
         yield self._stall("resource_stall", lambda port: port.resource_stall_handler)
         yield self._stall("protocol_stall", lambda port: port.protocol_stall_handler)
         yield self._trigger()
@@ -73,7 +75,7 @@ class Transitions:
     def _stall(self, name: str, handler_of: object) -> str:
         out = Emitter([])
         assert callable(handler_of)
-        with out.block(f"inline bool {name}(Context& x, Machine& c, u32 polling)"):
+        with out.block(f"inline COLD bool {name}(Context& x, Machine& c, u32 polling)"):
             for port in self.machine.in_ports:
                 handler: ir.FunctionRef | None = handler_of(port)
                 if handler is not None:
@@ -188,20 +190,67 @@ class Transitions:
             free = f"{kind}_areNSlotsAvailable(x, {target}, {need.count})"
             out.line(f"if (!{free}) return resource_stall(x, c, polling);")
 
+    # -------------------------------------------------------------- request types
+
     def _requests(self, out: Emitter, node: ir.Transition) -> None:
-        owner = self.machine.request_types
-        if not node.request_types or owner is None:
+        if not self._asks(node):
             return
-        arrays = analysis.resources_only_caches(self.machine)
-        with out.block("if (c.arrays)" if arrays else ""):
-            for request in sorted(dict.fromkeys(node.request_types)):
-                member = f"{self.names.type(owner.ref)}::{self.names.member(owner.ref, request)}"
-                before, call = self._call("checkResourceAvailable", [member, "address"])
-                self._step(out, before, f"if (!{call}) return resource_stall(x, c, polling);")
-            for request in node.request_types:
-                member = f"{self.names.type(owner.ref)}::{self.names.member(owner.ref, request)}"
-                before, call = self._call("recordRequestType", [member, "address"])
+        name = self._sets[node.request_types]
+        asked = "c.arrays && " if analysis.resources_only_caches(self.machine) else ""
+        taken = f"take_arrays(x, c, address, Requested::{name})"
+        out.line(f"if ({asked}!{taken}) return resource_stall(x, c, polling);")
+
+    def _asks(self, node: ir.Transition) -> bool:
+        return bool(node.request_types) and self.machine.request_types is not None
+
+    def _request_sets(self) -> dict[tuple[str, ...], str]:
+        """Every list of request types that some row has, with a name for it."""
+        scope = Scope()
+        rows = [self.machine.transitions[cell.transition] for cell in self.machine.cells]
+        lists = dict.fromkeys(row.request_types for row in rows if self._asks(row))
+        return {each: scope.claim("_and_".join(each)) for each in lists}
+
+    def _arrays(self) -> Iterator[str]:
+        """What takes request types: all are asked for by name, then recorded as written."""
+        owner = self.machine.request_types
+        if not self._sets or owner is None:
+            return
+        out = Emitter([])
+        most = max(len(each) for each in self._sets)
+        with out.block("struct Requests", tail="};"):
+            out.line("u32 asked_count;")
+            out.line("u32 recorded_count;")
+            out.line(f"i32 asked[{most}];")
+            out.line(f"i32 recorded[{most}];")
+        out.line("")
+        out.comment("Request types of a transition: by name, and as written.")
+        with out.block("namespace Requested"):
+            for each, name in self._sets.items():
+                members = {
+                    request: f"{self.names.type(owner.ref)}::"
+                    f"{self.names.member(owner.ref, request)}"
+                    for request in each
+                }
+                asked = [members[request] for request in sorted(members)]
+                recorded = [members[request] for request in each]
+                value = f"{{{len(asked)}, {len(recorded)}, {{{', '.join(asked)}}}, "
+                value += f"{{{', '.join(recorded)}}}}}"
+                out.line(f"inline constexpr Requests {name} = {value};")
+        yield "\n".join(out.lines)
+        out = Emitter([])
+        head = "Context& x, Machine& c, u64 address, const Requests& requests"
+        out.comment("Take the arrays that a transition needs; false if one of them is busy.")
+        with out.block(f"inline COLD bool take_arrays({head})"):
+            with out.block("for (u32 i = 0; i < requests.asked_count; i++)"):
+                arguments = ["requests.asked[i]", "address"]
+                before, call = self._call("checkResourceAvailable", arguments)
+                self._step(out, before, f"if (!{call}) return false;")
+            with out.block("for (u32 i = 0; i < requests.recorded_count; i++)"):
+                arguments = ["requests.recorded[i]", "address"]
+                before, call = self._call("recordRequestType", arguments)
                 self._step(out, before, f"{call};")
+            out.line("return true;")
+        yield "\n".join(out.lines)
 
     def _conclude(self, out: Emitter) -> None:
         """State and permission, with the pointers as the actions left them."""
