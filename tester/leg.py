@@ -23,7 +23,6 @@ from tester.aftermath import (
     Flusher,
     Manners,
     can_flush,
-    read_back_program,
 )
 from tester.blame import line_writers
 from tester.checker import Checker
@@ -31,6 +30,7 @@ from tester.driver import Driver, Statistics
 from tester.events import Finding, Kind, Role, Tee, Verdict, Watcher
 from tester.expectations import Ledger
 from tester.program import Program
+from tester.read_back import read_back_program
 
 DEADLOCK_LIMIT: Final = 100_000
 """Ticks without progress that make a request hang, unless the command line says otherwise."""
@@ -191,10 +191,10 @@ class LegRun:
         ledger.advance(self.program)
         addresses, contents = ledger.final_memory()
         expected = dict(zip(addresses.tolist(), contents.tolist()))
-        line_mask = -self.program.line_size
+        camps = self.manners.camps
         return (
-            self._flush(sorted({a & line_mask for a in expected}), expected)
-            and self._read_back(expected)
+            self._flush(addresses[:: self.program.line_size].tolist(), expected)
+            and self._read_back(read_back_program(self.program, addresses, contents, camps))
             and self._come_to_rest()
         )
 
@@ -256,9 +256,8 @@ class LegRun:
         )
         return False
 
-    def _read_back(self, expected: dict[int, int]) -> bool:
-        """Load every line under test through a port, not through its last writer's if possible."""
-        program = read_back_program(self.program, expected, self.manners.camps)
+    def _read_back(self, program: Program | None) -> bool:
+        """Load every line under test through a port."""
         if program is None:
             return True
         agents = [agent.requester for agent in program.agents]

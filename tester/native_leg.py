@@ -30,14 +30,15 @@ from runtime.native.system import (
     enlarged,
     sum_counts,
 )
-from tester.aftermath import FLUSHES, READ_BACKS, Manners, read_back_program
+from tester.aftermath import FLUSHES, READ_BACKS, Manners
 from tester.blame import line_writers
 from tester.driver import Statistics
 from tester.events import Finding, Role, Verdict
 from tester.expectations import touched_lines
 from tester.final_contents import final_contents
 from tester.leg import ERROR_VERDICTS, Outcome
-from tester.program import IntArray, Program
+from tester.program import ByteArray, IntArray, Program
+from tester.read_back import read_back_program
 from tester.replay import Leg
 from tester.thread import Steps
 
@@ -263,7 +264,7 @@ class NativeLegRun:
         addresses, contents = final_contents(self.program)
         return (
             self._flush(addresses, contents)
-            and self._read_back(dict(zip(addresses.tolist(), contents.tolist())))
+            and self._read_back(addresses, contents)
             and self._come_to_rest()
         )
 
@@ -294,8 +295,8 @@ class NativeLegRun:
             self._found(Verdict.LOST_WRITE, int(addresses[int(np.argmax(wrong))]))
         return not wrong.any()
 
-    def _read_back(self, expected: dict[int, int]) -> bool:
-        program = read_back_program(self.program, expected, self.manners.camps)
+    def _read_back(self, addresses: IntArray, contents: ByteArray) -> bool:
+        program = read_back_program(self.program, addresses, contents, self.manners.camps)
         if program is None:
             return True
         driver = self.system.add_driver(

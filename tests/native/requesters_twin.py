@@ -33,7 +33,7 @@ from runtime.prng import Prng, hash64, initial_byte
 from runtime.requester_base import RequesterBase
 from runtime.sequencer import Sequencer
 from runtime.values import DataBlock
-from tester.aftermath import FLUSHES, READ_BACKS, Flusher, read_back_program
+from tester.aftermath import FLUSHES, READ_BACKS, Flusher
 from tester.checker import Checker
 from tester.driver import Driver
 from tester.events import Finding, Role, Verdict
@@ -41,6 +41,7 @@ from tester.expectations import final_memory
 from tester.generator import GeneratorConfig, generate_program
 from tester.groups import LINE_DUEL, MapConfig
 from tester.program import Agent, Program
+from tester.read_back import read_back_program
 from tester.thread import Steps
 from tests.native.core_twin import NONE, call, library
 
@@ -188,8 +189,7 @@ class Scene:
 
     def read_back(self) -> Program:
         addresses, contents = final_memory(self.program)
-        expected = dict(zip(addresses.tolist(), contents.tolist()))
-        program = read_back_program(self.program, expected, ())
+        program = read_back_program(self.program, addresses, contents, ())
         assert program is not None
         return program
 
