@@ -7,6 +7,8 @@ and the array forms give the same numbers.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,6 +42,7 @@ def hash64(*parts: int) -> int:
     return state & MASK64
 
 
+@lru_cache(1 << 14)
 def hash_name(name: str) -> int:
     """A 64-bit hash of a text, independent of the Python process."""
     return hash64(*name.encode("utf-8"))
