@@ -42,7 +42,6 @@ from tester.generator import GeneratorConfig, generate_program
 from tester.groups import LINE_DUEL, MapConfig
 from tester.program import Agent, Program
 from tester.read_back import read_back_program
-from tester.read_back import read_back_program
 from tester.thread import Steps
 from tests.native.core_twin import NONE, call, library
 
