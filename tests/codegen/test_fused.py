@@ -97,7 +97,7 @@ def test_waiting_for_slots_and_arrays_is_equal(shipped: dict[str, LoadedProtocol
 
 
 def test_the_command_gives_the_same_run_in_both_forms() -> None:
-    words = ["-p", "MI", "--episodes", "30", "--seed", "3", "--no-progress", "--form"]
+    words = ["-p", "MI", "--episodes", "30", "--seed", "3", "--engine", "python", "--form"]
     outputs = [CliRunner().invoke(app, [*words, form]).stdout for form in ("fused", "readable")]
     runs = [output.splitlines()[:-1] for output in outputs]
     assert runs[0] == runs[1]
