@@ -135,9 +135,23 @@ def touched_lines(program: Program) -> IntArray:
     """
     address, word = program.lane_address, program.group_word
     active = address >= 0
-    last = (address + program.action_size[:, None] - 1)[active]
+    last = (address + (program.action_size[:, None] - 1))[active]
     used = np.concatenate((address[active], last, word, word + ATOMIC_BYTES - 1))
-    return np.unique(used & -program.line_size)
+    return _distinct_lines(used, program.line_size)
+
+
+def _distinct_lines(address: IntArray, line_size: int) -> IntArray:
+    """The lines of these addresses, ascending. Lines lie close together, so marking is cheap."""
+    if not len(address):
+        return address
+    bits = line_size.bit_length() - 1
+    line = address >> bits
+    lowest, highest = int(line.min()), int(line.max())
+    if highest - lowest > 8 * len(line) + (1 << 16):
+        return np.asarray(np.unique(line) << bits)
+    marks = np.zeros(highest - lowest + 1, np.bool_)
+    marks[line - lowest] = True
+    return np.asarray((np.flatnonzero(marks) + lowest) << bits)
 
 
 class Ledger:
