@@ -152,12 +152,12 @@ inline i32 permission_of(Context& x, const i32 (&permissions)[STATES], i32 state
     return AccessPermission::NotPresent;
 }
 
-// No row of the table fits.
+// No row of the table fits. True, so that the body that triggered it is left.
 inline COLD bool undefined_transition(Context& x, i32 states, i32 events) {
     const bool known = x.state >= 0 && x.state < states && x.event >= 0 && x.event < events;
     x.action = 0;
     fail(x, known ? ErrorKind::UNDEFINED_TRANSITION : ErrorKind::ENUM_RANGE);
-    return false;
+    return true;
 }
 
 // ---------------------------------------------------------------- time, addresses and machines

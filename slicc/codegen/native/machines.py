@@ -17,7 +17,7 @@ from slicc.codegen.native.emitter import Emitter
 from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.expressions import Expressions, MachineFacts, Scope
 from slicc.codegen.native.names import MachineNames, ProtocolNames
-from slicc.codegen.native.runtime_names import OBJECT_CLASSES, REQUESTERS
+from slicc.codegen.native.runtime_names import ABSENT_CLASSES, OBJECT_CLASSES, REQUESTERS
 from slicc.codegen.native.sites import Sites
 from slicc.codegen.native.statements import Statements
 from slicc.codegen.native.transitions import Transitions
@@ -27,6 +27,7 @@ from slicc.codegen.python.names import MachineNames as ReportedNames
 from slicc.codegen.python.names import ProtocolNames as ReportedProtocol
 
 _MAX_PORTS = 16
+_KNOWN_OBJECTS = ABSENT_CLASSES | frozenset(OBJECT_CLASSES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ class MachineWriter:
         match node.type:
             case ir.ScalarType(kind=ir.ScalarKind.STRING):
                 return None
-            case ir.ClassType(value=False, name=name) if name not in OBJECT_CLASSES:
+            case ir.ClassType(value=False, name=name) if name not in _KNOWN_OBJECTS:
                 return None
             case ir.PointerType():
                 raise Unsupported("pointers that outlive a wake-up", node.span)

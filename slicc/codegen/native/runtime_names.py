@@ -53,7 +53,9 @@ VALUE_CLASSES: dict[str, dict[str, Acts]] = {
 }
 """Classes held by value, with their methods."""
 
-REQUESTERS = frozenset({"Sequencer", "GPUCoalescer", "VIPERCoalescer", "DMASequencer"})
+REQUESTERS = frozenset(
+    {"Sequencer", "HTMSequencer", "GPUCoalescer", "VIPERCoalescer", "DMASequencer"}
+)
 """Classes whose methods report a null receiver themselves."""
 
 OBJECT_CLASSES: dict[str, dict[str, Acts]] = {
@@ -76,8 +78,13 @@ OBJECT_CLASSES: dict[str, dict[str, Acts]] = {
         risky_change="allocate deallocate",
     ),
     "Sequencer": _methods(
-        risky_change="readCallback writeCallback evictionCallback invL1Callback",
+        risky_change=(
+            "readCallback writeCallback writeUniqueCallback atomicCallback unaddressedCallback "
+            "writeCallbackScFail llscCheckMonitor llscClearLocalMonitor evictionCallback "
+            "invL1Callback recordRequestType"
+        ),
     ),
+    "HTMSequencer": _methods(risky_change="htmCallback"),
     "GPUCoalescer": _methods(
         risky_change=(
             "readCallback readCallback_plain writeCallback writeCallback_plain evictionCallback"
@@ -90,7 +97,13 @@ OBJECT_CLASSES: dict[str, dict[str, Acts]] = {
 }
 """Classes whose objects are numbers of something in the block, with their methods."""
 
-ENTRY_METHODS = _methods(change="changePermission")
+ABSENT_CLASSES = frozenset({"RubyPrefetcher"})
+"""Classes of which no system has an object: parameters are null, every call is a verdict."""
+
+ENTRY_METHODS = _methods(
+    query="getInHtmReadSet getInHtmWriteSet",
+    change="changePermission setInHtmReadSet setInHtmWriteSet",
+)
 """Methods of every cache entry."""
 
 CONTROLLER_FUNCTIONS = _methods(

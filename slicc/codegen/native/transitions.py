@@ -108,6 +108,7 @@ class Transitions:
             out.line("x.event = event;")
             before, call = self._call("getState", asked)
             self._step(out, before, f"const i32 state = {call};")
+            out.line("if (UNLIKELY(troubled(x))) return true;")
             out.line("x.state = state;")
             if self._asks_for_current():
                 out.line("c.transition_state = state;")
@@ -119,8 +120,10 @@ class Transitions:
                 self._rows(out)
                 out.line("default:")
                 out.line("    return undefined_transition(x, State::NUM, Event::NUM);")
+            out.line("if (UNLIKELY(troubled(x))) return true;")
             out.line("x.s->counts.in(x)[c.counts + static_cast<u32>(state * STRIDE + event)]++;")
             self._conclude(out)
+            out.line("if (UNLIKELY(troubled(x))) return true;")
             out.line("observe(x, c, address, state, event, next);")
             out.line("return true;")
         return "\n".join(out.lines)
