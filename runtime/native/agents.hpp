@@ -171,6 +171,15 @@ struct AgentParts {
     }
 };
 
-inline AgentParts& agent_parts(const Context& x) { return x.s->agent_parts.at(x, 0); }
+inline AgentParts& agent_parts(const Context& x) { return *x.agent_parts; }
 inline Thread& thread_at(const Context& x, u32 agent) { return agent_parts(x).threads.at(x, agent); }
 inline u32 agent_consumer(const Context& x, u32 agent) { return x.s->controllers + x.s->requesters + agent; }
+
+// Where the parts of this layer are, for as long as a call runs.
+inline void context_bind(Context& x) {
+    x.requester_parts = x.s->requester_parts.in(x);
+    x.agent_parts = x.s->agent_parts.in(x);
+    x.requesters = x.requester_parts->requesters.in(x);
+    x.accesses = x.requester_parts->accesses.in(x);
+    x.rows = x.requester_parts->rows.in(x);
+}

@@ -11,6 +11,9 @@
 struct Controller;         // controller.hpp
 struct ControllerParts;    // what controllers keep beside their own structs
 struct RequesterParts;     // requesters: all that they need, as one part
+struct Requester;
+struct Access;
+struct Row;
 struct AgentParts;         // drivers, flushers, checkers: likewise
 struct ProgramView;        // program.hpp
 
@@ -82,6 +85,12 @@ struct Context {
     // What the tester checks; outside of the block, read-only.
     const ProgramView* programs = nullptr;
     u64 program_count = 0;
+    // The parts that every request passes through (context_bind), so that they are one step away.
+    RequesterParts* requester_parts = nullptr;
+    AgentParts* agent_parts = nullptr;
+    Requester* requesters = nullptr;
+    Access* accesses = nullptr;
+    Row* rows = nullptr;
     // A traced run writes its transitions here.
     u64* steps = nullptr;
     u64 steps_room = 0;

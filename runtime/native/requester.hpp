@@ -199,10 +199,10 @@ struct RequesterParts {
     }
 };
 
-inline RequesterParts& requester_parts(const Context& x) { return x.s->requester_parts.at(x, 0); }
-inline Requester& requester_at(const Context& x, u32 index) { return requester_parts(x).requesters.at(x, index); }
-inline Access& access_at(const Context& x, u32 index) { return requester_parts(x).accesses.at(x, index); }
-inline Row& row_at(const Context& x, u32 index) { return requester_parts(x).rows.at(x, index); }
+inline RequesterParts& requester_parts(const Context& x) { return *x.requester_parts; }
+inline Requester& requester_at(const Context& x, u32 index) { return x.requesters[index]; }
+inline Access& access_at(const Context& x, u32 index) { return x.accesses[index]; }
+inline Row& row_at(const Context& x, u32 index) { return x.rows[index]; }
 
 inline LineBook& book_of(const Context& x, const Requester& r, u32 line) {
     RequesterParts& parts = requester_parts(x);

@@ -244,6 +244,7 @@ inline Context context_of(void* block) {
     Context x;
     x.base = static_cast<u8*>(block);
     x.s = static_cast<System*>(block);
+    if (x.s->magic) context_bind(x);
     return x;
 }
 
@@ -347,6 +348,7 @@ inline bool system_start(void* block, u64 bytes, const u64* words, u64 count) {
     s.controller_parts.at(x, 0) = parts.controllers;
     s.requester_parts.at(x, 0) = parts.requesters;
     s.agent_parts.at(x, 0) = parts.agents;
+    context_bind(x);
     s.magic = PLAN_MAGIC;
     s.bytes = size;
     s.line_bits = static_cast<u32>(plan.line_bits);
