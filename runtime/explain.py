@@ -83,8 +83,10 @@ def _fill(
     verdict.machine = controller.MACHINE
     verdict.version = controller.version
     verdict.tick = controller.engine.now
-    if generated:
-        last = generated[-1]
+    # A fused `trigger` is glue: what it was asked for stands in the frame that called it.
+    written = [frame for frame in generated if frame.tb_frame.f_code.co_name != "trigger"]
+    if written:
+        last = written[-1]
         verdict.location = source_location(Path(last.tb_frame.f_code.co_filename), last.tb_lineno)
     for position, frame in enumerate(frames):
         found = _transition(controller, frame.tb_frame)
