@@ -49,7 +49,6 @@ class ByteEvents:
     offset: IntArray
     is_store: BoolArray
     first: IntArray  # positions where a new byte starts
-    segment: IntArray  # number of the byte's segment, per event
     before: IntArray
     after: IntArray
 
@@ -97,20 +96,16 @@ def explode(program: Program, lines: IntArray, kernels: Kernels | None = None) -
         after[:-1] = nearest[1:]
         end = np.append(first[1:], n)
         after[after >= end[segment]] = -1
-    return ByteEvents(
-        byte, slot, byte - start_of_slot[slot], is_store, first, segment, before, after
-    )
+    return ByteEvents(byte, slot, byte - start_of_slot[slot], is_store, first, before, after)
 
 
 def _exploded(program: Program, lines: IntArray, kernels: Kernels) -> ByteEvents:
     """The same by the compiled kernel."""
     lanes = np.count_nonzero(program.lane_address >= 0, axis=1)
     count = int((lanes * program.action_size.astype(np.int64)).sum())
-    byte, slot, offset, first, segment, before, after = (
-        np.empty(count, np.int64) for _ in range(7)
-    )
+    byte, slot, offset, first, before, after = (np.empty(count, np.int64) for _ in range(6))
     is_store = np.empty(count, np.bool_)
-    events = ByteEvents(byte, slot, offset, is_store, first, segment, before, after)
+    events = ByteEvents(byte, slot, offset, is_store, first, before, after)
     return replace(events, first=first[: kernels.explode(program, lines, events)])
 
 

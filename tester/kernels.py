@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SOURCES: Final = Path(__file__).parent / "native"
 _UNIT: Final = "generator.cpp"
-VERSION: Final = 1
+VERSION: Final = 2
 ATTEMPTS: Final = 16
 """How often a stored byte is drawn again before the array version has to do it."""
 
@@ -45,7 +45,7 @@ def _record(name: str, **fields: Any) -> type[ctypes.Structure]:
     return type(name, (ctypes.Structure,), {"_fields_": list(fields.items())})
 
 
-_Owners = _record("Owners", cell=_POINTER, owner=_POINTER, store=_POINTER)
+_Owners = _record("Owners", key=_POINTER, flags=_POINTER)
 _Reservation = _record(
     "Reservation",
     picks=_WORD,
@@ -65,7 +65,6 @@ _Reservation = _record(
     keys=_POINTER,
     owners=_WORD,
     held=_Owners,
-    spare=_Owners,
     cell=_POINTER,
     tried=_POINTER,
     pending=_POINTER,
@@ -74,6 +73,9 @@ _Reservation = _record(
     bucket=_POINTER,
     first=_POINTER,
     claims=_POINTER,
+    begin=_POINTER,
+    end=_POINTER,
+    episodes=_WORD,
 )
 _Picking = _record(
     "Picking",
@@ -134,7 +136,6 @@ _Events = _record(
     after=_POINTER,
     segments=_WORD,
     first=_POINTER,
-    segment=_POINTER,
 )
 _Versions = _record(
     "Versions",
@@ -155,7 +156,7 @@ _Derivation = _record(
     first_action=_POINTER,
     number=_POINTER,
     store_value=_POINTER,
-    action_episode=_POINTER,
+    slot_episode=_POINTER,
     memory=_POINTER,
     stored=_POINTER,
     complete=_POINTER,
@@ -171,8 +172,12 @@ _Derivation = _record(
     wait_count=_POINTER,
     implied=_POINTER,
 )
-_CLAIM_BYTES: Final = 5 * 8 + 8
+_CLAIM_BYTES: Final = 32
 _ASK_BYTES: Final = 16
+_OWNER_BITS: Final = 40
+_OLD: Final = 1
+_OLD_STORE: Final = 7
+"""Flags of an owner that only loads, and of one that stores."""
 
 
 def load_kernels(compiler: Compiler, cache: Cache) -> Kernels:
@@ -231,12 +236,10 @@ class Kernels:
         last = wishes.first_cell + np.maximum(wishes.choices, 1)
         cells = int(max(last.max(initial=0), owners[0].max(initial=-1) + 1))
         passed = _Passed()
-        sides = []
-        for _ in range(2):
-            side = [np.empty(picks + taken, kind) for kind in (np.int64, np.int64, np.bool_)]
-            sides.append(side)
-        for array, before in zip(sides[0], owners):
-            array[:taken] = before
+        key = np.empty(picks + taken + 1, np.uint64)
+        key[:taken] = owners[0] << _OWNER_BITS | owners[1]
+        flags = np.empty(picks + taken + 1, np.uint8)
+        flags[:taken] = np.where(owners[2], _OLD_STORE, _OLD)
         cell = np.empty(picks, np.int64)
         record = _Reservation(
             picks=picks,
@@ -255,8 +258,7 @@ class Kernels:
             first_share=first_share,
             keys=passed.array(np.array(keys, np.uint64)),
             owners=taken,
-            held=_Owners(*map(passed.array, sides[0])),
-            spare=_Owners(*map(passed.array, sides[1])),
+            held=_Owners(passed.array(key), passed.array(flags)),
             cell=passed.array(cell),
             tried=passed.room(picks),
             pending=passed.room(4 * picks),
@@ -264,11 +266,15 @@ class Kernels:
             asking=passed.room(_ASK_BYTES * picks),
             bucket=passed.room(_ASK_BYTES * picks),
             first=passed.room(4 * (cells + 1)),
-            claims=passed.room((picks + taken) * _CLAIM_BYTES),
+            claims=passed.room((picks + taken + 1) * _CLAIM_BYTES),
+            begin=passed.room(8 * len(start)),
+            end=passed.room(8 * len(start)),
+            episodes=len(start),
         )
         count = self._library.tester_reserve(ctypes.addressof(record))
-        final = sides[record.held.cell != sides[0][0].ctypes.data]
-        return cell, (final[0][:count].copy(), final[1][:count].copy(), final[2][:count].copy())
+        held = key[:count].view(np.int64)
+        stores = flags[:count] == _OLD_STORE
+        return cell, (held >> _OWNER_BITS, held & ((1 << _OWNER_BITS) - 1), stores)
 
     def explode(self, program: Program, lines: IntArray, events: ByteEvents) -> int:
         """Fill `events`, whose arrays have room for every byte of every access; the number of
@@ -349,7 +355,7 @@ class Kernels:
             first_action=passed.array(program.episode_first_action),
             number=passed.words(program.episode_ordinal() + 1),
             store_value=passed.array(program.store_value),
-            action_episode=passed.room(8 * program.actions),
+            slot_episode=passed.room(4 * program.lane_address.size),
             memory=passed.array(memory),
             stored=passed.array(stored),
             complete=passed.array(complete),
@@ -481,6 +487,6 @@ class _Passed:
 
 def _events(events: ByteEvents) -> ctypes.Structure:
     """The C++ view of byte events; valid as long as their arrays are."""
-    names = ("byte", "slot", "offset", "is_store", "before", "after", "first", "segment")
+    names = ("byte", "slot", "offset", "is_store", "before", "after", "first")
     places = {name: getattr(events, name).ctypes.data for name in names}
     return _Events(count=len(events.byte), segments=len(events.first), **places)

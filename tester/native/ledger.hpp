@@ -32,7 +32,6 @@ struct Events {
   i64* after;
   i64 segments;
   i64* first;
-  i64* segment;
 };
 
 static inline i64 place_of_line(const Accesses& a, i64 address) {
@@ -67,10 +66,7 @@ static inline void explode(const Accesses& a, Events& e, i64* ends, i64* start) 
     const i64 here = ends[b];
     if (here > 0) {
       e.first[segments] = sum;
-      for (i64 i = 0; i < here; i++) {
-        e.byte[sum + i] = b;
-        e.segment[sum + i] = segments;
-      }
+      for (i64 i = 0; i < here; i++) e.byte[sum + i] = b;
       segments++;
     }
     ends[b] = sum;
@@ -170,7 +166,7 @@ struct Derivation {
   const i64* first_action;    // [episodes + 1]
   const i64* number;          // [episodes] within its thread, from 1
   const u64* store_value;     // [slots]
-  i64* action_episode;        // [actions] room
+  i32* slot_episode;          // [slots] room
   // state before, and after
   u8* memory;           // [bytes]
   i64* stored;          // [bytes] last store: number * threads + thread
@@ -211,14 +207,15 @@ static inline void need_readers(Derivation& d, i64 later, i64 byte) {
 
 static inline void collect(const Events& e, Derivation& d) {
   for (i64 n = 0; n < d.episodes; n++)
-    for (i64 a = d.first_action[n]; a < d.first_action[n + 1]; a++) d.action_episode[a] = n;
+    for (i64 s = d.first_action[n] * d.lanes; s < d.first_action[n + 1] * d.lanes; s++)
+      d.slot_episode[s] = (i32)n;
   const u8* stored = (const u8*)d.store_value;
   u8* expected = (u8*)d.expected;
   for (i64 i = 0; i < e.count; i++) {
     const i64 byte = e.byte[i], before = e.before[i], after = e.after[i];
-    const i64 episode = d.action_episode[e.slot[i] / d.lanes];
+    const i64 episode = d.slot_episode[e.slot[i]];
     if (before >= 0) {
-      const i64 earlier = d.action_episode[e.slot[before] / d.lanes];
+      const i64 earlier = d.slot_episode[e.slot[before]];
       need(d, episode, d.episode_thread[earlier], d.number[earlier]);
     } else {
       if (d.stored[byte] > 0) need(d, episode, d.stored[byte] % d.threads, d.stored[byte] / d.threads);
@@ -226,7 +223,7 @@ static inline void collect(const Events& e, Derivation& d) {
     }
     if (e.is_store[i]) continue;
     if (after >= 0) {
-      const i64 later = d.action_episode[e.slot[after] / d.lanes];
+      const i64 later = d.slot_episode[e.slot[after]];
       need(d, later, d.episode_thread[episode], d.number[episode]);
     }
     expected[e.slot[i] * 8 + e.offset[i]] =
@@ -234,7 +231,7 @@ static inline void collect(const Events& e, Derivation& d) {
   }
   for (i64 i = 0; i < e.count; i++) {
     if (!e.is_store[i] || e.after[i] >= 0) continue;
-    const i64 episode = d.action_episode[e.slot[i] / d.lanes];
+    const i64 episode = d.slot_episode[e.slot[i]];
     d.memory[e.byte[i]] = stored[e.slot[i] * 8 + e.offset[i]];
     d.stored[e.byte[i]] = d.number[episode] * d.threads + d.episode_thread[episode];
   }

@@ -11,27 +11,27 @@ enum { LANE_BITS = 6, ROUNDS = 8 };
 
 // One per (cell, owner), ascending; owner = episode << LANE_BITS | lane.
 struct Owners {
-  i64* cell;
-  i64* owner;
-  u8* store;
+  u64* key;  // cell << OWNER_BITS | owner
+  u8* flags;
 };
 
-// A pick that asks for a cell.
+// A pick that asks for a cell. key = cell << OWNER_BITS | owner.
 struct Ask {
-  i64 owner;
+  u64 key;
   i32 pick;
-  i32 is_store;
+  i32 group;  // its place among the claims
 };
 
-// What an owner of one cell has and asks for in a round.
+// What is said about one (cell, owner) in a round.
 struct Claim {
-  i64 owner;
-  i64 begin;
-  i64 end;
-  i64 next_store;  // earliest begin of later owners that store, and of later owners
+  u64 key;
+  i64 next_store;  // earliest begin of later owners of the cell that store, and of later owners
   i64 next_any;
-  u8 old, old_store, stores, clash;
+  i64 flags;
 };
+
+enum { OLD = 1, OLD_STORE = 2, STORES = 4, CLASH = 8 };
+enum { OWNER_BITS = 40 };
 
 struct Reservation {
   // picks, in the order of their actions
@@ -53,9 +53,9 @@ struct Reservation {
   // draws
   i64 first_share;
   const u64* keys;  // [ROUNDS]
-  // owners before and, in the end, after; both have room for all owners and picks
+  // owners before and, in the end, after; with room for all owners, picks and one more
   i64 owners;
-  Owners held, spare;
+  Owners held;
   // results and room to work in
   i64* cell;      // [picks] -1: sits out
   u8* tried;      // [picks]
@@ -64,61 +64,14 @@ struct Reservation {
   Ask* asking;    // [picks] in the order of picks
   Ask* bucket;    // [picks] by cell
   i32* first;     // [cells + 1]
-  Claim* claims;  // [owners + picks]
+  Claim* claims;  // [owners + picks + 1]
+  i64* begin;     // [episodes] when they begin and end, from the origin on
+  i64* end;
+  i64 episodes;
 };
 
-// Orders the asks for one cell by owner; they nearly are.
-static inline void sort_by_owner(Ask* asks, i64 count) {
-  for (i64 i = 1; i < count; i++) {
-    const Ask ask = asks[i];
-    i64 at = i;
-    for (; at > 0 && asks[at - 1].owner > ask.owner; at--) asks[at] = asks[at - 1];
-    asks[at] = ask;
-  }
-}
-
-// Merges owners [from, to) and asks of one cell into claims, by owner.
-static inline i64 collect_claims(const Reservation& r, i64 from, i64 to, const Ask* asks, i64 n) {
-  i64 count = 0;
-  for (i64 at = 0; from < to || at < n;) {
-    const i64 asker = at < n ? asks[at].owner : INT64_MAX;
-    const i64 owner = from < to && r.held.owner[from] <= asker ? r.held.owner[from] : asker;
-    const i64 episode = owner >> LANE_BITS;
-    Claim& claim = r.claims[count++];
-    claim.owner = owner;
-    claim.begin = r.start[episode] > r.origin ? r.start[episode] - r.origin : 0;
-    claim.end = r.hold[episode] - r.origin;
-    claim.old = claim.old_store = claim.stores = 0;
-    if (from < to && r.held.owner[from] == owner) {
-      claim.old = 1;
-      claim.old_store = claim.stores = r.held.store[from++];
-    }
-    for (; at < n && asks[at].owner == owner; at++) claim.stores |= (u8)asks[at].is_store;
-  }
-  return count;
-}
-
-static inline void judge_claims(Claim* claims, i64 count) {
-  i64 next_store = INT64_MAX, next_any = INT64_MAX;
-  for (i64 i = count - 1; i >= 0; i--) {
-    Claim& claim = claims[i];
-    claim.next_store = next_store;
-    claim.next_any = next_any;
-    if (claim.old && claim.begin < next_any) next_any = claim.begin;
-    if (claim.old_store && claim.begin < next_store) next_store = claim.begin;
-  }
-  i64 past_store = -1, past_any = -1;
-  for (i64 i = 0; i < count; i++) {
-    Claim& claim = claims[i];
-    claim.clash = past_store > claim.begin || claim.next_store < claim.end;
-    if (claim.stores) claim.clash |= past_any > claim.begin || claim.next_any < claim.end;
-    if (claim.end > past_any) past_any = claim.end;
-    if (claim.stores && claim.end > past_store) past_store = claim.end;
-  }
-}
-
-// Sorts the asks by cell; first[c] is the end of the bucket of c afterwards.
-static inline void fill_buckets(const Reservation& r, i64 n) {
+// Sorts the asks by key: by cell first, and inside of a cell they nearly are.
+static inline void sort_asks(const Reservation& r, i64 n) {
   __builtin_memset(r.first, 0, (u64)(r.cells + 1) * sizeof(i32));
   for (i64 i = 0; i < n; i++) r.first[r.wanted[i]]++;
   i32 sum = 0;
@@ -128,56 +81,107 @@ static inline void fill_buckets(const Reservation& r, i64 n) {
     sum += asks;
   }
   for (i64 i = 0; i < n; i++) r.bucket[r.first[r.wanted[i]]++] = r.asking[i];
+  for (i64 i = 1; i < n; i++) {
+    const Ask ask = r.bucket[i];
+    i64 at = i;
+    for (; at > 0 && r.bucket[at - 1].key > ask.key; at--) r.bucket[at] = r.bucket[at - 1];
+    r.bucket[at] = ask;
+  }
 }
 
-static inline i64 keep_owners(const Reservation& r, i64 from, i64 to, i64 kept) {
-  const u64 count = (u64)(to - from);
-  __builtin_memcpy(r.spare.cell + kept, r.held.cell + from, count * sizeof(i64));
-  __builtin_memcpy(r.spare.owner + kept, r.held.owner + from, count * sizeof(i64));
-  __builtin_memcpy(r.spare.store + kept, r.held.store + from, count);
-  return kept + (i64)count;
+// Merges owners and asks, both by key, into claims. Written without branches on what comes next,
+// which nobody can predict.
+static inline i64 collect_claims(const Reservation& r, i64 n) {
+  i64 owner = 0, ask = 0, count = -1;
+  u64 last = ~(u64)0;
+  r.held.key[r.owners] = ~(u64)0;
+  while (owner < r.owners || ask < n) {
+    const u64 asked = ask < n ? r.bucket[ask].key : ~(u64)0;
+    const bool held = r.held.key[owner] <= asked;
+    const u64 key = held ? r.held.key[owner] : asked;
+    const i64 flags = held ? r.held.flags[owner] : r.is_store[r.bucket[ask].pick] ? STORES : 0;
+    const bool fresh = key != last;
+    count += fresh;
+    Claim& claim = r.claims[count];
+    claim.key = key;
+    claim.flags = (fresh ? 0 : claim.flags) | flags;
+    if (ask < n) r.bucket[ask].group = (i32)count;
+    owner += held;
+    ask += !held;
+    last = key;
+  }
+  return count + 1;
+}
+
+static inline i64 episode_of(u64 key) {
+  return (i64)(key & (((u64)1 << OWNER_BITS) - 1)) >> LANE_BITS;
+}
+
+static inline void judge_claims(const Reservation& r, i64 count) {
+  i64 next_store = INT64_MAX, next_any = INT64_MAX;
+  u64 cell = ~(u64)0;
+  for (i64 i = count - 1; i >= 0; i--) {
+    Claim& claim = r.claims[i];
+    const bool same = claim.key >> OWNER_BITS == cell;
+    cell = claim.key >> OWNER_BITS;
+    next_store = same ? next_store : INT64_MAX;
+    next_any = same ? next_any : INT64_MAX;
+    claim.next_store = next_store;
+    claim.next_any = next_any;
+    const i64 begin = r.begin[episode_of(claim.key)];
+    const i64 any = claim.flags & OLD ? begin : INT64_MAX;
+    const i64 store = claim.flags & OLD_STORE ? begin : INT64_MAX;
+    next_any = any < next_any ? any : next_any;
+    next_store = store < next_store ? store : next_store;
+  }
+  i64 past_store = -1, past_any = -1;
+  cell = ~(u64)0;
+  for (i64 i = 0; i < count; i++) {
+    Claim& claim = r.claims[i];
+    const bool same = claim.key >> OWNER_BITS == cell;
+    cell = claim.key >> OWNER_BITS;
+    past_store = same ? past_store : -1;
+    past_any = same ? past_any : -1;
+    const i64 begin = r.begin[episode_of(claim.key)], end = r.end[episode_of(claim.key)];
+    const bool stores = claim.flags & STORES;
+    const bool clash = (past_store > begin) | (claim.next_store < end) |
+                       (stores & ((past_any > begin) | (claim.next_any < end)));
+    claim.flags |= clash ? CLASH : 0;
+    past_any = end > past_any ? end : past_any;
+    past_store = stores & (end > past_store) ? end : past_store;
+  }
 }
 
 // One round: gives cells to those of the `n` asks that may have them; how many.
 static inline i64 grant(Reservation& r, i64 n) {
-  fill_buckets(r, n);
-  i64 done = 0, ask = 0, kept = 0, granted = 0;
-  for (i64 cell = 0; ask < n; cell++) {
-    const i64 asks = r.first[cell] - ask;
-    if (asks == 0) continue;
-    i64 owner = done;
-    while (owner < r.owners && r.held.cell[owner] < cell) owner++;
-    kept = keep_owners(r, done, owner, kept);
-    done = owner;
-    while (done < r.owners && r.held.cell[done] == cell) done++;
-    Ask* const bucket = r.bucket + ask;
-    sort_by_owner(bucket, asks);
-    const i64 count = collect_claims(r, owner, done, bucket, asks);
-    judge_claims(r.claims, count);
-    i64 at = 0;
-    for (i64 i = 0; i < count; i++) {
-      const Claim& claim = r.claims[i];
-      for (; at < asks && bucket[at].owner == claim.owner; at++) {
-        if (claim.clash) continue;
-        r.cell[bucket[at].pick] = cell;
-        granted++;
-      }
-      if (!claim.old && claim.clash) continue;
-      r.spare.cell[kept] = cell;
-      r.spare.owner[kept] = claim.owner;
-      r.spare.store[kept++] = claim.old_store || (claim.stores && !claim.clash);
-    }
-    ask += asks;
+  sort_asks(r, n);
+  const i64 count = collect_claims(r, n);
+  judge_claims(r, count);
+  i64 granted = 0;
+  for (i64 i = 0; i < n; i++) {
+    const Ask& ask = r.bucket[i];
+    const bool clash = r.claims[ask.group].flags & CLASH;
+    r.cell[ask.pick] = clash ? -1 : (i64)(ask.key >> OWNER_BITS);
+    granted += !clash;
   }
-  kept = keep_owners(r, done, r.owners, kept);
-  const Owners old = r.held;
-  r.held = r.spare;
-  r.spare = old;
+  i64 kept = 0;
+  for (i64 i = 0; i < count; i++) {
+    const Claim& claim = r.claims[i];
+    const bool clash = claim.flags & CLASH;
+    const bool store = (claim.flags & OLD_STORE) | (!clash & (claim.flags & STORES) / STORES);
+    r.held.key[kept] = claim.key;
+    r.held.flags[kept] = (u8)(OLD | (store ? OLD_STORE | STORES : 0));
+    kept += (claim.flags & OLD) | !clash;
+  }
   r.owners = kept;
   return granted;
 }
 
 static inline void reserve(Reservation& r) {
+  for (i64 e = 0; e < r.episodes; e++) {
+    r.begin[e] = r.start[e] > r.origin ? r.start[e] - r.origin : 0;
+    r.end[e] = r.hold[e] - r.origin;
+  }
   i64 pending = 0, share = r.first_share;
   for (i64 i = 0; i < r.picks; i++) {
     r.cell[i] = -1;
@@ -195,8 +199,9 @@ static inline void reserve(Reservation& r) {
         chosen = scaled(draw_word(key, (i64)((u64)r.identity[pick] * 2)), r.choices[pick]);
       r.tried[pick] = 1;
       r.wanted[asks] = (i32)(r.first_cell[pick] + chosen);
-      r.asking[asks++] = {(r.episode[pick] + r.live) << LANE_BITS | r.lane[pick], pick,
-                          r.is_store[pick]};
+      const u64 owner = (u64)((r.episode[pick] + r.live) << LANE_BITS | r.lane[pick]);
+      r.asking[asks] = {(u64)r.wanted[asks] << OWNER_BITS | owner, pick, 0};
+      asks++;
     }
     const i64 granted = grant(r, asks);
     i64 left = 0;
