@@ -12,7 +12,7 @@
 #include "replacement.hpp"
 
 inline CacheMemory& cache_memory(const Context& x, u32 cache) {
-    return x.s->cache_memories.in(x)[cache];
+    return x.caches[cache];
 }
 
 // ---------------------------------------------------------------- entries

@@ -75,6 +75,13 @@ struct System {
 struct Context {
     u8* base;
     System* s;
+    // What is looked at most (core_bind), so that it is one step away.
+    MessageBuffer* buffers = nullptr;
+    NetworkPort* ports = nullptr;
+    Channel* channels = nullptr;
+    CacheMemory* caches = nullptr;
+    TBETable* tables = nullptr;
+    u64* pending = nullptr;
     // Where in the protocol the run is, for verdicts.
     u32 site = 0;
     u32 action = 0;
@@ -126,6 +133,15 @@ inline COLD T& scratch(Context& x) {
     static_assert(sizeof(T) <= sizeof x.scratch_bytes);
     __builtin_memset(x.scratch_bytes, 0, sizeof x.scratch_bytes);
     return *reinterpret_cast<T*>(x.scratch_bytes);
+}
+
+inline void core_bind(Context& x) {
+    x.buffers = x.s->message_buffers.in(x);
+    x.ports = x.s->network_ports.in(x);
+    x.channels = x.s->channels.in(x);
+    x.caches = x.s->cache_memories.in(x);
+    x.tables = x.s->tables.in(x);
+    x.pending = x.s->engine.pending.in(x);
 }
 
 inline u64 now(const Context& x) {

@@ -76,7 +76,7 @@ inline void wheel_append(Context& x, u32 slot, Message& item) {
 // Let a consumer run in a further round of the current tick.
 inline void flag_consumer(Context& x, u32 consumer) {
     EngineState& e = x.s->engine;
-    e.pending.in(x)[consumer >> 6] |= u64{1} << (consumer & 63);
+    x.pending[consumer >> 6] |= u64{1} << (consumer & 63);
     e.pending_any = 1;
 }
 
@@ -99,27 +99,28 @@ inline void schedule(Context& x, u32 consumer, u64 tick) {
     wheel_wake(x, slot, consumer);
 }
 
-// Deliver an item at the start of `tick` and wake a consumer (NIL: nobody) then. At the current
-// tick of a running engine it is delivered at once.
-inline void post(Context& x, Message& item, u64 tick, u32 consumer) {
+// Deliver an item at the start of `tick`: who receives it is woken then. At the current tick of
+// a running engine it is delivered at once.
+inline void post(Context& x, Message& item, u64 tick) {
     EngineState& e = x.s->engine;
     if (UNLIKELY(tick <= e.now)) {
         if (e.running) {
             deliver(x, item);
-            if (consumer != NIL) flag_consumer(x, consumer);
             return;
         }
         tick = e.now;
     }
     if (UNLIKELY(tick - e.now >= WHEEL)) {
         far_push(x, tick, item.self, false);
-        if (consumer != NIL) far_push(x, tick, consumer, true);
         return;
     }
     const u32 slot = tick & (WHEEL - 1);
     wheel_occupy(e, slot);
     wheel_append(x, slot, item);
-    if (consumer != NIL) wheel_wake(x, slot, consumer);
+}
+
+inline void post(Context& x, Message& item, u64 tick, u32) {
+    post(x, item, tick);
 }
 
 // Post something that is no message.
@@ -129,7 +130,7 @@ inline void post_event(Context& x, Delivery delivery, u32 target, u64 tick) {
     event.type = 0;
     event.delivery = delivery;
     event.target = target;
-    post(x, event, tick, NIL);
+    post(x, event, tick);
 }
 
 inline void stop(Context& x) {
@@ -194,22 +195,14 @@ inline void limbo_release(Context& x) {
         Pool& pool = x.s->messages;
         of_handle<Message>(x, limbo.last_message).next = pool.free;
         pool.free = limbo.messages;
-        pool.live -= limbo.message_count;
         limbo.messages = 0;
-        limbo.message_count = 0;
     }
     if (limbo.entries | limbo.records) limbo_tables(x);
 }
 
-inline void run_tick(Context& x, u64 tick) {
+// Hand over what is due.
+inline void deliver_slot(Context& x, u32 slot) {
     EngineState& e = x.s->engine;
-    const u32 words = e.words;
-    const u32 slot = tick & (WHEEL - 1);
-    u64* const flags = e.flags.in(x);
-    u64* const pending = e.pending.in(x);
-    e.now = tick;
-    e.running = 1;
-    if (UNLIKELY(e.far_count)) far_to_wheel(x);
     e.occupied[slot >> 6] &= ~(u64{1} << (slot & 63));
     WheelSlot& list = e.wheel.in(x)[slot];
     u32 handle = list.head;
@@ -217,37 +210,55 @@ inline void run_tick(Context& x, u64 tick) {
     while (handle) {
         Message& item = of_handle<Message>(x, handle);
         handle = item.next;
+        if (handle) __builtin_prefetch(&of_handle<Message>(x, handle));
         deliver(x, item);
     }
+}
+
+// Run the consumers of a mask in ascending id; false when something went wrong.
+inline bool run_consumers(Context& x, u32 first, u64 mask) {
+    while (mask) {
+        const u32 consumer = first + static_cast<u32>(__builtin_ctzll(mask));
+        mask &= mask - 1;
+        consumer_wakeup(x, consumer);
+        limbo_release(x);
+        if (UNLIKELY(x.s->trouble)) return false;
+    }
+    return true;
+}
+
+inline void run_tick(Context& x, u64 tick) {
+    EngineState& e = x.s->engine;
+    const u32 words = e.words;
+    const u32 slot = tick & (WHEEL - 1);
+    u64* const flags = e.flags.in(x);
+    u64* const pending = x.pending;
+    e.now = tick;
+    e.running = 1;
+    if (UNLIKELY(e.far_count)) far_to_wheel(x);
+    deliver_slot(x, slot);
     u64* const wakes = e.wakes.in(x) + slot * words;
     for (u32 i = 0; i < words; i++) {
-        flags[i] = wakes[i] | pending[i];
+        pending[i] |= wakes[i];
         wakes[i] = 0;
-        pending[i] = 0;
     }
-    e.pending_any = 0;
-    for (u64 rounds = 0;;) {
-        for (u32 i = 0; i < words; i++) {
-            while (flags[i]) {
-                const u32 consumer = i * 64 + static_cast<u32>(__builtin_ctzll(flags[i]));
-                flags[i] &= flags[i] - 1;
-                consumer_wakeup(x, consumer);
-                limbo_release(x);
-                if (UNLIKELY(x.s->trouble)) return;
-            }
-        }
-        if (!e.pending_any) break;
+    u64 rounds = 0;
+    do {
         e.pending_any = 0;
-        if (UNLIKELY(++rounds > e.max_rounds)) {
+        // Who is flagged from here on runs in the next round.
+        for (u32 i = 0; i < words; i++) {
+            flags[i] = pending[i];
+            pending[i] = 0;
+        }
+        for (u32 i = 0; i < words; i++) {
+            if (flags[i] && !run_consumers(x, i * 64, flags[i])) return;
+        }
+        if (UNLIKELY(e.pending_any && ++rounds > e.max_rounds)) {
             x.controller = NIL;
             x.state = x.event = -1;
             fail(x, ErrorKind::TOO_MANY_TRANSITIONS, 0);
             return;
         }
-        for (u32 i = 0; i < words; i++) {
-            flags[i] = pending[i];
-            pending[i] = 0;
-        }
-    }
+    } while (e.pending_any);
     e.running = 0;
 }

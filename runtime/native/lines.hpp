@@ -8,8 +8,15 @@
 #include "context.hpp"
 
 inline constexpr u64 LINE_HASH = 0x9E3779B97F4A7C15;
+inline constexpr u64 LINE_WINDOW = 16;  // lines of the window for each that there is room for
 
-inline u32 line_lookup(Context& x, u64 address) {
+// How many lines the address is behind the start of the window; that of no line is far behind.
+inline u64 window_place(const LineMap& map, u64 address) {
+    const u64 distance = address - map.start;
+    return distance >> map.bits | distance << (-map.bits & 63);
+}
+
+inline COLD __attribute__((noinline)) u32 line_lookup(Context& x, u64 address) {
     LineMap& map = x.s->lines;
     u32* table = map.table.in(x);
     u64* addresses = map.addresses.in(x);
@@ -22,19 +29,23 @@ inline u32 line_lookup(Context& x, u64 address) {
         pool_exhausted(x, POOL_LINES, map.capacity);
         return 0;
     }
+    if (!map.used) map.start = (address & ~x.s->line_mask) - (map.window.count / 2 << map.bits);
     addresses[map.used] = address;
     table[place] = ++map.used;
+    const u64 near = window_place(map, address);
+    if (near < map.window.count) map.window.in(x)[near] = map.used;
     return map.used - 1;
 }
 
 // The number of the line that begins at an address.
 inline u32 line_index(Context& x, u64 address) {
-    LineMap& map = x.s->lines;
-    if (LIKELY(map.last_address == address)) return map.last_index;
-    const u32 index = line_lookup(x, address);
-    map.last_address = address;
-    map.last_index = index;
-    return index;
+    const LineMap& map = x.s->lines;
+    const u64 place = window_place(map, address);
+    if (LIKELY(place < map.window.count)) {
+        const u32 known = map.window.in(x)[place];
+        if (LIKELY(known)) return known - 1;
+    }
+    return line_lookup(x, address);
 }
 
 inline u64 line_address_of(const Context& x, u32 index) {

@@ -12,7 +12,7 @@ inline void message_default(Message& message, u16 type);  // generated
 union AnyMessage;
 
 inline MessageBuffer& message_buffer(const Context& x, u32 buffer) {
-    return x.s->message_buffers.in(x)[buffer];
+    return x.buffers[buffer];
 }
 
 // ---------------------------------------------------------------- messages
@@ -36,7 +36,7 @@ inline void message_to_limbo(Context& x, Message& message) {
     message.type = 0;
     message.next = limbo.messages;
     limbo.messages = message.self;
-    limbo.message_count++;
+    x.s->messages.live--;
 }
 
 inline COLD Message& scratch_message(Context& x, u16 type) {
@@ -183,7 +183,7 @@ inline void MessageBuffer_enqueue(
         fail(x, ErrorKind::NEGATIVE_LATENCY);
         return;
     }
-    post(x, message, static_cast<u64>(tick), b.consumer);
+    post(x, message, static_cast<u64>(tick));
 }
 
 // ---------------------------------------------------------------- receiving
@@ -243,7 +243,7 @@ inline void MessageBuffer_recycle(Context& x, u32 buffer, i64 latency) {
     message.arrival = static_cast<u64>(tick);
     message.delivery = DELIVER_INSERT;
     message.target = buffer;
-    post(x, message, tick < 0 ? 0 : static_cast<u64>(tick), b.consumer);
+    post(x, message, tick < 0 ? 0 : static_cast<u64>(tick));
 }
 
 // Enqueue the head again as if it had just been sent; it keeps its slot.

@@ -12,7 +12,7 @@ inline void controller_memory_respond(Context& x, u32 controller, Message& respo
 inline void controller_memory_offer(Context& x, u32 controller);
 
 inline NetworkPort& network_port(const Context& x, u32 port) {
-    return x.s->network_ports.in(x)[port];
+    return x.ports[port];
 }
 
 inline bool NetworkPort_areNSlotsAvailable(const Context& x, u32 port, i64 count) {
@@ -38,19 +38,19 @@ inline void channel_handed_over(Context& x, NetworkPort& port, Message& message)
 }
 
 inline void channel_hand_over(Context& x, Message& message) {
-    const Channel& channel = x.s->channels.in(x)[message.target];
+    const Channel& channel = x.channels[message.target];
     NetworkPort& port = network_port(x, channel.port);
     if (!slots_take(x, message_buffer(x, channel.buffer), 1)) return;
     channel_handed_over(x, port, message);
     message.arrival = now(x) + port.latency;
     message.delivery = DELIVER_APPEND;
     message.target = channel.buffer;
-    post(x, message, message.arrival, channel.consumer);
+    post(x, message, message.arrival);
 }
 
 // The message is due to leave its buffer: hand it over, or hold it back.
 inline COLD void channel_take(Context& x, Message& message) {
-    MessageBuffer& b = message_buffer(x, x.s->channels.in(x)[message.target].buffer);
+    MessageBuffer& b = message_buffer(x, x.channels[message.target].buffer);
     if (!b.waiting && slots_available(x, b, 1)) {
         channel_hand_over(x, message);
         return;
@@ -79,7 +79,7 @@ inline COLD void buffer_admit(Context& x, u32 buffer) {
 inline void channel_send(
     Context& x, u32 index, NetworkPort& port, Message& message, i64 latency, bool bypass) {
     EngineState& e = x.s->engine;
-    Channel& channel = x.s->channels.in(x)[index];
+    Channel& channel = x.channels[index];
     message.sequence = e.sequence++;
     if (UNLIKELY(latency < 0)) {
         fail(x, ErrorKind::NEGATIVE_LATENCY);
@@ -100,12 +100,12 @@ inline void channel_send(
     if (UNLIKELY(channel.limited)) {
         message.delivery = DELIVER_TAKE;
         message.target = index;
-        post(x, message, tick - port.latency, NIL);
+        post(x, message, tick - port.latency);
         return;
     }
     message.delivery = DELIVER_APPEND;
     message.target = channel.buffer;
-    post(x, message, tick, channel.consumer);
+    post(x, message, tick);
 }
 
 inline COLD void network_send_none(Context& x, Message& message) {
@@ -196,10 +196,14 @@ inline COLD void deliver_event(Context& x, Message& event) {
 }
 
 inline void deliver(Context& x, Message& item) {
-    if (LIKELY(item.delivery == DELIVER_APPEND)) {
-        queue_append(x, message_buffer(x, item.target), item);
-    } else if (item.delivery == DELIVER_INSERT) {
-        queue_insert(x, message_buffer(x, item.target), item);
+    if (LIKELY(item.delivery <= DELIVER_INSERT)) {
+        MessageBuffer& b = message_buffer(x, item.target);
+        if (LIKELY(item.delivery == DELIVER_APPEND)) {
+            queue_append(x, b, item);
+        } else {
+            queue_insert(x, b, item);
+        }
+        flag_consumer(x, b.consumer);
     } else if (item.delivery == DELIVER_TAKE) {
         channel_take(x, item);
     } else if (item.delivery == DELIVER_RESPOND) {

@@ -40,7 +40,6 @@ struct EngineState {
     u64 far_count;
     u64 far_order;
     u32 pending_any;
-    u32 round_open;
     Array<WheelSlot> wheel;
     Array<u64> wakes;  // `words` for each slot of the wheel
     Array<u64> flags;
@@ -50,21 +49,24 @@ struct EngineState {
 
 // Slots that the running wake-up may still look at, with the last one where that is needed.
 struct Limbo {
-    u32 messages, last_message, message_count;
+    u32 messages, last_message;
     u32 entries;
     u32 records;
 };
 
 // ---------------------------------------------------------------- lines and nodes
 
+// Lines near the first one that was asked for stand in the window, one element for each, known
+// or not; all stand in the hash table.
 struct LineMap {
-    u64 last_address;
-    u32 last_index;
+    u64 start;             // address where the window begins
+    u32 bits;              // of an offset in a line
     u32 used;
     u32 capacity;
-    u32 shift;            // of the hash
-    Array<u64> addresses; // by index
-    Array<u32> table;     // index + 1, 0: empty
+    u32 shift;             // of the hash
+    Array<u32> window;     // index + 1, 0: unknown
+    Array<u64> addresses;  // by index
+    Array<u32> table;      // index + 1, 0: empty
 };
 
 struct TopologyState {
@@ -110,7 +112,6 @@ struct Channel {
     u64 delay_start;
     u32 delays;
     u32 buffer;
-    u32 consumer;
     u32 port;
     bool ordered;
     bool limited;

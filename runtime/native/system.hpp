@@ -181,6 +181,8 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     while ((u64{1} << (64 - s.lines.shift)) < 2 * room.lines) s.lines.shift--;
     layout.reserve(s.lines.addresses, room.lines);
     layout.reserve(s.lines.table, u64{1} << (64 - s.lines.shift));
+    layout.reserve(s.lines.window, LINE_WINDOW * room.lines);
+    s.lines.bits = static_cast<u32>(plan.line_bits);
     const u64 places = room.caches + tables + directories;
     s.place_stride = static_cast<u32>(places * sizeof(u32));
     s.delay_rows = static_cast<u32>(delay_rows(plan));
@@ -244,7 +246,10 @@ inline Context context_of(void* block) {
     Context x;
     x.base = static_cast<u8*>(block);
     x.s = static_cast<System*>(block);
-    if (x.s->magic) context_bind(x);
+    if (x.s->magic) {
+        core_bind(x);
+        context_bind(x);
+    }
     return x;
 }
 
@@ -294,7 +299,6 @@ inline void buffers_start(Context& x, const PlanView& plan) {
             Channel& channel = s.channels.at(x, index);
             channel.buffer = static_cast<u32>(words[1]);
             const MessageBuffer& b = message_buffer(x, channel.buffer);
-            channel.consumer = b.consumer;
             channel.port = i;
             channel.ordered = port.ordered && b.ordered;
             channel.limited = port.capacity || b.capacity;
@@ -320,7 +324,6 @@ inline void storage_start(Context& x, const PlanView& plan) {
     }
     for (u64 i = 0; i < s.tables.count; i++, place += sizeof(u32)) s.tables.at(x, i).records = place;
     for (u64 i = 0; i < s.directories.count; i++, place += sizeof(u32)) s.directories.at(x, i).records = place;
-    s.lines.last_address = NONE;
     s.logs_limit = s.logs.capacity / 2;
     s.atomics_limit = s.atomics.capacity / 2;
 }
@@ -348,6 +351,7 @@ inline bool system_start(void* block, u64 bytes, const u64* words, u64 count) {
     s.controller_parts.at(x, 0) = parts.controllers;
     s.requester_parts.at(x, 0) = parts.requesters;
     s.agent_parts.at(x, 0) = parts.agents;
+    core_bind(x);
     context_bind(x);
     s.magic = PLAN_MAGIC;
     s.bytes = size;

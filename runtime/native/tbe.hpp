@@ -10,7 +10,7 @@
 #include "replacement.hpp"
 
 inline TBETable& tbe_table(const Context& x, u32 table) {
-    return x.s->tables.in(x)[table];
+    return x.tables[table];
 }
 
 // The next table of a machine; called once for each when the system is built.
