@@ -31,13 +31,12 @@ from runtime.native.system import (
     sum_counts,
 )
 from tester.aftermath import FLUSHES, READ_BACKS, Manners
-from tester.blame import line_writers
 from tester.driver import Statistics
 from tester.events import Finding, Role, Verdict
 from tester.expectations import touched_lines
-from tester.final_contents import final_contents
+from tester.final_contents import FinalContents, final_contents
 from tester.leg import ERROR_VERDICTS, Outcome
-from tester.program import ByteArray, IntArray, Program
+from tester.program import IntArray, Program
 from tester.read_back import read_back_program
 from tester.replay import Leg
 from tester.thread import Steps
@@ -68,17 +67,17 @@ class NativeProtocol:
         plan = self.plans.plan(description, leg.run_key, capacities, agents)
         return NativeSystem(library, plan)
 
-    def capacities(self, program: Program, view: ProgramView) -> Capacities:
+    def capacities(self, program: Program, view: ProgramView, lines: int) -> Capacities:
         """How much a leg is likely to need; what turns out too small is doubled later."""
         lanes = sum(agent.lanes for agent in program.agents)
         least = Capacities(
-            lines=len(touched_lines(program)) + _SPARE_LINES,
+            lines=lines + _SPARE_LINES,
             increments=view.increments + 1,
             words=program.groups + 1,
-            flights=64 + 16 * program.threads,
-            rows=256 + 8 * lanes,
-            messages=512 + 4 * lanes,
-            atomics=1024 + 4 * lanes,
+            flights=128 + 48 * program.threads,
+            rows=512 + 24 * lanes,
+            messages=1024 + 8 * lanes,
+            atomics=1024 + 8 * lanes,
         )
         return least.at_least(self.grown)
 
@@ -113,7 +112,8 @@ class NativeLegRun:
         self._exhausted: PoolExhausted | None = None
         self._on_progress = on_progress
         self._view = ProgramView(self.program)
-        self.capacities = protocol.capacities(self.program, self._view)
+        self._lines = touched_lines(self.program)
+        self.capacities = protocol.capacities(self.program, self._view, len(self._lines))
         self._used = _used_requesters(self.program)
         self._flushable = _all_flush(protocol.info, leg.description, self._used)
 
@@ -261,23 +261,19 @@ class NativeLegRun:
         return self.outcome.finding is None
 
     def _compare(self) -> bool:
-        addresses, contents = final_contents(self.program)
-        return (
-            self._flush(addresses, contents)
-            and self._read_back(addresses, contents)
-            and self._come_to_rest()
-        )
+        final = final_contents(self.program, self._lines)
+        return self._flush(final) and self._read_back(final) and self._come_to_rest()
 
-    def _flush(self, addresses: IntArray, contents: np.ndarray) -> bool:
+    def _flush(self, final: FinalContents) -> bool:
         if not self._flushable:
             return True
-        program, system = self.program, self.system
-        writers = line_writers(program)
+        system = self.system
+        agents = self.program.agents
+        ports = [agent.requester if agent.adds else None for agent in agents]
         by_requester: dict[int, list[int]] = {}
-        for number, line in enumerate(addresses[:: program.line_size].tolist()):
-            index = self._used[number % len(self._used)]
-            if line in writers and program.agents[writers[line]].adds:
-                index = program.agents[writers[line]].requester
+        for number, (line, writer) in enumerate(zip(final.lines.tolist(), final.writers.tolist())):
+            port = ports[writer] if writer >= 0 else None
+            index = self._used[number % len(self._used)] if port is None else port
             by_requester.setdefault(index, []).append(line)
         for number, (index, part) in enumerate(sorted(by_requester.items())):
             system.add_flusher(index, part, FLUSHES + (number << 20))
@@ -287,7 +283,7 @@ class NativeLegRun:
             if self._overdue():
                 return False
         self.outcome.flushed = True
-        return self._come_to_rest() and self._compare_memory(addresses, contents)
+        return self._come_to_rest() and self._compare_memory(final.addresses, final.contents)
 
     def _compare_memory(self, addresses: IntArray, contents: np.ndarray) -> bool:
         wrong = memory_contents(self.system, self.program, addresses) != contents
@@ -295,8 +291,10 @@ class NativeLegRun:
             self._found(Verdict.LOST_WRITE, int(addresses[int(np.argmax(wrong))]))
         return not wrong.any()
 
-    def _read_back(self, addresses: IntArray, contents: ByteArray) -> bool:
-        program = read_back_program(self.program, addresses, contents, self.manners.camps)
+    def _read_back(self, final: FinalContents) -> bool:
+        program = read_back_program(
+            self.program, final.addresses, final.contents, self.manners.camps
+        )
         if program is None:
             return True
         driver = self.system.add_driver(
