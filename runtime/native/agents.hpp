@@ -117,6 +117,13 @@ struct Early {
     u8 role;
 };
 
+// Bytes of a line for which a thread has an outstanding load or a store that is not accepted.
+struct Busy {
+    u64 bytes[MASK_WORDS];
+    u32 line;
+    u32 next;  // of its bucket
+};
+
 struct Finding {
     u32 verdict;
     u32 role;
@@ -132,6 +139,7 @@ struct Finding {
 
 inline constexpr u32 DRIVERS = 8;
 inline constexpr u32 EARLY = 1024;
+inline constexpr u32 BUSY_BUCKETS = 64;  // of a thread, by the last bits of the line
 
 struct AgentParts {
     u32 agents;
@@ -142,9 +150,10 @@ struct AgentParts {
     u32 early_count;
     u32 oldest;  // open requests, for the checker
     u32 newest;
+    u32 free_busy;
+    u32 busy_used;
     u64 seen_used;
     u64 lane_accesses;
-    u64 lines;
     Finding finding;
     Driver drivers[DRIVERS];
     Array<Thread> threads;
@@ -155,10 +164,10 @@ struct AgentParts {
     Array<i32> lower;         // by thread and lane: a rank that its increment cannot have
     Array<Early> early;
     Array<u64> line_progress; // by line: tick of the last answer
-    Array<u64> busy;          // by thread and line: bytes with an outstanding access
+    Array<u32> buckets;       // by thread: the lines with busy bytes
+    Array<Busy> busy;
 
     void layout(Layout& layout, const Capacities& c, const PlanView&) {
-        lines = c.lines;
         layout.reserve(threads, c.agents);
         layout.reserve(flushers, c.agents);
         layout.reserve(flush_lines, c.lines);
@@ -167,7 +176,9 @@ struct AgentParts {
         layout.reserve(early, c.words + EARLY);
         layout.reserve(line_progress, c.lines);
         layout.reserve(lower, u64{c.agents} * 64);
-        layout.reserve(busy, u64{c.agents} * c.lines * MASK_WORDS);
+        layout.reserve(buckets, u64{c.agents} * BUSY_BUCKETS);
+        // What is busy has a lane in a row, or in the one refused instruction of its thread.
+        layout.reserve(busy, c.rows + u64{c.agents} * 64 + 1);
     }
 };
 

@@ -87,9 +87,27 @@ inline void Thread_fetch_add(Context& x, Thread& t, u8 role) {
 
 // ---------------------------------------------------------------- bytes with an outstanding access
 
-inline u64* Thread_busy(const Context& x, const Thread& t) {
+inline u32& Thread_bucket(const Context& x, const Thread& t, u32 line) {
+    return agent_parts(x).buckets.in(x)[t.number * BUSY_BUCKETS + line % BUSY_BUCKETS];
+}
+
+// Where the number of the line's record stands, or would: it is 0 there if nothing is busy.
+inline u32& busy_place(Busy* busy, u32& bucket, u32 line) {
+    u32* place = &bucket;
+    while (*place && busy[*place].line != line) place = &busy[*place].next;
+    return *place;
+}
+
+inline u32 busy_new(const Context& x, u32 line) {
     AgentParts& parts = agent_parts(x);
-    return parts.busy.in(x) + u64{t.number} * parts.lines * MASK_WORDS;
+    u32 index = parts.free_busy;
+    if (index) {
+        parts.free_busy = parts.busy.at(x, index).next;
+    } else {
+        index = ++parts.busy_used;
+    }
+    parts.busy.at(x, index) = Busy{{}, line, 0};
+    return index;
 }
 
 // Take the bytes of the lanes, whose lines stand in `scratch`, unless one of them is taken. Lanes
@@ -98,18 +116,28 @@ inline bool Thread_take_bytes(Context& x, const Thread& t, const u64* addresses,
     const u32* lines = requester_parts(x).scratch;
     const u64 offset_bits = x.s->line_mask;
     const u64 pattern = (u64{1} << size) - 1;
-    u64* busy = Thread_busy(x, t);
+    Busy* busy = agent_parts(x).busy.in(x);
+    u32* buckets = &Thread_bucket(x, t, 0);
     for (u32 lane = 0; lane < lanes; ++lane) {
         const u64 offset = addresses[lane] & offset_bits;
-        if (busy[lines[lane] * MASK_WORDS + (offset >> 6)] & pattern << (offset & 63)) return false;
+        const u32 index = busy_place(busy, buckets[lines[lane] % BUSY_BUCKETS], lines[lane]);
+        if (index && busy[index].bytes[offset >> 6] & pattern << (offset & 63)) return false;
     }
     u64 twice = 0;
+    u32 line = NIL;
+    u32 index = 0;
     for (u32 lane = 0; lane < lanes; ++lane) {
+        if (lines[lane] != line) {
+            line = lines[lane];
+            u32& place = busy_place(busy, buckets[line % BUSY_BUCKETS], line);
+            if (!place) place = busy_new(x, line);
+            index = place;
+        }
         const u64 offset = addresses[lane] & offset_bits;
         const u64 bits = pattern << (offset & 63);
-        u64& word = busy[lines[lane] * MASK_WORDS + (offset >> 6)];
-        twice |= word & bits;
-        word |= bits;
+        u64& bytes = busy[index].bytes[offset >> 6];
+        twice |= bytes & bits;
+        bytes |= bits;
     }
     shared = twice;
     return true;
@@ -121,7 +149,6 @@ inline void Thread_free_bytes(Context& x, const Thread& t, Access& access, u64 l
     const u64* addresses = access_addresses(x, access);
     const u64 pattern = (u64{1} << access.size) - 1;
     const u64 offset_bits = x.s->line_mask;
-    u64* busy = Thread_busy(x, t) + line * MASK_WORDS;
     u64 bits[MASK_WORDS] = {};
     for (u64 left = lanes; left; left &= left - 1) {
         const u64 offset = addresses[__builtin_ctzll(left)] & offset_bits;
@@ -135,7 +162,17 @@ inline void Thread_free_bytes(Context& x, const Thread& t, Access& access, u64 l
             if (offset <= offset_bits) bits[offset >> 6] &= ~(pattern << (offset & 63));
         }
     }
-    for (u32 word = 0; word < MASK_WORDS; ++word) busy[word] &= ~bits[word];
+    AgentParts& parts = agent_parts(x);
+    Busy* busy = parts.busy.in(x);
+    u32& place = busy_place(busy, Thread_bucket(x, t, line), line);
+    const u32 index = place;
+    if (UNLIKELY(!index)) return;  // a peek takes no bytes
+    u64 left = 0;
+    for (u32 word = 0; word < MASK_WORDS; ++word) left |= busy[index].bytes[word] &= ~bits[word];
+    if (left) return;
+    place = busy[index].next;
+    busy[index].next = parts.free_busy;
+    parts.free_busy = index;
 }
 
 // ---------------------------------------------------------------- issue
