@@ -17,7 +17,7 @@ from typing import Final
 from runtime.native.library import Library, LibraryError
 from runtime.native.object_cache import Cache, digest_of_files, key_of, write_all
 from runtime.native.plan import MachineShape, Shape
-from runtime.native.toolchain import FLAGS, Compiler, ToolchainError, compile_object
+from runtime.native.toolchain import Compiler, ToolchainError, all_flags, compile_object
 
 UNIT: Final = "protocol.cpp"
 SITES: Final = "sites.json"
@@ -86,7 +86,7 @@ def build(sources: Sources, sizes: Sizes, compiler: Compiler, cache: Cache) -> L
 def build_unit(files: Mapping[str, str], unit: str, compiler: Compiler, cache: Cache) -> Path:
     """The object of C++ texts that stand alone. Raises ToolchainError, CacheError."""
     texts = [part for item in sorted(files.items()) for part in item]
-    key = key_of(*texts, unit, " ".join(FLAGS), str(compiler), compiler.version)
+    key = key_of(*texts, unit, " ".join(all_flags()), str(compiler), compiler.version)
     return _object(key, files, unit, {}, compiler, cache)
 
 
@@ -113,10 +113,8 @@ def _object(
 
 def object_key(sources: Sources, sizes: Sizes, compiler: Compiler) -> str:
     texts = [part for item in sorted(sources.files.items()) for part in item]
-    flags = " ".join(FLAGS)
-    return key_of(
-        *texts, repr(sizes.defines()), headers_digest(), flags, str(compiler), compiler.version
-    )
+    how = [" ".join(all_flags()), str(compiler), compiler.version]
+    return key_of(*texts, repr(sizes.defines()), headers_digest(), *how)
 
 
 @cache

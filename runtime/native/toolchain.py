@@ -99,10 +99,10 @@ def compile_object(
     include: Sequence[Path],
     defines: Mapping[str, int],
     time_limit: float | None = None,
-    flags: Sequence[str] = FLAGS,
+    flags: Sequence[str] | None = None,
 ) -> None:
     """Compile one file into one loadable object. Raises ToolchainError."""
-    command = [*compiler.command, *flags]
+    command = [*compiler.command, *(all_flags() if flags is None else flags)]
     command += [f"-D{name}={value}" for name, value in defines.items()]
     command += [f"-I{directory}" for directory in include]
     command += [str(source), "-o", str(output)]
@@ -113,6 +113,15 @@ def compile_object(
         raise ToolchainError(f"{compiler} failed ({how}):\n{_shortened(words) or '(no message)'}")
     if not output.is_file():
         raise ToolchainError(f"{compiler} said that all is well, but wrote no {output.name}")
+
+
+def all_flags() -> tuple[str, ...]:
+    """:data:`FLAGS` and those of ``$SLICC_CXXFLAGS``. Raises ToolchainError."""
+    said = os.environ.get("SLICC_CXXFLAGS", "")
+    try:
+        return (*FLAGS, *shlex.split(said))
+    except ValueError as slip:
+        raise ToolchainError(f"SLICC_CXXFLAGS={said}: {slip}") from None
 
 
 def _time_limit() -> float:

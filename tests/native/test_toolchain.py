@@ -142,3 +142,11 @@ def test_a_senseless_time_limit_is_refused(
     source.write_text("")
     with pytest.raises(ToolchainError, match=f"SLICC_COMPILE_SECONDS={said}"):
         compile_object(Compiler(("true",), ""), source, tmp_path / "unit.so", [], {})
+
+
+def test_further_flags_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLICC_CXXFLAGS", "-g '-DTEXT=a b'")
+    assert toolchain.all_flags() == (*toolchain.FLAGS, "-g", "-DTEXT=a b")
+    monkeypatch.setenv("SLICC_CXXFLAGS", "'half")
+    with pytest.raises(ToolchainError, match="SLICC_CXXFLAGS='half: No closing quotation"):
+        toolchain.all_flags()
