@@ -53,12 +53,11 @@ struct System {
     Array<NetworkPort> network_ports;
     Array<u32> routes;
     Array<Channel> channels;
-    u32 place_stride;  // bytes for each line
-    u32 delay_rows;    // of each line
+    u32 place_stride;  // bytes of a line's places
     u32 stall_rows;
-    Array<u32> places;
-    Array<u32> delay_states;
-    Array<u64> delay_known;  // a bit for each of them
+    u32 zero_delays_used;
+    Array<u32> places;       // by line: see places.hpp
+    u64 zero_delays[16];     // offsets of those delay states that are 0 and not unused
     Array<StallList> stalls;
     Array<CacheMemory> cache_memories;
     Array<TBETable> tables;

@@ -48,21 +48,39 @@ inline void delays_start(u64 run_key, u64 name, u64& key, u64& start) {
     start = mix64(GOLDEN * 3 ^ mix64(salt + GOLDEN));
 }
 
-// The extra cycles of the next message on a channel whose states stand in `row`.
-inline u64 next_delay(Context& x, u32 row, u64 key, u64 start, const Message& message) {
+// A delay state of 0 says that the place was not used yet. For the few that really come to 0,
+// once in four thousand million messages, the place is noted.
+inline COLD bool zero_delay(Context& x, u64 offset) {
+    System& s = *x.s;
+    for (u32 i = 0; i < s.zero_delays_used; i++) {
+        if (s.zero_delays[i] != offset) continue;
+        s.zero_delays[i] = s.zero_delays[--s.zero_delays_used];
+        return true;
+    }
+    return false;
+}
+
+inline COLD void note_zero_delay(Context& x, u64 offset) {
+    System& s = *x.s;
+    const u32 room = sizeof s.zero_delays / sizeof s.zero_delays[0];
+    if (s.zero_delays_used == room) {
+        pool_exhausted(x, POOL_TABLES, room);
+        return;
+    }
+    s.zero_delays[s.zero_delays_used++] = offset;
+}
+
+// The extra cycles of the next message on a channel whose states stand in `place`.
+inline u64 next_delay(Context& x, u32 place, u64 key, u64 start, const Message& message) {
     System& s = *x.s;
     const u64 address = line_of(x, message_line_address(message));
-    const u64 place = u64{line_index(x, address)} * s.delay_rows + row;
-    u32& state = s.delay_states.in(x)[place];
+    const u64 offset = s.places.offset + u64{line_index(x, address)} * s.place_stride + sizeof(u32) * u64{place};
+    u32& state = *in_block<u32>(x, offset);
     u32 current = state;
-    if (UNLIKELY(!current)) {
-        u64& known = s.delay_known.in(x)[place >> 6];
-        const u64 bit = u64{1} << (place & 63);
-        if (!(known & bit)) {
-            known |= bit;
-            current = static_cast<u32>(mix64(start ^ mix64((address >> s.line_bits) + GOLDEN)));
-        }
+    if (!current && (LIKELY(!s.zero_delays_used) || !zero_delay(x, offset))) {
+        current = static_cast<u32>(mix64(start ^ mix64((address >> s.line_bits) + GOLDEN)));
     }
     state = current * 1664525 + 1013904223;
+    if (UNLIKELY(!state)) note_zero_delay(x, offset);
     return delay_draw(s.delay_policy, key, current >> 20);
 }

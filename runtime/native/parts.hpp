@@ -1,8 +1,8 @@
 // The parts of a system: what engine, buffers, network, caches, tables and memory consist of.
 //
 // Invariant: plain structs of numbers. Tables by line stand together, line by line in the order
-// of first use (LineMap): `places` has a handle for each line and cache, table or directory,
-// and likewise there are rows of delay states and of stall lists.
+// of first use (LineMap): each line has places, one for each cache, table and directory and for
+// each random delay, and stall lists.
 
 #pragma once
 
@@ -93,7 +93,7 @@ struct MessageBuffer {
     u32 capacity;  // 0: unlimited
     u32 taken;
     u32 freed;     // in tick freed_tick
-    u32 delays;    // number among the delay states of a line, NIL: no delays
+    u32 delays;    // place of their states, NIL: no delays
     u64 freed_tick;
     u64 last_arrival;
     u64 delay_key;

@@ -83,8 +83,11 @@ struct PlanView {
 };
 
 inline constexpr u32 PLAN_BUFFER_WORDS = 5;
+inline constexpr u32 PLAN_BUFFER_DELAY = 3;
 inline constexpr u32 PLAN_PORT_WORDS = 6;  // before its channels
+inline constexpr u32 PLAN_PORT_OWNER = 4;
 inline constexpr u32 PLAN_CHANNEL_WORDS = 3;
+inline constexpr u32 PLAN_CHANNEL_DELAY = 2;
 inline constexpr u32 PLAN_CACHE_WORDS = 12;
 
 // False if the words are not a plan of this version.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core.hpp"
+#include "places.hpp"
 
 // What layout() of the parts of other layers adds to the block.
 struct SystemParts {
@@ -127,18 +128,6 @@ inline void cache_layout(Layout& layout, CacheMemory& c, const u64* words) {
     c.alu_starts = reserve_bytes<AluStart>(layout, c.alu_room);
 }
 
-inline u64 delay_rows(const PlanView& plan) {
-    u64 rows = 0;
-    for (u32 b = 0; b < plan.capacities.buffers; b++) rows += plan.buffers[b * PLAN_BUFFER_WORDS + 3] != 0;
-    const u64* port = plan.ports;
-    for (u32 p = 0; p < plan.capacities.ports; p++) {
-        const u64 channels = port[PLAN_PORT_WORDS - 1];
-        port += PLAN_PORT_WORDS;
-        for (u64 i = 0; i < channels; i++, port += PLAN_CHANNEL_WORDS) rows += port[2] != 0;
-    }
-    return rows;
-}
-
 // Give everything its place. Returns the size of the block.
 inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     const Capacities& room = plan.capacities;
@@ -183,13 +172,9 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     layout.reserve(s.lines.table, u64{1} << (64 - s.lines.shift));
     layout.reserve(s.lines.window, LINE_WINDOW * room.lines);
     s.lines.bits = static_cast<u32>(plan.line_bits);
-    const u64 places = room.caches + tables + directories;
-    s.place_stride = static_cast<u32>(places * sizeof(u32));
-    s.delay_rows = static_cast<u32>(delay_rows(plan));
     s.stall_rows = room.buffers;
-    layout.reserve(s.places, room.lines * places);
-    layout.reserve(s.delay_states, room.lines * s.delay_rows);
-    layout.reserve(s.delay_known, (room.lines * s.delay_rows + 63) / 64);
+    s.place_stride = places_stride(room.caches + tables + directories + delayed_channels(plan));
+    layout.reserve(s.places, room.lines * (s.place_stride / sizeof(u32)));
     layout.reserve(s.stalls, room.lines * s.stall_rows);
     layout.reserve(s.memory.state, room.lines);
     layout.reserve(s.memory.image, room.lines * LINE_WORDS);
@@ -269,7 +254,6 @@ inline void topology_start(Context& x, const PlanView& plan) {
 
 inline void buffers_start(Context& x, const PlanView& plan) {
     System& s = *x.s;
-    u32 row = 0;
     for (u32 i = 0; i < s.buffers; i++) {
         const u64* words = plan.buffers + i * PLAN_BUFFER_WORDS;
         MessageBuffer& b = message_buffer(x, i);
@@ -279,10 +263,7 @@ inline void buffers_start(Context& x, const PlanView& plan) {
         b.special = b.capacity || b.ordered || b.consumer == NIL;
         b.stalls = i;
         b.delays = NIL;
-        if (words[3]) {
-            b.delays = row++;
-            delays_start(s.run_key, words[3], b.delay_key, b.delay_start);
-        }
+        if (words[3]) delays_start(s.run_key, words[3], b.delay_key, b.delay_start);
     }
     const u64* words = plan.ports;
     u32 index = 0;
@@ -303,10 +284,7 @@ inline void buffers_start(Context& x, const PlanView& plan) {
             channel.ordered = port.ordered && b.ordered;
             channel.limited = port.capacity || b.capacity;
             channel.delays = NIL;
-            if (words[2]) {
-                channel.delays = row++;
-                delays_start(s.run_key, words[2], channel.delay_key, channel.delay_start);
-            }
+            if (words[2]) delays_start(s.run_key, words[2], channel.delay_key, channel.delay_start);
             s.routes.at(x, port.routes + words[0]) = index + 1;
         }
     }
@@ -314,16 +292,13 @@ inline void buffers_start(Context& x, const PlanView& plan) {
 
 inline void storage_start(Context& x, const PlanView& plan) {
     System& s = *x.s;
-    u64 place = s.places.offset;
-    for (u32 i = 0; i < s.caches; i++, place += sizeof(u32)) {
+    for (u32 i = 0; i < s.caches; i++) {
         CacheMemory& c = cache_memory(x, i);
-        c.visible = place;
         c.machine = static_cast<u32>(plan.controller(c.controller).word(PLAN_MACHINE));
         for (u64 set = 0; set < c.sets; set++) in_block<u32>(x, c.free)[set] = c.ways;
         replacement_start(x, c);
     }
-    for (u64 i = 0; i < s.tables.count; i++, place += sizeof(u32)) s.tables.at(x, i).records = place;
-    for (u64 i = 0; i < s.directories.count; i++, place += sizeof(u32)) s.directories.at(x, i).records = place;
+    places_start(x, plan);
     s.logs_limit = s.logs.capacity / 2;
     s.atomics_limit = s.atomics.capacity / 2;
 }

@@ -1,0 +1,105 @@
+// Which place of a line belongs to whom.
+//
+// What a controller looks up while it works on a line (its entry, its record, the delays of its
+// channels) stands together, so that it shares a line of the processor's cache. Invariant: every
+// cache, table, directory and delayed channel or buffer has one place, and no two have the same.
+
+#pragma once
+
+#include "cache.hpp"
+#include "plan.hpp"
+#include "tbe.hpp"
+#include "value_sets.hpp"
+
+// How many channels and buffers have random delays.
+inline u64 delayed_channels(const PlanView& plan) {
+    u64 delayed = 0;
+    for (u32 b = 0; b < plan.capacities.buffers; b++) {
+        delayed += plan.buffers[b * PLAN_BUFFER_WORDS + PLAN_BUFFER_DELAY] != 0;
+    }
+    const u64* port = plan.ports;
+    for (u32 p = 0; p < plan.capacities.ports; p++) {
+        const u64 channels = port[PLAN_PORT_WORDS - 1];
+        port += PLAN_PORT_WORDS;
+        for (u64 i = 0; i < channels; i++, port += PLAN_CHANNEL_WORDS) delayed += port[PLAN_CHANNEL_DELAY] != 0;
+    }
+    return delayed;
+}
+
+// Bytes from one line's places to the next one's: an odd number of the processor's cache lines,
+// so that one controller's places of all lines spread over its sets.
+inline u32 places_stride(u64 places) {
+    const u64 lines = (places * sizeof(u32) + 63) / 64;
+    return static_cast<u32>(64 * (lines | 1));
+}
+
+// The places of each node, and of the channels between nodes of one kind, which seldom talk.
+struct PlaceMap {
+    u32 next[NODE_WORDS * 64 + 1];
+};
+
+// The node with which a channel stands: the one of which there are more.
+inline u32 place_owner(const Context& x, u32 from, u32 to) {
+    const TopologyState& t = x.s->topology;
+    const i32 one = machine_of_node(x, from).type;
+    const i32 other = machine_of_node(x, to).type;
+    if (one == other) return from == to ? from : t.nodes;
+    if (t.count[one] != t.count[other]) return t.count[one] > t.count[other] ? from : to;
+    return from < to ? from : to;
+}
+
+// Set every place to what `f(node)` says.
+template <class F>
+inline void each_place(Context& x, const PlanView& plan, F f) {
+    System& s = *x.s;
+    u32 node_of_controller[NODE_WORDS * 64];
+    u64 table = 0;
+    u64 directory = 0;
+    PlanWords words = plan.controller(0);
+    for (u32 id = 0; id < s.controllers; id++, words = PlanView::after(words, 4)) {
+        const MachineID machine = {static_cast<i32>(words.word(PLAN_MACHINE_TYPE)), words.handle(PLAN_MACHINE_VERSION)};
+        const u32 node = static_cast<u32>(node_of(x, machine));
+        const MachineShape& shape = MACHINE_SHAPES[words.word(PLAN_MACHINE)];
+        node_of_controller[id] = node;
+        for (u32 i = 0; i < shape.tables; i++) s.tables.at(x, table++).records = f(node);
+        for (u32 i = 0; i < shape.directories; i++) s.directories.at(x, directory++).records = f(node);
+    }
+    for (u32 i = 0; i < s.caches; i++) cache_memory(x, i).visible = f(node_of_controller[cache_memory(x, i).controller]);
+    for (u32 i = 0; i < s.buffers; i++) {
+        MessageBuffer& b = message_buffer(x, i);
+        const bool owned = b.consumer < s.controllers;
+        if (plan.buffers[i * PLAN_BUFFER_WORDS + PLAN_BUFFER_DELAY]) {
+            b.delays = f(owned ? node_of_controller[b.consumer] : s.topology.nodes);
+        }
+    }
+    const u64* port = plan.ports;
+    u32 index = 0;
+    for (u32 i = 0; i < s.ports; i++) {
+        const u64 channels = port[PLAN_PORT_WORDS - 1];
+        const u32 owner = static_cast<u32>(port[PLAN_PORT_OWNER]);
+        port += PLAN_PORT_WORDS;
+        for (u64 j = 0; j < channels; j++, index++, port += PLAN_CHANNEL_WORDS) {
+            if (!port[PLAN_CHANNEL_DELAY]) continue;
+            x.channels[index].delays = f(place_owner(x, owner, static_cast<u32>(port[0])));
+        }
+    }
+}
+
+inline void places_start(Context& x, const PlanView& plan) {
+    System& s = *x.s;
+    PlaceMap map = {};
+    each_place(x, plan, [&](u32 node) { return map.next[node]++; });
+    u32 first = 0;
+    for (u32 node = 0; node <= s.topology.nodes; node++) {
+        const u32 count = map.next[node];
+        map.next[node] = first;
+        first += count;
+    }
+    each_place(x, plan, [&](u32 node) { return map.next[node]++; });
+    const auto offset = [&](u64 place) { return s.places.offset + sizeof(u32) * place; };
+    for (u32 i = 0; i < s.caches; i++) cache_memory(x, i).visible = offset(cache_memory(x, i).visible);
+    for (u64 i = 0; i < s.tables.count; i++) s.tables.at(x, i).records = offset(s.tables.at(x, i).records);
+    for (u64 i = 0; i < s.directories.count; i++) {
+        s.directories.at(x, i).records = offset(s.directories.at(x, i).records);
+    }
+}
