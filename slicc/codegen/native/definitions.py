@@ -110,7 +110,7 @@ class Definitions:
                 expression.place = declared.span
                 if isinstance(declared.default, ir.StringConst):
                     raise Unsupported("strings", declared.span)
-                value = expression.converted(declared.default, declared.type)
+                value = expression.converted(declared.default, declared.type, bare=True)
                 out.line(f"self.{field} = {value.text};")
 
     def _assign(self, out: Emitter, struct: ir.Struct, name: str) -> None:

@@ -147,7 +147,7 @@ class Expressions:
                 assert self.scope.owner is not None, "a field outside of methods"
                 return atom(f"self.{self.scope.names.field(self.scope.owner, node.name)}")
             case ir.Conditional():
-                return cppcode.choice(self(node.condition), self(node.then), self(node.orelse))
+                return self._choice(node)
             case ir.StateToPermission():
                 return self._permission(node)
             case ir.NewEntry():
@@ -362,9 +362,9 @@ class Expressions:
                 if isinstance(node.operand, ir.IntConst):
                     return integer(wrapped(-node.operand.value, kind), kind)
                 operand = self._modular(node.operand, kind)
-                return self._signed(
-                    Code(f"-{operand.inside(cppcode.UNARY)}", cppcode.UNARY, operand.acts), kind
-                )
+                text = operand.inside(cppcode.UNARY)
+                text = f"-({text})" if text.startswith("-") else f"-{text}"
+                return self._signed(Code(text, cppcode.UNARY, operand.acts), kind)
             case ir.UnaryOperator.INCREMENT:
                 raise CannotEmit(f"{node.span}: `++` inside of an expression")
             case _:
@@ -402,6 +402,13 @@ class Expressions:
                 return self._division(node)
             case _:
                 return self._shift(node)
+
+    def _choice(self, node: ir.Conditional) -> Code:
+        made = cppcode.choice(self(node.condition), self(node.then), self(node.orelse))
+        if isinstance(node.type, ir.ScalarType) and node.type.kind.bits:
+            # Two literals would make an `int`, whatever the author calculates with.
+            return Code(f"{integer_type(node.type.kind)}({made.text})", acts=made.acts)
+        return made
 
     def _decision(self, node: ir.Binary) -> Code:
         """``&&`` and ``||``: the right side knows what the left one has found out."""
@@ -442,6 +449,7 @@ class Expressions:
                 return cppcode.binary(left, ARITHMETIC[node.operator], right, level)
         value = constant(node)
         if value is not None:
+            value = wrapped(value, integer_kind(node.type))
             return integer(value & ((1 << kind.bits) - 1), ir.ScalarKind.UINT64)
         name = wrapping_type(kind)
         code = self(node)
@@ -456,22 +464,30 @@ class Expressions:
             return code
         return Code(f"{integer_type(kind)}({code.text})", acts=code.acts)
 
-    def converted(self, node: ir.Expr, type_: ir.Type) -> Code:
-        """The expression as a value of another type."""
+    def converted(self, node: ir.Expr, type_: ir.Type, *, bare: bool = False) -> Code:
+        """The expression as a value of another type.
+
+        ``bare``: what C++ converts by itself, without changing the value, is left to it.
+        """
         code = self(node)
         if not (isinstance(type_, ir.ScalarType) and isinstance(node.type, ir.ScalarType)):
             return code
         source, target = node.type.kind, type_.kind
         if target is ir.ScalarKind.BOOL and source is not ir.ScalarKind.BOOL:
             return cppcode.binary(code, "!=", integer(0), cppcode.EQUALITY)
-        if target.bits == 0 or integer_type(source) == integer_type(target):
+        if target.bits == 0:
             return code
+        name = integer_type(target)
         value = constant(node) if source.bits else None
         if value is not None:
-            return integer(wrapped(wrapped(value, source), target), target)
-        if holds(target, source) and source.bits and source.signed == target.signed:
+            literal = integer(wrapped(wrapped(value, source), target), target)
+            typed = bare or target is ir.ScalarKind.INT
+            return literal if typed else Code(f"{name}({literal.text})")
+        if integer_type(source) == name:
             return code
-        return Code(f"{integer_type(target)}({code.text})", acts=code.acts)
+        if bare and source.bits and holds(target, source) and source.signed == target.signed:
+            return code
+        return Code(f"{name}({code.text})", acts=code.acts)
 
     def _division(self, node: ir.Binary) -> Code:
         kind = integer_kind(node.type)
@@ -492,7 +508,7 @@ class Expressions:
             return cppcode.call(name, [left, right], Acts.FAILS | Acts.PLACED)
         if not to_the_left:
             return cppcode.binary(left, ">>", right, cppcode.SHIFT)
-        if kind.signed or isinstance(node.left, ir.IntConst):
+        if kind.signed or constant(node.left) is not None:
             left = Code(f"{wrapping_type(kind)}({left.text})", acts=left.acts)
         return self._signed(cppcode.binary(left, "<<", right, cppcode.SHIFT), kind)
 
@@ -510,7 +526,10 @@ class Expressions:
         if shared is None:
             return cppcode.binary(self(left), sign, self(right), level)
         return cppcode.binary(
-            self.converted(left, shared), sign, self.converted(right, shared), level
+            self.converted(left, shared, bare=True),
+            sign,
+            self.converted(right, shared, bare=True),
+            level,
         )
 
     def _equality(self, node: ir.Binary, operator: Op) -> Code:

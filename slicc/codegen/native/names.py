@@ -23,7 +23,7 @@ class Scope:
         self._forbidden = forbidden
 
     def claim(self, wanted: str, avoid: Container[str] = ()) -> str:
-        """``wanted`` if it is free, else with as many trailing underscores as it takes."""
+        """``wanted`` if it is free, else with something in front or behind."""
         # Names with a leading underscore, or two anywhere, belong to the compiler.
         name = wanted.strip("_") or "x"
         while "__" in name:
@@ -32,6 +32,8 @@ class Scope:
             name = f"x_{name}"
         elif name[0].isdigit():
             name = f"x{name}"
+        if self._forbidden(name) and self._forbidden(f"{name}_"):
+            name = f"x_{name}"
         first = name
         count = 1
         while self._forbidden(name) or name in self.taken or name in avoid:

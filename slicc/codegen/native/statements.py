@@ -259,10 +259,8 @@ class Statements:
         kind = self.scope.names.type(node.message)
         local = self.scope.local(node.local)
         code = Code("", acts=Acts.READS | Acts.FAILS | Acts.PLACED)
-        self._line(f"const {kind}& {local} = peek<{kind}>(x, {port.text});", code, node)
         # The scope of the message ends where the author's block does.
-        self.out.lines[-1] = self.out.lines[-1].replace(" " * self.out.indent, "", 1)
-        self.out.lines[-1] = " " * self.out.indent + "{ " + self.out.lines[-1]
+        self._line(f"{{ const {kind}& {local} = peek<{kind}>(x, {port.text});", code, node)
         self.out.indent += 4
         message = Code(local)
         if node.wake_up is not None:
