@@ -1,33 +1,32 @@
 """Finds the first transition in which the two engines differ on a leg.
 
-Both run the leg in slices of ticks and compare their trace hashes; the first slice whose hashes
-differ is run again, with every transition written down. Invariant: what is shown is the first
-difference in the order in which transitions happen, or there is none.
+Both run the whole leg, to its real end, and every transition is written down. Invariant: what is
+shown is the first difference in the order in which transitions happen, or there is none.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from runtime.errors import ProtocolError
-from runtime.native.system import JUDGED, PoolExhausted
+import numpy as np
+import numpy.typing as npt
+
 from runtime.system import System, build_system
-from runtime.trace import TraceHash
 from tester.campaign import leg_run, manners_of
 from tester.introspect import controller_name, transition_location
-from tester.leg import LegRun
+from tester.leg import Outcome
 from tester.native_leg import NativeLegRun, NativeProtocol
 from tester.protocols import LoadedProtocol
 from tester.replay import Leg
 
-SHOWN_BEFORE: Final = 12
-_SLICE: Final = 500
-_ROOM: Final = 1 << 16
+if TYPE_CHECKING:
+    from runtime.controller import Controller
 
-Numbers = tuple[int, int, int, int, int, int]
+SHOWN_BEFORE: Final = 12
+
+Numbers = tuple[int, ...]
 """(tick, controller, address, state, event, next state)."""
 
 
@@ -35,113 +34,61 @@ Numbers = tuple[int, int, int, int, int, int]
 class Difference:
     """Where they part. ``before``: the last transitions that both have made.
 
-    None: that engine makes no further transition, for the reason in ``ends``.
+    ``python``, ``native``: what each does next; None: nothing more. ``ends``: how each leg ended.
     """
 
     before: list[Numbers]
     python: Numbers | None
     native: Numbers | None
-    ends: str = ""
-
-
-class _Recorder:
-    """Hashes all transitions and keeps the ones of the running slice."""
-
-    def __init__(self) -> None:
-        self.hash = TraceHash()
-        self.steps: list[Numbers] = []
-
-    def __call__(
-        self,
-        controller: object,
-        address: int,
-        state: int,
-        event: int,
-        next_state: int,
-        comment: str,
-        /,
-    ) -> None:
-        self.hash(controller, address, state, event, next_state, comment)  # type: ignore[arg-type]
-        tick, number = controller.engine.now, controller.consumer_id  # type: ignore[attr-defined]
-        self.steps.append((tick, number, address, state, event, next_state))
+    ends: tuple[str, str]
 
 
 def first_difference(
     protocol: LoadedProtocol, native: NativeProtocol, leg: Leg
 ) -> Difference | None:
-    """Compare the episodes of a leg and the drain after them, transition by transition."""
-    while True:
-        try:
-            return _compared(protocol, native, leg)
-        except PoolExhausted as slip:
-            grown = native.grown.at_least(native.grown.doubled(slip.pool))
-            native.grown = grown
+    """Compare a leg transition by transition, and how it ends."""
+    mine, python_end = _in_python(protocol, leg)
+    theirs, native_end = _natively(native, leg)
+    shared = min(len(mine), len(theirs))
+    differs = (mine[:shared] != theirs[:shared]).any(axis=1)
+    place = int(np.argmax(differs)) if differs.any() else shared
+    if place == len(mine) == len(theirs) and python_end == native_end:
+        return None
+    return Difference(
+        [tuple(row) for row in mine[max(0, place - SHOWN_BEFORE) : place].tolist()],
+        tuple(mine[place].tolist()) if place < len(mine) else None,
+        tuple(theirs[place].tolist()) if place < len(theirs) else None,
+        (python_end, native_end),
+    )
 
 
-def _compared(protocol: LoadedProtocol, native: NativeProtocol, leg: Leg) -> Difference | None:
-    python, recorder = _python(protocol, leg)
-    run = NativeLegRun(leg, native, manners_of(leg))
-    system = run.start()
-    engine = python.system.engine
-    history: deque[Numbers] = deque(maxlen=SHOWN_BEFORE)
-    until = 0
-    while True:
-        ticks = [tick for tick in (_next(python.system), system.next_tick) if tick is not None]
-        if not ticks:
-            return None
-        until = max(until, min(ticks)) + _SLICE
-        snapshot = system.snapshot()
-        recorder.steps.clear()
-        ended = _advance(python, until)
-        status = system.run(until)
-        if recorder.hash.value != system.trace_hash or (ended is not None) != (status == JUDGED):
-            system.restore(snapshot)
-            steps = system.run_traced(until, max(_ROOM, 2 * len(recorder.steps)))
-            rows = [(r[0], r[1], r[2], r[3], r[4], r[5]) for r in steps.tolist()]
-            reason = ended or (f"native status {status}" if status == JUDGED else "")
-            return _part(recorder.steps, rows, history, reason)
-        if ended is not None:
-            return None
-        history.extend(recorder.steps[-SHOWN_BEFORE:])
-        assert engine.now <= until, "an engine stops where it was asked to"
-
-
-def _python(protocol: LoadedProtocol, leg: Leg) -> tuple[LegRun, _Recorder]:
+def _in_python(protocol: LoadedProtocol, leg: Leg) -> tuple[npt.NDArray[np.uint64], str]:
     system = build_system(protocol.info, leg.description, leg.run_key)
-    recorder = _Recorder()
+    steps: list[Numbers] = []
+
+    def note(
+        controller: Controller, address: int, state: int, event: int, following: int, _: str, /
+    ) -> None:
+        tick, number = controller.engine.now, controller.consumer_id
+        steps.append((tick, number, address, state, event, following))
+
     for controller in system.controllers:
-        controller.observer = recorder
-    run = leg_run(leg, system)
-    run.driver.start()
-    return run, recorder
+        controller.observer = note
+    outcome = leg_run(leg, system).run()
+    return np.array(steps, np.uint64).reshape(-1, 6), _end(outcome)
 
 
-def _next(system: object) -> int | None:
-    ticks: list[int] = system.engine.ticks  # type: ignore[attr-defined]
-    return ticks[0] if ticks else None
+def _natively(native: NativeProtocol, leg: Leg) -> tuple[npt.NDArray[np.uint64], str]:
+    run = NativeLegRun(leg, native, manners_of(leg))
+    run.steps = []
+    outcome = run.run()
+    return np.concatenate([np.zeros((0, 6), np.uint64), *run.steps]), _end(outcome)
 
 
-def _advance(run: LegRun, until: int) -> str | None:
-    """Run the Python engine; why it ended for good, if it did."""
-    try:
-        run.system.engine.run(until)
-    except ProtocolError as error:
-        return str(error)
-    finding = run.checker.finding
-    return None if finding is None else finding.headline
-
-
-def _part(
-    python: list[Numbers], native: list[Numbers], history: deque[Numbers], ends: str
-) -> Difference:
-    """The first place in which two lists differ."""
-    place = 0
-    while place < min(len(python), len(native)) and python[place] == native[place]:
-        history.append(python[place])
-        place += 1
-    mine = python[place] if place < len(python) else None
-    theirs = native[place] if place < len(native) else None
-    return Difference(list(history), mine, theirs, ends)
+def _end(outcome: Outcome) -> str:
+    found = outcome.finding
+    verdict = "passed" if found is None else f"{found.verdict.value} in tick {found.tick}"
+    return f"{verdict} after {outcome.episodes} episodes, {outcome.ticks} ticks"
 
 
 def describe(difference: Difference, system: System) -> Iterator[str]:
@@ -153,8 +100,8 @@ def describe(difference: Difference, system: System) -> Iterator[str]:
             "makes no further transition" if step_or_none is None else _step(step_or_none, system)
         )
         yield f"  {name}  {shown}"
-    if difference.ends:
-        yield f"  {difference.ends}"
+    for name, end in zip(("Python", "native"), difference.ends):
+        yield f"  {name}  ends: {end}"
 
 
 def _step(step: Numbers, system: System) -> str:

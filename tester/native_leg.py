@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from runtime.declarations import ProtocolInfo
 from runtime.description import SystemDescription
@@ -109,6 +110,8 @@ class NativeLegRun:
         self.driver = Drivers(range(self.program.threads))
         self.error: NativeError | None = None
         self.system: NativeSystem
+        self.steps: list[npt.NDArray[np.uint64]] | None = None
+        """If there is a list, every transition is added to it (rows as in `run_traced`)."""
         self._exhausted: PoolExhausted | None = None
         self._on_progress = on_progress
         self._view = ProgramView(self.program)
@@ -142,6 +145,8 @@ class NativeLegRun:
     def _run(self) -> None:
         self.outcome = Outcome()
         self.error = None
+        if self.steps is not None:
+            self.steps.clear()
         self.start()
         if self._run_driver(0) and self._come_to_rest():
             self._compare()
@@ -209,7 +214,7 @@ class NativeLegRun:
         finished = False
         while not finished and (tick := system.next_tick) is not None:
             until = max(until, tick) + slice_ticks
-            if self._judged(system.run(until)) or self._overdue():
+            if self._judged(self._advance(until)) or self._overdue():
                 return False
             said = system.statistics(driver)
             finished = bool(said.finished)
@@ -225,6 +230,13 @@ class NativeLegRun:
                 self._found(Verdict.HANG)
             return False
         return True
+
+    def _advance(self, until: int) -> int:
+        if self.steps is None:
+            return self.system.run(until)
+        status, rows = self.system.run_traced(until)
+        self.steps.append(rows)
+        return status
 
     def _judged(self, status: int) -> bool:
         """Whether there is a fault; if so it is the outcome's."""
@@ -250,7 +262,7 @@ class NativeLegRun:
 
     def _come_to_rest(self) -> bool:
         system = self.system
-        if self._judged(system.run(system.now + self.limit)):
+        if self._judged(self._advance(system.now + self.limit)):
             return False
         if system.finish() and self._judged(JUDGED):
             return False
@@ -278,7 +290,7 @@ class NativeLegRun:
         for number, (index, part) in enumerate(sorted(by_requester.items())):
             system.add_flusher(index, part, FLUSHES + (number << 20))
         while (tick := system.next_tick) is not None and system.flushers_left:
-            if self._judged(system.run(max(system.now, tick) + self.limit // 8)):
+            if self._judged(self._advance(max(system.now, tick) + self.limit // 8)):
                 return False
             if self._overdue():
                 return False

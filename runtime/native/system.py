@@ -29,6 +29,8 @@ EXHAUSTED: Final = 3
 """What :meth:`NativeSystem.run` returns: nothing is pending; the next tick is later than asked;
 there is a finding or a verdict; a pool ran out."""
 
+_ROOM: Final = 1 << 14
+"""Transitions written down at first; more where that was not enough."""
 _SHARE: Final = 0.8
 """Share of the memory that is free now which one block may take."""
 
@@ -174,22 +176,29 @@ class NativeSystem:
             self._judge_pools()
         return status
 
-    def run_traced(self, until: int, room: int) -> npt.NDArray[np.uint64]:
-        """Run, and return rows (tick, controller, address, state, event, next state)."""
-        steps = np.zeros((room, 6), np.uint64)
-        written = np.zeros(1, np.uint64)
-        status = self.library.run_traced(
-            self._at,
-            self._programs,
-            len(self._views),
-            until,
-            steps.ctypes.data,
-            room,
-            written.ctypes.data,
-        )
-        if status == EXHAUSTED:
-            self._judge_pools()
-        return steps[: int(written[0])]
+    def run_traced(self, until: int | None = None) -> tuple[int, npt.NDArray[np.uint64]]:
+        """The same, and rows (tick, controller, address, state, event, next state)."""
+        limit = NONE if until is None else until
+        before = self.snapshot()
+        room = _ROOM
+        while True:
+            steps = np.zeros((room, 6), np.uint64)
+            written = np.zeros(1, np.uint64)
+            status = self.library.run_traced(
+                self._at,
+                self._programs,
+                len(self._views),
+                limit,
+                steps.ctypes.data,
+                room,
+                written.ctypes.data,
+            )
+            if status == EXHAUSTED:
+                self._judge_pools()
+            if int(written[0]) < room:
+                return status, steps[: int(written[0])]
+            room *= 4
+            self.restore(before)
 
     @property
     def now(self) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from runtime.native import system as native_system
 from runtime.native import toolchain
-from runtime.native.plan import NotNative
+from runtime.native.plan import NotNative, Plans, Words
 from tester import engines
 from tester.campaign import Campaign, Options
 from tester.cli import BROKEN, FOUND, MISUSED, PASSED, app
@@ -194,3 +195,29 @@ def test_a_fallback_is_said_once() -> None:
     assert said == ["Python engine, because a class it lacks"]
     assert after.native is None
     assert BROKEN not in (PASSED, FOUND, MISUSED, DISAGREE)
+
+
+def test_diff_engines_shows_where_they_part(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One of them gets a memory that is a tick slower."""
+    engine("MI")
+    honest = Plans.plan
+
+    def slower(self: Plans, *arguments: Any) -> Words:
+        words = honest(self, *arguments)
+        words[5] += 1
+        return words
+
+    monkeypatch.setattr(Plans, "plan", slower)
+    status, said, complaint = run(*SMALL, "--diff-engines", "--output", str(tmp_path))
+    assert status == DISAGREE
+    assert "BUG OF THE TESTER" in complaint
+    shown = [
+        line.split() for line in said.splitlines() if re.match(r"  (both|Python|native) ", line)
+    ]
+    assert [line[0] for line in shown[-4:]] == ["Python", "native", "Python", "native"]
+    python, native = shown[-4:-2]
+    assert int(native[1].replace(",", "")) == int(python[1].replace(",", "")) + 1
+    assert python[2:] == native[2:]
+    assert [line[1] for line in shown[-2:]] == ["ends:", "ends:"]
