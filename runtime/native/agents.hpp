@@ -48,6 +48,7 @@ inline constexpr u8 STEP_FLUSH = 1, STEP_INVALIDATE = 2;
 
 struct Thread {
     u32 number;     // of the agent
+    u32 consumer;
     u32 requester;
     u8 driver;
     Phase phase;
@@ -139,7 +140,7 @@ struct Finding {
 
 inline constexpr u32 DRIVERS = 8;
 inline constexpr u32 EARLY = 1024;
-inline constexpr u32 BUSY_BUCKETS = 64;  // of a thread, by the last bits of the line
+inline constexpr u32 BUSY_BUCKETS = 128;  // of a thread, by the last bits of the line
 
 struct AgentParts {
     u32 agents;
@@ -184,7 +185,6 @@ struct AgentParts {
 
 inline AgentParts& agent_parts(const Context& x) { return *x.agent_parts; }
 inline Thread& thread_at(const Context& x, u32 agent) { return agent_parts(x).threads.at(x, agent); }
-inline u32 agent_consumer(const Context& x, u32 agent) { return x.s->controllers + x.s->requesters + agent; }
 
 // Where the parts of this layer are, for as long as a call runs.
 inline void context_bind(Context& x) {

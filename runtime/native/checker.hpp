@@ -99,7 +99,7 @@ inline Increments increments_of(const Context& x, const Access& access) {
     AgentParts& parts = agent_parts(x);
     const ProgramView& program = program_of(x, access);
     return {
-        program.word_group + program.first_word[access.place],
+        program.word_group + access.first,
         parts.lower.in(x) + u64{access.client} * 64,
         parts.drivers[access.driver].first_word,
     };
@@ -255,9 +255,8 @@ inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, cons
     if (UNLIKELY(!access.listed || access.kind != AccessKind::LOAD || !lanes)) return Checker_unexpected(x, access);
     if (UNLIKELY(access.role == Role::PEEK)) return Checker_peeked(x, access, lanes, line);
     const ProgramView& program = program_of(x, access);
-    const i64 first = program.first_lane[access.place];
-    const u64* addresses = program.address + first;
-    const u64* expected = program.expected + first;
+    const u64* addresses = program.address + access.first;
+    const u64* expected = program.expected + access.first;
     const u64 start = line_address_of(x, line);
     const u64 last = x.s->line_mask;
     u32 wrong;

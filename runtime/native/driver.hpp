@@ -131,6 +131,7 @@ inline i64 Driver_add(Context& x, const ProgramView& program, u8 role, const u32
         Thread& t = thread_at(x, parts.agents);
         t = {};
         t.number = parts.agents++;
+        t.consumer = x.s->controllers + x.s->requesters + t.number;
         t.requester = requesters[i];
         t.driver = static_cast<u8>(number);
         t.steps = steps ? steps[i] : 0;

@@ -40,6 +40,7 @@ inline i64 Flusher_add(Context& x, u32 requester, const u64* lines, u64 count, u
     Thread& t = thread_at(x, parts.agents);
     t = {};
     t.number = parts.agents++;
+    t.consumer = x.s->controllers + x.s->requesters + t.number;
     t.requester = requester;
     t.flusher = true;
     Flusher& flusher = parts.flushers.at(x, t.number);

@@ -40,6 +40,7 @@ struct Access {
     u64 progress;  // the last answer to a part
     u64 pending;
     u64 uncompleted;
+    u64 first;     // of its lanes in the program's arrays
     u32 client;
     u32 open;   // parts that the requester has not answered
     u32 place;
@@ -346,14 +347,12 @@ inline const ProgramView& program_of(const Context& x, const Access& access) { r
 // Of an ACTION or WORDS.
 inline const u64* access_addresses(const Context& x, const Access& access) {
     const ProgramView& program = program_of(x, access);
-    if (access.source == Source::ACTION) return program.address + program.first_lane[access.place];
-    return program.word_address + program.first_word[access.place];
+    return (access.source == Source::ACTION ? program.address : program.word_address) + access.first;
 }
 
 // Of a store.
 inline const u64* access_values(const Context& x, const Access& access) {
-    const ProgramView& program = program_of(x, access);
-    return program.value + program.first_lane[access.place];
+    return program_of(x, access).value + access.first;
 }
 
 inline u64 all_lanes(u32 count) { return count < 64 ? (u64{1} << count) - 1 : ~u64{0}; }
@@ -392,9 +391,13 @@ inline bool access_lines(Context& x, const Access& access) {
                       lines_key(access.driver, access.source, access.place));
 }
 
+// The word of a mask in which the bit of a byte stands.
+inline u64 mask_word(u64 offset) { return MASK_WORDS == 1 ? 0 : offset >> 6; }
+
+// Up to 8 bytes.
 inline void mask_add(WriteMask& mask, u32 offset, u32 size) {
-    const u64 bits = size < 64 ? (u64{1} << size) - 1 : ~u64{0};
-    mask.m[offset >> 6] |= bits << (offset & 63);
+    const u64 bits = (u64{1} << size) - 1;
+    mask.m[mask_word(offset)] |= bits << (offset & 63);
     if constexpr (MASK_WORDS > 1) {
         if ((offset & 63) + size > 64) mask.m[(offset >> 6) + 1] |= bits >> (64 - (offset & 63));
     }

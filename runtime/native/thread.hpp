@@ -19,12 +19,13 @@ inline Driver& driver_of(const Context& x, const Thread& t) { return agent_parts
 inline void Thread_next_action(Context& x, Thread& t);
 inline void Thread_next_phase(Context& x, Thread& t);
 
-inline void Thread_wake(Context& x, const Thread& t) { schedule(x, agent_consumer(x, t.number), now(x) + 1); }
+inline void Thread_wake(Context& x, const Thread& t) { schedule(x, t.consumer, now(x) + 1); }
 
 // ---------------------------------------------------------------- instructions
 
 // A new access of the thread; 0 when there is no slot left.
-inline u32 Thread_access(Context& x, Thread& t, u8 role, u8 kind, Source source, u64 place, u64 lanes) {
+inline u32 Thread_access(
+    Context& x, Thread& t, u8 role, u8 kind, Source source, u64 place, i64 first = 0, i64 lanes = 0) {
     const u32 index = access_new(x);
     if (!index) return 0;
     Access& access = access_at(x, index);
@@ -35,6 +36,7 @@ inline u32 Thread_access(Context& x, Thread& t, u8 role, u8 kind, Source source,
     access.kind = kind;
     access.source = source;
     access.place = static_cast<u32>(place);
+    access.first = static_cast<u64>(first);
     access.lanes = static_cast<u32>(lanes);
     access.size = 4;
     if (kind <= AccessKind::ATOMIC) access.pending = all_lanes(access.lanes);
@@ -59,7 +61,7 @@ inline void Thread_issue(Context& x, Thread& t, u32 index) {
 
 // A synchronisation without addresses.
 inline void Thread_synchronize(Context& x, Thread& t, u8 role, u8 kind) {
-    Thread_issue(x, t, Thread_access(x, t, role, kind, Source::NOTHING, 0, 0));
+    Thread_issue(x, t, Thread_access(x, t, role, kind, Source::NOTHING, 0));
 }
 
 // A step on the lines that the episode's loads (stores) touch, or straight on.
@@ -71,14 +73,15 @@ inline void Thread_hand_over(Context& x, Thread& t, bool wanted, u8 of_kind, u8 
     }
     if (!any) return Thread_next_phase(x, t);
     const Source source = of_kind == AccessKind::LOAD ? Source::LOADS : Source::STORES;
-    Thread_issue(x, t, Thread_access(x, t, role, kind, source, t.episode, 0));
+    Thread_issue(x, t, Thread_access(x, t, role, kind, source, t.episode));
 }
 
 inline void Thread_fetch_add(Context& x, Thread& t, u8 role) {
     const ProgramView& program = x.programs[t.driver];
-    const i64 lanes = program.first_word[t.episode + 1] - program.first_word[t.episode];
+    const i64 first = program.first_word[t.episode];
+    const i64 lanes = program.first_word[t.episode + 1] - first;
     if (!lanes) return Thread_next_phase(x, t);
-    const u32 index = Thread_access(x, t, role, AccessKind::ATOMIC, Source::WORDS, t.episode, static_cast<u64>(lanes));
+    const u32 index = Thread_access(x, t, role, AccessKind::ATOMIC, Source::WORDS, t.episode, first, lanes);
     if (UNLIKELY(!index)) return;
     const u32 closing = role == Role::CLOSE ? Scope::QUIET : 0;
     access_at(x, index).scope = static_cast<u8>(t.scope & (Scope::GLC | Scope::SLC | closing));
@@ -121,7 +124,7 @@ inline bool Thread_take_bytes(Context& x, const Thread& t, const u64* addresses,
     for (u32 lane = 0; lane < lanes; ++lane) {
         const u64 offset = addresses[lane] & offset_bits;
         const u32 index = busy_place(busy, buckets[lines[lane] % BUSY_BUCKETS], lines[lane]);
-        if (index && busy[index].bytes[offset >> 6] & pattern << (offset & 63)) return false;
+        if (index && busy[index].bytes[mask_word(offset)] & pattern << (offset & 63)) return false;
     }
     u64 twice = 0;
     u32 line = NIL;
@@ -135,7 +138,7 @@ inline bool Thread_take_bytes(Context& x, const Thread& t, const u64* addresses,
         }
         const u64 offset = addresses[lane] & offset_bits;
         const u64 bits = pattern << (offset & 63);
-        u64& bytes = busy[index].bytes[offset >> 6];
+        u64& bytes = busy[index].bytes[mask_word(offset)];
         twice |= bytes & bits;
         bytes |= bits;
     }
@@ -152,14 +155,14 @@ inline void Thread_free_bytes(Context& x, const Thread& t, Access& access, u64 l
     u64 bits[MASK_WORDS] = {};
     for (u64 left = lanes; left; left &= left - 1) {
         const u64 offset = addresses[__builtin_ctzll(left)] & offset_bits;
-        bits[offset >> 6] |= pattern << (offset & 63);
+        bits[mask_word(offset)] |= pattern << (offset & 63);
     }
     access.pending &= ~lanes;
     if (UNLIKELY(access.shared)) {
         const u64 start = line_address_of(x, line);
         for (u64 left = access.pending; left; left &= left - 1) {
             const u64 offset = addresses[__builtin_ctzll(left)] - start;
-            if (offset <= offset_bits) bits[offset >> 6] &= ~(pattern << (offset & 63));
+            if (offset <= offset_bits) bits[mask_word(offset)] &= ~(pattern << (offset & 63));
         }
     }
     AgentParts& parts = agent_parts(x);
@@ -194,7 +197,7 @@ inline void Thread_next_action(Context& x, Thread& t) {
     if (t.blocked) return;  // the answer that frees the byte wakes this thread
     ++t.next_action;
     const u8 kind = program.action_kind[action];
-    const u32 index = Thread_access(x, t, driver_of(x, t).role, kind, Source::ACTION, action, lanes);
+    const u32 index = Thread_access(x, t, driver_of(x, t).role, kind, Source::ACTION, action, first, lanes);
     if (UNLIKELY(!index)) return;
     Access& access = access_at(x, index);
     access.size = size;
@@ -211,9 +214,10 @@ inline void Thread_peek(Context& x, Thread& t) {
     i64 action = t.next_action;
     while (action < t.last_action && program.action_kind[action] != AccessKind::LOAD) ++action;
     if (action == t.last_action) return;
-    const i64 lanes = program.first_lane[action + 1] - program.first_lane[action];
-    const u32 index = Thread_access(x, t, Role::PEEK, AccessKind::LOAD, Source::ACTION, static_cast<u64>(action),
-                                    static_cast<u64>(lanes));
+    const i64 first = program.first_lane[action];
+    const i64 lanes = program.first_lane[action + 1] - first;
+    const u32 index = Thread_access(
+        x, t, Role::PEEK, AccessKind::LOAD, Source::ACTION, static_cast<u64>(action), first, lanes);
     if (UNLIKELY(!index)) return;
     access_at(x, index).size = program.action_size[action];
     Thread_issue(x, t, index);

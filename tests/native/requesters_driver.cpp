@@ -306,12 +306,13 @@ EXPORT u64 t_issued(void* block, u64 thread, u64 role, u64 kind, u64 place, u64 
     Context x = context_for(block);
     const ProgramView& program = views[0];
     const bool action = kind <= AccessKind::STORE;
-    u64 lanes = 0;
-    if (action) lanes = static_cast<u64>(program.first_lane[place + 1] - program.first_lane[place]);
-    if (kind == AccessKind::ATOMIC) lanes = static_cast<u64>(program.first_word[place + 1] - program.first_word[place]);
+    const i64* starts = action ? program.first_lane : program.first_word;
+    const i64 first = kind <= AccessKind::ATOMIC ? starts[place] : 0;
+    const i64 lanes = kind <= AccessKind::ATOMIC ? starts[place + 1] - first : 0;
     const Source source = action ? Source::ACTION : kind == AccessKind::ATOMIC ? Source::WORDS : Source::NOTHING;
     const u32 index = Thread_access(
-        x, thread_at(x, static_cast<u32>(thread)), static_cast<u8>(role), static_cast<u8>(kind), source, place, lanes);
+        x, thread_at(x, static_cast<u32>(thread)), static_cast<u8>(role), static_cast<u8>(kind), source, place,
+        first, lanes);
     Access& access = access_at(x, index);
     access.issued = now(x);
     access.scope = static_cast<u8>(scope);
