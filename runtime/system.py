@@ -113,7 +113,14 @@ def build_system(
     ``fused``: take the controllers that run faster, if the protocol has them; a run is the same
     either way. Raises DescriptionError for a description that does not fit the protocol.
     """
-    builder = _Builder(protocol, complete(description, protocol), run_key)
+    return build_completed(protocol, complete(description, protocol), run_key, fused)
+
+
+def build_completed(
+    protocol: ProtocolInfo, description: SystemDescription, run_key: int, fused: bool = True
+) -> System:
+    """The same for a description that `complete` has made."""
+    builder = _Builder(protocol, description, run_key)
     builder.machines = protocol.form(fused)
     return builder.build()
 

@@ -28,7 +28,7 @@ from runtime.network import NetworkPort
 from runtime.prng import hash_name
 from runtime.replacement import LRU
 from runtime.sequencer import IFETCH, Sequencer
-from runtime.system import AnyCache, AnyRequester, System, build_system
+from runtime.system import AnyCache, AnyRequester, System, build_completed
 from runtime.tbe import TBETable
 from runtime.values import MachineID
 
@@ -87,6 +87,8 @@ class MachineShape:
 
 
 Shape = Mapping[str, MachineShape]
+Tables = dict[str, list[str]]
+"""By machine: the attributes that hold its tables, as far as they are known."""
 
 
 class Plans:
@@ -95,6 +97,7 @@ class Plans:
     def __init__(self, protocol: ProtocolInfo, shape: Shape) -> None:
         self.protocol = replace(protocol, machines=_light(protocol.machines), fused=())
         self.shape = shape
+        self._tables: Tables = {}
         self._kept: list[tuple[SystemDescription, _Template]] = []
 
     def plan(
@@ -109,7 +112,8 @@ class Plans:
             if known is description or known == description:
                 self._kept.append(self._kept.pop(place))
                 return template
-        template = _Template(_quiet_system(self.protocol, description), description, self.shape)
+        system = _quiet_system(self.protocol, description)
+        template = _Template(system, description, self.shape, self._tables)
         self._kept.append((description, template))
         del self._kept[:-_KEPT]
         return template
@@ -139,14 +143,16 @@ def _bind(controller: Controller, ports: tuple[InPort, ...], transitions: object
 def _quiet_system(protocol: ProtocolInfo, description: SystemDescription) -> System:
     """Built without random delays: their tables are most of the work, and nobody would use them."""
     quiet = replace(description, network=replace(description.network, delays="nominal"))
-    return build_system(protocol, quiet, 0)
+    return build_completed(protocol, quiet, 0)
 
 
 class _Template:
     """The words of one description, but for run key, capacities and agents."""
 
-    def __init__(self, system: System, description: SystemDescription, shape: Shape) -> None:
-        exporter = _Exporter(system, description, shape)
+    def __init__(
+        self, system: System, description: SystemDescription, shape: Shape, tables: Tables
+    ) -> None:
+        exporter = _Exporter(system, description, shape, tables)
         words, self._consumers_at = exporter.words()
         self._consumers = exporter.consumers
         self._array: Words = np.array([word & _MASK64 for word in words], np.uint64)
@@ -163,7 +169,9 @@ class _Template:
 class _Exporter:
     """Numbers everything in a system and says it in words, in the order that the header fixes."""
 
-    def __init__(self, system: System, description: SystemDescription, shape: Shape) -> None:
+    def __init__(
+        self, system: System, description: SystemDescription, shape: Shape, tables: Tables
+    ) -> None:
         self.system = system
         self.description = description
         self.shape = shape
@@ -181,8 +189,7 @@ class _Exporter:
         """By ``id``: the number of a buffer, port, cache or requester among its kind."""
         for things in (self.buffers, self.ports, [c for _, c in self.caches], self.requesters):
             self.handle.update({id(thing): number for number, thing in enumerate(things)})
-        self.tables: dict[str, list[str]] = {}
-        """By machine: the names of its tables."""
+        self.tables = tables
         self.delayed = description.network.delays != "nominal"
         self.steady = {
             f"{name}{i}.{buffer}"
