@@ -26,7 +26,6 @@ from runtime.library_types import MachineType
 from runtime.message_buffer import MessageBuffer
 from runtime.network import NetworkPort
 from runtime.prng import hash_name
-from runtime.replacement import LRU
 from runtime.sequencer import IFETCH, Sequencer
 from runtime.system import AnyCache, AnyRequester, System, build_completed
 from runtime.tbe import TBETable
@@ -34,6 +33,7 @@ from runtime.values import MachineID
 
 Words = npt.NDArray[np.uint64]
 
+POLICIES: Final = ("lru", "tree_plru")
 MAGIC: Final = 0x31564C53
 VERSION: Final = 1
 NONE: Final = (1 << 64) - 1
@@ -141,9 +141,17 @@ def _bind(controller: Controller, ports: tuple[InPort, ...], transitions: object
 
 
 def _quiet_system(protocol: ProtocolInfo, description: SystemDescription) -> System:
-    """Built without random delays: their tables are most of the work, and nobody would use them."""
-    quiet = replace(description, network=replace(description.network, delays="nominal"))
-    return build_completed(protocol, quiet, 0)
+    """Built without random delays and without room in its caches: what takes time to build and is
+    never used, because both are told in words."""
+    machines = {
+        name: replace(
+            machine,
+            caches={key: replace(each, sets=1, ways=1) for key, each in machine.caches.items()},
+        )
+        for name, machine in description.machines.items()
+    }
+    network = replace(description.network, delays="nominal")
+    return build_completed(protocol, replace(description, network=network, machines=machines), 0)
 
 
 class _Template:
@@ -221,7 +229,7 @@ class _Exporter:
         for port in self.ports:
             words += self._port(port)
         for controller, cache in self.caches:
-            words += _cache(controller, cache)
+            words += self._cache(controller, cache)
         for one in self.system.controllers:
             words += self._controller(one)
         for requester in self.requesters:
@@ -239,6 +247,24 @@ class _Exporter:
         consumer = NONE if buffer.consumer is None else buffer.consumer.consumer_id
         delay = 0 if receives else self._delay_name(buffer.name)
         return [buffer.capacity, buffer.ordered, consumer, delay, 1]
+
+    def _cache(self, controller: int, cache: AnyCache) -> list[int]:
+        machine = self.system.controllers[controller].MACHINE
+        described = self.description.machines[machine].caches[cache.name.rpartition(".")[2]]
+        return [
+            controller,
+            described.sets,
+            described.ways,
+            cache.start_index_bit,
+            POLICIES.index(described.replacement),
+            cache.resource_stalls,
+            cache.tag_latency,
+            cache.data_latency,
+            cache.tag_array.banks,
+            cache.data_array.banks,
+            cache.alus.count,
+            cache.alus.latency,
+        ]
 
     def _port(self, port: NetworkPort) -> list[int]:
         channels = [
@@ -353,23 +379,6 @@ def _counted(words: Iterable[int]) -> list[int]:
 
 def _node(machine: MachineID) -> int:
     return machine.node
-
-
-def _cache(controller: int, cache: AnyCache) -> list[int]:
-    return [
-        controller,
-        cache.sets,
-        cache.ways,
-        cache.start_index_bit,
-        0 if isinstance(cache.policy, LRU) else 1,
-        cache.resource_stalls,
-        cache.tag_latency,
-        cache.data_latency,
-        cache.tag_array.banks,
-        cache.data_array.banks,
-        cache.alus.count,
-        cache.alus.latency,
-    ]
 
 
 def _table_names(controller: Controller) -> list[str]:
