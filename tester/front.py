@@ -102,10 +102,7 @@ def digest_of(compiled: CompiledProtocol) -> str:
 
 def native_sources(protocol: ir.Protocol) -> tuple[Sources | None, str]:
     """The protocol as C++ texts, or None and the reason."""
-    try:
-        from slicc.codegen.native import Unsupported, package
-    except ImportError:
-        return None, "the native backend is not there yet"
+    from slicc.codegen.native import Unsupported, package
     from slicc.codegen.shape import shape_text
 
     try:

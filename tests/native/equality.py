@@ -76,7 +76,15 @@ def leg_of(name: str, profile: str, seed: int, episodes: int | None = None) -> L
 
 
 def in_python(name: str, leg: Leg) -> tuple[Summary, LegRun]:
-    system = build_system(loaded(name).info, leg.description, leg.run_key)
+    return run_in_python(loaded(name), leg)
+
+
+def natively(name: str, leg: Leg) -> tuple[Summary, NativeLegRun]:
+    return run_natively(loaded(name), native(name), leg)
+
+
+def run_in_python(protocol: LoadedProtocol, leg: Leg) -> tuple[Summary, LegRun]:
+    system = build_system(protocol.info, leg.description, leg.run_key)
     observer = TraceHash()
     for controller in system.controllers:
         controller.observer = observer
@@ -92,15 +100,17 @@ def in_python(name: str, leg: Leg) -> tuple[Summary, LegRun]:
     return summary, run
 
 
-def natively(name: str, leg: Leg) -> tuple[Summary, NativeLegRun]:
-    run = NativeLegRun(leg, native(name), manners_of(leg))
+def run_natively(
+    protocol: LoadedProtocol, engine: NativeProtocol, leg: Leg
+) -> tuple[Summary, NativeLegRun]:
+    run = NativeLegRun(leg, engine, manners_of(leg))
     run.run()
     summary = _summary(run)
     summary.trace = run.system.trace_hash
     addresses, contents = run.system.written_lines(leg.program.line_size)
     for line, data in zip(addresses.tolist(), contents):
         summary.memory = _memory_hash(summary.memory, line, data.tobytes())
-    summary.counts = _native_counts(name, run)
+    summary.counts = _native_counts(protocol, run)
     return summary, run
 
 
@@ -138,10 +148,12 @@ def _python_counts(system: System) -> dict[str, dict[tuple[str, str], int]]:
     return counts
 
 
-def _native_counts(name: str, run: NativeLegRun) -> dict[str, dict[tuple[str, str], int]]:
+def _native_counts(
+    protocol: LoadedProtocol, run: NativeLegRun
+) -> dict[str, dict[tuple[str, str], int]]:
     counts = {}
     for machine, cells in run.counts().items():
-        controller = loaded(name).info.machine(machine)
+        controller = protocol.info.machine(machine)
         counts[machine] = {
             (
                 controller.STATES.name_of(place // cells.stride),
