@@ -19,96 +19,17 @@ import gc
 import importlib.util
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from types import ModuleType
 
 from runtime.system import build_system
-from tester.campaign import Campaign, Options, leg_run
+from tester.campaign import Campaign, leg_run
 from tester.protocols import LoadedProtocol, load_protocol
 from tester.replay import Leg
 from tester.session import tune_collector
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A system and program with every size fixed. Cache sizes are (sets, ways)."""
-
-    units: int
-    wavefronts: int
-    lanes: int
-    length: int
-    l1: tuple[int, int]
-    l2: tuple[int, int]
-    episodes: int
-    groups: int
-    locations: int | None = None
-    lines: int | None = None
-    delays: str = "gem5"
-    reference_lanes_per_second: int | None = None
-    extra: dict[str, object] = field(default_factory=dict)
-
-    def options(self, *, one_request_per_lane: bool) -> Options:
-        fixed: dict[str, object] = {
-            "units": self.units,
-            "wavefronts": self.wavefronts,
-            "lanes": self.lanes,
-            "lengths": (self.length,),
-            "l1_sets": self.l1[0],
-            "l1_ways": self.l1[1],
-            "l2_sets": self.l2[0],
-            "l2_ways": self.l2[1],
-            "dmas": 0,
-            "fetchers": 0,
-            "banks": 1,
-            "directories": 1,
-            "write_back": False,
-            "delays": self.delays,
-            "groups": self.groups,
-            "locations": self.locations,
-            "lines": self.lines,
-        } | PLAIN
-        return Options(
-            seed=1,
-            episodes=self.episodes,
-            profile="coherence",
-            fixed={name: value for name, value in fixed.items() if value is not None},
-            one_request_per_lane=one_request_per_lane,
-            leg_episodes=self.episodes,
-        )
-
-
-PLAIN = dict.fromkeys(
-    (
-        "scope_percent",
-        "atomic_scope_percent",
-        "quiet_percent",
-        "bare_percent",
-        "flush_percent",
-        "peek_percent",
-        "chase_percent",
-    ),
-    0,
-)
-"""Every episode is a fetch-add, an acquire, loads and stores, a release and a fetch-add, as in what
-it is compared with."""
-
-# What gem5 v24.0.0.1's tester completes a second on these systems (4-byte accesses, 10 groups of
-# 10,000 locations, one request a lane), measured once on a 2.6 GHz EPYC virtual machine.
-_SMALL, _LARGE = ((2, 2), (8, 2)), ((256, 16), (1024, 16))
-SHAPES = {
-    "8x2x16": Shape(8, 2, 16, 10, (16, 4), (64, 8), 300, 8, lines=1024, delays="uniform"),
-    "gem5-large-small-short": Shape(
-        8, 4, 32, 10, *_SMALL, 100, 10, 10_000, reference_lanes_per_second=37_300
-    ),
-    "gem5-large-large-short": Shape(
-        8, 4, 32, 10, *_LARGE, 100, 10, 10_000, reference_lanes_per_second=23_200
-    ),
-    "gem5-large-large-long": Shape(
-        8, 4, 32, 500, *_LARGE, 32, 10, 10_000, reference_lanes_per_second=60_000
-    ),
-}
+from tests.benchmarks.shapes import SHAPES, Shape
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -231,7 +152,7 @@ def main() -> None:
     yardstick = load_yardstick(arguments.yardstick) if arguments.yardstick else None
     for name in arguments.shape or SHAPES:
         for one_per_lane in (False, True):
-            measure(name, SHAPES[name], yardstick, one_per_lane, arguments.repeat)
+            measure(name, SHAPES[name].shortened(), yardstick, one_per_lane, arguments.repeat)
 
 
 if __name__ == "__main__":
