@@ -56,7 +56,7 @@ class Capacities:
     messages: int = 1 << 11
     lines: int = 1 << 10
     increments: int = 1 << 10
-    logs: int = 1 << 10
+    logs: int = 1 << 12
     atomics: int = 1 << 12
     flights: int = 1 << 10
     rows: int = 1 << 11
