@@ -47,7 +47,9 @@ struct Layout {
     void reserve(Pool& pool, u32 name, u64 stride, u64 capacity) {
         size = (size + 63) & ~u64{63};
         pool.offset = size;
-        pool.stride = static_cast<u32>((stride + 7) & ~u64{7});
+        // What is longer than a line of the processor's cache begins with one.
+        const u64 unit = stride > 48 ? 64 : 8;
+        pool.stride = static_cast<u32>((stride + unit - 1) & ~(unit - 1));
         pool.capacity = static_cast<u32>(capacity);
         pool.name = name;
         size += (capacity + POOL_SPARE) * pool.stride;

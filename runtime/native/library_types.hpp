@@ -1,6 +1,7 @@
 // The messages that requesters and memory exchange with every protocol.
 //
-// Invariant: fields have the names and defaults of runtime/library_types.py; wide ones first.
+// Invariant: fields have the names and defaults of runtime/library_types.py; what every port
+// looks at comes first, so that it shares a cache line with the Message in front; bytes last.
 
 #pragma once
 
@@ -11,55 +12,58 @@
 struct RubyRequest : Message {
     static constexpr u16 TYPE = MessageType::RubyRequest;
     u64 LineAddress;
-    u64 PhysicalAddress;
-    u64 ProgramCounter;
     u64 instSeqNum;
-    u64 tlbiTransactionUid;
-    u64 pkt;  // whatever the requester wants back
-    DataBlock WTData;
-    WriteMask writeMask;
     i32 Type;
-    i32 AccessMode;
-    i32 Size;
-    i32 Prefetch;
-    i32 contextId;
-    i32 wfid;
-    i32 htmTransactionUid;
-    bool htmFromTransaction;
-    bool isTlbi;
     bool isGLCSet;
     bool isSLCSet;
     bool isSecure;
+    bool isTlbi;
+    u64 PhysicalAddress;
+    u32 ProgramCounter;
+    u32 tlbiTransactionUid;
+    u32 pkt;  // whatever the requester wants back
+    i16 AccessMode;
+    i16 Size;
+    i16 Prefetch;
+    bool htmFromTransaction;
+    i32 contextId;
+    i32 wfid;
+    i32 htmTransactionUid;
+    WriteMask writeMask;
+    DataBlock WTData;
 };
+
+// The largest message of most protocols: three cache lines.
+static_assert(LINE_BYTES != 64 || NODE_WORDS != 1 || sizeof(RubyRequest) == 192);
 
 struct SequencerMsg : Message {
     static constexpr u16 TYPE = MessageType::SequencerMsg;
     u64 LineAddress;
     u64 PhysicalAddress;
-    u64 ProgramCounter;
-    DataBlock DataBlk;
-    WriteMask writeMask;
     i32 Type;
-    i32 AccessMode;
     i32 Len;
+    u64 ProgramCounter;
+    i32 AccessMode;
     i32 Prefetch;
     i32 MessageSize;
+    WriteMask writeMask;
+    DataBlock DataBlk;
 };
 
 struct MemoryMsg : Message {
     static constexpr u16 TYPE = MessageType::MemoryMsg;
     u64 addr;
-    DataBlock DataBlk;
+    i32 Type;
+    i32 Len;
     MachineID Sender;
     MachineID OriginalRequestorMachId;
-    i32 Type;
     i32 MessageSize;
-    i32 Len;
     i32 Prefetch;
     i32 Acks;
     bool ReadX;
     bool isGLCSet;
     bool isSLCSet;
+    DataBlock DataBlk;
 };
 
 // Everything after the Message in front, set to its default.
