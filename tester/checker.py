@@ -110,6 +110,8 @@ class Checker:
         self._open: dict[int, _Open] = {}
         self._words: dict[int, _Word] = {}
         self._line_progress: dict[int, int] = {}
+        self._store_progress: dict[int, int] = {}
+        """Thread -> when one of its stores was globally performed last."""
         self._early: list[tuple[int, _Word, Request, int, int]] = []
 
     # ------------------------------------------------------------------ events
@@ -190,7 +192,7 @@ class Checker:
             )
             return
         entry.uncompleted ^= bits
-        entry.progress = tick
+        entry.progress = self._store_progress[request.thread] = tick
         self._in_line(request, indices, line, tick)
         if not entry.uncompleted:
             del self._open[request.identity]
@@ -225,8 +227,9 @@ class Checker:
     def overdue(self, tick: int, limit: int) -> Finding | None:
         """The oldest request that waited more than ``limit`` ticks without sign of progress.
 
-        Progress is an answer to another part of the request, or any answer from its line (a
-        queue in front of a busy line is slow, not stuck); ten limits are too many in any case.
+        Progress is an answer to another part of the request, any answer from its line (a queue
+        in front of a busy line is slow, not stuck), for a release the completion of a store that
+        it may wait for; ten limits are too many in any case.
         Sets :attr:`finding` when there is one.
         """
         self._judge_early()
@@ -381,6 +384,8 @@ class Checker:
     def _progress(self, entry: _Open) -> int:
         """When something last happened that ``entry`` may have been waiting for."""
         since = entry.progress
+        if entry.request.kind == Kind.RELEASE:
+            since = max(since, self._store_progress.get(entry.request.thread, 0))
         lines = {address & -self._line_size for address in entry.request.addresses}
         for line in lines:
             since = max(since, self._line_progress.get(line, 0))

@@ -286,9 +286,11 @@ inline void Checker_completed(Context& x, Access& access, u64 lanes, u32 line) {
     }
     access.uncompleted ^= lanes;
     access.progress = now(x);
+    Thread& thread = agent_parts(x).threads.at(x, access.client);
+    thread.stored = now(x);
     Checker_in_line(x, access, lanes, line);
     if (access.uncompleted) return;
-    --agent_parts(x).threads.at(x, access.client).open_stores;
+    --thread.open_stores;
     Checker_close(x, access);
 }
 
@@ -336,6 +338,10 @@ inline void Checker_synchronized(Context& x, Access& access) {
 inline u64 Checker_progress(Context& x, const Access& access) {
     AgentParts& parts = agent_parts(x);
     u64 since = access.progress;
+    if (access.kind == AccessKind::RELEASE) {
+        const u64 stored = parts.threads.at(x, access.client).stored;
+        if (stored > since) since = stored;
+    }
     const auto look = [&](u32 line) {
         const u64 tick = parts.line_progress.at(x, line);
         if (tick > since) since = tick;
@@ -356,8 +362,9 @@ inline COLD void Checker_hang(Context& x, const Access& access) {
 }
 
 // Finds the oldest request that waited more than `limit` ticks without sign of progress: an answer
-// to another part of it, or any answer from its line (a queue in front of a busy line is slow, not
-// stuck); ten limits are too many in any case. Returns whether there is a finding.
+// to another part of it, any answer from its line (a queue in front of a busy line is slow, not
+// stuck), for a release the completion of a store; ten limits are too many in any case. Returns
+// whether there is a finding.
 inline bool Checker_overdue(Context& x, u64 limit) {
     Checker_judge_early(x);
     const u64 tick = now(x);

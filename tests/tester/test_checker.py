@@ -188,6 +188,26 @@ def test_answers_from_the_same_line_restart_the_watchdog_but_not_for_ever() -> N
     assert history.checker.overdue(12_000, 1000) is not None
 
 
+def test_a_release_goes_on_while_stores_of_its_thread_complete() -> None:
+    history = History()
+    stores = [history.issue(0, Kind.STORE, [0x100 + 64 * i], thread=1) for i in range(6)]
+    for store in stores:
+        history.checker.accepted(store, [0], store.addresses[0] & -64, 5)
+    other = history.issue(0, Kind.STORE, [0x1000], thread=2)
+    history.checker.accepted(other, [0], 0x1000, 5)
+    history.issue(10, Kind.RELEASE, [], thread=1)
+    for number, store in enumerate(stores[:-1]):
+        tick = 900 * (number + 1)
+        history.checker.completed(store, [0], store.addresses[0] & -64, tick)
+        if number == 3:
+            history.checker.completed(other, [0], 0x1000, tick)
+    # The last store waits for long; only the release is looked at.
+    history.checker.completed(stores[-1], [0], stores[-1].addresses[0] & -64, 4600)
+    assert history.checker.overdue(5500, 1000) is None
+    finding = history.checker.overdue(5700, 1000)
+    assert finding is not None and finding.verdict is Verdict.HANG
+
+
 def test_a_store_without_completion_is_a_hang() -> None:
     history = History()
     store = history.issue(1, Kind.STORE, [0x100])
