@@ -110,8 +110,6 @@ class Checker:
         self._open: dict[int, _Open] = {}
         self._words: dict[int, _Word] = {}
         self._line_progress: dict[int, int] = {}
-        self._store_progress: dict[int, int] = {}
-        """Thread -> when one of its stores was globally performed last."""
         self._early: list[tuple[int, _Word, Request, int, int]] = []
 
     # ------------------------------------------------------------------ events
@@ -192,7 +190,7 @@ class Checker:
             )
             return
         entry.uncompleted ^= bits
-        entry.progress = self._store_progress[request.thread] = tick
+        entry.progress = tick
         self._in_line(request, indices, line, tick)
         if not entry.uncompleted:
             del self._open[request.identity]
@@ -227,9 +225,9 @@ class Checker:
     def overdue(self, tick: int, limit: int) -> Finding | None:
         """The oldest request that waited more than ``limit`` ticks without sign of progress.
 
-        Progress is an answer to another part of the request, any answer from its line (a queue
-        in front of a busy line is slow, not stuck), for a release the completion of a store that
-        it may wait for; ten limits are too many in any case.
+        Progress is an answer to another part of the request, or any answer from its line (a
+        queue in front of a busy line is slow, not stuck), for a release that of the stores it
+        waits for; ten limits are too many in any case.
         Sets :attr:`finding` when there is one.
         """
         self._judge_early()
@@ -385,7 +383,9 @@ class Checker:
         """When something last happened that ``entry`` may have been waiting for."""
         since = entry.progress
         if entry.request.kind == Kind.RELEASE:
-            since = max(since, self._store_progress.get(entry.request.thread, 0))
+            stores = [each for each in self._open.values() if each.uncompleted]
+            mine = [each for each in stores if each.request.thread == entry.request.thread]
+            return max([since, *map(self._progress, mine)])
         lines = {address & -self._line_size for address in entry.request.addresses}
         for line in lines:
             since = max(since, self._line_progress.get(line, 0))

@@ -66,7 +66,6 @@ struct Thread {
     i64 next_episode, last_episode;  // in thread_episode
     i64 next_action, last_action;
     u64 since;
-    u64 stored;       // when a store was globally performed last
     Queue waiting;  // rows: who waits for this thread's episodes, in the order of asking
 };
 

@@ -286,11 +286,9 @@ inline void Checker_completed(Context& x, Access& access, u64 lanes, u32 line) {
     }
     access.uncompleted ^= lanes;
     access.progress = now(x);
-    Thread& thread = agent_parts(x).threads.at(x, access.client);
-    thread.stored = now(x);
     Checker_in_line(x, access, lanes, line);
     if (access.uncompleted) return;
-    --thread.open_stores;
+    --agent_parts(x).threads.at(x, access.client).open_stores;
     Checker_close(x, access);
 }
 
@@ -339,8 +337,13 @@ inline u64 Checker_progress(Context& x, const Access& access) {
     AgentParts& parts = agent_parts(x);
     u64 since = access.progress;
     if (access.kind == AccessKind::RELEASE) {
-        const u64 stored = parts.threads.at(x, access.client).stored;
-        if (stored > since) since = stored;
+        for (u32 index = parts.oldest; index; index = access_at(x, index).newer) {
+            const Access& store = access_at(x, index);
+            if (store.client != access.client || !store.uncompleted) continue;
+            const u64 theirs = Checker_progress(x, store);
+            if (theirs > since) since = theirs;
+        }
+        return since;
     }
     const auto look = [&](u32 line) {
         const u64 tick = parts.line_progress.at(x, line);
@@ -362,9 +365,9 @@ inline COLD void Checker_hang(Context& x, const Access& access) {
 }
 
 // Finds the oldest request that waited more than `limit` ticks without sign of progress: an answer
-// to another part of it, any answer from its line (a queue in front of a busy line is slow, not
-// stuck), for a release the completion of a store; ten limits are too many in any case. Returns
-// whether there is a finding.
+// to another part of it, or any answer from its line (a queue in front of a busy line is slow, not
+// stuck), for a release that of the stores it waits for; ten limits are too many in any case.
+// Returns whether there is a finding.
 inline bool Checker_overdue(Context& x, u64 limit) {
     Checker_judge_early(x);
     const u64 tick = now(x);
