@@ -175,6 +175,5 @@ class Engine:
         """Messages on their way into a buffer, by arrival. Slow: for reports and rare tests."""
         for tick in sorted(self.slots):
             for put, message, _ in self.slots[tick]:
-                owner = getattr(put, "__self__", None)
-                if owner is buffer.messages or owner is buffer:
+                if put in (buffer.put, buffer.insert):
                     yield message

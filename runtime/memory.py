@@ -11,7 +11,7 @@ from struct import pack
 
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import MemoryMsg, MemoryRequestType, MessageSizeType, Packet
-from runtime.prng import GOLDEN, hash64, mix64
+from runtime.prng import GOLDEN, MASK64, hash64, mix64
 from runtime.values import DataBlock, MachineID
 
 
@@ -100,6 +100,8 @@ class Memory:
     def digest(self) -> int:
         """A 64-bit hash of everything that was written, independent of the order of writing."""
         state = 0
+        words = range(0, 8 * self.line_size, 64)
         for line in sorted(self.lines):
-            state = hash64(state, line, self.lines[line])
+            data = self.lines[line]
+            state = hash64(state, line, *[data >> bit & MASK64 for bit in words])
         return state

@@ -175,6 +175,23 @@ def test_a_receiver_that_does_not_listen_is_a_verdict(others: tuple[int, ...]) -
     assert caught.value.kind is ErrorKind.UNDELIVERABLE
 
 
+def test_a_message_that_is_held_back_is_not_in_the_receiver_yet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the network still has to do for a full buffer is not a message under way to it."""
+    monkeypatch.setattr(Mailbox, "wakeup", lambda box: None)
+    post = Post(in_capacity=1)
+    for label in range(3):
+        post.send(label, 0)
+    buffer = post.boxes[0].buffer
+    post.engine.run()
+    assert (buffer.getSize(), len(buffer.waiting)) == (1, 2)
+    buffer.dequeue()
+    assert (buffer.getSize(), buffer.isEmpty()) == (0, True)
+    post.engine.run()
+    assert (buffer.getSize(), len(buffer.waiting)) == (1, 1)
+
+
 def test_two_receivers_on_one_virtual_network_are_refused() -> None:
     post = Post()
     buffer = MessageBuffer("second", engine=post.engine)

@@ -401,6 +401,14 @@ def test_the_digest_of_memory_does_not_depend_on_the_order_of_writing() -> None:
     assert one.digest() != two.digest()
 
 
+@pytest.mark.parametrize("byte", [0, 7, 8, 40, 63])
+def test_the_digest_of_memory_covers_every_byte(byte: int) -> None:
+    one, two = Memory(1), Memory(1)
+    one.write_line(64, 5 << 8 * byte)
+    two.write_line(64, 6 << 8 * byte)
+    assert one.digest() != two.digest()
+
+
 class Librarian(Controller):
     """A controller that only has a memory port."""
 
