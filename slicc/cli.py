@@ -161,7 +161,7 @@ def _write_python(compiled: CompiledProtocol, output: Path) -> None:
 
 def _write_native(compiled: CompiledProtocol, output: Path) -> None:
     """Sources into ``output``, the object into the user's cache, where the tester looks for it."""
-    from runtime.native.build import Sizes, Sources, build
+    from runtime.native.build import Sizes, Sources, build, recipe
     from runtime.native.library import LibraryError
     from runtime.native.object_cache import CacheError, user_cache
     from runtime.native.toolchain import ToolchainError, find_compiler
@@ -177,7 +177,7 @@ def _write_native(compiled: CompiledProtocol, output: Path) -> None:
             write_file(directory / name, text.encode("utf-8", "surrogatepass"))
         print(directory)
         cache = user_cache()
-        library = build(sources, Sizes.of(64, 1), find_compiler(), cache)
+        library = build(recipe(sources, Sizes.of(64, 1), find_compiler()), cache)
     except (Unsupported, ToolchainError, CacheError, LibraryError) as error:
         raise Stop(str(error)) from None
     if cache.note:

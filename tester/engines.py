@@ -11,16 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from runtime.native.build import Sizes, build
-from runtime.native.library import Library, LibraryError
-from runtime.native.object_cache import Cache, CacheError, user_cache
+from runtime.native.build import Sizes
+from runtime.native.library import LibraryError
+from runtime.native.object_cache import CacheError, user_cache
 from runtime.native.plan import NotNative, Plans
 from runtime.native.system import SystemTooLarge
-from runtime.native.toolchain import Compiler, ToolchainError, find_compiler
+from runtime.native.toolchain import ToolchainError, find_compiler
+from tester.compiled import LaterKernels, Libraries, one_line
 from tester.engine_choice import Choice
 from tester.errors import ConfigError
 from tester.events import Finding
-from tester.kernels import Kernels, load_kernels
+from tester.kernels import Kernels
 from tester.native_leg import NativeLegRun, NativeProtocol
 from tester.protocols import LoadedProtocol
 from tester.replay import Leg
@@ -55,8 +56,32 @@ class Chosen:
     native: NativeProtocol | None
     words: str
     say: Callable[[str], None] | None = None
-    kernels: Kernels | None = None
+    later_kernels: LaterKernels | None = None
     """The generator's inner loops, compiled as well."""
+
+    @property
+    def kernels(self) -> Kernels | None:
+        """What there is of them when a leg is drawn."""
+        return None if self.later_kernels is None else self.later_kernels()
+
+    @property
+    def began_quick(self) -> bool:
+        """Whether legs ran on code that was not optimised; rates tell of that, results do not."""
+        return self.native is not None and self.native.library.began_quick
+
+    def look(self) -> None:
+        """See what was compiled meanwhile, so that forks of this process find it."""
+        if self.native is not None:
+            self.native.library.look()
+        if self.later_kernels is not None:
+            self.later_kernels()
+
+    def close(self) -> None:
+        """No further leg is run: give up what is still being compiled."""
+        if self.native is not None:
+            self.native.library.close()
+        if self.later_kernels is not None:
+            self.later_kernels.close()
 
     def saying(self, say: Callable[[str], None]) -> Chosen:
         """The same for somebody else to listen to."""
@@ -68,60 +93,61 @@ class Chosen:
             raise ConfigError(f"--engine native: {why}") from None
         words = _instead(why)
         self.say(words)
-        return Chosen(None, words, kernels=self.kernels)
+        if self.native is not None:
+            self.native.library.close()
+        return Chosen(None, words, later_kernels=self.later_kernels)
 
 
 PYTHON: Final = Chosen(None, "Python engine")
 
 
-def choose(choice: Choice, protocol: LoadedProtocol, say: Callable[[str], None]) -> Chosen:
-    """The engine for a run. Raises ConfigError if the native one is asked for and not possible."""
+def choose(
+    choice: Choice,
+    protocol: LoadedProtocol,
+    say: Callable[[str], None],
+    *,
+    warn: Callable[[str], None] | None = None,
+    optimised: bool = False,
+) -> Chosen:
+    """The engine for a run. Raises ConfigError if the native one is asked for and not possible.
+
+    ``say``: see :class:`Chosen`. ``warn``: told what only costs time, else ``say`` is.
+    ``optimised``: compile for speed at once, whatever it takes, for whoever measures.
+    """
     if choice is Choice.python:
         return PYTHON
     fallback = None if choice is Choice.native else say
     try:
-        return _native(protocol, fallback)
+        return _native(protocol, fallback, warn or say, optimised)
     except CANNOT as slip:
         if fallback is None:
             raise ConfigError(f"--engine native: {slip}") from None
         return Chosen(None, _instead(slip))
 
 
-def _native(protocol: LoadedProtocol, fallback: Callable[[str], None] | None) -> Chosen:
+def _native(
+    protocol: LoadedProtocol,
+    fallback: Callable[[str], None] | None,
+    warn: Callable[[str], None],
+    optimised: bool,
+) -> Chosen:
     if protocol.native is None:
         raise NotNative(protocol.why_not_native or "the protocol was not compiled for it")
     compiler = find_compiler()
     cache = user_cache()
-    libraries = Libraries(protocol, compiler, cache)
+    libraries = Libraries(protocol, compiler, cache, warn, optimised)
     plans = Plans(protocol.info, protocol.native.shape)
     description = protocol.description
     nodes = sum(machine.count or 0 for machine in description.machines.values())
     libraries(Sizes.of(description.line_size, nodes))
+    kernels = LaterKernels(compiler, cache, warn, optimised)
     note = f"\nnote: {cache.note}" if cache.note else ""
     return Chosen(
         NativeProtocol(protocol.info, plans, libraries),
         f"native engine, compiled by {compiler.version}{note}",
         fallback,
-        load_kernels(compiler, cache),
+        kernels,
     )
-
-
-class Libraries:
-    """The compiled forms of one protocol, each made when first asked for."""
-
-    def __init__(self, protocol: LoadedProtocol, compiler: Compiler, cache: Cache) -> None:
-        assert protocol.native is not None, "there are sources to compile"
-        self._sources = protocol.native
-        self._compiler = compiler
-        self._cache = cache
-        self._made: dict[Sizes, Library] = {}
-
-    def __call__(self, sizes: Sizes) -> Library:
-        library = self._made.get(sizes)
-        if library is None:
-            library = build(self._sources, sizes, self._compiler, self._cache)
-            self._made[sizes] = library
-        return library
 
 
 def confirm(leg: Leg, native: NativeLegRun, python: LegRun) -> None:
@@ -145,6 +171,4 @@ def _ending(finding: Finding | None, episodes: int) -> str:
 
 
 def _instead(why: Exception) -> str:
-    """One line, whatever a compiler had to say."""
-    first = str(why).strip().splitlines()[0].rstrip(":")
-    return f"Python engine, because {first}"
+    return f"Python engine, because {one_line(why)}"

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from runtime.native.build import build_unit
-from runtime.native.object_cache import Cache
+from runtime.native.build import Recipe
+from runtime.native.library import LibraryError
 from runtime.native.toolchain import Compiler
 from tester.program import INACTIVE, BoolArray, ByteArray, IntArray, Program, WordArray
 
@@ -180,14 +180,22 @@ _OLD_STORE: Final = 7
 """Flags of an owner that only loads, and of one that stores."""
 
 
-def load_kernels(compiler: Compiler, cache: Cache) -> Kernels:
-    """Compiled on first use. Raises ToolchainError, CacheError, ValueError."""
+def kernels_recipe(compiler: Compiler) -> Recipe:
+    """How the kernels are compiled. Raises OSError if they are not installed."""
     files = {
         path.name: path.read_text(encoding="utf-8")
         for path in _SOURCES.iterdir()
         if path.suffix in (".hpp", ".cpp")
     }
-    return Kernels(ctypes.CDLL(str(build_unit(files, _UNIT, compiler, cache))))
+    return Recipe(files, _UNIT, compiler)
+
+
+def load_kernels(path: Path) -> Kernels:
+    """From their object. Raises LibraryError."""
+    try:
+        return Kernels(ctypes.CDLL(str(path)))
+    except (OSError, ValueError) as slip:
+        raise LibraryError(str(slip)) from None
 
 
 class Kernels:

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from runtime.declarations import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.native.build import Sizes
-from runtime.native.library import Library
 from runtime.native.plan import Capacities, Plans
 from runtime.native.program_view import ProgramView
 from runtime.native.system import (
@@ -32,6 +31,7 @@ from runtime.native.system import (
     sum_counts,
 )
 from tester.aftermath import FLUSHES, READ_BACKS, Manners
+from tester.compiled import Libraries
 from tester.driver import Statistics
 from tester.events import Finding, Role, Verdict
 from tester.expectations import touched_lines
@@ -50,11 +50,11 @@ _SEEN: Final = "seen by the native engine"
 class NativeProtocol:
     """A protocol that the native engine can run: its plans and its compiled forms.
 
-    ``library(sizes)`` compiles or finds the object for these sizes. ``grown``: capacities that
-    earlier legs turned out to need, so that none has to learn it again.
+    ``library`` has the object for each kind of leg. ``grown``: capacities that earlier legs turned
+    out to need, so that none has to learn it again.
     """
 
-    def __init__(self, info: ProtocolInfo, plans: Plans, library: Callable[[Sizes], Library]):
+    def __init__(self, info: ProtocolInfo, plans: Plans, library: Libraries) -> None:
         self.info = info
         self.plans = plans
         self.library = library
@@ -64,7 +64,8 @@ class NativeProtocol:
         """A system at tick 0. Raises SystemTooLarge, NotNative, ToolchainError, CacheError."""
         description = leg.description
         nodes = sum(machine.count or 0 for machine in description.machines.values())
-        library = self.library(Sizes.of(description.line_size, nodes))
+        accesses = leg.program.lane_address.size
+        library = self.library(Sizes.of(description.line_size, nodes), accesses)
         plan = self.plans.plan(description, leg.run_key, capacities, agents)
         return NativeSystem(library, plan)
 

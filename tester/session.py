@@ -223,7 +223,7 @@ class Session:
             request.episodes if request.replay is None else 0,
             request.progress and not request.quiet and request.trace is None,
         )
-        self._engine = choose(engine, protocol, self._say)
+        self._engine = choose(engine, protocol, self._say, warn=self._warn)
         self.campaign = Campaign(protocol, self.options, self._engine)
         self._tracer = _tracer(request.trace, protocol.description.line_size)
 
@@ -245,6 +245,8 @@ class Session:
         except WorkerDied as slip:
             print(f"gpu-tester: {slip}; was there too little memory for --jobs?", file=sys.stderr)
             status = _EXIT_BROKEN
+        finally:
+            self._engine.close()
         self._summary(status)
         if self.request.coverage is not None:
             try:
@@ -288,6 +290,7 @@ class Session:
 
         with Workers(self.request.jobs, self._whole_leg, tell) as workers:
             for result in workers.results():
+                self._engine.look()
                 if result.number and self._out_of_time():
                     return None
                 totals, coverage = result.totals, result.coverage
@@ -458,16 +461,21 @@ class Session:
             for line in campaign.coverage.summary():
                 print(f"  {line}")
         seconds = max(1e-9, time.monotonic() - self._started)
+        quick = "; not yet optimised at first" if self._engine.began_quick else ""
         print(
             f"{seconds:.1f} s: {totals.episodes / seconds:,.0f} episodes/s, "
             f"{totals.lane_accesses / seconds:,.0f} lane accesses/s, "
-            f"{campaign.transitions / seconds:,.0f} transitions/s",
+            f"{campaign.transitions / seconds:,.0f} transitions/s{quick}",
             flush=True,
         )
 
     def _say(self, text: str) -> None:
         if not self.request.quiet:
             self._progress.say(text)
+
+    def _warn(self, text: str) -> None:
+        """What costs time only, and is no result."""
+        print(f"gpu-tester: {text}", file=sys.stderr)
 
 
 def _ending(run: AnyRun) -> str:

@@ -8,16 +8,24 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from runtime.native.background import Pending
 from runtime.native.library import Library, LibraryError
 from runtime.native.object_cache import Cache, digest_of_files, key_of, write_all
 from runtime.native.plan import MachineShape, Shape
-from runtime.native.toolchain import Compiler, ToolchainError, all_flags, compile_object
+from runtime.native.toolchain import (
+    Compilation,
+    Compiler,
+    ToolchainError,
+    all_flags,
+    compile_object,
+)
 
 UNIT: Final = "protocol.cpp"
 SITES: Final = "sites.json"
@@ -66,55 +74,106 @@ class Sizes:
         return {"LINE_BYTES": self.line_bytes, "NODE_WORDS": self.node_words}
 
 
-def build(sources: Sources, sizes: Sizes, compiler: Compiler, cache: Cache) -> Library:
-    """The loaded object. Raises ToolchainError, CacheError, LibraryError."""
-    key = object_key(sources, sizes, compiler)
+@dataclass(frozen=True)
+class Recipe:
+    """How one object is made: C++ texts by name, which of them is the unit, and the rest.
 
-    def made() -> Path:
-        return _object(key, sources.files, UNIT, sizes.defines(), compiler, cache)
+    ``headers``: a digest of what it includes from elsewhere. ``quick``: compiled in little time
+    rather than for speed; an object of its own.
+    """
 
-    path = made()
+    files: Mapping[str, str]
+    unit: str
+    compiler: Compiler
+    defines: Mapping[str, int] = field(default_factory=dict)
+    headers: str = ""
+    quick: bool = False
+
+    def key(self) -> str:
+        """The name of the object in the cache. Raises ToolchainError."""
+        texts = [part for item in sorted(self.files.items()) for part in item]
+        how = [" ".join(self._flags()), str(self.compiler), self.compiler.version]
+        return key_of(*texts, self.unit, repr(dict(self.defines)), self.headers, *how)
+
+    def quickly(self) -> Recipe | None:
+        """The recipe for the meantime; None: none takes less time. Raises ToolchainError."""
+        quick = replace(self, quick=True)
+        return None if quick._flags() == self._flags() else quick
+
+    def find(self, cache: Cache) -> Path | None:
+        """The object, if it was made before. Raises ToolchainError."""
+        return _object_in(cache.find(_KIND, self.key()))
+
+    def make(self, cache: Cache) -> Path:
+        """The object, compiled now if it has to be. Raises ToolchainError, CacheError."""
+
+        def fill(directory: Path) -> None:
+            write_all(directory, self.files)
+            try:
+                compile_object(*self._places(directory), self.defines, flags=self._flags())
+            except ToolchainError as slip:
+                if "No space left on device" in str(slip):
+                    raise OSError(errno.ENOSPC, "No space left on device") from None
+                raise
+
+        return cache.make(_KIND, self.key(), fill) / _OBJECT
+
+    def begin(self, cache: Cache) -> PendingObject:
+        """Start compiling. Raises ToolchainError, OSError."""
+        fresh = cache.begin(_KIND)
+        try:
+            write_all(fresh, self.files)
+            started = Compilation(*self._places(fresh), self.defines, flags=self._flags())
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
+        return PendingObject(Pending(cache, _KIND, self.key(), fresh, started))
+
+    def _places(self, directory: Path) -> tuple[Compiler, Path, Path, list[Path]]:
+        include = [directory, _HEADERS, _HEADERS.parent.parent]
+        return self.compiler, directory / self.unit, directory / _OBJECT, include
+
+    def _flags(self) -> tuple[str, ...]:
+        return all_flags(self.quick)
+
+
+class PendingObject:
+    """An object being compiled beside us; see :class:`runtime.native.background.Pending`."""
+
+    def __init__(self, entry: Pending) -> None:
+        self._entry = entry
+
+    def path(self) -> Path | None:
+        """The object, once it is there. Raises ToolchainError, OSError."""
+        return _object_in(self._entry.entry())
+
+    def wait(self) -> Path:
+        """The object, however long it takes. Raises ToolchainError, OSError."""
+        return self._entry.wait() / _OBJECT
+
+    def stop(self) -> None:
+        self._entry.stop()
+
+
+def recipe(sources: Sources, sizes: Sizes, compiler: Compiler) -> Recipe:
+    """For the optimised object of a protocol."""
+    return Recipe(sources.files, UNIT, compiler, sizes.defines(), headers_digest())
+
+
+def build(how: Recipe, cache: Cache) -> Library:
+    """The loaded object of a protocol. Raises ToolchainError, CacheError, LibraryError."""
+    path = how.make(cache)
     try:
         return Library(path)
     except LibraryError:
         if path.exists():
             raise
     # Another process pruned the entry between our look and the loading.
-    return Library(made())
+    return Library(how.make(cache))
 
 
-def build_unit(files: Mapping[str, str], unit: str, compiler: Compiler, cache: Cache) -> Path:
-    """The object of C++ texts that stand alone. Raises ToolchainError, CacheError."""
-    texts = [part for item in sorted(files.items()) for part in item]
-    key = key_of(*texts, unit, " ".join(all_flags()), str(compiler), compiler.version)
-    return _object(key, files, unit, {}, compiler, cache)
-
-
-def _object(
-    key: str,
-    files: Mapping[str, str],
-    unit: str,
-    defines: Mapping[str, int],
-    compiler: Compiler,
-    cache: Cache,
-) -> Path:
-    def fill(directory: Path) -> None:
-        write_all(directory, files)
-        include = [directory, _HEADERS, _HEADERS.parent.parent]
-        try:
-            compile_object(compiler, directory / unit, directory / _OBJECT, include, defines)
-        except ToolchainError as slip:
-            if "No space left on device" in str(slip):
-                raise OSError(errno.ENOSPC, "No space left on device") from None
-            raise
-
-    return cache.make(_KIND, key, fill) / _OBJECT
-
-
-def object_key(sources: Sources, sizes: Sizes, compiler: Compiler) -> str:
-    texts = [part for item in sorted(sources.files.items()) for part in item]
-    how = [" ".join(all_flags()), str(compiler), compiler.version]
-    return key_of(*texts, repr(sizes.defines()), headers_digest(), *how)
+def _object_in(entry: Path | None) -> Path | None:
+    return None if entry is None else entry / _OBJECT
 
 
 @cache

@@ -106,15 +106,23 @@ class Cache:
             return self.make(kind, key, fill)
 
     def _stored(self, kind: str, key: str, fill: Callable[[Path], None]) -> Path:
-        target = self.root / f"{kind}-{key}"
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{kind}-", suffix=".new", dir=self.root))
+        fresh = self.begin(kind)
         try:
             fill(fresh)
-            _seal(fresh, kind, key)
-            self._install(fresh, target, kind, key)
+            return self.keep(fresh, kind, key)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
+
+    def begin(self, kind: str) -> Path:
+        """A directory to fill for :meth:`keep`, which nobody finds. Raises OSError."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{kind}-", suffix=".new", dir=self.root))
+
+    def keep(self, fresh: Path, kind: str, key: str) -> Path:
+        """Make what was filled an entry; it moves there, whole. Raises OSError."""
+        target = fresh.parent / f"{kind}-{key}"
+        _seal(fresh, kind, key)
+        self._install(fresh, target, kind, key)
         self.prune()
         return target
 
@@ -129,7 +137,7 @@ class Cache:
                 if not target.exists():
                     raise
             # What stands there is damaged: move it out of the way, whole, before it is removed.
-            away = Path(tempfile.mkdtemp(prefix=".bad-", suffix=".new", dir=self.root))
+            away = Path(tempfile.mkdtemp(prefix=".bad-", suffix=".new", dir=target.parent))
             with suppress(OSError):
                 target.rename(away / "entry")
             shutil.rmtree(away, ignore_errors=True)

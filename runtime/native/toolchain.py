@@ -13,7 +13,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +33,9 @@ FLAGS: Final = (
     "-fPIC",
 )
 """What every object is compiled with."""
+QUICK: Final = "-O0"
+"""For the object that runs until the optimised one is there: a quarter of the time, and what it
+makes is slower by far less than the rest of a short leg takes."""
 
 TIME_LIMIT: Final = 300.0
 """Seconds that one compilation may take; ``SLICC_COMPILE_SECONDS`` says otherwise."""
@@ -102,12 +108,95 @@ def compile_object(
     flags: Sequence[str] | None = None,
 ) -> None:
     """Compile one file into one loadable object. Raises ToolchainError."""
+    command = _command(compiler, source, output, include, defines, flags)
+    limit = _time_limit() if time_limit is None else time_limit
+    scratch = _scratch(output)
+    try:
+        status, words = _run(command, limit, str(compiler), scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    _judge(compiler, status, words, output)
+
+
+class Compilation:
+    """A compiler at work beside us, asked now and then how far it is; no thread waits for it.
+
+    Takes what :func:`compile_object` takes. Raises ToolchainError, OSError.
+    """
+
+    def __init__(
+        self,
+        compiler: Compiler,
+        source: Path,
+        output: Path,
+        include: Sequence[Path],
+        defines: Mapping[str, int],
+        flags: Sequence[str] | None = None,
+    ) -> None:
+        command = _command(compiler, source, output, include, defines, flags)
+        self._compiler = compiler
+        self._output = output
+        self._limit = _time_limit()
+        self._deadline = time.monotonic() + self._limit
+        self._scratch = _scratch(output)
+        self._words = self._scratch / "words"
+        self._judged = False
+        try:
+            with self._words.open("wb") as words:
+                self._process = _start(command, words.fileno(), str(compiler), self._scratch)
+        except BaseException:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            raise
+
+    def finished(self) -> bool:
+        """Whether the object is there. Raises ToolchainError if it will never be."""
+        status = self._process.poll()
+        if status is None:
+            if time.monotonic() < self._deadline:
+                return False
+            self.stop()
+            raise _too_slow(str(self._compiler), self._limit)
+        if not self._judged:
+            self._judged = True
+            words = self._words.read_text("utf-8", "replace")
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            _judge(self._compiler, status, words, self._output)
+        return True
+
+    def wait(self) -> None:
+        """Until it is finished. Raises ToolchainError."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(max(0, self._deadline - time.monotonic()))
+        self.finished()
+
+    def stop(self) -> None:
+        """End the compiler and what it has started, if it has not ended by itself."""
+        if self._process.poll() is None:
+            _stop(self._process)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def _scratch(output: Path) -> Path:
+    """Where a compiler leaves what it would leave in /tmp if it is killed."""
+    return Path(tempfile.mkdtemp(prefix=".scratch-", dir=output.parent))
+
+
+def _command(
+    compiler: Compiler,
+    source: Path,
+    output: Path,
+    include: Sequence[Path],
+    defines: Mapping[str, int],
+    flags: Sequence[str] | None,
+) -> list[str]:
     command = [*compiler.command, *(all_flags() if flags is None else flags)]
     command += [f"-D{name}={value}" for name, value in defines.items()]
     command += [f"-I{directory}" for directory in include]
-    command += [str(source), "-o", str(output)]
-    limit = _time_limit() if time_limit is None else time_limit
-    status, words = _run(command, limit, str(compiler))
+    return [*command, str(source), "-o", str(output)]
+
+
+def _judge(compiler: Compiler, status: int, words: str, output: Path) -> None:
+    """Raises ToolchainError unless a compiler that has ended did its work."""
     if status:
         how = f"status {status}" if status > 0 else f"signal {-status}"
         raise ToolchainError(f"{compiler} failed ({how}):\n{_shortened(words) or '(no message)'}")
@@ -115,13 +204,20 @@ def compile_object(
         raise ToolchainError(f"{compiler} said that all is well, but wrote no {output.name}")
 
 
-def all_flags() -> tuple[str, ...]:
-    """:data:`FLAGS` and those of ``$SLICC_CXXFLAGS``. Raises ToolchainError."""
+def all_flags(quick: bool = False) -> tuple[str, ...]:
+    """:data:`FLAGS` and those of ``$SLICC_CXXFLAGS``. Raises ToolchainError.
+
+    ``quick``: for compiling in little time, unless the user has said how to optimise.
+    """
     said = os.environ.get("SLICC_CXXFLAGS", "")
     try:
-        return (*FLAGS, *shlex.split(said))
+        own = shlex.split(said)
     except ValueError as slip:
         raise ToolchainError(f"SLICC_CXXFLAGS={said}: {slip}") from None
+    if quick and not any(flag.startswith("-O") for flag in own):
+        ours = tuple(QUICK if flag.startswith("-O") else flag for flag in FLAGS)
+        return (*ours, *own)
+    return (*FLAGS, *own)
 
 
 def _time_limit() -> float:
@@ -142,29 +238,41 @@ def _version(command: Sequence[str], called: str) -> str:
     return words.strip().splitlines()[0]
 
 
-def _run(command: Sequence[str], limit: float, called: str) -> tuple[int, str]:
+def _run(
+    command: Sequence[str], limit: float, called: str, scratch: Path | None = None
+) -> tuple[int, str]:
     """Status and output of a command that is stopped, with all that it started, after ``limit``."""
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as slip:
-        raise ToolchainError(f"{called} cannot be run: {slip.strerror or slip}") from None
+    process = _start(command, subprocess.PIPE, called, scratch)
     try:
         words, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
         _stop(process)
-        raise ToolchainError(
-            f"{called} had not finished after {limit:g} seconds and was stopped"
-        ) from None
+        raise _too_slow(called, limit) from None
     except BaseException:
         _stop(process)
         raise
     return process.returncode, words.decode("utf-8", "replace")
+
+
+def _start(
+    command: Sequence[str], output: int, called: str, scratch: Path | None
+) -> subprocess.Popen[bytes]:
+    """In a session of its own: an interrupt at the terminal is for us to pass on."""
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=None if scratch is None else {**os.environ, "TMPDIR": str(scratch)},
+        )
+    except OSError as slip:
+        raise ToolchainError(f"{called} cannot be run: {slip.strerror or slip}") from None
+
+
+def _too_slow(called: str, limit: float) -> ToolchainError:
+    return ToolchainError(f"{called} had not finished after {limit:g} seconds and was stopped")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -165,7 +165,7 @@ def main() -> None:
     arguments = parser.parse_args()
     tune_collector()
     protocol = load_protocol("GPU_VIPER", (), None, native=True)
-    engine = choose(Choice.native, protocol, print)
+    engine = choose(Choice.native, protocol, print, optimised=True)
     for name in arguments.shape or SHAPES:
         shape = SHAPES[name].shortened() if arguments.short else SHAPES[name]
         for one_per_lane in (False, True):

@@ -55,7 +55,7 @@ def engine(name: str) -> Chosen:
 
 
 def native_engine(protocol: LoadedProtocol) -> Chosen:
-    chosen = choose(Choice.auto, protocol, lambda words: None)
+    chosen = choose(Choice.auto, protocol, lambda words: None, optimised=True)
     if chosen.native is None:
         if "no C++ compiler" in chosen.words:
             pytest.skip(chosen.words)

@@ -13,14 +13,14 @@ from runtime.prng import Prng
 from tester import profiles
 from tester.expectations import Ledger, explode, final_memory, touched_lines
 from tester.generator import generate, generate_program
-from tester.kernels import ATTEMPTS, Kernels, load_kernels
+from tester.kernels import ATTEMPTS, Kernels, kernels_recipe, load_kernels
 from tester.program import concatenate
 
 
 @pytest.fixture(scope="module")
 def kernels() -> Kernels:
     try:
-        return load_kernels(find_compiler(), user_cache())
+        return load_kernels(kernels_recipe(find_compiler()).make(user_cache()))
     except NoCompiler:
         pytest.skip("no C++ compiler")
 

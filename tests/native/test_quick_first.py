@@ -1,0 +1,425 @@
+"""Quick code first, the optimised later: the same results, and nothing left behind."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import multiprocessing
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from runtime.native.background import Pending, stop_all
+from runtime.native.build import PendingObject, Recipe, Sizes
+from runtime.native.library import LibraryError
+from runtime.native.object_cache import Cache
+from runtime.native.toolchain import Compilation, Compiler, ToolchainError, find_compiler
+from tester import compiled
+from tester.cli import MISUSED, PASSED, app
+from tester.compiled import LARGE_LEG, LaterKernels, Libraries, NotHere
+from tester.kernels import kernels_recipe, load_kernels
+from tests.native.equality import leg_of, loaded, native_engine, run_natively
+
+SIZES = Sizes.of(64, 1)
+SMALL = ("--protocol", "MI", "--episodes", "200", "--seed", "3", "--leg-episodes", "40")
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["--no-progress", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def without_rates(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not re.match(r"[\d.]+ s: ", line)]
+
+
+@pytest.fixture
+def real() -> Compiler:
+    native_engine(loaded("MI"))  # skips where there is no compiler
+    return find_compiler()
+
+
+@pytest.fixture
+def place(real: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of the user."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    monkeypatch.delenv("SLICC_CXXFLAGS", raising=False)
+    root = tmp_path / "user" / "slicc" / "native"
+    root.mkdir(mode=0o700, parents=True)
+    return root
+
+
+def compiler_that(tmp_path: Path, real: Compiler, body: str) -> Path:
+    """Stands for a compiler; ``body`` is done first, with $how the level of optimisation."""
+    path = tmp_path / "cxx"
+    path.write_text(
+        "#!/bin/sh\nhow=none\n"
+        'for each in "$@"; do case $each in -O*) how=$each;; esac; done\n'
+        f'{body}\nexec {real} "$@"\n'
+    )
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def unit(compiler: Compiler, text: str = 'extern "C" int answer() { return 42; }\n') -> Recipe:
+    return Recipe({"unit.cpp": text}, "unit.cpp", compiler)
+
+
+def leavings(root: Path) -> list[str]:
+    return [path.name for path in root.iterdir() if path.name.startswith(".")]
+
+
+def objects(root: Path) -> int:
+    return len(list(root.glob("object-*")))
+
+
+def gone(process: int) -> bool:
+    for _ in range(200):
+        try:
+            os.kill(process, signal.SIG_DFL)
+        except ProcessLookupError:
+            return True
+        state = Path(f"/proc/{process}/stat")
+        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+# ------------------------------------------------------------------ the two tiers
+
+
+def test_both_tiers_run_alike(real: Compiler, tmp_path: Path) -> None:
+    engine = native_engine(loaded("MI")).native
+    assert engine is not None
+    said: list[str] = []
+    libraries = Libraries(loaded("MI"), real, Cache(tmp_path / "cache"), said.append)
+    quick = libraries(SIZES)
+    assert libraries.quick
+    engine = type(engine)(engine.info, engine.plans, libraries)
+    leg = leg_of("MI", "default", 7)
+    first, _ = run_natively(loaded("MI"), engine, leg)
+    optimised = libraries(SIZES, LARGE_LEG)  # a large leg waits for it
+    assert optimised.path != quick.path
+    assert not libraries.quick
+    second, _ = run_natively(loaded("MI"), engine, leg)
+    assert libraries(SIZES) is optimised
+    assert first == second
+    assert said == []
+    assert objects(tmp_path / "cache") == 2
+    assert leavings(tmp_path / "cache") == []
+
+
+def test_switching_in_the_middle_of_a_run_is_not_seen(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+
+    def slowly(self: PendingObject) -> Path | None:
+        nonlocal asked
+        asked += 1
+        return None if asked < 6 else self.wait()
+
+    monkeypatch.setattr(PendingObject, "path", slowly)
+    status, first, complaint = run(*SMALL, "--engine", "native")
+    assert (status, complaint) == (PASSED, "")
+    assert asked >= 6
+    assert first.endswith(" transitions/s; not yet optimised at first\n")
+    status, second, _ = run(*SMALL, "--engine", "native")
+    assert status == PASSED
+    assert second.endswith(" transitions/s\n")
+    assert without_rates(first) == without_rates(second)
+
+
+def test_who_measures_gets_optimised_code(real: Compiler, tmp_path: Path) -> None:
+    said: list[str] = []
+    cache = Cache(tmp_path / "cache")
+    tiny = unit(real)
+    assert tiny.find(cache) is None
+    made = tiny.make(cache)
+    assert tiny.find(cache) == made
+    quick = tiny.quickly()
+    assert quick is not None
+    assert quick.find(cache) is None
+    assert quick.key() != tiny.key()
+    libraries = Libraries(loaded("MI"), real, cache, said.append, optimised=True)
+    libraries(SIZES)
+    assert not libraries.quick
+    assert objects(cache.root) == 2
+    assert said == []
+
+
+@pytest.mark.parametrize(("flags", "differ"), [("-O1", False), ("-g", True), ("-Og -g", False)])
+def test_who_says_how_to_optimise_gets_one_tier(
+    flags: str, differ: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLICC_CXXFLAGS", flags)
+    assert (unit(Compiler(("c++",), "1")).quickly() is not None) is differ
+
+
+# ------------------------------------------------------------------ failures
+
+
+def test_a_failing_background_compilation_is_a_warning(
+    place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = '[ $how = -O2 ] && echo "out of cheese" && exit 1'
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, body)))
+    monkeypatch.setattr(PendingObject, "path", PendingObject.wait)
+    status, said, complaint = run(*SMALL, "--engine", "native")
+    assert status == PASSED
+    assert "native engine" in said
+    lines = complaint.splitlines()
+    assert len(lines) == 2
+    assert re.fullmatch(
+        r"gpu-tester: the run goes on with quick code: .*cxx failed \(status 1\)", lines[1]
+    )
+    assert "programs are generated without compiled code: " in lines[0]
+    assert objects(place) == 1
+    assert leavings(place) == []
+
+
+def test_the_words_of_a_failing_quick_compilation_are_the_error(
+    place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "note"
+    body = f'echo $how >> {note}; [ $how = -O0 ] && echo "out of cheese" && exit 1'
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, body)))
+    status, _, complaint = run(*SMALL, "--engine", "native")
+    assert status == MISUSED
+    assert "out of cheese" in complaint
+    assert note.read_text().split() == ["none", "-O0"]
+    assert objects(place) == 0
+
+
+def test_a_full_disk_costs_only_time(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Recipe, cache: Cache) -> PendingObject:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Recipe, "begin", full)
+    status, said, complaint = run(*SMALL, "--engine", "native")
+    assert status == PASSED
+    assert "native engine" in said
+    assert complaint.count("No space left on device") == 2
+
+
+def test_a_hanging_background_compiler_is_stopped_in_time(
+    tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "note"
+    path = compiler_that(tmp_path, real, f"sleep 600 & echo $! > {note}; wait")
+    monkeypatch.setenv("SLICC_COMPILE_SECONDS", "1")
+    cache = Cache(tmp_path / "cache")
+    pending = unit(Compiler((str(path),), "1")).begin(cache)
+    assert pending.path() is None
+    with pytest.raises(ToolchainError, match="had not finished after 1 seconds"):
+        pending.wait()
+    pending.stop()
+    assert gone(int(note.read_text()))
+    assert leavings(cache.root) == []
+
+
+def test_stopping_twice_is_no_mistake(tmp_path: Path, real: Compiler) -> None:
+    cache = Cache(tmp_path / "cache")
+    pending = unit(real).begin(cache)
+    pending.stop()
+    pending.stop()
+    assert list(cache.root.iterdir()) == []
+
+
+def test_a_compiler_that_cannot_be_run_leaves_nothing(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    with pytest.raises(ToolchainError, match="cannot be run"):
+        unit(Compiler(("/nowhere/c++",), "1")).begin(cache)
+    assert list(cache.root.iterdir()) == []
+    with pytest.raises(ToolchainError, match="cannot be run"):
+        Compilation(Compiler(("/nowhere/c++",), "1"), tmp_path, tmp_path / "a.so", [], {})
+    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
+
+
+# ------------------------------------------------------------------ the end of the process
+
+
+@pytest.mark.parametrize("ending", ["exit", "error", "SIGINT", "SIGTERM", "SIGHUP"])
+def test_nothing_is_left_at_the_end(
+    ending: str, place: Path, tmp_path: Path, real: Compiler
+) -> None:
+    note = tmp_path / "note"
+    body = f"if [ $how = -O2 ]; then sleep 600 & echo $$ $! >> {note}; wait; fi"
+    path = compiler_that(tmp_path, real, body)
+    program = (
+        "import time\n"
+        "from tester.engine_choice import Choice\n"
+        "from tester.engines import choose\n"
+        "from tester.protocols import load_protocol\n"
+        "choose(Choice.native, load_protocol('MI', native=True), print)\n"
+        "print('ready', flush=True)\n"
+        f"{'1 / 0' if ending == 'error' else 'pass' if ending == 'exit' else 'time.sleep(600)'}\n"
+    )
+    environment = {**os.environ, "CXX": str(path)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    if ending.startswith("SIG"):
+        for _ in range(200):
+            if note.exists() and len(note.read_text().split()) == 4:
+                break
+            time.sleep(0.05)
+        process.send_signal(getattr(signal, ending))
+    _, complaint = process.communicate(timeout=60)
+    expected = {
+        "exit": 0,
+        "error": 1,
+        "SIGINT": -signal.SIGINT,
+        "SIGTERM": 128 + signal.SIGTERM,
+        "SIGHUP": 128 + signal.SIGHUP,
+    }
+    assert process.returncode == expected[ending], complaint
+    children = note.read_text().split() if note.exists() else []
+    assert all(gone(int(child)) for child in children)
+    assert objects(place) == 1
+    assert leavings(place) == []
+
+
+def test_what_is_finished_at_the_end_is_kept(tmp_path: Path, real: Compiler) -> None:
+    cache = Cache(tmp_path / "cache")
+    how = unit(real)
+    pending = how.begin(cache)
+    for _ in range(400):
+        if pending._entry._compilation._process.poll() is not None:
+            break
+        time.sleep(0.05)
+    assert how.find(cache) is None
+    stop_all()
+    assert how.find(cache) is not None
+    assert leavings(cache.root) == []
+
+
+# ------------------------------------------------------------------ several processes
+
+
+def _make(root: Path, compiler: Compiler) -> None:
+    answer = ctypes.CDLL(str(unit(compiler, TALE).begin(Cache(root)).wait()))
+    assert answer is not None
+
+
+TALE = "".join(f"int f{n}(int x) {{ return x * {n}; }}\n" for n in range(500))
+
+
+def test_two_processes_may_compile_the_same(tmp_path: Path, real: Compiler) -> None:
+    context = multiprocessing.get_context("fork")
+    root = tmp_path / "cache"
+    both = [context.Process(target=_make, args=(root, real)) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(60)
+    assert [process.exitcode for process in both] == [0, 0]
+    assert objects(root) == 1
+    assert leavings(root) == []
+    assert unit(real, TALE).find(Cache(root)) is not None
+
+
+def _as_a_worker(pending: Pending, path: Path, libraries: Libraries) -> None:
+    assert pending.entry() is None
+    pending.stop()
+    stop_all()
+    with pytest.raises(NotHere):
+        libraries(SIZES)
+    path.touch()
+    for _ in range(1200):
+        if pending.entry() is not None:
+            return
+        time.sleep(0.05)
+    raise AssertionError("what the parent has finished was not found")
+
+
+def test_forks_look_into_the_cache_only(tmp_path: Path, real: Compiler) -> None:
+    gate, asked = tmp_path / "gate", tmp_path / "asked"
+    path = compiler_that(tmp_path, real, f"while [ ! -e {gate} ]; do sleep 0.05; done")
+    cache = Cache(tmp_path / "cache")
+    pending = unit(Compiler((str(path),), "1")).begin(cache)
+    libraries = Libraries(loaded("MI"), real, cache, print)
+    worker = multiprocessing.get_context("fork").Process(
+        target=_as_a_worker, args=(pending._entry, asked, libraries)
+    )
+    worker.start()
+    while not asked.exists() and worker.is_alive():
+        time.sleep(0.05)
+    gate.touch()
+    pending.wait()
+    worker.join(60)
+    assert worker.exitcode == 0
+
+
+def test_workers_compile_nothing(
+    place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = run(*SMALL, "--engine", "native")[1]
+    for entry in place.glob("object-*"):
+        shutil.rmtree(entry)
+    note = tmp_path / "note"
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, f"echo $how >> {note}")))
+    status, said, _ = run(*SMALL, "--engine", "native", "--jobs", "2")
+    assert status == PASSED
+    assert without_rates(said)[2:] == without_rates(expected)[2:]  # not the compiler's name
+    assert sorted(note.read_text().split()) == ["-O0", "-O2", "-O2", "none"]
+
+
+# ------------------------------------------------------------------ kernels
+
+
+def test_kernels_come_later(tmp_path: Path, real: Compiler) -> None:
+    said: list[str] = []
+    cache = Cache(tmp_path / "cache")
+    kernels = LaterKernels(real, cache, said.append)
+    assert kernels() is None
+    for _ in range(1200):
+        if kernels() is not None:
+            break
+        time.sleep(0.05)
+    assert kernels() is kernels()
+    assert kernels() is not None
+    assert LaterKernels(real, cache, said.append)() is not None
+    assert said == []
+
+
+def test_kernels_of_another_version_are_left_away(
+    tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = 'extern "C" __attribute__((visibility("default"))) '
+    text = f"{seen} long tester_kernels_version() {{ return 1; }}\n"
+    foreign = unit(real, text).make(Cache(tmp_path / "cache"))
+    with pytest.raises(LibraryError, match="of version 1, not"):
+        load_kernels(foreign)
+    nonsense = tmp_path / "nonsense.so"
+    nonsense.write_text("nonsense")
+    with pytest.raises(LibraryError):
+        load_kernels(nonsense)
+    monkeypatch.setattr(compiled, "kernels_recipe", lambda compiler: unit(compiler, text))
+    said: list[str] = []
+    kernels = LaterKernels(real, Cache(tmp_path / "cache"), said.append)
+    assert kernels() is None
+    assert len(said) == 1
+    assert "without compiled code: the generator's kernels are of version 1" in said[0]
+
+
+def test_kernels_that_are_there_are_used_at_once(real: Compiler, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    kernels_recipe(real).make(cache)
+    assert LaterKernels(real, cache, print)() is not None
