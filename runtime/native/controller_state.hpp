@@ -23,7 +23,9 @@ enum Poll : u32 {
     POLL_UNCOUNTED,  // the ports are to be polled again without a transition
 };
 
+// What is seldom looked at stands in front; what runs stands last, beside the machine's own members.
 struct Controller {
+    LineLock locks[MAX_LOCKS];
     u64 recycle_latency;
     u64 mandatory_queue_latency;
     u32 id;  // as a consumer
@@ -63,5 +65,4 @@ struct Controller {
     i32 transition_event;
     u32 locked;  // how many of the locks
     bool woken;  // a message was woken since the last complete pass over the ports
-    LineLock locks[MAX_LOCKS];
 };

@@ -88,14 +88,15 @@ class Definitions:
 
     @staticmethod
     def _size_class(type_: ir.Type) -> int:
-        """Wide fields come first, so that there is little padding."""
+        """Scalars come first, beside what the runtime keeps in front: ports and ``getState`` look
+        at them. Wide ones come before narrow ones, so that there is little padding."""
         match type_:
             case ir.ScalarType(kind=kind):
                 return 1 if kind.bits == 32 else 2 if kind is ir.ScalarKind.BOOL else 0
             case ir.EnumType() | ir.ClassType(name="MachineID"):
                 return 1
             case _:
-                return 0
+                return 3
 
     def _fields(self, struct: ir.Struct) -> list[tuple[str, ir.Field]]:
         return [(self.names.field(struct.ref, each.name), each) for each in struct.fields]
