@@ -62,15 +62,19 @@ inline void wheel_wake(Context& x, u32 slot, u32 consumer) {
     e.wakes.in(x)[slot * e.words + (consumer >> 6)] |= u64{1} << (consumer & 63);
 }
 
+// Put an item behind a list.
+inline void append_to(Context& x, u32& head, u32& tail, const Message& item) {
+    u8* const first = reinterpret_cast<u8*>(&head);
+    u8* const link = reinterpret_cast<u8*>(&of_handle<Message>(x, tail).next);
+    // Whether a list is empty cannot be predicted, so there is no branch.
+    *reinterpret_cast<u32*>(first + ((link - first) & -i64{head != 0})) = item.self;
+    tail = item.self;
+}
+
 inline void wheel_append(Context& x, u32 slot, Message& item) {
     WheelSlot& list = x.s->engine.wheel.in(x)[slot];
     item.next = 0;
-    if (list.head) {
-        of_handle<Message>(x, list.tail).next = item.self;
-    } else {
-        list.head = item.self;
-    }
-    list.tail = item.self;
+    append_to(x, list.head, list.tail, item);
 }
 
 // Let a consumer run in a further round of the current tick.
@@ -238,7 +242,9 @@ inline void run_tick(Context& x, u64 tick) {
     if (UNLIKELY(e.far_count)) far_to_wheel(x);
     deliver_slot(x, slot);
     u64* const wakes = e.wakes.in(x) + slot * words;
-    for (u32 i = 0; i < words; i++) {
+    pending[0] |= wakes[0];
+    wakes[0] = 0;
+    for (u32 i = 1; i < words; i++) {
         pending[i] |= wakes[i];
         wakes[i] = 0;
     }
@@ -246,12 +252,16 @@ inline void run_tick(Context& x, u64 tick) {
     do {
         e.pending_any = 0;
         // Who is flagged from here on runs in the next round.
-        for (u32 i = 0; i < words; i++) {
+        u64 mask = pending[0];
+        pending[0] = 0;
+        for (u32 i = 1; i < words; i++) {
             flags[i] = pending[i];
             pending[i] = 0;
         }
-        for (u32 i = 0; i < words; i++) {
-            if (flags[i] && !run_consumers(x, i * 64, flags[i])) return;
+        for (u32 i = 0;;) {
+            if (!run_consumers(x, i * 64, mask)) return;
+            if (LIKELY(++i >= words)) break;
+            mask = flags[i];
         }
         if (UNLIKELY(e.pending_any && ++rounds > e.max_rounds)) {
             x.controller = NIL;
