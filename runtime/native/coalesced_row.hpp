@@ -10,9 +10,10 @@
 // The rows of a load, store or atomic; with `alone` every lane has a row of its own. Returns how
 // many they are; the chain has them in order. The access's lines are known (access_lines), and
 // there is room.
-inline u32 coalesce(Context& x, u32 index, bool alone, Queue& chain) {
+inline u32 coalesce(Context& x, const Requester& r, u32 index, bool alone, Queue& chain) {
     RequesterParts& parts = requester_parts(x);
     const Access& access = access_at(x, index);
+    alone |= access.lanes == 1;
     i32 type = RubyRequestType::LD;
     if (access.kind == AccessKind::STORE) {
         type = RubyRequestType::ST;
@@ -23,6 +24,7 @@ inline u32 coalesce(Context& x, u32 index, bool alone, Queue& chain) {
     Line* marks = parts.marks.in(x);
     Row* rows = parts.rows.in(x);
     const u32 stamp = ++parts.stamp;
+    const u32 near = message_buffer(x, r.queue).near;
     u32 count = 0;
     u32 row = 0;
     u32 line = NIL;
@@ -34,14 +36,16 @@ inline u32 coalesce(Context& x, u32 index, bool alone, Queue& chain) {
             continue;
         }
         line = parts.scratch[lane];
-        Line& mark = marks[line];
-        if (mark.stamp == stamp && !alone) {
-            row = mark.row;
+        if (!alone && marks[line].stamp == stamp) {
+            row = marks[line].row;
             rows[row].lanes |= bit;
             continue;
         }
+        // Looked at when the row is admitted, and by the controller.
+        __builtin_prefetch(&book_of(x, r, line), 1);
+        expect_places(x, near, line);
         row = row_new(x, index, line, type, bit);
-        mark = {stamp, row};
+        if (!alone) marks[line] = {stamp, row};
         if (chain.last) {
             rows[chain.last].next = row;
         } else {

@@ -33,7 +33,7 @@ inline bool Coalescer_issue_vector(Context& x, Requester& r, u32 index) {
     if (!Requester_may_take(x, r, access.client, TOKENS, need)) return false;
     if (!access_lines(x, access)) return false;
     Queue chain;
-    const u32 rows = coalesce(x, index, r.one_request_per_lane, chain);
+    const u32 rows = coalesce(x, r, index, r.one_request_per_lane, chain);
     r.tokens -= need;
     Requester_accept(x, r, access, rows, need);
     u64 sequence = access.sequence;

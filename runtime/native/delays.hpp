@@ -70,17 +70,20 @@ inline COLD void note_zero_delay(Context& x, u64 offset) {
     s.zero_delays[s.zero_delays_used++] = offset;
 }
 
-// The extra cycles of the next message on a channel whose states stand in `place`.
-inline u64 next_delay(Context& x, u32 place, u64 key, u64 start, const Message& message) {
+// The extra cycles of the next message on a channel or into a buffer.
+template <class T>
+inline u64 next_delay(Context& x, const T& way, const Message& message) {
     System& s = *x.s;
     const u64 address = line_of(x, message_line_address(message));
-    const u64 offset = s.places.offset + u64{line_index(x, address)} * s.place_stride + sizeof(u32) * u64{place};
+    const u32 line = line_index(x, address);
+    expect_places(x, way.near, line);
+    const u64 offset = s.places.offset + u64{line} * s.place_stride + sizeof(u32) * u64{way.delays};
     u32& state = *in_block<u32>(x, offset);
     u32 current = state;
     if (!current && (LIKELY(!s.zero_delays_used) || !zero_delay(x, offset))) {
-        current = static_cast<u32>(mix64(start ^ mix64((address >> s.line_bits) + GOLDEN)));
+        current = static_cast<u32>(mix64(way.delay_start ^ mix64((address >> s.line_bits) + GOLDEN)));
     }
     state = current * 1664525 + 1013904223;
     if (UNLIKELY(!state)) note_zero_delay(x, offset);
-    return delay_draw(s.delay_policy, key, current >> 20);
+    return delay_draw(s.delay_policy, way.delay_key, current >> 20);
 }

@@ -57,6 +57,12 @@ inline u32& line_place(const Context& x, u64 offset, u32 line) {
     return *in_block<u32>(x, offset + u64{line} * x.s->place_stride);
 }
 
+// Its places from `near` on will be looked at soon: let the processor fetch them meanwhile.
+inline void expect_places(const Context& x, u32 near, u32 line) {
+    const System& s = *x.s;
+    __builtin_prefetch(x.base + s.places.offset + u64{line} * s.place_stride + sizeof(u32) * near, 1);
+}
+
 inline u64 line_of(const Context& x, u64 address) {
     return address & ~x.s->line_mask;
 }

@@ -85,12 +85,7 @@ inline void slots_release(Context& x, T& holder) {
 
 inline void queue_append(Context& x, MessageBuffer& b, Message& message) {
     message.next = 0;
-    if (b.head) {
-        of_handle<Message>(x, b.tail).next = message.self;
-    } else {
-        b.head = message.self;
-    }
-    b.tail = message.self;
+    append_to(x, b.head, b.tail, message);
     b.count++;
 }
 
@@ -158,7 +153,7 @@ inline void MessageBuffer_enqueue(
     MessageBuffer& b = message_buffer(x, buffer);
     i64 tick = static_cast<i64>(e.now) + latency;
     if (b.delays != NIL) {
-        tick += static_cast<i64>(next_delay(x, b.delays, b.delay_key, b.delay_start, message));
+        tick += static_cast<i64>(next_delay(x, b, message));
     }
     if (UNLIKELY(b.special)) {
         if (b.consumer == NIL) {

@@ -87,7 +87,7 @@ inline void channel_send(
     }
     u64 tick = e.now + static_cast<u64>(latency) + port.latency;
     if (channel.delays != NIL) {
-        tick += next_delay(x, channel.delays, channel.delay_key, channel.delay_start, message);
+        tick += next_delay(x, channel, message);
     }
     if (channel.ordered) {
         if (tick < channel.last_arrival) {

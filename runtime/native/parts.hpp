@@ -94,6 +94,7 @@ struct MessageBuffer {
     u32 taken;
     u32 freed;     // in tick freed_tick
     u32 delays;    // place of their states, NIL: no delays
+    u32 near;      // first of its consumer's places
     u64 freed_tick;
     u64 last_arrival;
     u64 delay_key;
@@ -111,6 +112,7 @@ struct Channel {
     u64 delay_key;
     u64 delay_start;
     u32 delays;
+    u32 near;  // first of its receiver's places
     u32 buffer;
     u32 port;
     bool ordered;

@@ -48,28 +48,33 @@ inline u32 place_owner(const Context& x, u32 from, u32 to) {
     return from < to ? from : to;
 }
 
+inline u32 node_of_controller(const Context& x, const PlanWords& words) {
+    const MachineID machine = {static_cast<i32>(words.word(PLAN_MACHINE_TYPE)), words.handle(PLAN_MACHINE_VERSION)};
+    return static_cast<u32>(node_of(x, machine));
+}
+
 // Set every place to what `f(node)` says.
 template <class F>
 inline void each_place(Context& x, const PlanView& plan, F f) {
     System& s = *x.s;
-    u32 node_of_controller[NODE_WORDS * 64];
     u64 table = 0;
     u64 directory = 0;
     PlanWords words = plan.controller(0);
     for (u32 id = 0; id < s.controllers; id++, words = PlanView::after(words, 4)) {
-        const MachineID machine = {static_cast<i32>(words.word(PLAN_MACHINE_TYPE)), words.handle(PLAN_MACHINE_VERSION)};
-        const u32 node = static_cast<u32>(node_of(x, machine));
+        const u32 node = node_of_controller(x, words);
         const MachineShape& shape = MACHINE_SHAPES[words.word(PLAN_MACHINE)];
-        node_of_controller[id] = node;
         for (u32 i = 0; i < shape.tables; i++) s.tables.at(x, table++).records = f(node);
         for (u32 i = 0; i < shape.directories; i++) s.directories.at(x, directory++).records = f(node);
     }
-    for (u32 i = 0; i < s.caches; i++) cache_memory(x, i).visible = f(node_of_controller[cache_memory(x, i).controller]);
+    for (u32 i = 0; i < s.caches; i++) {
+        CacheMemory& c = cache_memory(x, i);
+        c.visible = f(node_of_controller(x, plan.controller(c.controller)));
+    }
     for (u32 i = 0; i < s.buffers; i++) {
         MessageBuffer& b = message_buffer(x, i);
-        const bool owned = b.consumer < s.controllers;
         if (plan.buffers[i * PLAN_BUFFER_WORDS + PLAN_BUFFER_DELAY]) {
-            b.delays = f(owned ? node_of_controller[b.consumer] : s.topology.nodes);
+            const bool owned = b.consumer < s.controllers;
+            b.delays = f(owned ? node_of_controller(x, plan.controller(b.consumer)) : s.topology.nodes);
         }
     }
     const u64* port = plan.ports;
@@ -95,6 +100,11 @@ inline void places_start(Context& x, const PlanView& plan) {
         map.next[node] = first;
         first += count;
     }
+    for (u32 i = 0; i < s.buffers; i++) {
+        MessageBuffer& b = message_buffer(x, i);
+        if (b.consumer < s.controllers) b.near = map.next[node_of_controller(x, plan.controller(b.consumer))];
+    }
+    for (u64 i = 0; i < s.channels.count; i++) x.channels[i].near = message_buffer(x, x.channels[i].buffer).near;
     each_place(x, plan, [&](u32 node) { return map.next[node]++; });
     const auto offset = [&](u64 place) { return s.places.offset + sizeof(u32) * place; };
     for (u32 i = 0; i < s.caches; i++) cache_memory(x, i).visible = offset(cache_memory(x, i).visible);
