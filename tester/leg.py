@@ -34,6 +34,8 @@ from tester.read_back import read_back_program
 
 DEADLOCK_LIMIT: Final = 100_000
 """Ticks without progress that make a request hang, unless the command line says otherwise."""
+DRAIN_LIMITS: Final = 10
+"""How many of these a system has to come to rest when all requests are answered."""
 
 
 class SystemLike(Protocol):
@@ -162,15 +164,19 @@ class LegRun:
         return self.outcome.finding is None
 
     def _come_to_rest(self) -> bool:
-        """Everything in flight arrives; what never ends is a livelock."""
+        """Everything in flight arrives; what never ends is a livelock.
+
+        Ten limits, as for requests: memory may have many writes before it that nobody waits for.
+        """
         engine = self.system.engine
-        engine.run(engine.now + self.limit)
+        limit = DRAIN_LIMITS * self.limit
+        engine.run(engine.now + limit)
         self.outcome.finding = self.checker.finish(engine.now)
         if self.outcome.finding is None and engine.ticks:
             self.outcome.finding = Finding(
                 Verdict.HANG,
                 engine.now,
-                f"all requests are answered, but {self.limit} ticks later messages still move",
+                f"all requests are answered, but {limit} ticks later messages still move",
             )
         if self.outcome.finding is None:
             self._leaks()

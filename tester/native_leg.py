@@ -36,7 +36,7 @@ from tester.driver import Statistics
 from tester.events import Finding, Role, Verdict
 from tester.expectations import touched_lines
 from tester.final_contents import FinalContents, final_contents
-from tester.leg import ERROR_VERDICTS, Outcome
+from tester.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome
 from tester.program import IntArray, Program
 from tester.read_back import read_back_program
 from tester.replay import Leg
@@ -263,7 +263,7 @@ class NativeLegRun:
 
     def _come_to_rest(self) -> bool:
         system = self.system
-        if self._judged(self._advance(system.now + self.limit)):
+        if self._judged(self._advance(system.now + DRAIN_LIMITS * self.limit)):
             return False
         if system.finish() and self._judged(JUDGED):
             return False

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from runtime.description import SystemDescription
+from runtime.engine import Consumer
 from runtime.prng import Prng, initial_byte
 from tester.aftermath import Manners
 from tester.blame import byte_owners, line_writers
+from tester.events import Verdict
 from tester.expectations import final_memory
 from tester.generator import generate_program
 from tester.leg import LegRun
@@ -150,3 +152,25 @@ def test_steps_at_hand_overs_are_carried_out(steps: Steps) -> None:
     flushes, invalidations = counter.kinds.get(5, 0), counter.kinds.get(6, 0)
     assert (flushes > 20) == steps.flush
     assert (invalidations > 20) == steps.invalidate
+
+
+@pytest.mark.parametrize("busy", [0, 5_000, 200_000])
+def test_a_system_may_take_its_time_to_rest_but_not_for_ever(busy: int) -> None:
+    """Nobody waits for what moves: ten deadlock limits are granted."""
+    config = CONFIGS["default"]
+    agents = tuple(replace(agent, requester=i % 2) for i, agent in enumerate(config.agents))
+    program = generate_program(replace(config, agents=agents, episodes=5), Prng(6))
+    system = FakeSystem(lambda a: initial_byte(program.run_key, a))
+
+    class Restless(Consumer):
+        def wakeup(self) -> None:
+            if self.engine.now < busy:
+                self.engine.schedule(self, self.engine.now + 10)
+
+    system.engine.schedule(Restless(system.engine), 1)
+    finding = LegRun(program, system, 1_000).run().finding
+    if busy <= 5_000:
+        assert finding is None
+    else:
+        assert finding is not None and finding.verdict is Verdict.HANG
+        assert "messages still move" in finding.headline
