@@ -5,7 +5,7 @@ Invariant: nothing here touches a byte in a way that the system description does
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +13,8 @@ from runtime.description import SystemDescription
 from runtime.engine import Consumer, Engine
 from runtime.requester import Access, AccessKind, Requester
 from tester.events import Kind, Request, Role, Watcher
+from tester.final_contents import FinalContents
+from tester.program import Program
 from tester.thread import Steps
 
 READ_BACKS: Final = 1 << 40
@@ -118,8 +120,29 @@ class Flusher(Consumer):
         raise AssertionError("old values for a flush")
 
 
+def has_flush(events: Iterable[str]) -> bool:
+    """Whether a machine with these events has one for flushes."""
+    return any("flush" in event.lower() for event in events)
+
+
 def can_flush(requester: Requester) -> bool:
     """Whether the machine behind a requester has an event for flushes."""
     controller = getattr(requester, "controller", None)
-    events = () if controller is None else controller.EVENTS.members()
-    return any("flush" in event.lower() for event in events)
+    return controller is not None and has_flush(controller.EVENTS.members())
+
+
+def flushing_requesters(program: Program) -> list[int]:
+    """The requesters of agents that make fetch-adds: flushes go through those."""
+    return sorted({agent.requester for agent in program.agents if agent.adds})
+
+
+def flush_parts(program: Program, final: FinalContents) -> list[tuple[int, list[int]]]:
+    """(requester, the lines that it flushes): those of its own agents' last stores, if these make
+    fetch-adds; the others in turns."""
+    used = flushing_requesters(program)
+    ports = [agent.requester if agent.adds else None for agent in program.agents]
+    parts: dict[int, list[int]] = {}
+    for number, (line, writer) in enumerate(zip(final.lines.tolist(), final.writers.tolist())):
+        port = ports[writer] if writer >= 0 else None
+        parts.setdefault(used[number % len(used)] if port is None else port, []).append(line)
+    return sorted(parts.items())

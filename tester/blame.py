@@ -14,7 +14,7 @@ import numpy as np
 
 from runtime.prng import initial_byte
 from tester.events import Verdict
-from tester.program import ATOMIC_BYTES, STORE, IntArray, Program
+from tester.program import STORE, Program
 
 INITIAL = -1
 """Row of version 0."""
@@ -117,46 +117,9 @@ def misplaced_from(program: Program, verdicts: list[ByteVerdict]) -> int | None:
     return None
 
 
-def line_writers(program: Program) -> dict[int, int]:
-    """Line -> thread of the last store into it, for every line stored to."""
-    active = (program.lane_address >= 0) & (program.action_kind == STORE)[:, None]
-    rows, lanes = np.nonzero(active)
-    lines = program.lane_address[rows, lanes] & -program.line_size
-    threads = program.episode_thread[program.action_episode()[rows]]
-    return dict(zip(lines.tolist(), threads.tolist()))
-
-
 def _stores_to(program: Program, address: int) -> tuple[np.ndarray, np.ndarray]:
     size = program.action_size.astype(np.int64)[:, None]
     covers = (program.lane_address >= 0) & (program.lane_address <= address)
     covers &= (address < program.lane_address + size) & (program.action_kind == STORE)[:, None]
     rows, lanes = np.nonzero(covers)
     return rows, lanes
-
-
-def byte_owners(program: Program, addresses: IntArray) -> IntArray:
-    """Thread of the last store to each byte, or of the last to add to it; -1: nobody touched it.
-
-    ``addresses``: every byte of whole lines, ascending, those of the program among them.
-    """
-    size = program.line_size
-    lines = addresses[::size]
-
-    def place(address: IntArray) -> IntArray:
-        found: IntArray = np.searchsorted(lines, address & -size) * size + (address & (size - 1))
-        return found
-
-    owner = np.full(len(addresses), -1, np.int64)
-    rows, lanes = np.nonzero((program.lane_address >= 0) & (program.action_kind == STORE)[:, None])
-    stored = place(program.lane_address[rows, lanes])
-    thread = program.episode_thread[program.action_episode()[rows]]
-    # Byte by byte of the accesses, each time in their order: of equal places the last one stays.
-    offset = np.arange(8)
-    written = offset < program.action_size[rows][:, None]
-    owner[(stored[:, None] + offset)[written]] = np.broadcast_to(thread[:, None], written.shape)[
-        written
-    ]
-    episodes, lanes = np.nonzero((program.episode_group >= 0) & program.adds()[:, None])
-    word = place(program.group_word[program.episode_group[episodes, lanes]])
-    owner[word[:, None] + np.arange(ATOMIC_BYTES)] = program.episode_thread[episodes][:, None]
-    return owner

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+import numpy as np
+
 from runtime.engine import Engine
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.prng import initial_byte
@@ -23,12 +25,13 @@ from tester.aftermath import (
     Flusher,
     Manners,
     can_flush,
+    flush_parts,
+    flushing_requesters,
 )
-from tester.blame import line_writers
 from tester.checker import Checker
 from tester.driver import Driver, Statistics
 from tester.events import Finding, Kind, Role, Tee, Verdict, Watcher
-from tester.expectations import Ledger
+from tester.final_contents import FinalContents, final_contents
 from tester.program import Program
 from tester.read_back import read_back_program
 
@@ -193,34 +196,18 @@ class LegRun:
             )
 
     def _compare(self) -> bool:
-        ledger = Ledger.of(self.program)
-        ledger.advance(self.program)
-        addresses, contents = ledger.final_memory()
-        expected = dict(zip(addresses.tolist(), contents.tolist()))
-        camps = self.manners.camps
-        return (
-            self._flush(addresses[:: self.program.line_size].tolist(), expected)
-            and self._read_back(read_back_program(self.program, addresses, contents, camps))
-            and self._come_to_rest()
-        )
+        final = final_contents(self.program)
+        return self._flush(final) and self._read_back(final) and self._come_to_rest()
 
-    def _flush(self, lines: list[int], expected: dict[int, int]) -> bool:
+    def _flush(self, final: FinalContents) -> bool:
         """Write everything back where the protocol can, and compare memory itself."""
         requesters = self.system.requesters
-        used = sorted({agent.requester for agent in self.program.agents if agent.adds})
-        if not all(can_flush(requesters[index]) for index in used):
+        if not all(can_flush(requesters[index]) for index in flushing_requesters(self.program)):
             return True
-        writers = line_writers(self.program)
-        by_requester: dict[int, list[int]] = {}
-        for number, line in enumerate(lines):
-            index = used[number % len(used)]
-            if line in writers and self.program.agents[writers[line]].adds:
-                index = self.program.agents[writers[line]].requester
-            by_requester.setdefault(index, []).append(line)
         engine = self.system.engine
         flushers = [
             Flusher(engine, requesters[index], part, self._watcher, FLUSHES + (number << 20))
-            for number, (index, part) in enumerate(sorted(by_requester.items()))
+            for number, (index, part) in enumerate(flush_parts(self.program, final))
         ]
         for flusher in flushers:
             engine.schedule(flusher, engine.now + 1)
@@ -232,29 +219,26 @@ class LegRun:
             if self.outcome.finding is not None:
                 return False
         self.outcome.flushed = True
-        return self._come_to_rest() and self._compare_memory(expected)
+        return self._come_to_rest() and self._compare_memory(final)
 
-    def _compare_memory(self, expected: dict[int, int]) -> bool:
-        addresses = list(expected)
-        contents = self.system.memory_bytes(addresses)
-        if contents == list(expected.values()):
+    def _compare_memory(self, final: FinalContents) -> bool:
+        held = np.array(self.system.memory_bytes(final.addresses.tolist()), np.uint8)
+        wrong = held != final.contents
+        if not wrong.any():
             return True
-        held = dict(zip(addresses, contents))
-        wrong = {a for a, byte in expected.items() if held[a] != byte}
-        if not wrong:
-            return True
-        address = min(wrong)
+        first = int(np.argmax(wrong))
+        address = int(final.addresses[first])
         size = 1
-        while address + size in wrong and (address + size) % 8:
+        while (address + size) % 8 and wrong[first + size]:
             size += 1
-        got = sum(held[address + i] << 8 * i for i in range(size))
-        wanted = sum(expected[address + i] << 8 * i for i in range(size))
+        got = int.from_bytes(held[first : first + size].tobytes(), "little")
+        wanted = int.from_bytes(final.contents[first : first + size].tobytes(), "little")
         width = 2 + 2 * size
         self.outcome.finding = Finding(
             Verdict.LOST_WRITE,
             self.system.engine.now,
             f"memory holds {got:#0{width}x} at the end, expected {wanted:#0{width}x}"
-            f" ({len(wrong)} wrong bytes in all)",
+            f" ({np.count_nonzero(wrong)} wrong bytes in all)",
             address=address,
             size=size,
             expected=wanted,
@@ -262,8 +246,9 @@ class LegRun:
         )
         return False
 
-    def _read_back(self, program: Program | None) -> bool:
+    def _read_back(self, final: FinalContents) -> bool:
         """Load every line under test through a port."""
+        program = read_back_program(self.program, final, self.manners.camps)
         if program is None:
             return True
         agents = [agent.requester for agent in program.agents]

@@ -30,7 +30,14 @@ from runtime.native.system import (
     enlarged,
     sum_counts,
 )
-from tester.aftermath import FLUSHES, READ_BACKS, Manners
+from tester.aftermath import (
+    FLUSHES,
+    READ_BACKS,
+    Manners,
+    flush_parts,
+    flushing_requesters,
+    has_flush,
+)
 from tester.compiled import Libraries
 from tester.driver import Statistics
 from tester.events import Finding, Role, Verdict
@@ -118,7 +125,7 @@ class NativeLegRun:
         self._view = ProgramView(self.program)
         self._lines = touched_lines(self.program)
         self.capacities = protocol.capacities(self.program, self._view, len(self._lines))
-        self._used = _used_requesters(self.program)
+        self._used = flushing_requesters(self.program)
         self._flushable = _all_flush(protocol.info, leg.description, self._used)
 
     def run(self) -> Outcome:
@@ -281,14 +288,7 @@ class NativeLegRun:
         if not self._flushable:
             return True
         system = self.system
-        agents = self.program.agents
-        ports = [agent.requester if agent.adds else None for agent in agents]
-        by_requester: dict[int, list[int]] = {}
-        for number, (line, writer) in enumerate(zip(final.lines.tolist(), final.writers.tolist())):
-            port = ports[writer] if writer >= 0 else None
-            index = self._used[number % len(self._used)] if port is None else port
-            by_requester.setdefault(index, []).append(line)
-        for number, (index, part) in enumerate(sorted(by_requester.items())):
+        for number, (index, part) in enumerate(flush_parts(self.program, final)):
             system.add_flusher(index, part, FLUSHES + (number << 20))
         while (tick := system.next_tick) is not None and system.flushers_left:
             if self._judged(self._advance(max(system.now, tick) + self.limit // 8)):
@@ -305,9 +305,7 @@ class NativeLegRun:
         return not wrong.any()
 
     def _read_back(self, final: FinalContents) -> bool:
-        program = read_back_program(
-            self.program, final.addresses, final.contents, self.manners.camps
-        )
+        program = read_back_program(self.program, final, self.manners.camps)
         if program is None:
             return True
         driver = self.system.add_driver(
@@ -362,11 +360,6 @@ def _finding(said: NativeFinding) -> Finding:
     )
 
 
-def _used_requesters(program: Program) -> list[int]:
-    """The requesters of agents that make fetch-adds, as flushes go through those."""
-    return sorted({agent.requester for agent in program.agents if agent.adds})
-
-
 def _all_flush(info: ProtocolInfo, description: SystemDescription, used: Sequence[int]) -> bool:
     """Whether the machine behind each of these requesters has an event for flushes."""
     machines = [
@@ -374,7 +367,4 @@ def _all_flush(info: ProtocolInfo, description: SystemDescription, used: Sequenc
         for requester in description.requesters.values()
         for _ in range(description.machines[requester.machine].count or 0)
     ]
-    return all(
-        any("flush" in event.lower() for event in info.machine(machines[index]).EVENTS.members())
-        for index in used
-    )
+    return all(has_flush(info.machine(machines[index]).EVENTS.members()) for index in used)

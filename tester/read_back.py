@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from tester.blame import byte_owners
-from tester.program import INACTIVE, LOAD, ByteArray, IntArray, Program, WordArray
+from tester.final_contents import FinalContents
+from tester.program import INACTIVE, LOAD, IntArray, Program, WordArray
 
 _WIDEST: Final = 8
 _NOBODY: Final = -1
@@ -22,25 +22,24 @@ _MASK_BITS: Final = 62
 
 
 def read_back_program(
-    program: Program, addresses: IntArray, contents: ByteArray, camps: Sequence[int]
+    program: Program, final: FinalContents, camps: Sequence[int]
 ) -> Program | None:
     """Loads of whole lines, one episode per reader; None when there is nothing to read.
 
-    ``addresses``: every byte of the lines, ascending; ``contents``: what they must hold. There is
-    one reader for each requester and camp. Readers take turns line by line, so that a wave's lanes
-    share lines. Atomic words go with the camp of who adds to them.
+    There is one reader for each requester and camp. Readers take turns line by line, so that a
+    wave's lanes share lines. Atomic words go with the camp of who adds to them.
     """
+    addresses, owner = final.addresses, final.owners
     if not len(addresses):
         return None
     camp = np.array(camps or (0,) * program.threads, np.int64)
-    owner = byte_owners(program, addresses)
     place, size = _pieces(np.where(owner >= 0, camp[owner], _NOBODY))
     readers = _readers(program, camp)
     turn = addresses[place] // program.line_size
     reader = _assign(program, readers, camp, _of_pieces(owner, place, size), turn)
     order = np.lexsort((place, -size, reader))
     place, size, reader = place[order], size[order], reader[order]
-    values = _of_pieces(contents, place, size, np.uint8(0))
+    values = _of_pieces(final.contents, place, size, np.uint8(0))
     return _loads(program, readers, reader, addresses[place], size, values.view("<u8").ravel())
 
 

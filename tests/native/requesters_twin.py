@@ -38,6 +38,7 @@ from tester.checker import Checker
 from tester.driver import Driver
 from tester.events import Finding, Role, Verdict
 from tester.expectations import final_memory
+from tester.final_contents import final_contents
 from tester.generator import GeneratorConfig, generate_program
 from tester.groups import LINE_DUEL, MapConfig
 from tester.program import Agent, Program
@@ -188,8 +189,7 @@ class Scene:
         return [(i, lines[n :: len(able)]) for n, i in enumerate(able)]
 
     def read_back(self) -> Program:
-        addresses, contents = final_memory(self.program)
-        program = read_back_program(self.program, addresses, contents, ())
+        program = read_back_program(self.program, final_contents(self.program), ())
         assert program is not None
         return program
 

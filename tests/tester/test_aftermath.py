@@ -10,9 +10,9 @@ from runtime.description import SystemDescription
 from runtime.engine import Consumer
 from runtime.prng import Prng, initial_byte
 from tester.aftermath import Manners
-from tester.blame import byte_owners, line_writers
 from tester.events import Verdict
 from tester.expectations import final_memory
+from tester.final_contents import final_contents
 from tester.generator import generate_program
 from tester.leg import LegRun
 from tester.program import Program
@@ -20,6 +20,7 @@ from tester.read_back import read_back_program
 from tester.thread import Steps
 from tests.tester.fake_system import FakeSystem
 from tests.tester.programs import CONFIGS
+from tests.tester.test_final_contents import last_writers
 
 HANDOVERS = """
 [[handover]]
@@ -69,7 +70,7 @@ def test_every_byte_is_read_by_somebody_who_may(name: str) -> None:
     addresses, contents = final_memory(program)
     expected = dict(zip(addresses.tolist(), contents.tolist()))
     camps = config.camps or (0,) * program.threads
-    back = read_back_program(program, addresses, contents, camps)
+    back = read_back_program(program, final_contents(program), camps)
     assert back is not None
     assert back.shape_errors() == []
     camp_of = {agent.name: camp for agent, camp in zip(program.agents, camps)}
@@ -88,34 +89,6 @@ def test_every_byte_is_read_by_somebody_who_may(name: str) -> None:
                 elsewhere += port_of[reader] != program.agents[writers[byte]].requester
     assert seen == set(expected)
     assert elsewhere > len(writers) * 0.8
-
-
-def last_writers(program: Program) -> tuple[dict[int, int], dict[int, int]]:
-    """(byte -> thread, line -> thread), one store after the other."""
-    writers: dict[int, int] = {}
-    lines: dict[int, int] = {}
-    for episode in range(program.episodes):
-        thread = int(program.episode_thread[episode])
-        for action in program.actions_of(episode):
-            if program.action_kind[action] == 1:
-                for address in program.lane_address[action].tolist():
-                    if address >= 0:
-                        lines[address & -64] = thread
-                        for byte in range(address, address + int(program.action_size[action])):
-                            writers[byte] = thread
-    return writers, lines
-
-
-def test_writers_are_the_last_ones() -> None:
-    program = generate_program(CONFIGS["default"], Prng(2))
-    writers, lines = last_writers(program)
-    assert line_writers(program) == lines
-    addresses, _ = final_memory(program)
-    owners = dict(zip(addresses.tolist(), byte_owners(program, addresses).tolist()))
-    words = {int(word) + i for word in program.group_word for i in range(4)}
-    assert {byte: owners[byte] for byte in writers} == writers
-    untouched = set(owners) - set(writers) - words
-    assert untouched and {owners[byte] for byte in untouched} == {-1}
 
 
 @pytest.mark.parametrize("steps", [Steps(), Steps(flush=True), Steps(flush=True, invalidate=True)])
