@@ -7,8 +7,6 @@ of what it sees, so that any difference in order or time changes everything that
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +14,6 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import numpy as np
-import pytest
 
 from runtime.delays import POLICY_NAMES, DelayPolicy
 from runtime.engine import Consumer, Engine
@@ -25,37 +22,20 @@ from runtime.message_buffer import MessageBuffer
 from runtime.network import Network, NetworkPort, Topology
 from runtime.prng import Prng, hash64, hash_name, mix64
 from runtime.values import NetDest
+from tests.compiling import WARNINGS, compile_unit
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 NONE = (1 << 64) - 1
 MASK64 = NONE
 RECORDS = 6
-FLAGS = (
-    "-std=c++20",
-    "-O1",
-    "-Wall",
-    "-Wextra",
-    "-Werror",
-    "-fno-exceptions",
-    "-fno-rtti",
-    "-fno-strict-aliasing",
-    "-fvisibility=hidden",
-    "-shared",
-    "-fPIC",
-)
 
 
 @cache
 def library(source: str, *options: str) -> ctypes.CDLL:
     """A C++ file of this directory, compiled and loaded; every function gives a 64-bit number."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no g++")
     target = Path(mkdtemp()) / "core.so"
-    command = [compiler, *FLAGS, *options, f"-I{ROOT}", f"-I{HERE}", "-o", str(target)]
-    done = subprocess.run([*command, str(HERE / source)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[:4000]
+    compile_unit(HERE / source, flags=(*WARNINGS, "-O1", *options), output=target)
     return ctypes.CDLL(str(target))
 
 

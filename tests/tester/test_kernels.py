@@ -8,21 +8,18 @@ import numpy as np
 import pytest
 
 from runtime.native.object_cache import user_cache
-from runtime.native.toolchain import NoCompiler, find_compiler
 from runtime.prng import Prng
 from tester import profiles
 from tester.expectations import Ledger, explode, final_memory, touched_lines
 from tester.generator import generate, generate_program
 from tester.kernels import ATTEMPTS, Kernels, kernels_recipe, load_kernels
 from tester.program import concatenate
+from tests.compiling import compiler
 
 
 @pytest.fixture(scope="module")
 def kernels() -> Kernels:
-    try:
-        return load_kernels(kernels_recipe(find_compiler()).make(user_cache()))
-    except NoCompiler:
-        pytest.skip("no C++ compiler")
+    return load_kernels(kernels_recipe(compiler()).make(user_cache()))
 
 
 @pytest.mark.parametrize("profile", profiles.PROFILES)

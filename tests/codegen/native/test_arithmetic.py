@@ -17,8 +17,8 @@ from slicc.codegen.native.expressions import Expressions, Scope
 from slicc.codegen.native.names import ProtocolNames
 from slicc.codegen.native.sites import Sites
 from slicc.codegen.native.types import Types
-from tests.codegen.native.tools import compile_unit
 from tests.codegen.test_expressions import CONDITIONS, EMPTY, NUMBERS, VARIABLES, Verdict, naive
+from tests.compiling import compile_unit
 
 UNIT = """\
 #include "runtime/native/prelude.hpp"

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 
-import pytest
-
-from runtime.native import toolchain
-from runtime.native.toolchain import Compiler, NoCompiler, find_compiler
 from slicc import ir
 from slicc.codegen.native import Package, package
 from slicc.compiler import compile_text
 from slicc.diagnostics.model import DiagnosticSink
-
-ROOT = Path(__file__).parents[3]
-WARNINGS = ("-Wall", "-Wextra", "-Werror")
+from tests.compiling import ROOT as ROOT
+from tests.compiling import WARNINGS, compile_unit
 
 FRAME = """
 {types}
@@ -114,27 +108,6 @@ def function(files: Package, name: str) -> str:
     assert found is not None, f"no function {name}"
     lines = [line.removeprefix("    ") for line in found[1].rstrip().split("\n")]
     return "\n".join(line for line in lines if not line.startswith("#line"))
-
-
-@cache
-def compiler() -> Compiler:
-    """Skips where there is none."""
-    try:
-        return find_compiler()
-    except NoCompiler as slip:
-        pytest.skip(str(slip))
-
-
-def compile_unit(source: Path, *include: Path, flags: tuple[str, ...] = WARNINGS) -> Path:
-    """Compile one file into an object beside it; complaints fail the test."""
-    found = compiler()
-    output = source.with_suffix(".so")
-    wanted = [flag for flag in toolchain.FLAGS if not flag.startswith("-O")]
-    folders = [f"-I{each}" for each in (*include, source.parent, ROOT)]
-    command = [*found.command, *wanted, "-O0", *flags, *folders, str(source), "-o", str(output)]
-    status, words = toolchain._run(command, 300, "the compiler")
-    assert status == 0, words
-    return output
 
 
 def assert_compiles(files: Package, directory: Path) -> None:
