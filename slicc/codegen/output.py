@@ -6,7 +6,17 @@ Invariant: whoever looks at a path sees the old file or the new one, never half 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What a backend makes of a protocol. ``files``: name -> contents, in the order in which they
+    are worth reading."""
+
+    name: str
+    files: dict[str, str]
 
 
 def write_file(path: Path, content: bytes) -> Path:

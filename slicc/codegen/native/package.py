@@ -18,6 +18,7 @@ from slicc.codegen.native.emitter import placed
 from slicc.codegen.native.machines import MachineView, MachineWriter
 from slicc.codegen.native.names import ProtocolNames
 from slicc.codegen.native.sites import Place, Sites
+from slicc.codegen.output import Package as Package
 from slicc.codegen.python.names import ProtocolNames as ReportedNames
 
 if TYPE_CHECKING:
@@ -26,14 +27,6 @@ if TYPE_CHECKING:
 SITES = "sites.json"
 METADATA = "metadata.json"
 _LIBRARY_MESSAGES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Package:
-    """``files``: name -> contents, in the order in which they are worth reading."""
-
-    name: str
-    files: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)

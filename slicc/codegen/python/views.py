@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from slicc import ir
+from slicc.codegen.output import Package as Package
 from slicc.codegen.python import layout, pycode, text
 from slicc.codegen.python.controllers import ControllerWriter
 from slicc.codegen.python.definitions import Definitions
@@ -34,14 +35,6 @@ _FLAGS = """\
 # The nesting of conditions is the author's.
 # ruff: noqa: PLR1730, RUF100, SIM102, SIM103, SIM114"""
 _FUSED_FLAGS = f"{_FLAGS}, F841"
-
-
-@dataclass(frozen=True, slots=True)
-class Package:
-    """``files``: name -> contents, in the order in which they are worth reading."""
-
-    name: str
-    files: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
