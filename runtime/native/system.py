@@ -10,6 +10,7 @@ import ctypes
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -338,7 +339,7 @@ def _allocated(size: int) -> npt.NDArray[np.uint8]:
 def available_memory() -> int | None:
     """Bytes that could be used now; None when nobody knows."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as stream:  # noqa: PTH123
+        with Path("/proc/meminfo").open(encoding="ascii") as stream:
             for line in stream:
                 if line.startswith("MemAvailable:"):
                     return _under_limits(int(line.split()[1]) << 10)
