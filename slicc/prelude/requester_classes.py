@@ -85,6 +85,7 @@ REQUESTER_CLASSES: dict[str, ClassRow] = {
         ),
     ),
     "RubyPrefetcherProxy": ClassRow(
+        constructor=("any", "any"),
         methods=(
             "notifyPfHit(RequestPtr, bool, DataBlock)",
             "notifyPfMiss(RequestPtr, bool, DataBlock)",

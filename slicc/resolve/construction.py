@@ -53,12 +53,14 @@ def _report_count(
 ) -> None:
     name = node.type.text
     if pair is None:
+        sized = wanted == ("int",)
         scope.sink.error(
             "missing-pair",
-            f"`{node.name.text}`: nothing says how large this `{name}` is",
+            f"`{node.name.text}`: nothing says {'how large' if sized else 'of what'} this `{name}` "
+            + ("is" if sized else "is made"),
             node.name.span,
             "needs `constructor`",
-            help='add `constructor="m_number_of_TBEs"`',
+            help='add `constructor="m_number_of_TBEs"`' if sized else None,
         )
         return
     plural = "argument" if len(wanted) == 1 else "arguments"
