@@ -22,7 +22,7 @@ from tester.native_leg import NativeLegRun, NativeProtocol
 from tester.protocols import LoadedProtocol, load_protocol
 from tester.replay import Leg
 
-PROTOCOLS = ("MI", "GPU_VIPER")
+PROTOCOLS = ("MI", "MSI", "GPU_VIPER")
 
 
 @dataclass

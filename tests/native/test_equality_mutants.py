@@ -24,6 +24,7 @@ from tests.native.equality import native_engine, run_in_python, run_natively
 
 FILES = {
     "MI": ("MI-cache.sm", "MI-dir.sm", "MI-dma.sm"),
+    "MSI": ("MSI-cache.sm", "MSI-dir.sm"),
     "GPU_VIPER": (
         "GPU_VIPER-TCP.sm",
         "GPU_VIPER-TCC.sm",

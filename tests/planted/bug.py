@@ -19,6 +19,10 @@ from tester.events import Verdict
 PROTOCOLS: Final = Path(__file__).parents[2] / "protocols"
 
 
+TESTED: Final = ("MI", "MSI", "GPU_VIPER")
+"""Protocols that bugs are planted into."""
+
+
 class BugClass(Enum):
     """What goes wrong, in the words of whoever uses the memory system."""
 
@@ -111,7 +115,9 @@ class Bug:
 
     @property
     def protocol(self) -> str:
-        return "MI" if self.file.startswith("MI-") else "GPU_VIPER"
+        """The protocol that is attacked: the one that the file is named after, if it is shipped."""
+        named = self.file.partition("-")[0]
+        return named if named in TESTED else "GPU_VIPER"
 
     def change(self, text: str) -> str:
         """The file's text with the bug in it. Raises Misplanted."""

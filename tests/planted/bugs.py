@@ -7,9 +7,16 @@ from typing import Final
 from tests.planted.bug import Bug
 from tests.planted.directory_bugs import DIRECTORY_BUGS
 from tests.planted.mi_bugs import MI_BUGS
+from tests.planted.msi_bugs import MSI_BUGS
 from tests.planted.viper_bugs import TCC_BUGS, TCP_BUGS
 
-BUGS: Final[tuple[Bug, ...]] = (*TCP_BUGS, *TCC_BUGS, *DIRECTORY_BUGS, *MI_BUGS)
+BUGS: Final[tuple[Bug, ...]] = (
+    *TCP_BUGS,
+    *TCC_BUGS,
+    *DIRECTORY_BUGS,
+    *MI_BUGS,
+    *MSI_BUGS,
+)
 ELUSIVE: Final = {
     "sqc-fill-survives-acquire": "an instruction fetch that a whole hand-over overtakes",
     "tcc-acknowledges-before-the-directory": "a DMA read that overtakes a written-through store",

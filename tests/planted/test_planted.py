@@ -13,7 +13,7 @@ import pytest
 from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink
 from tester.protocols import load_protocol, render_errors
-from tests.planted.bug import Bug, BugClass, plant_together
+from tests.planted.bug import TESTED, Bug, BugClass, plant_together
 from tests.planted.bugs import BUGS, BY_NAME, ELUSIVE
 from tests.planted.run import SEEDS, compile_planted, hunt, load_planted
 
@@ -38,7 +38,7 @@ def test_a_bug_fits_the_protocol(bug: Bug) -> None:
     assert bug.change(text) != text
 
 
-@pytest.mark.parametrize("protocol", ["MI", "GPU_VIPER"])
+@pytest.mark.parametrize("protocol", TESTED)
 def test_every_bug_compiles(protocol: str, tmp_path: Path) -> None:
     """Many at a time: all that still fit beside each other."""
     left = [bug for bug in BUGS if bug.protocol == protocol]
@@ -77,6 +77,6 @@ def test_the_default_campaign_finds(bug: Bug, tmp_path: Path) -> None:
 
 @pytest.mark.planted
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", ["MI", "GPU_VIPER"])
+@pytest.mark.parametrize("name", TESTED)
 def test_the_protocol_itself_passes(name: str, seed: int) -> None:
     assert hunt(load_protocol(name), seed).verdict is None
