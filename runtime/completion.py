@@ -22,6 +22,7 @@ from runtime.description import (
     SystemDescription,
 )
 from runtime.description_text import DescriptionError, Path, unknown_name
+from runtime.links import is_link, with_links
 from runtime.parameter_values import ParameterValues
 
 COALESCERS: Final = ("VIPERCoalescer", "GPUCoalescer")
@@ -77,13 +78,22 @@ class _Completion:
         self.line_bits = given.line_size.bit_length() - 1
         self.machines = {m.MACHINE: _Machine(m.PARAMETERS) for m in protocol.machines}
         self.counts: dict[str, int] = {}
-        self.values = ParameterValues(given.origin, self.counts, self.line_bits)
+        self.given = with_links(given, {name: m.buffers for name, m in self.machines.items()})
+        self.values = ParameterValues(
+            given.origin,
+            self.counts,
+            self.line_bits,
+            given.machines,
+            {name: m.scalars for name, m in self.machines.items()},
+        )
 
     def result(self) -> SystemDescription:
         given = self.given
         self._known(given.machines, self.machines, "machine", "machine")
         self._count_machines()
         machines = {name: self._machine(name) for name in self.machines}
+        self._require_links(machines)
+        self.values.require()
         lines = sum(
             (m.count or 1) * cache.sets * cache.ways
             for m in machines.values()
@@ -201,7 +211,8 @@ class _Completion:
         return MachineDescription(
             count=count,
             interleaved=interleaved,
-            parameters=self.values.of(name, declared.scalars, declared.objects(), given.parameters),
+            parameters=self.values.of(name, declared.objects()),
+            derived=given.derived,
             caches=caches,
             buffers=buffers,
         )
@@ -210,26 +221,36 @@ class _Completion:
         self, machine: str, declared: BufferParameter, described: BufferDescription
     ) -> None:
         path = ("machine", machine, "buffer", declared.name)
-        linked = declared.direction is not None and declared.virtual_network is None
         if declared.virtual_network is not None and described.joined is not None:
             raise self._error(
                 (*path, "joined"), described.joined, "is connected to the network by its machine"
-            )
-        if linked and described.joined is None and not self._is_joined(machine, declared.name):
-            raise self._error(
-                path, None, 'has no virtual network: say joined = "Machine.buffer" here or there'
             )
         if described.latency is not None and declared.direction != "To":
             raise self._error(
                 (*path, "latency"), described.latency, "only buffers towards the network have one"
             )
 
-    def _is_joined(self, machine: str, buffer: str) -> bool:
-        return any(
-            described.joined == f"{machine}.{buffer}"
-            for other in self.given.machines.values()
-            for described in other.buffers.values()
-        )
+    def _require_links(self, machines: Mapping[str, MachineDescription]) -> None:
+        """Ask for everything that hangs loose at once."""
+        ends = {b.joined for m in machines.values() for b in m.buffers.values()}
+        loose = [
+            (name, buffer)
+            for name, described in machines.items()
+            for buffer, said in described.buffers.items()
+            if described.count
+            and is_link(self.machines[name].buffers[buffer])
+            and said.joined is None
+            and f"{name}.{buffer}" not in ends
+        ]
+        if loose:
+            name, buffer = loose[0]
+            others = ", ".join(f"{name}.{buffer}" for name, buffer in loose[1:])
+            also = f" (so have {others})" if others else ""
+            raise self._error(
+                ("machine", name, "buffer", buffer),
+                None,
+                f'has no virtual network{also}: say joined = "Machine.buffer" here or there',
+            )
 
     # ------------------------------------------------------------------ requesters
 

@@ -6,11 +6,11 @@ Invariant: every declared and inherited scalar has a value of its type and withi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from runtime.declarations import Parameter
-from runtime.description import MAX_LATENCY, Scalar
+from runtime.description import MAX_LATENCY, DerivedParameter, MachineDescription, Scalar
 from runtime.description_text import Origin, unknown_name
 
 INHERITED: Final[Mapping[str, Parameter]] = {
@@ -39,56 +39,110 @@ _RANGES: Final = {
 }
 
 
-class ParameterValues:
-    """``counts``: instances by machine, complete before :meth:`of` is asked."""
+def banked_machine(name: str, machines: Iterable[str]) -> str | None:
+    """The machine whose banks a parameter of that name counts or finds: ``l2_select_num_bits``."""
+    found = _BANKS.fullmatch(name)
+    if found is not None:
+        wanted = (found[1].lower(), found[1].lower() + "cache")
+        for machine in machines:
+            if machine.lower() in wanted:
+                return machine
+    return None
 
-    def __init__(self, origin: Origin, counts: Mapping[str, int], line_bits: int) -> None:
+
+class ParameterValues:
+    """``counts``: instances by machine, complete before :meth:`of` is asked.
+
+    ``machines``: what was said of each; ``scalars``: what each declares.
+    """
+
+    def __init__(
+        self,
+        origin: Origin,
+        counts: Mapping[str, int],
+        line_bits: int,
+        machines: Mapping[str, MachineDescription],
+        scalars: Mapping[str, Mapping[str, Parameter]],
+    ) -> None:
         self.origin = origin
         self.counts = counts
         self.line_bits = line_bits
+        self.machines = machines
+        self.scalars = {name: {**INHERITED, **declared} for name, declared in scalars.items()}
+        self.missing: dict[str, list[str]] = {}
+        """Parameters that somebody must say, by machine."""
 
-    def of(
-        self,
-        machine: str,
-        scalars: Mapping[str, Parameter],
-        objects: Mapping[str, str],
-        given: Mapping[str, Scalar],
-    ) -> dict[str, Scalar]:
+    def of(self, machine: str, objects: Mapping[str, str]) -> dict[str, Scalar]:
         """The values by name. ``objects``: classes of the machine's other parameters."""
-        known = {**INHERITED, **scalars}
-        for said, what in given.items():
-            path = ("machine", machine, "parameters", said)
-            if said in objects:
-                raise self.origin.error(path, what, f"is a {objects[said]}, not a number")
-            if said not in known:
-                message = unknown_name(f"parameter of machine {machine}", said, list(known))
-                raise self.origin.error(path, what, message)
+        known = self.scalars[machine]
+        described = self.machines.get(machine, MachineDescription())
+        for table, names in (("parameters", described.parameters), ("derived", described.derived)):
+            for said in names:
+                path = ("machine", machine, table, said)
+                what = described.parameters.get(said)
+                if said in objects:
+                    raise self.origin.error(path, what, f"is a {objects[said]}, not a number")
+                if said not in known:
+                    message = unknown_name(f"parameter of machine {machine}", said, list(known))
+                    raise self.origin.error(path, what, message)
         values = {}
-        missing = []
         for name, parameter in known.items():
-            value = given.get(name)
+            value = described.parameters.get(name)
+            if value is None and name in described.derived:
+                value = self._derived(machine, name, described.derived[name])
             if value is None:
                 value = self._inferred(machine, parameter)
-            if value is None:
-                missing.append(f"`{name}` ({parameter.type})")
-            else:
+            if value is not None:
                 values[name] = self._checked(machine, parameter, value)
-        if missing:
-            raise self.origin.error(
-                ("machine", machine, "parameters"),
-                None,
-                f"machine {machine} has no default for {', '.join(missing)}; "
-                f"say it under [machine.{machine}.parameters]",
-            )
+            elif self.counts[machine]:
+                self.missing.setdefault(machine, []).append(f"`{name}` ({parameter.type})")
         return values
+
+    def require(self) -> None:
+        """Ask for everything that :meth:`of` has missed, at once."""
+        if not self.missing:
+            return
+        first = next(iter(self.missing))
+        said = "; ".join(
+            f"machine {machine} has no default for {', '.join(names)}"
+            for machine, names in self.missing.items()
+        )
+        tables = ", ".join(f"[machine.{machine}.parameters]" for machine in self.missing)
+        message = f"{said}; say it under {tables}"
+        raise self.origin.error(("machine", first, "parameters"), None, message)
+
+    def _derived(self, machine: str, name: str, derived: DerivedParameter) -> Scalar:
+        path = ("machine", machine, "derived", name)
+        if derived.count is not None:
+            if derived.count not in self.counts:
+                message = unknown_name("machine", derived.count, list(self.counts))
+                raise self.origin.error((*path, "count"), derived.count, message)
+            return self.counts[derived.count] * derived.times + derived.plus
+        other, _, source = (derived.parameter or "").partition(".")
+        place = (*path, "parameter")
+        if other not in self.scalars:
+            message = unknown_name("machine", other, list(self.scalars))
+            raise self.origin.error(place, derived.parameter, message)
+        known = self.scalars[other]
+        if source not in known:
+            message = unknown_name(f"parameter of machine {other}", source, list(known))
+            raise self.origin.error(place, derived.parameter, message)
+        value = self.machines.get(other, MachineDescription()).parameters.get(source)
+        if value is None:
+            value = self._inferred(other, known[source])
+        if value is None:
+            raise self.origin.error(place, derived.parameter, "has no value itself")
+        if isinstance(value, bool | str):
+            return value
+        return value * derived.times + derived.plus
 
     def _inferred(self, machine: str, parameter: Parameter) -> Scalar | None:
         found = _BANKS.fullmatch(parameter.name)
         if found is not None:
-            wanted = (found[1].lower(), found[1].lower() + "cache")
-            for name, count in self.counts.items():
-                if name.lower() in wanted:
-                    return self._bank_bits(machine, parameter, name, count, found[2])
+            banked = banked_machine(parameter.name, self.counts)
+            if banked is not None:
+                count = self.counts[banked]
+                return self._bank_bits(machine, parameter, banked, count, found[2])
             if parameter.default is None:
                 return 0 if found[2] == "num_bits" else self.line_bits
         if parameter.default is not None:

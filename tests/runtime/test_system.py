@@ -302,8 +302,6 @@ def test_joined_buffers_are_one_object_per_instance() -> None:
         assert upper.parameters["down"] is lower.parameters["fromAbove"]
         assert lower.parameters["toAbove"] is upper.parameters["up"]
     assert system.controllers[0].parameters["up"] is not system.controllers[1].parameters["up"]
-    with pytest.raises(DescriptionError, match="no virtual network"):
-        build("[machine.L0Cache.buffer.down]\njoined = 'L1Cache.fromAbove'", protocol)
     with pytest.raises(DescriptionError, match="another number"):
         build(text, protocol, **{"machine.L1Cache.count": 3})
 

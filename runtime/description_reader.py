@@ -1,0 +1,216 @@
+"""From checked tables to the pieces of a system description, and back to plain values.
+
+Invariant: ``read_...(plain_...(piece)) == piece``; whatever a table says that no piece has is an
+error that names it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from runtime.description_parts import (
+    AgentsDescription,
+    BufferDescription,
+    CacheDescription,
+    DerivedParameter,
+    HandoverDescription,
+    MachineDescription,
+    RequesterDescription,
+    Scalar,
+)
+from runtime.description_text import Table
+
+MAX_COUNT = 64
+MAX_LATENCY = 1 << 20
+MAX_ENTRIES = 1 << 20
+MAX_LANES = 64
+MAX_WAVEFRONTS = 256
+
+DELAYS = ("nominal", "uniform", "heavy_tail", "gem5", "skewed", "stragglers")
+REPLACEMENTS = ("tree_plru", "lru")
+REQUESTER_CLASSES = ("Sequencer", "VIPERCoalescer", "GPUCoalescer", "HTMSequencer", "DMASequencer")
+AGENT_KINDS = ("gpu", "cpu", "dma")
+GIVER_STEPS = ("release", "flush")
+TAKER_STEPS = ("acquire", "invalidate_l2")
+
+
+def read_machine(table: Table) -> MachineDescription:
+    parameters = table.table("parameters")
+    values: dict[str, Scalar] = {}
+    for name in parameters.data:
+        value = parameters.scalar(name)
+        if value is None:  # TOML has no null, but a replay file's header may
+            raise parameters.error(name, "expected a value")
+        values[name] = value
+    machine = MachineDescription(
+        count=table.integer("count", 0, MAX_COUNT),
+        interleaved=table.boolean("interleaved"),
+        parameters=values,
+        derived={name: _read_derived(t) for name, t in table.tables("derived").items()},
+        caches={name: _read_cache(t) for name, t in table.tables("cache").items()},
+        buffers={name: _read_buffer(t) for name, t in table.tables("buffer").items()},
+    )
+    table.finish()
+    return machine
+
+
+def _read_derived(table: Table) -> DerivedParameter:
+    given = DerivedParameter()
+    derived = DerivedParameter(
+        count=table.string("count"),
+        parameter=table.string("parameter"),
+        times=or_default(table.integer("times", 1, 1 << 20), given.times),
+        plus=or_default(table.integer("plus", -(1 << 20), 1 << 20), given.plus),
+    )
+    table.finish()
+    if (derived.count is None) == (derived.parameter is None):
+        raise table.error("count", 'expected one of count = "Machine", parameter = "Machine.name"')
+    if derived.parameter is not None and derived.parameter.count(".") != 1:
+        raise table.error("parameter", "expected machine.parameter")
+    return derived
+
+
+def _read_cache(table: Table) -> CacheDescription:
+    given = CacheDescription()
+
+    def count(name: str, low: int, high: int, default: int) -> int:
+        return or_default(table.integer(name, low, high), default)
+
+    cache = CacheDescription(
+        sets=or_default(table.integer("sets", 1, MAX_ENTRIES, power_of_two=True), given.sets),
+        ways=count("ways", 1, 1 << 10, given.ways),
+        replacement=table.string("replacement", REPLACEMENTS) or given.replacement,
+        start_index_bit=table.integer("start_index_bit", 0, 48),
+        tag_latency=count("tag_latency", 0, MAX_LATENCY, given.tag_latency),
+        data_latency=count("data_latency", 0, MAX_LATENCY, given.data_latency),
+        resource_stalls=table.boolean("resource_stalls") or False,
+        tag_banks=count("tag_banks", 1, 1 << 10, given.tag_banks),
+        data_banks=count("data_banks", 1, 1 << 10, given.data_banks),
+        atomic_alus=count("atomic_alus", 1, 1 << 16, given.atomic_alus),
+        atomic_latency=count("atomic_latency", 0, MAX_LATENCY, given.atomic_latency),
+    )
+    table.finish()
+    if cache.sets * cache.ways > MAX_ENTRIES:
+        raise table.error("sets", f"sets * ways is more than {MAX_ENTRIES} lines")
+    if cache.replacement == "tree_plru" and cache.ways & (cache.ways - 1):
+        raise table.error("ways", "tree_plru needs a power of two; lru takes any number")
+    return cache
+
+
+def _read_buffer(table: Table) -> BufferDescription:
+    randomized = table.boolean("randomized")
+    buffer = BufferDescription(
+        ordered=table.boolean("ordered") or False,
+        capacity=or_default(table.integer("capacity", 0, MAX_ENTRIES), 0),
+        latency=table.integer("latency", 1, MAX_LATENCY),
+        randomized=True if randomized is None else randomized,
+        joined=table.string("joined"),
+    )
+    table.finish()
+    if buffer.joined is not None and buffer.joined.count(".") != 1:
+        raise table.error("joined", "expected machine.buffer")
+    return buffer
+
+
+def read_requester(table: Table) -> RequesterDescription:
+    machine = table.string("machine")
+    if machine is None:
+        raise table.error("machine", "required: the machine this requester drives")
+    requester = RequesterDescription(
+        machine=machine,
+        parameter=table.string("parameter"),
+        class_name=table.string("class", REQUESTER_CLASSES),
+        queue=table.string("queue"),
+        caches=table.strings("caches"),
+        walk=table.boolean("walk"),
+        invalidates=table.string("invalidates"),
+        context=table.integer("context", 0, 1 << 16),
+        fetch=table.boolean("fetch") or False,
+        tokens=table.integer("tokens", 1, 1 << 16),
+        outstanding=table.integer("outstanding", 1, 1 << 16),
+        coalesces_per_cycle=or_default(table.integer("coalesces_per_cycle", 1, 1 << 10), 1),
+        one_request_per_lane=table.boolean("one_request_per_lane") or False,
+    )
+    table.finish()
+    return requester
+
+
+def read_agents(table: Table) -> AgentsDescription:
+    requester = table.string("requester")
+    if requester is None:
+        raise table.error("requester", "required: the requester these agents use")
+    agents = AgentsDescription(
+        requester=requester,
+        kind=table.string("kind", AGENT_KINDS),
+        wavefronts=or_default(table.integer("wavefronts", 1, MAX_WAVEFRONTS), 1),
+        lanes=table.integer("lanes", 1, MAX_LANES),
+    )
+    table.finish()
+    return agents
+
+
+def read_handovers(table: Table) -> tuple[HandoverDescription, ...]:
+    items = table.take("handover")
+    if items is None:
+        return ()
+    if not isinstance(items, list | tuple) or len(items) > 256:
+        raise table.error("handover", "expected at most 256 tables [[handover]]")
+    read = []
+    for position, item in enumerate(items):
+        row = Table(item, (*table.path, "handover", position), table.origin)
+        giver, taker = row.string("giver"), row.string("taker")
+        if giver is None or taker is None:
+            raise row.error("taker" if giver else "giver", "required: a group of agents")
+        given = HandoverDescription(giver, taker)
+        allowed = row.boolean("allowed")
+        giver_steps = row.strings("giver_steps", GIVER_STEPS)
+        taker_steps = row.strings("taker_steps", TAKER_STEPS)
+        read.append(
+            HandoverDescription(
+                giver=giver,
+                taker=taker,
+                scope=row.string("scope") or "",
+                allowed=True if allowed is None else allowed,
+                giver_steps=given.giver_steps if giver_steps is None else giver_steps,
+                taker_steps=given.taker_steps if taker_steps is None else taker_steps,
+            )
+        )
+        row.finish()
+    return tuple(read)
+
+
+# ------------------------------------------------------------------ to plain values
+
+_RENAMED = {"class_name": "class"}
+
+
+def plain(value: object) -> dict[str, object]:
+    """The fields that differ from nothing: None is left out, tuples become lists."""
+    data: dict[str, object] = {}
+    for item in fields(value):  # type: ignore[arg-type]
+        content = getattr(value, item.name)
+        if content is not None:
+            plain = list(content) if isinstance(content, tuple) else content
+            data[_RENAMED.get(item.name, item.name)] = plain
+    return data
+
+
+def plain_machine(machine: MachineDescription) -> dict[str, object]:
+    data: dict[str, object] = {}
+    if machine.count is not None:
+        data["count"] = machine.count
+    if machine.interleaved is not None:
+        data["interleaved"] = machine.interleaved
+    if machine.parameters:
+        data["parameters"] = dict(machine.parameters)
+    if machine.derived:
+        data["derived"] = {name: plain(derived) for name, derived in machine.derived.items()}
+    if machine.caches:
+        data["cache"] = {name: plain(cache) for name, cache in machine.caches.items()}
+    if machine.buffers:
+        data["buffer"] = {name: plain(buffer) for name, buffer in machine.buffers.items()}
+    return data
+
+
+def or_default(value: int | None, default: int) -> int:
+    return default if value is None else value

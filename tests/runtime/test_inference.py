@@ -1,0 +1,168 @@
+"""What is found out about systems that nobody has described, and what has to be asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runtime.completion import complete
+from runtime.controller import BufferParameter, Controller, Parameter, ProtocolInfo
+from runtime.description import DescriptionError, SystemDescription
+
+
+def machine(name: str, *parameters: Parameter | BufferParameter) -> type[Controller]:
+    """A machine that declares, and does nothing."""
+    from runtime.library_types import MachineType
+
+    kind = getattr(MachineType, name)
+    body = {"MACHINE": name, "MACHINE_TYPE": kind, "PARAMETERS": parameters}
+    return type(name, (Controller,), body)
+
+
+def out(name: str, **more: Any) -> BufferParameter:
+    return BufferParameter(name, direction="To", **more)
+
+
+def into(name: str, **more: Any) -> BufferParameter:
+    return BufferParameter(name, direction="From", **more)
+
+
+def completed(text: str, *machines: type[Controller]) -> SystemDescription:
+    given = SystemDescription.from_toml(text, "x.toml")
+    result = complete(given, ProtocolInfo("made up", machines))
+    assert complete(result, ProtocolInfo("made up", machines)) == result
+    return result
+
+
+SEQUENCER = Parameter("sequencer", "Sequencer", pointer=True)
+QUEUE = BufferParameter("mandatoryQueue")
+
+
+def test_links_between_two_machines_are_found_by_name() -> None:
+    upper = machine("L0Cache", SEQUENCER, QUEUE, out("bufferToL1"), into("bufferFromL1"))
+    lower = machine("L1Cache", into("bufferFromL0"), out("bufferToL0"))
+    done = completed("", upper, lower)
+    assert done.machines["L0Cache"].buffers["bufferToL1"].joined == "L1Cache.bufferFromL0"
+    assert done.machines["L1Cache"].buffers["bufferToL0"].joined == "L0Cache.bufferFromL1"
+    ends = (("L0Cache", "bufferToL1"), ("L1Cache", "bufferFromL0"))
+    assert all(done.machines[name].buffers[buffer].ordered for name, buffer in ends)
+    assert [done.machines[name].count for name in ("L0Cache", "L1Cache")] == [4, 4]
+    assert not done.machines["L1Cache"].interleaved
+
+
+def test_names_decide_where_ends_alone_would_not() -> None:
+    """Two links leave the L0; only the names tell which goes where."""
+    upper = machine("L0Cache", out("dataToL1"), out("requestToL1"), out("requestToDirectory"))
+    lower = machine("L1Cache", into("requestFromL0"), into("dataFromL0"))
+    directory = machine("Directory", into("requestFromL0Cache"))
+    buffers = completed("", upper, lower, directory).machines["L0Cache"].buffers
+    assert {name: buffer.joined for name, buffer in buffers.items()} == {
+        "dataToL1": "L1Cache.dataFromL0",
+        "requestToL1": "L1Cache.requestFromL0",
+        "requestToDirectory": "Directory.requestFromL0Cache",
+    }
+
+
+def test_a_single_pair_of_ends_belongs_together_whatever_its_names() -> None:
+    buffers = completed("", machine("L0Cache", out("down")), machine("L1Cache", into("above")))
+    assert buffers.machines["L0Cache"].buffers["down"].joined == "L1Cache.above"
+
+
+def test_a_declared_disorder_is_kept() -> None:
+    upper = machine("L0Cache", out("down", ordered_hint=False))
+    done = completed("", upper, machine("L1Cache", into("above")))
+    assert not done.machines["L0Cache"].buffers["down"].ordered
+
+
+def test_what_is_said_of_a_link_stands() -> None:
+    text = "[machine.L0Cache.buffer]\ndown = { ordered = false, joined = 'L1Cache.left' }"
+    upper = machine("L0Cache", out("down"), out("side"))
+    done = completed(text, upper, machine("L1Cache", into("left"), into("right")))
+    buffers = done.machines["L0Cache"].buffers
+    assert (buffers["down"].joined, buffers["down"].ordered) == ("L1Cache.left", False)
+    assert buffers["side"].joined == "L1Cache.right"
+
+
+def test_ambiguous_links_are_asked_for_together() -> None:
+    upper = machine("L0Cache", out("down"), out("side"))
+    lower = machine("L1Cache", into("left"), into("right"))
+    with pytest.raises(DescriptionError) as caught:
+        completed("", upper, lower)
+    words = "L0Cache.buffer.down: has no virtual network (so have L0Cache.side, L1Cache.left, L1C"
+    assert words in str(caught.value)
+
+
+def test_machines_that_are_left_out_have_no_loose_ends() -> None:
+    text = "[machine.L1Cache]\ncount = 0"
+    done = completed(
+        text,
+        machine("L0Cache", out("down")),
+        machine("L1Cache", into("above"), Parameter("size", "int")),
+        machine("L2Cache", into("above")),
+    )
+    assert done.machines["L0Cache"].buffers["down"].joined == "L2Cache.above"
+
+
+def test_parameters_without_default_are_asked_for_together() -> None:
+    one = machine("L1Cache", Parameter("width", "int"), Parameter("label", "std::string"))
+    other = machine("L2Cache", Parameter("depth", "Cycles"))
+    with pytest.raises(DescriptionError) as caught:
+        completed("", one, other)
+    assert str(caught.value) == (
+        "x.toml: machine.L1Cache.parameters: machine L1Cache has no default for `width` (int), "
+        "`label` (std::string); machine L2Cache has no default for `depth` (Cycles); say it under "
+        "[machine.L1Cache.parameters], [machine.L2Cache.parameters]"
+    )
+
+
+TOKENS = """
+[machine.L1Cache]
+count = {count}
+[machine.L1Cache.derived]
+tokens = {{ count = "L1Cache", times = 2, plus = 1 }}
+late = {{ parameter = "Directory.late" }}
+depth = {{ parameter = "Directory.depth", plus = -1 }}
+"""
+
+
+def test_derived_parameters_follow_what_they_are_derived_from() -> None:
+    cache = machine(
+        "L1Cache",
+        Parameter("tokens", "int"),
+        Parameter("late", "bool"),
+        Parameter("depth", "int"),
+    )
+    directory = machine("Directory", Parameter("late", "bool"), Parameter("depth", "int", 7))
+    for count in (3, 8):
+        done = completed(TOKENS.format(count=count), cache, directory)
+        values = done.machines["L1Cache"].parameters
+        assert (values["tokens"], values["late"], values["depth"]) == (2 * count + 1, False, 6)
+    text = TOKENS.format(count=1) + (
+        "[machine.L1Cache.parameters]\ntokens = 40\n"
+        "[machine.Directory.parameters]\nlate = true\ndepth = 1"
+    )
+    values = completed(text, cache, directory).machines["L1Cache"].parameters
+    assert (values["tokens"], values["late"], values["depth"]) == (40, True, 0)
+
+
+@pytest.mark.parametrize(
+    ("derived", "words"),
+    [
+        ("tokens = {}", "expected one of count"),
+        ("tokens = { count = 'L1Cache', parameter = 'A.b' }", "expected one of count"),
+        ("tokens = { count = 'L1Cash' }", "x.toml:2: machine.L1Cache.derived.tokens.count"),
+        ("tokens = { parameter = 'late' }", "expected machine.parameter"),
+        ("tokens = { parameter = 'L2Cache.late' }", "no such machine"),
+        ("tokens = { parameter = 'L1Cache.later' }", "did you mean `late`?"),
+        ("tokens = { parameter = 'L1Cache.tokens' }", "has no value itself"),
+        ("tokens = { count = 'L1Cache', plus = -9999999 }", "plus"),
+        ("tokens = { parameter = 'L1Cache.late' }", "expected an integer"),
+        ("token = { count = 'L1Cache' }", "did you mean `tokens`?"),
+    ],
+)
+def test_what_cannot_be_derived_says_so(derived: str, words: str) -> None:
+    cache = machine("L1Cache", Parameter("tokens", "int"), Parameter("late", "bool"))
+    with pytest.raises(DescriptionError) as caught:
+        completed(f"[machine.L1Cache.derived]\n{derived}", cache)
+    assert words in str(caught.value)
