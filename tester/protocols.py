@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from protocols import SYSTEMS, shipped
 from runtime.completion import complete
 from runtime.declarations import ProtocolInfo
-from runtime.description import SystemDescription, load_description
+from runtime.description import SystemDescription
+from runtime.known_systems import written_system
 from runtime.native.build import Sources
 from tester.front import Front, finish, remembered
 from tester.replay import ProtocolIdentity
@@ -48,17 +50,6 @@ class LoadedProtocol:
     def readable(self) -> LoadedProtocol:
         """The same with controllers in their readable form only: slower, nicer to debug."""
         return replace(self, info=replace(self.info, fused=()))
-
-
-def shipped() -> dict[str, Path]:
-    """Names and files of the protocols that come with the package, by name."""
-    import protocols
-
-    found: dict[str, Path] = {}
-    for directory in protocols.__path__:
-        for path in sorted(Path(directory).glob("*.slicc")):
-            found[path.stem] = path
-    return found
 
 
 def locate(name: str) -> tuple[Path, bool]:
@@ -95,7 +86,8 @@ def load_protocol(
 ) -> LoadedProtocol:
     """Compile a protocol and read its system description.
 
-    The description is ``system``, else the ``.toml`` beside the protocol's file, else inferred.
+    The description is ``system``, else the ``.toml`` beside the protocol's file, else what is known
+    of a protocol of that name; the rest is inferred.
     ``native``: generate its native form, too, or find what an earlier run has made of the same
     texts. Raises ProtocolMissing, ProtocolBroken, DescriptionError, OSError.
     """
@@ -109,7 +101,8 @@ def load_protocol(
         "" if is_shipped else str(path.resolve()),
     )
     info = front.info
-    written = _description(front.path, system)
+    names = (path.stem, front.path.stem)
+    written = written_system(front.path, system, info, names, SYSTEMS)
     _check_named(written, {front.path.stem, path.stem, info.name}, name)
     description = require_agents(complete(written, info), info)
     return LoadedProtocol(identity, info, written, description, front.native, front.why_not_native)
@@ -139,13 +132,6 @@ def render_errors(sink: DiagnosticSink, path: Path) -> str:
 
     errors = f"{sink.error_count} error{'s' if sink.error_count != 1 else ''}"
     return f"{render_text(sink.in_source_order())}\n{path}: {errors}; nothing to test"
-
-
-def _description(path: Path, system: Path | None) -> SystemDescription:
-    beside = path.with_suffix(".toml")
-    if system is not None:
-        return load_description(system)
-    return load_description(beside) if beside.is_file() else SystemDescription()
 
 
 def _check_named(written: SystemDescription, names: set[str], wanted: str) -> None:
