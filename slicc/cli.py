@@ -259,6 +259,38 @@ def ir(
 
 
 @app.command()
+def system(
+    protocol: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PROTOCOL", help="A driver or .sm file, or a shipped protocol's name."
+        ),
+    ],
+    start: Annotated[
+        Path | None,
+        typer.Option("--system", metavar="TOML", help="A description to complete."),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="A field to change. Repeatable."),
+    ] = None,
+    include: Include = None,
+    format: Format = DiagnosticFormat.TEXT,
+    color: Colors = Color.AUTO,
+) -> None:
+    """Print the system that a protocol is tested in, as a TOML file to edit."""
+    from slicc.system_command import SystemRefused, file_of, system_text
+
+    with _session([file_of(protocol)], include, format, color) as session:
+        session.require_different_names()
+        for compiled in session.protocols:
+            try:
+                print(system_text(compiled, start, assignments or []), end="")
+            except SystemRefused as error:
+                raise Stop(str(error)) from None
+
+
+@app.command()
 def explain(
     slug: Annotated[
         str | None,
