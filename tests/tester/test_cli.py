@@ -134,7 +134,7 @@ def umask() -> int:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--protocol", "MII"], "there is no protocol MII; did you mean MI?"),
+        (["--protocol", "GPU_VIPR"], "there is no protocol GPU_VIPR; did you mean GPU_VIPER?"),
         (["--protocol", "no/file.slicc"], "no/file.slicc does not exist"),
         (["--profile", "coherense"], "no profile 'coherense'; did you mean coherence?"),
         (["--l1-sets", "3"], "'--l1-sets': 3: a power of two"),
