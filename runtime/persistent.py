@@ -38,6 +38,8 @@ class PersistentTable:
 
     def persistentRequestLock(self, address: int, locker: MachineID, kind: int) -> None:
         """A requester starves; ``kind`` is an :class:`AccessType`."""
+        if locker.node < 0:
+            raise locker.not_in_system()
         row = self._rows.setdefault(address, _Row())
         if locker.node in row.starving:
             raise ProtocolError(

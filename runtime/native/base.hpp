@@ -12,6 +12,7 @@ using u8 = uint8_t;
 using u16 = uint16_t;
 using u32 = uint32_t;
 using u64 = uint64_t;
+using u128 = unsigned __int128;
 using i8 = int8_t;
 using i16 = int16_t;
 using i32 = int32_t;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "errors.hpp"
+#include "library_tables.hpp"
 #include "parts.hpp"
 
 struct Controller;         // controller.hpp
@@ -64,6 +65,7 @@ struct System {
     Array<DirectoryMemory> directories;
     u64 tables_used;
     u64 directories_used;
+    LibraryTables library;
     Array<u8> controller_bytes;  // CONTROLLER_STRIDE for each
     Array<u64> counts;           // transitions, of all controllers
     Array<ControllerParts> controller_parts;  // one element

@@ -21,6 +21,8 @@ inline u64 machine_mandatory_queue_latency(Context& x, Controller& c, i32 kind);
 struct ControllerParts {
     Array<WaitRow> waiting;  // by controller that stalls, and line
     Array<u32> neighbours;   // nodes: downstream, then upstream, of each controller
+    Array<LineLock> locks;   // `lock_room` for each controller
+    u64 lock_room;
     u64 waiting_used;
     u64 neighbours_used;
 
@@ -35,6 +37,8 @@ struct ControllerParts {
         }
         layout.reserve(waiting, rows);
         layout.reserve(neighbours, nodes);
+        lock_room = capacities.rows;
+        layout.reserve(locks, capacities.controllers * lock_room);
     }
 };
 
@@ -93,12 +97,13 @@ inline void controller_start(Context& x, Controller& c, const PlanWords& words) 
     controller_neighbours(x, c, words);
 }
 
-// The next in-port, in polling order. Buffers get places in the order of their first port.
+// The next in-port, in polling order. Buffers get places in the order of their first port; NIL
+// stands for one whose messages never wait.
 inline void controller_port(Controller& c, u32 buffer, u32 rank) {
     u32 place = 0;
     while (place < c.buffers && c.port_buffer[place] != buffer) place++;
-    if (place == c.buffers) c.port_buffer[c.buffers++] = buffer;
-    c.buffer_of_port[c.ports] = static_cast<u8>(place);
+    if (place == c.buffers && buffer != NIL) c.port_buffer[c.buffers++] = buffer;
+    c.buffer_of_port[c.ports] = buffer == NIL ? NO_PLACE : static_cast<u8>(place);
     c.rank_of_port[c.ports] = static_cast<u8>(rank);
     if (c.ports && c.rank_of_port[0] != rank) c.ranked = true;
     c.ports++;
@@ -114,14 +119,14 @@ inline void required(Context& x, u32 object) {
 template <class T>
 inline T* new_entry(Context& x, const Controller& c) {
     T* entry = static_cast<T*>(new_entry(x, c.machine));
-    set_defaults(*entry);
+    set_defaults(x, *entry);
     return entry;
 }
 
 // A new record of class T with default fields, in a table.
 template <class T>
 inline void new_record(Context& x, u32 table, u64 address) {
-    set_defaults(static_cast<T&>(*TBETable_allocate(x, table, address)));
+    set_defaults(x, static_cast<T&>(*TBETable_allocate(x, table, address)));
 }
 
 // ---------------------------------------------------------------- verdicts
@@ -257,9 +262,9 @@ inline WaitRow& wait_row(Context& x, const Controller& c, u64 line) {
 }
 
 // The bits of one buffer, whatever the rank.
-inline u64 wait_bits_of_buffer(const Controller& c, u32 place) {
-    u64 bits = 0;
-    for (u32 bit = place; bit < 8 * sizeof(WaitRow); bit += c.buffers) bits |= u64{1} << bit;
+inline WaitBits wait_bits_of_buffer(const Controller& c, u32 place) {
+    WaitBits bits = 0;
+    for (u32 bit = place; bit < 8 * sizeof(WaitRow); bit += c.buffers) bits |= WaitBits{1} << bit;
     return bits;
 }
 
@@ -273,7 +278,7 @@ inline void controller_stall_and_wait(Context& x, Controller& c, u32 port, u64 a
     MessageBuffer_stall(x, c.port_buffer[place], address);
     const u32 rank = c.current == NIL ? 0 : c.rank_of_port[c.current];
     WaitRow& row = wait_row(x, c, address);
-    row = static_cast<WaitRow>(row | u64{1} << (rank * c.buffers + place));
+    row = static_cast<WaitRow>(row | WaitBits{1} << (rank * c.buffers + place));
 }
 
 inline void controller_look_again(Context& x, Controller& c) {
@@ -282,9 +287,9 @@ inline void controller_look_again(Context& x, Controller& c) {
 }
 
 // Wake the line in every buffer that has a bit.
-inline void controller_wake_bits(Context& x, Controller& c, u64 bits, u64 address) {
+inline void controller_wake_bits(Context& x, Controller& c, WaitBits bits, u64 address) {
     u64 places = 0;
-    for (; bits; bits >>= c.buffers) places |= bits & ((u64{1} << c.buffers) - 1);
+    for (; bits; bits >>= c.buffers) places |= static_cast<u64>(bits & ((WaitBits{1} << c.buffers) - 1));
     for (; places; places &= places - 1) {
         const u32 buffer = c.port_buffer[__builtin_ctzll(places)];
         if (MessageBuffer_wake(x, buffer, address)) controller_look_again(x, c);
@@ -297,15 +302,15 @@ inline void controller_wakeUpBuffers(Context& x, Controller& c, u64 address) {
     if (c.waiting == NIL || address & line_mask(x)) return;
     WaitRow& row = wait_row(x, c, address);
     if (!row) return;
-    u64 lower = ~u64{0};
+    WaitBits lower = ~WaitBits{0};
     if (c.current != NIL) {
         if (c.ranked) {
-            lower = (u64{1} << (c.rank_of_port[c.current] * c.buffers)) - 1;
+            lower = (WaitBits{1} << (c.rank_of_port[c.current] * c.buffers)) - 1;
         } else {
             lower = ~wait_bits_of_buffer(c, c.buffer_of_port[c.current]);
         }
     }
-    const u64 bits = row & lower;
+    const WaitBits bits = row & lower;
     row = static_cast<WaitRow>(row & ~lower);
     controller_wake_bits(x, c, bits, address);
 }
@@ -313,7 +318,7 @@ inline void controller_wakeUpBuffers(Context& x, Controller& c, u64 address) {
 inline void controller_wakeUpAllBuffers(Context& x, Controller& c, u64 address) {
     if (c.waiting == NIL || address & line_mask(x)) return;
     WaitRow& row = wait_row(x, c, address);
-    const u64 bits = row;
+    const WaitBits bits = row;
     row = 0;
     controller_wake_bits(x, c, bits, address);
 }
@@ -321,7 +326,7 @@ inline void controller_wakeUpAllBuffers(Context& x, Controller& c, u64 address) 
 inline void controller_wakeUpAllBuffers(Context& x, Controller& c) {
     if (c.waiting == NIL) return;
     WaitRow* rows = controller_parts(x).waiting.in(x) + c.waiting;
-    u64 bits = 0;
+    WaitBits bits = 0;
     for (u32 line = 0; line < x.s->lines.used; line++) {
         bits |= rows[line];
         rows[line] = 0;
@@ -334,6 +339,7 @@ inline void controller_wakeUpAllBuffers(Context& x, Controller& c) {
 
 inline void controller_wakeup_port(Context& x, Controller& c, u32 port, u64 address) {
     const u32 place = c.buffer_of_port[port];
+    if (place == NO_PLACE) return;
     if (c.waiting != NIL && !(address & line_mask(x))) {
         WaitRow& row = wait_row(x, c, address);
         row = static_cast<WaitRow>(row & ~wait_bits_of_buffer(c, place));
@@ -343,9 +349,16 @@ inline void controller_wakeup_port(Context& x, Controller& c, u32 port, u64 addr
 
 // ---------------------------------------------------------------- locked lines
 
-inline LineLock* controller_lock(Controller& c, u64 line) {
+inline LineLock* controller_locks(const Context& x, const Controller& c) {
+    const ControllerParts& parts = controller_parts(x);
+    return parts.locks.in(x) + c.id * parts.lock_room;
+}
+
+inline LineLock* controller_lock(const Context& x, const Controller& c, u64 line) {
+    if (LIKELY(!c.locked)) return nullptr;
+    LineLock* locks = controller_locks(x, c);
     for (u32 i = 0; i < c.locked; i++) {
-        if (c.locks[i].line == line) return &c.locks[i];
+        if (locks[i].line == line) return &locks[i];
     }
     return nullptr;
 }
@@ -353,29 +366,30 @@ inline LineLock* controller_lock(Controller& c, u64 line) {
 // Lock a line for one queue: a locked read has completed.
 inline void controller_block_line(Context& x, Controller& c, u64 address, u32 queue = NIL) {
     if (queue == NIL) queue = c.mandatory_queue;
-    LineLock* lock = controller_lock(c, address);
+    LineLock* lock = controller_lock(x, c, address);
     if (!lock) {
-        if (c.locked == MAX_LOCKS) {
-            fail(x, ErrorKind::TABLE_FULL);
+        const u64 room = controller_parts(x).lock_room;
+        if (UNLIKELY(c.locked == room)) {
+            pool_exhausted(x, POOL_ROWS, room);
             return;
         }
-        lock = &c.locks[c.locked++];
+        lock = &controller_locks(x, c)[c.locked++];
     }
     *lock = {address, queue};
 }
 
-inline void controller_unblock_line(Context&, Controller& c, u64 address) {
-    if (LineLock* lock = controller_lock(c, address)) *lock = c.locks[--c.locked];
+inline void controller_unblock_line(Context& x, Controller& c, u64 address) {
+    if (LineLock* lock = controller_lock(x, c, address)) *lock = controller_locks(x, c)[--c.locked];
 }
 
 // Whether the line is locked for another buffer than this.
-inline bool controller_is_blocked(Context&, Controller& c, u64 address, u32 buffer) {
-    const LineLock* lock = controller_lock(c, address);
+inline bool controller_is_blocked(Context& x, Controller& c, u64 address, u32 buffer) {
+    const LineLock* lock = controller_lock(x, c, address);
     return lock && lock->queue != buffer;
 }
 
-inline bool controller_is_locked_by(Context&, Controller& c, u64 address, u32 buffer) {
-    const LineLock* lock = controller_lock(c, address);
+inline bool controller_is_locked_by(Context& x, Controller& c, u64 address, u32 buffer) {
+    const LineLock* lock = controller_lock(x, c, address);
     return lock && lock->queue == buffer;
 }
 

@@ -7,8 +7,8 @@
 #include "base.hpp"
 #include "values.hpp"
 
-inline constexpr u32 MAX_PORTS = 16;  // in-ports of a machine
-inline constexpr u32 MAX_LOCKS = 16;  // lines that are locked for a queue at one time
+inline constexpr u32 MAX_PORTS = 64;  // in-ports of a machine
+inline constexpr u8 NO_PLACE = 0xff;  // of a buffer whose messages never wait
 
 // A line that a locked access holds for a queue.
 struct LineLock {
@@ -25,7 +25,9 @@ enum Poll : u32 {
 
 // What is seldom looked at stands in front; what runs stands last, beside the machine's own members.
 struct Controller {
-    LineLock locks[MAX_LOCKS];
+    u8 rank_of_port[MAX_PORTS];    // place of the port's rank among the machine's
+    u8 buffer_of_port[MAX_PORTS];  // place of its buffer among those whose messages may wait
+    u32 port_buffer[MAX_PORTS];    // those buffers, by place
     u64 recycle_latency;
     u64 mandatory_queue_latency;
     u32 id;  // as a consumer
@@ -47,13 +49,10 @@ struct Controller {
     u16 downstream;  // of those, then so many
     u16 upstream;
     u8 ports;    // in-ports
-    u8 buffers;  // different buffers behind them
+    u8 buffers;  // different buffers behind them whose messages may wait
     bool ranked;
     bool has_memory;
     bool arrays;  // request types are to be checked
-    u8 rank_of_port[MAX_PORTS];    // place of the port's rank among the machine's
-    u8 buffer_of_port[MAX_PORTS];  // place of its buffer among the machine's
-    u32 port_buffer[MAX_PORTS];    // the buffers, by place
     // running
     u64 busy_tick;
     u64 memory_tick;
@@ -63,6 +62,6 @@ struct Controller {
     u32 last_held;
     i32 transition_state;
     i32 transition_event;
-    u32 locked;  // how many of the locks
+    u32 locked;  // lines that are locked for a queue
     bool woken;  // a message was woken since the last complete pass over the ports
 };

@@ -77,20 +77,20 @@ inline void clear_fields(T& message) {
 }
 
 // Everything after the Message in front, set to its default.
-inline void set_defaults(RubyRequest& m) {
+inline void set_defaults(Context&, RubyRequest& m) {
     clear_fields(m);
     m.Type = RubyRequestType::NULL_;
     m.AccessMode = RubyAccessMode::User;
 }
 
-inline void set_defaults(SequencerMsg& m) {
+inline void set_defaults(Context&, SequencerMsg& m) {
     clear_fields(m);
     m.Type = SequencerRequestType::NULL_;
     m.AccessMode = RubyAccessMode::User;
     m.MessageSize = MessageSizeType::Request_Control;
 }
 
-inline void set_defaults(MemoryMsg& m) {
+inline void set_defaults(Context&, MemoryMsg& m) {
     clear_fields(m);
     m.Type = MemoryRequestType::NUM;
     m.Sender = INVALID_MACHINE;

@@ -8,7 +8,7 @@
 #include "delays.hpp"
 #include "engine.hpp"
 
-inline void message_default(Message& message, u16 type);  // generated
+inline void message_default(Context& x, Message& message, u16 type);  // generated
 union AnyMessage;
 
 inline MessageBuffer& message_buffer(const Context& x, u32 buffer) {
@@ -25,7 +25,7 @@ inline T& new_message(Context& x) {
     message.type = T::TYPE;
     message.touched = 0;
     message.flight = 0;
-    set_defaults(static_cast<T&>(message));
+    set_defaults(x, static_cast<T&>(message));
     return static_cast<T&>(message);
 }
 
@@ -43,7 +43,7 @@ inline COLD Message& scratch_message(Context& x, u16 type) {
     Message& message = pool_slot<Message>(x, x.s->messages, x.s->messages.capacity + POOL_SPARE - 1);
     message.self = handle_of(x, message);
     message.type = type;
-    message_default(message, type);
+    message_default(x, message, type);
     return message;
 }
 

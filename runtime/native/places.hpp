@@ -2,7 +2,8 @@
 //
 // What a controller looks up while it works on a line (its entry, its record, the delays of its
 // channels) stands together, so that it shares a line of the processor's cache. Invariant: every
-// cache, table, directory and delayed channel or buffer has one place, and no two have the same.
+// cache, table, directory, timer and delayed channel or buffer has one place, and no two have the
+// same.
 
 #pragma once
 
@@ -59,12 +60,16 @@ inline void each_place(Context& x, const PlanView& plan, F f) {
     System& s = *x.s;
     u64 table = 0;
     u64 directory = 0;
+    u64 timer = 0;
+    u64 perfect = 0;
     PlanWords words = plan.controller(0);
     for (u32 id = 0; id < s.controllers; id++, words = PlanView::after(words, 4)) {
         const u32 node = node_of_controller(x, words);
         const MachineShape& shape = MACHINE_SHAPES[words.word(PLAN_MACHINE)];
         for (u32 i = 0; i < shape.tables; i++) s.tables.at(x, table++).records = f(node);
         for (u32 i = 0; i < shape.directories; i++) s.directories.at(x, directory++).records = f(node);
+        for (u32 i = 0; i < shape.timers; i++) s.library.timers.at(x, timer++).places = f(node);
+        for (u32 i = 0; i < shape.perfect_tables; i++) s.library.perfect.at(x, perfect++).records = f(node);
     }
     for (u32 i = 0; i < s.caches; i++) {
         CacheMemory& c = cache_memory(x, i);
@@ -111,5 +116,11 @@ inline void places_start(Context& x, const PlanView& plan) {
     for (u64 i = 0; i < s.tables.count; i++) s.tables.at(x, i).records = offset(s.tables.at(x, i).records);
     for (u64 i = 0; i < s.directories.count; i++) {
         s.directories.at(x, i).records = offset(s.directories.at(x, i).records);
+    }
+    for (u64 i = 0; i < s.library.timers.count; i++) {
+        s.library.timers.at(x, i).places = offset(s.library.timers.at(x, i).places);
+    }
+    for (u64 i = 0; i < s.library.perfect.count; i++) {
+        s.library.perfect.at(x, i).records = offset(s.library.perfect.at(x, i).records);
     }
 }

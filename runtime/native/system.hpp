@@ -60,6 +60,7 @@ inline RunEnd run(Context& x, u64 until) {
 
 struct MachineTotals {
     u64 controllers, entries, records, tables, directories;
+    LibraryTotals library;
 };
 
 inline MachineTotals machine_totals(const PlanView& plan, u32 machine) {
@@ -72,7 +73,10 @@ inline MachineTotals machine_totals(const PlanView& plan, u32 machine) {
         totals.controllers++;
         totals.tables += shape.tables;
         totals.directories += shape.directories;
-        totals.entries += shape.directories * room.lines;
+        totals.entries += (shape.directories + shape.perfect_tables) * room.lines;
+        totals.library.timers += shape.timers;
+        totals.library.persistent += shape.persistent_tables;
+        totals.library.perfect += shape.perfect_tables;
         const u64* objects = c.list(PLAN_OBJECTS);
         for (u64 i = 0; i < objects[-1]; i++) {
             totals.records += objects[i] < room.lines ? objects[i] : room.lines;
@@ -150,11 +154,15 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     u64 tables = 0;
     u64 directories = 0;
     u64 counts = 0;
+    LibraryTotals library = {};
     for (u32 machine = 0; machine < MACHINES; machine++) {
         const MachineTotals totals = machine_totals(plan, machine);
         tables += totals.tables;
         directories += totals.directories;
         counts += totals.controllers * counts_of(machine);
+        library.timers += totals.library.timers;
+        library.persistent += totals.library.persistent;
+        library.perfect += totals.library.perfect;
     }
     layout.reserve(s.tables, tables);
     layout.reserve(s.directories, directories);
@@ -173,11 +181,13 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     layout.reserve(s.lines.window, LINE_WINDOW * room.lines);
     s.lines.bits = static_cast<u32>(plan.line_bits);
     s.stall_rows = room.buffers;
-    s.place_stride = places_stride(room.caches + tables + directories + delayed_channels(plan));
+    const u64 keyed = room.caches + tables + directories + library.timers + library.perfect;
+    s.place_stride = places_stride(keyed + delayed_channels(plan));
     layout.reserve(s.places, room.lines * (s.place_stride / sizeof(u32)));
     layout.reserve(s.stalls, room.lines * s.stall_rows);
     layout.reserve(s.memory.state, room.lines);
     layout.reserve(s.memory.image, room.lines * LINE_WORDS);
+    s.library.layout(layout, library, room.lines);
 
     parts.controllers.layout(layout, room, plan);
     parts.requesters.layout(layout, room, plan);

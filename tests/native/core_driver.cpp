@@ -40,6 +40,9 @@ inline void machine_start(Context& x, Controller& c, const PlanView& plan) {
     m.machineID = {static_cast<i32>(words.word(PLAN_MACHINE_TYPE)), words.handle(PLAN_MACHINE_VERSION)};
     m.table = TBETable_create(x, 0, words.list(PLAN_OBJECTS)[0]);
     m.directory = DirectoryMemory_create(x, 0, m.machineID, true);
+    for (u32& timer : m.timers) timer = TimerTable_create(x, c.id);
+    m.persistent = PersistentTable_create(x);
+    m.perfect = PerfectCacheMemory_create(x, 0);
 }
 
 #include "runtime/native/system.hpp"
@@ -242,6 +245,8 @@ EXPORT u64 t_directory(void* block, u64 op, u64 index, u64 address) {
     }
     return 0;
 }
+
+#include "core_tables.hpp"
 
 EXPORT u64 t_memory(void* block, u64 type, u64 address, u64 length, u64* data) {
     Context x = context_of(block);

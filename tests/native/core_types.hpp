@@ -24,6 +24,9 @@ struct TBE : TbeHeader {
 struct Machine : Controller {
     u32 table;
     u32 directory;
+    u32 timers[2];
+    u32 persistent;
+    u32 perfect;
 };
 
 union AnyMessage {
@@ -36,15 +39,19 @@ union AnyMessage {
 inline constexpr u32 CONTROLLER_STRIDE = sizeof(Machine);
 inline constexpr u32 MACHINES = 1;
 inline constexpr MachineShape MACHINE_SHAPES[] = {
-    {sizeof(Machine), sizeof(Entry), sizeof(TBE), 1, 1, 0, 0, 0, 3, 2},
+    {sizeof(Machine), sizeof(Entry), sizeof(TBE), 1, 1, 1, 2, 1, 3, 2},
 };
 
-inline void set_defaults(Ping& m) {
+inline void set_defaults(Context&, Ping& m) {
     __builtin_memset(reinterpret_cast<u8*>(&m) + sizeof(Message), 0, sizeof m - sizeof(Message));
 }
 
-inline void message_default(Message& message, u16 type) {
-    if (type == Ping::TYPE) set_defaults(static_cast<Ping&>(message));
+inline void set_defaults(Context&, Entry& e) {
+    e.data = {};
+}
+
+inline void message_default(Context& x, Message& message, u16 type) {
+    if (type == Ping::TYPE) set_defaults(x, static_cast<Ping&>(message));
 }
 
 inline u64 message_line_address(const Message& message) {

@@ -104,7 +104,8 @@ class Definitions:
     def _defaults(self, out: Emitter, struct: ir.Struct, name: str) -> None:
         expression = Expressions(self.scope)
         kind = self.kinds.get(struct.ref)
-        with out.block(f"inline void set_defaults([[maybe_unused]] {name}& self)"):
+        context = "[[maybe_unused]] Context& x"
+        with out.block(f"inline void set_defaults({context}, [[maybe_unused]] {name}& self)"):
             if kind is not None:
                 out.line(f"self.kind = {kind};")
             for field, declared in self._fields(struct):

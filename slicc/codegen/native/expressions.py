@@ -32,7 +32,8 @@ from slicc.codegen.native.runtime_names import (
     ENTRY_METHODS,
     LIBRARY_FUNCTIONS,
     OBJECT_CLASSES,
-    PORT_OPERATIONS,
+    PORT_CLASSES,
+    TYPED_METHODS,
     VALUE_CLASSES,
 )
 from slicc.codegen.native.sites import Sites
@@ -54,13 +55,15 @@ _COMPARISON = {
 class MachineFacts:
     """What expressions of one machine need to know about it.
 
-    ``buffers``: port -> the buffer behind it; ``senders``: buffers that the network serves;
+    ``buffers``: port -> the buffer behind it; ``classes``: object -> its class (a wire is a
+    MessageBuffer); ``senders``: buffers that the network serves;
     ``optional``: objects that a system may leave out; ``acts``: function -> what it may do.
     """
 
     names: MachineNames
     machine: ir.Machine
     buffers: Mapping[ir.PortRef, str]
+    classes: Mapping[str, str]
     senders: frozenset[str]
     optional: frozenset[str]
     acts: dict[ir.FunctionRef, Acts] = field(default_factory=dict)
@@ -211,7 +214,7 @@ class Expressions:
         name = self.scope.types(type_, span)
         match type_:
             case ir.StructType():
-                return Code(f"default_of<{name}>()")
+                return Code(f"default_of<{name}>(x)")
             case ir.ClassType(name="MachineID"):
                 return Code("INVALID_MACHINE")
             case ir.ClassType(value=True):
@@ -253,6 +256,8 @@ class Expressions:
         name = f"{self._class_of(node)}_{node.method}"
         if node.class_name == "TBETable" and node.method == "allocate":
             name = f"new_record<{self._element(node)}>"
+        elif (node.class_name, node.method) in TYPED_METHODS:
+            name += f"<{self._element(node)}>"
         made = cppcode.call(name, [receiver, *self.arguments(node.arguments)], acts)
         if node.class_name == "TBETable" and node.method in ("lookup", "getNullEntry"):
             return Code(f"static_cast<{self._element(node)}*>({made.text})", acts=made.acts)
@@ -329,8 +334,13 @@ class Expressions:
 
     def _port_call(self, node: ir.PortCall) -> Code:
         name = node.operation.value
+        machine = self.scope.machine
+        kind = machine.classes[machine.buffers[node.port]]
+        acts = PORT_CLASSES[kind].get(name)
+        if acts is None:
+            raise Unsupported(f"`{name}` of a port on a `{kind}`", node.span)
         arguments = [self.buffer(node.port), *self.arguments(node.arguments)]
-        return cppcode.call(f"MessageBuffer_{name}", arguments, PORT_OPERATIONS[name])
+        return cppcode.call(f"{kind}_{name}", arguments, acts)
 
     def _permission(self, node: ir.StateToPermission) -> Code:
         machine = self.scope.machine.machine

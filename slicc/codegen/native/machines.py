@@ -17,7 +17,13 @@ from slicc.codegen.native.emitter import Emitter
 from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.expressions import Expressions, MachineFacts, Scope
 from slicc.codegen.native.names import MachineNames, ProtocolNames
-from slicc.codegen.native.runtime_names import ABSENT_CLASSES, OBJECT_CLASSES, REQUESTERS
+from slicc.codegen.native.runtime_names import (
+    ABSENT_CLASSES,
+    CREATED_OBJECTS,
+    OBJECT_CLASSES,
+    PORT_CLASSES,
+    REQUESTERS,
+)
 from slicc.codegen.native.sites import Sites
 from slicc.codegen.native.statements import Statements
 from slicc.codegen.native.transitions import Transitions
@@ -26,7 +32,8 @@ from slicc.codegen.python.linemap import file_name
 from slicc.codegen.python.names import MachineNames as ReportedNames
 from slicc.codegen.python.names import ProtocolNames as ReportedProtocol
 
-_MAX_PORTS = 16
+_MAX_PORTS = 64
+_MAX_WAIT_BITS = 128
 _KNOWN_OBJECTS = ABSENT_CLASSES | frozenset(OBJECT_CLASSES)
 
 
@@ -76,10 +83,12 @@ class MachineWriter:
             self.own,
             machine,
             buffers,
+            self._classes(),
             frozenset(each.name for each in machine.parameters if is_sender(each)),
             _optional(machine),
         )
         self.scope = Scope(names, self.types, sites, self.facts)
+        self.waiting = self._waiting()
         self.numbers: dict[ir.FunctionRef | ir.ActionRef, int] = {}
         """What may fail, as numbers of actions in reports."""
         self._check_ports()
@@ -93,9 +102,26 @@ class MachineWriter:
 
     @property
     def wait_bits(self) -> int:
-        """Pairs of a rank and a buffer."""
+        """Pairs of a rank and a buffer whose messages may wait."""
         ranks = {port.rank for port in self.machine.in_ports}
-        return len(ranks) * len({port.buffer for port in self.machine.in_ports})
+        return len(ranks) * len(self.waiting)
+
+    def _waiting(self) -> frozenset[str]:
+        """Buffers whose messages may be made to wait for a line."""
+        machine = self.machine
+        bodies = (machine.functions, machine.in_ports, machine.actions)
+        return frozenset(
+            self.facts.buffers[node.port]
+            for node in analysis.walk(bodies)
+            if isinstance(node, ir.StallAndWait)
+        )
+
+    def _classes(self) -> dict[str, str]:
+        """The class of every parameter and object that has one."""
+        members: list[ir.MachineParameter | ir.Object] = list(self.machine.parameters)
+        members += self.machine.objects
+        classes = {each.name: _class_of(each.type) for each in members}
+        return {name: "MessageBuffer" if c == "WireBuffer" else c for name, c in classes.items()}
 
     @property
     def required(self) -> list[str]:
@@ -108,12 +134,16 @@ class MachineWriter:
         ]
 
     def _check_ports(self) -> None:
-        classes = {each.name: _class_of(each.type) for each in self.machine.parameters}
         for port in self.machine.in_ports:
-            if classes.get(port.buffer) not in ("MessageBuffer", "WireBuffer"):
-                raise Unsupported("in-ports on anything but message buffers", port.span)
-        if len(self.machine.in_ports) > _MAX_PORTS or self.wait_bits > 64:
-            raise Unsupported("machines with so many in-ports", self.machine.span)
+            kind = self.facts.classes[port.buffer]
+            if kind not in PORT_CLASSES:
+                raise Unsupported(f"in-ports on a `{kind}`", port.span)
+        count = len(self.machine.in_ports)
+        if count > _MAX_PORTS:
+            raise Unsupported(f"machines with {count} in-ports", self.machine.span)
+        if self.wait_bits > _MAX_WAIT_BITS:
+            what = f"machines with {len(self.waiting)} queues whose messages wait at {count} ports"
+            raise Unsupported(what, self.machine.span)
 
     # -------------------------------------------------------------- the structure
 
@@ -296,14 +326,15 @@ class MachineWriter:
                     out.line(f"c.{name} = {value};", parameter.span)
                     if parameter.name in self.required:
                         out.line(f"required(x, c.{name});")
-            if any(_class_of(each.type) == "TBETable" for each in self.machine.objects):
+            if any("word" in _creation(each) for each in self.machine.objects):
                 out.line("const u64* objects = words.list(PLAN_OBJECTS);")
             for number, each in enumerate(self.machine.objects):
                 self._object(out, number, each)
             ranks = sorted({port.rank for port in self.machine.in_ports})
             for port in self.machine.in_ports:
-                buffer = self.own.objects[port.buffer]
-                out.line(f"controller_port(c, c.{buffer}, {ranks.index(port.rank)});", port.span)
+                waits = port.buffer in self.waiting
+                buffer = f"c.{self.own.objects[port.buffer]}" if waits else "NIL"
+                out.line(f"controller_port(c, {buffer}, {ranks.index(port.rank)});", port.span)
         return "\n".join(out.lines)
 
     def _given(self, parameter: ir.MachineParameter, type_: str, word: str) -> str:
@@ -319,9 +350,10 @@ class MachineWriter:
             return
         name = self.own.objects[node.name]
         if node.initial is None:
-            if _class_of(node.type) != "TBETable":
-                raise Unsupported(f"objects of class `{_class_of(node.type)}`", node.span)
-            made = f"TBETable_create(x, c.machine, objects[{number}])"
+            kind = _class_of(node.type)
+            if not _creation(node):
+                raise Unsupported(f"objects of class `{kind}`", node.span)
+            made = f"{kind}_create({_creation(node).format(word=f'objects[{number}]')})"
             out.line(f"c.{name} = {made};", node.span)
             return
         expression = Expressions(self.scope)
@@ -348,7 +380,8 @@ class MachineWriter:
         action = self.sites.action(self.reported.polls[port.ref.name])
         head = ""
         if port.guarded:
-            head = f"if (MessageBuffer_isReady(x, c.{self.own.objects[port.buffer]}))"
+            kind = self.facts.classes[port.buffer]
+            head = f"if ({kind}_isReady(x, c.{self.own.objects[port.buffer]}))"
         with out.block(head):
             out.line(f"controller_poll(x, c, Port::{name}, {action});")
             with out.block(f"if (const Poll polled = {name}(x, c))"):
@@ -400,6 +433,11 @@ def _optional(machine: ir.Machine) -> frozenset[str]:
 
 def _class_of(type_: ir.Type) -> str:
     return type_.name if isinstance(type_, ir.ClassType) else ""
+
+
+def _creation(node: ir.Object) -> str:
+    """What the runtime is told to make an object; empty for values and what it does not have."""
+    return CREATED_OBJECTS.get(_class_of(node.type), "")
 
 
 def _changes_itself(function: ir.Function) -> bool:

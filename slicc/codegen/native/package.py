@@ -73,6 +73,7 @@ class ProtocolView:
     messages: tuple[MessageType, ...]
     machines: tuple[MachineTypes, ...]
     row_type: str
+    bits_type: str
     entries: tuple[MarkedRecord, ...]
     records: tuple[MarkedRecord, ...]
 
@@ -87,6 +88,7 @@ def package(protocol: ir.Protocol) -> Package:
     machines = tuple(_machine_types(definitions, protocol, writer) for writer in writers)
     views = [writer.view() for writer in writers]
     bits = max([writer.wait_bits for writer in writers if writer.waits], default=1)
+    queues = max((len(writer.waiting) for writer in writers), default=0)
     view = ProtocolView(
         protocol=protocol.name,
         definitions=(
@@ -95,7 +97,8 @@ def package(protocol: ir.Protocol) -> Package:
         ),
         messages=tuple(_messages(names, protocol)),
         machines=machines,
-        row_type=next(f"u{size}" for size in (8, 16, 32, 64) if bits <= size),
+        row_type=next(f"u{size}" for size in (8, 16, 32, 64, 128) if bits <= size),
+        bits_type="u64" if bits <= 64 and queues < 64 else "u128",
         entries=tuple(_marked(definitions, protocol, ir.StructKind.ENTRY)),
         records=tuple(_marked(definitions, protocol, ir.StructKind.TBE)),
     )
@@ -148,9 +151,9 @@ def _machine_types(
         _largest(records, names, name),
         str(classes.count("TBETable")),
         str(classes.count("DirectoryMemory")),
-        "0",
-        "0",
-        "0",
+        str(classes.count("PerfectCacheMemory")),
+        str(classes.count("TimerTable")),
+        str(classes.count("PersistentTable")),
         str(len(machine.states.members)),
         str(len(machine.events.members)),
     )

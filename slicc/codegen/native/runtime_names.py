@@ -77,6 +77,17 @@ OBJECT_CLASSES: dict[str, dict[str, Acts]] = {
         query="lookup isPresent getNullEntry areNSlotsAvailable",
         risky_change="allocate deallocate",
     ),
+    "TimerTable": _methods(
+        query="isSet isReady isEmpty", risky="nextAddress", risky_change="set unset"
+    ),
+    "PersistentTable": _methods(
+        query=("okToIssueStarving isLocked countStarvingForAddress countReadStarvingForAddress"),
+        risky="findSmallest typeOfSmallest",
+        risky_change="persistentRequestLock persistentRequestUnlock markEntries",
+    ),
+    "PerfectCacheMemory": _methods(
+        query="isTagPresent", change="allocate lookup", risky_change="deallocate"
+    ),
     "Sequencer": _methods(
         risky_change=(
             "readCallback writeCallback writeUniqueCallback atomicCallback unaddressedCallback "
@@ -129,11 +140,25 @@ LIBRARY_FUNCTIONS = _methods(
 )
 """Free functions: ``library_NAME(x, …)``."""
 
-PORT_OPERATIONS = _methods(
-    query="isReady isEmpty isStallMapEmpty getStallMapSize hasStalledMsg getSize",
-    risky_change="dequeue recycle",
-)
-"""Operations on the buffer behind an in-port."""
+CREATED_OBJECTS = {
+    "TBETable": "x, c.machine, {word}",
+    "TimerTable": "x, c.id",
+    "PersistentTable": "x",
+    "PerfectCacheMemory": "x, c.machine",
+}
+"""What ``Class_create`` takes for an object that a machine declares; ``{word}``: of the plan."""
+
+TYPED_METHODS = frozenset({("PerfectCacheMemory", "allocate"), ("PerfectCacheMemory", "lookup")})
+"""Methods that are told the structure of the elements: ``Class_method<Element>``."""
+
+PORT_CLASSES: dict[str, dict[str, Acts]] = {
+    "MessageBuffer": _methods(
+        query="isReady isEmpty isStallMapEmpty getStallMapSize hasStalledMsg getSize",
+        risky_change="dequeue recycle",
+    ),
+    "TimerTable": _methods(query="isReady isEmpty"),
+}
+"""What may stand behind an in-port, with the operations that ports of it have."""
 
 
 def words(text: str) -> frozenset[str]:
@@ -163,9 +188,10 @@ _MACRO_PATTERN = re.compile(
 
 RUNTIME_WORDS = (
     words(
-        "u8 u16 u32 u64 i8 i16 i32 i64 size_t ptrdiff_t max_align_t NIL NONE LINE_WORDS MASK_WORDS "
-        "Context System Controller Message AbstractCacheEntry TbeHeader MachineShape Marker "
-        "PlanView ErrorKind MessageType AnyMessage AnyController WaitRow Place "
+        "u8 u16 u32 u64 u128 i8 i16 i32 i64 size_t ptrdiff_t max_align_t NIL NONE LINE_WORDS "
+        "MASK_WORDS Context System Controller Message AbstractCacheEntry TbeHeader MachineShape "
+        "Marker "
+        "PlanView ErrorKind MessageType AnyMessage AnyController WaitRow WaitBits Place "
         "INVALID_MACHINE RubyRequest SequencerMsg MemoryMsg POLL_NOTHING POLL_RAN POLL_UNCOUNTED "
         "fail valid present required scratch peek now new_message new_entry new_record "
         "set_defaults equal assign made mark_values observe schedule permission_of "

@@ -76,7 +76,7 @@ CASES = {
         "    x.site = N; MessageBuffer_enqueue(x, c.inner, out_msg, 0);\n}"
     ),
     "Pair p; Pair q; p.a := 1; q := p; assert(p == q);": (
-        "Pair p = default_of<Pair>();\nPair q = default_of<Pair>();\np.a = 1;\nq = p;\n"
+        "Pair p = default_of<Pair>(x);\nPair q = default_of<Pair>(x);\np.a = 1;\nq = p;\n"
         "if (!equal(x, p, q)) {\n    fail(x, ErrorKind::ASSERTION, N); return;\n}"
     ),
     "sequencer.readCallback(address, cache_entry.DataBlk, false);": (

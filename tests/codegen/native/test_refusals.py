@@ -12,8 +12,12 @@ CASES = {
     "pointers in structures, as in field `other`": {"tbe": "Entry other;"},
     "pointers that outlive a wake-up": {"objects": "TBE kept;", "body": "kept := tbe;"},
     "class `BoolVec`": {"tbe": "BoolVec flags;"},
-    "in-ports on anything but message buffers": {
-        "objects": "TimerTable timer; in_port(timer_in, Addr, timer) { }"
+    "`recycle` of a port on a `TimerTable`": {
+        "objects": "TimerTable timer; in_port(timer_in, Addr, timer) { "
+        "timer_in.recycle(clockEdge(), cyclesToTicks(recycle_latency)); }"
+    },
+    "machines with 66 in-ports": {
+        "objects": " ".join(f"in_port(more{i}, Note, inner, rank=0) {{ }}" for i in range(64))
     },
     "`CacheMemory.htmCommitTransaction`": {"body": "cache.htmCommitTransaction();"},
     "`return` out of an `enqueue`": {

@@ -1,0 +1,61 @@
+// Tables that only some protocols have: alarms, persistent requests, directories without limit.
+//
+// Invariant: plain structs of numbers. Whatever they hold by line has room for every line that
+// the system has room for, so that none of them can run out before the lines do.
+
+#pragma once
+
+#include "layout.hpp"
+#include "values.hpp"
+
+struct Alarm {
+    u64 tick;
+    u64 address;
+};
+
+struct TimerTable {
+    u64 places;  // offset of its place for line 0: where the line's alarm stands + 1, 0: none
+    u64 alarms;  // offset of a heap of Alarm, the earliest first
+    u32 count;
+    u32 consumer;
+};
+
+// Who starves for a line; it has a row as long as anybody does.
+struct PersistentRow {
+    NetDest starving;
+    NetDest marked;
+    NetDest writing;
+};
+
+struct PersistentTable {
+    u64 rows;  // offset of PersistentRow, by line
+};
+
+struct PerfectCacheMemory {
+    u64 records;  // offset of its place for line 0
+    u32 machine;
+};
+
+// How many of each the machines of a system have.
+struct LibraryTotals {
+    u64 timers, persistent, perfect;
+};
+
+struct LibraryTables {
+    Array<TimerTable> timers;
+    Array<PersistentTable> persistent;
+    Array<PerfectCacheMemory> perfect;
+    Array<Alarm> alarms;
+    Array<PersistentRow> rows;
+    u64 timers_used;
+    u64 persistent_used;
+    u64 perfect_used;
+
+    void layout(Layout& layout, const LibraryTotals& totals, u64 lines) {
+        layout.reserve(timers, totals.timers);
+        layout.reserve(persistent, totals.persistent);
+        layout.reserve(perfect, totals.perfect);
+        layout.reserve(alarms, totals.timers * lines);
+        layout.reserve(rows, totals.persistent * lines);
+    }
+};
