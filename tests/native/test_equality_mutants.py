@@ -25,6 +25,11 @@ from tests.native.equality import native_engine, run_in_python, run_natively
 FILES = {
     "MI": ("MI-cache.sm", "MI-dir.sm", "MI-dma.sm"),
     "MSI": ("MSI-cache.sm", "MSI-dir.sm"),
+    "MESI_Two_Level": (
+        "MESI_Two_Level-L1cache.sm",
+        "MESI_Two_Level-L2cache.sm",
+        "MESI_Two_Level-dir.sm",
+    ),
     "GPU_VIPER": (
         "GPU_VIPER-TCP.sm",
         "GPU_VIPER-TCC.sm",

@@ -19,7 +19,7 @@ from tester.events import Verdict
 PROTOCOLS: Final = Path(__file__).parents[2] / "protocols"
 
 
-TESTED: Final = ("MI", "MSI", "GPU_VIPER")
+TESTED: Final = ("MI", "MSI", "MESI_Two_Level", "GPU_VIPER")
 """Protocols that bugs are planted into."""
 
 

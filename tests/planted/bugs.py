@@ -6,6 +6,7 @@ from typing import Final
 
 from tests.planted.bug import Bug
 from tests.planted.directory_bugs import DIRECTORY_BUGS
+from tests.planted.mesi_bugs import MESI_BUGS
 from tests.planted.mi_bugs import MI_BUGS
 from tests.planted.msi_bugs import MSI_BUGS
 from tests.planted.viper_bugs import TCC_BUGS, TCP_BUGS
@@ -16,6 +17,7 @@ BUGS: Final[tuple[Bug, ...]] = (
     *DIRECTORY_BUGS,
     *MI_BUGS,
     *MSI_BUGS,
+    *MESI_BUGS,
 )
 ELUSIVE: Final = {
     "sqc-fill-survives-acquire": "an instruction fetch that a whole hand-over overtakes",

@@ -22,7 +22,7 @@ def compiled(name: str) -> tuple[ir.Protocol, DiagnosticSink]:
 
 
 def test_these_protocols_are_shipped() -> None:
-    assert NAMES == ["GPU_VIPER", "MI", "MSI"]
+    assert NAMES == ["GPU_VIPER", "MESI_Two_Level", "MI", "MSI"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,4 +79,4 @@ def test_only_what_must_be_ordered_is() -> None:
         "Directory.requestToMemory",
     }
     assert ordered("MSI") == {"L1Cache.forwardFromDir", "Directory.forwardToCache"}
-    assert ordered("MI") == set()
+    assert ordered("MI") == ordered("MESI_Two_Level") == set()
