@@ -48,6 +48,7 @@ class Access:
     of an ATOMIC, whose size is 4 or 8; ``compares`` holds what CAS compares with, per lane.
     ACQUIRE and RELEASE have no addresses.
 
+    ``instruction``: a LOAD is made as an instruction fetch (sequencers only).
     ``tag`` and ``scope`` are the client's own; the requester never looks at them.
     ``sequence``, ``issued`` (tick) and ``open`` (parts not yet answered) are the requester's.
     An access object is issued once at a time; after a refusal the same object may be reissued.
@@ -58,6 +59,7 @@ class Access:
         "client",
         "compares",
         "glc",
+        "instruction",
         "issued",
         "kind",
         "op",
@@ -98,6 +100,7 @@ class Access:
         self.slc = slc
         self.scope = scope
         self.compares = compares
+        self.instruction = False
         self.sequence = -1
         self.issued = -1
         self.open = 0

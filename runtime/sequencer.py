@@ -26,6 +26,7 @@ LD: Final = RubyRequestType.LD
 ST: Final = RubyRequestType.ST
 IFETCH: Final = RubyRequestType.IFETCH
 FLUSH: Final = RubyRequestType.FLUSH
+_READS: Final = (LD, IFETCH)
 
 
 class Waiting:
@@ -101,7 +102,9 @@ class Sequencer(RequesterBase):
             return False
         offset_bits = self.line_size - 1
         last = self.line_size - access.size
-        type = self._read_type if access.kind == AccessKind.LOAD else ST
+        type = ST
+        if access.kind == AccessKind.LOAD:
+            type = IFETCH if access.instruction else self._read_type
         requests = []
         for lane, address in enumerate(addresses):
             offset = address & offset_bits
@@ -178,10 +181,10 @@ class Sequencer(RequesterBase):
     ) -> None:
         """The line can be read: completes the head and the reads that follow it directly."""
         waiting = self._list(address, "readCallback")
-        if waiting[0].type != self._read_type:
+        if waiting[0].type not in _READS:
             raise self._wrong("readCallback", waiting[0])
         done = 0
-        while done < len(waiting) and waiting[done].type == self._read_type:
+        while done < len(waiting) and waiting[done].type in _READS:
             self._complete(waiting[done], data)
             done += 1
         self._drop(address, waiting, done)
@@ -201,7 +204,7 @@ class Sequencer(RequesterBase):
         A flush completes alone: what follows it cannot rely on a line that was given away.
         """
         waiting = self._list(address, "writeCallback")
-        if waiting[0].type == self._read_type:
+        if waiting[0].type in _READS:
             raise self._wrong("writeCallback", waiting[0])
         done = 1
         self._complete(waiting[0], data)
@@ -214,7 +217,7 @@ class Sequencer(RequesterBase):
     def writeUniqueCallback(self, address: int, data: DataBlock) -> None:
         """The head's store is done elsewhere: completes it alone, the next one is sent anew."""
         waiting = self._list(address, "writeUniqueCallback")
-        if waiting[0].type == self._read_type:
+        if waiting[0].type in _READS:
             raise self._wrong("writeUniqueCallback", waiting[0])
         self._complete(waiting[0], data)
         self._drop(address, waiting, 1)

@@ -149,8 +149,8 @@ class Campaign:
         agents, groups = agents_of(description)
         manners = Manners.of(description, groups)
         config = scenario.config(agents, None, description.line_size, manners.camps)
-        if not roles.wavefronts_flush(self.protocol.info, description):
-            config = replace(config, flush_percent=0)
+        able = roles.abilities(self.protocol.info, description)
+        config = replace(config, abilities=tuple(able[group] for group in groups))
         episodes = min(
             options.episodes - self.totals.episodes,
             self._leg_episodes(number, prng, config, len(agents)),

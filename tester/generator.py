@@ -11,7 +11,7 @@ seed and position alone; chunks have the same size whatever the limit, only the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -20,22 +20,21 @@ from runtime.prng import Prng
 from tester.draws import Draws, scaled
 from tester.errors import ConfigError
 from tester.expectations import Ledger, explode
-from tester.groups import AddressMap, MapConfig, build_map
+from tester.generator_config import GeneratorConfig as GeneratorConfig
+from tester.groups import AddressMap, build_map
 from tester.kernels import Kernels, PickedBlock, Picking
-from tester.limits import MAX_LENGTH
 from tester.program import (
     BARE,
     FLUSHES,
     GLC,
     INACTIVE,
+    INSTRUCTION,
     LOAD,
-    MAX_LANES,
-    MAX_THREADS,
     PEEK,
+    PLAIN,
     QUIET,
     SLC,
     STORE,
-    Agent,
     BoolArray,
     ByteArray,
     IntArray,
@@ -52,114 +51,6 @@ _LANE_BITS: Final = 6
 _SIZES: Final = np.array((1, 2, 4, 8), np.int64)
 _BLOCK_SLOTS: Final = 1 << 16
 _BLOCK_EPISODES: Final = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratorConfig:
-    """The knobs of a program. Percentages are integers from 0 to 100; ConfigError otherwise."""
-
-    agents: tuple[Agent, ...]
-    episodes: int | None
-    """Exact number of episodes, or None for an endless run."""
-    map: MapConfig = field(default_factory=MapConfig)
-    camps: tuple[int, ...] = ()
-    """A number per agent: bytes change hands only within a camp (empty: one camp). Lines are still
-    shared. For agents whose system cannot hand data to each other."""
-    lengths: tuple[int, ...] = (10,)
-    """Actions per episode: one of these, each equally likely."""
-    load_percent: tuple[int, int] = (20, 80)
-    """Each episode draws its share of loads from this range."""
-    size_weights: tuple[int, int, int, int] = (1, 1, 4, 1)
-    """How often an action moves 1, 2, 4 or 8 bytes per lane."""
-    lane_percent: int = 100
-    """Chance of a lane to take part in an episode (at least one does)."""
-    shared_group_percent: int = 25
-    """Episodes whose lanes all belong to one group, and so add to one word."""
-    pattern_percent: int = 25
-    """Actions whose lanes take neighbouring cells, strides of them, or (loads) the same one."""
-    repeat_percent: int = 20
-    """Accesses that return to a cell the lane picked earlier in the episode."""
-    hot_percent: int = 0
-    """Accesses that go to the `hot_cells` of a group."""
-    hot_cells: int = 8
-    scope_percent: int = 0
-    """Actions that bypass caches (GLC or SLC)."""
-    atomic_scope_percent: int = 0
-    """Episodes whose fetch-adds bypass caches."""
-    quiet_percent: int = 0
-    """Episodes whose closing fetch-adds ask for no old values."""
-    bare_percent: int = 0
-    """Episodes without fetch-adds: acquire and release alone, and so a faster hand-over."""
-    flush_percent: int = 0
-    """Episodes of wavefronts that flush what they have stored."""
-    peek_percent: int = 0
-    """Episodes that load the lines they wait for, without a claim on what they see."""
-    chase_percent: int = 0
-    """Episodes that send half of their accesses after the latest stores of other threads."""
-    slack_percent: int = 100
-    """Reservations outlast an episode by up to this share of a mean duration."""
-    tight_percent: int = 15
-    """Episodes whose hand-overs leave no slack."""
-
-    def __post_init__(self) -> None:
-        def need(condition: bool, message: str) -> None:
-            if not condition:
-                raise ConfigError(message)
-
-        need(len(self.agents) >= 1, "a program needs at least one agent")
-        need(
-            len(self.agents) <= MAX_THREADS,
-            f"{len(self.agents)} agents, no more than {MAX_THREADS} are possible",
-        )
-        for agent in self.agents:
-            need(
-                1 <= agent.lanes <= MAX_LANES,
-                f"agent {agent.name} has {agent.lanes} lanes, 1 to {MAX_LANES} are possible",
-            )
-        if self.camps:
-            need(len(self.camps) == len(self.agents), "camps needs one number per agent")
-            need(
-                min(self.camps) >= 0 and max(self.camps) < self.map.groups,
-                f"{max(self.camps) + 1} camps need as many groups, there are {self.map.groups}",
-            )
-        need(self.episodes is None or self.episodes >= 0, "episodes must not be negative")
-        need(len(self.lengths) >= 1, "lengths must name at least one episode length")
-        need(
-            all(1 <= n <= MAX_LENGTH for n in self.lengths),
-            f"an episode has 1 to {MAX_LENGTH} actions",
-        )
-        low, high = self.load_percent
-        need(0 <= low <= high <= 100, "load_percent must be a range within 0 to 100")
-        need(
-            len(self.size_weights) == 4
-            and all(0 <= w <= 10000 for w in self.size_weights)
-            and sum(self.size_weights) > 0,
-            "size_weights needs four weights from 0 to 10000, one of them positive",
-        )
-        for name in (
-            "lane_percent",
-            "shared_group_percent",
-            "pattern_percent",
-            "repeat_percent",
-            "hot_percent",
-            "scope_percent",
-            "atomic_scope_percent",
-            "quiet_percent",
-            "bare_percent",
-            "flush_percent",
-            "peek_percent",
-            "chase_percent",
-            "tight_percent",
-        ):
-            value = getattr(self, name)
-            need(0 <= value <= 100, f"{name} is {value}, a percentage is needed")
-        need(0 <= self.slack_percent <= 10000, "slack_percent must lie between 0 and 10000")
-        need(self.hot_cells >= 1, "hot_cells must be 1 or more")
-
-    def full_map(self) -> MapConfig:
-        """The map's configuration with the sizes that actions will have."""
-        used = [s for s, weight in zip((1, 2, 4, 8), self.size_weights) if weight]
-        return replace(self.map, smallest=used[0], largest=used[-1])
 
 
 def generate(
@@ -214,7 +105,10 @@ class Generator:
         )
         self._kernels = kernels
         self._stores: BoolArray = np.array([a.stores for a in config.agents], np.bool_)
-        self._flushes: BoolArray = np.array([a.kind == "gpu" for a in config.agents], np.bool_)
+        able = config.all_abilities()
+        self._flushes: BoolArray = np.array([a.flush for a in able], np.bool_)
+        self._plain: BoolArray = np.array([a.plain for a in able], np.bool_)
+        self._fetches: BoolArray = np.array([a.instructions for a in able], np.bool_)
         self._agent_lanes: IntArray = np.array([a.lanes for a in config.agents], np.int64)
         self._camp: IntArray = np.array(config.camps or (0,) * len(config.agents), np.int64)
         self._lanes: Final = int(self._agent_lanes.max())
@@ -228,6 +122,7 @@ class Generator:
         self._pick_draws = tuple(Draws(prng.fork(f"pick-{i}")) for i in range(ROUNDS))
         self._first_draws = Draws(prng.fork("first"))
         self._atomic_draws = Draws(prng.fork("atomic"))
+        self._instruction_draws = Draws(prng.fork("instruction"))
         self._chase_draws = Draws(prng.fork("chase"))
         self._own_draws = Draws(prng.fork("own"))
         self._slot_draws = Draws(prng.fork("slot"))
@@ -300,6 +195,9 @@ class Generator:
         actions = np.bincount(episode[used], minlength=count)
         scoped = draws.percent(action * 8 + 2, config.scope_percent)
         scope = np.where(scoped, 1 + draws.below(~action, GLC | SLC), 0)
+        fetched = self._instruction_draws.percent(action, config.instruction_percent)
+        fetched &= ~is_store & self._fetches[table.thread][episode]
+        scope |= np.where(fetched, INSTRUCTION, 0)
         program = Program(
             agents=config.agents,
             run_key=self.run_key,
@@ -393,7 +291,9 @@ class Generator:
         peek = np.where(draws.percent(~name - 1, config.peek_percent), PEEK, 0)
         flush = draws.percent(~name - 2, config.flush_percent) & self._flushes[table.thread]
         flushes = np.where(flush, FLUSHES, 0)
-        return np.asarray(scope | quiet | bare | peek | flushes, np.uint8)
+        plain = draws.percent(~name - 3, config.plain_percent) & self._plain[table.thread]
+        manner = np.where(plain, PLAIN | BARE, scope | quiet | bare | peek)
+        return np.asarray(manner | flushes, np.uint8)
 
     def _groups(self, table: Timetable) -> IntArray:
         """[E, L] the group of each lane, -1 for lanes that are off."""

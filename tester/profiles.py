@@ -74,6 +74,8 @@ class _Dice:
             "bare_percent": self("bare_percent", 0, 0, 50),
             "chase_percent": self("chase_percent", 0, 0, 10),
             "peek_percent": self("peek_percent", 0, 50, 100),
+            "plain_percent": self("plain_percent", 50, 80, 100),
+            "instruction_percent": self("instruction_percent", 0, 10, 30),
             "flush_percent": self("flush_percent", 0, 0, 15),
         } | drawn
         return self.build(GeneratorConfig, agents=agents, episodes=None, map=places, **drawn)
@@ -460,7 +462,9 @@ DEFAULT: Final = "default"
 """Draws one of the others."""
 
 _OWN_NAMES: Final = frozenset({"pressure", "crowding"})
-_NOT_FIXABLE: Final = frozenset({"agents", "episodes", "map", "camps", "smallest", "largest"})
+_NOT_FIXABLE: Final = frozenset(
+    {"agents", "abilities", "episodes", "map", "camps", "smallest", "largest"}
+)
 
 
 def names() -> tuple[str, ...]:

@@ -9,9 +9,10 @@ deletes something therefore returns a program without them (`derived` is false).
 Episodes stand in one total order. The episode e of thread t runs like this: each active lane adds
 1 to the atomic word of its group (one instruction), the wave acquires, its loads and stores follow,
 the wave releases (every store complete), and the same lanes add 1 to the same words again. Agents
-that cannot add (DMA engines, instruction caches) leave the fetch-adds out. A
-program may be a chunk of an endless one: `thread_base` then counts the episodes of each thread that
-came before, and waits keep counting from the very beginning.
+that cannot add (DMA engines, instruction caches) leave the fetch-adds out, and so do bare episodes;
+plain ones, of processors behind coherent caches, consist of loads and stores alone. A program may
+be a chunk of an endless one: `thread_base` then counts the episodes of each thread that came
+before, and waits keep counting from the very beginning.
 """
 
 from __future__ import annotations
@@ -54,6 +55,13 @@ PEEK: Final = 16
 that line move at the same time; nobody looks at what such a load returns."""
 FLUSHES: Final = 32
 """Likewise: the lines it stored into are flushed after its release."""
+PLAIN: Final = 64
+"""Likewise, beside BARE: it neither acquires nor releases; it is complete with its last answer."""
+EPISODE_BITS: Final = GLC | SLC | QUIET | BARE | PEEK | FLUSHES | PLAIN
+
+INSTRUCTION: Final = 8
+"""Besides scope bits in `action_scope`: a load that a processor makes as an instruction fetch."""
+ACTION_BITS: Final = GLC | SLC | INSTRUCTION
 
 DMA: Final = "dma"
 FETCH: Final = "fetch"
@@ -122,10 +130,12 @@ class Program:
     action_size: ByteArray  # [A]; bytes per lane: 1, 2, 4 or 8
     lane_address: IntArray  # [A, L]; byte address, -1: the lane sits out
     store_value: WordArray  # [A, L]; little endian, zero above the size and for loads
-    action_scope: ByteArray = field(default_factory=lambda: np.zeros(0, np.uint8))  # [A]; GLC | SLC
+    action_scope: ByteArray = field(
+        default_factory=lambda: np.zeros(0, np.uint8)
+    )  # [A]; ACTION_BITS
     episode_scope: ByteArray = field(
         default_factory=lambda: np.zeros(0, np.uint8)
-    )  # [E]; of the fetch-adds: GLC | SLC | QUIET | BARE; and PEEK | FLUSHES
+    )  # [E]; EPISODE_BITS
     thread_base: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # [T]
     derived: bool = False
     """Whether the arrays below hold; they are written by `tester.expectations`."""
@@ -384,8 +394,8 @@ class Program:
             ("episode_thread", 0, threads),
             ("episode_group", INACTIVE, self.groups),
             ("action_kind", LOAD, STORE + 1),
-            ("action_scope", 0, (GLC | SLC) + 1),
-            ("episode_scope", 0, (GLC | SLC | QUIET | BARE | PEEK | FLUSHES) + 1),
+            ("action_scope", 0, ACTION_BITS + 1),
+            ("episode_scope", 0, EPISODE_BITS + 1),
             ("lane_address", INACTIVE, 1 << 62),
             ("group_word", 0, 1 << 62),
             ("wait_thread", 0, threads),
@@ -396,6 +406,8 @@ class Program:
             array = getattr(self, name)
             if array.size and not (low <= int(array.min()) and int(array.max()) < high):
                 errors.append(f"{name} leaves the range {low} to {high - 1}")
+        if (self.episode_scope & (PLAIN | BARE) == PLAIN).any():
+            errors.append("episode_scope has a plain episode with fetch-adds")
         if not np.isin(self.action_size, (1, 2, 4, 8)).all():
             errors.append("action_size holds something else than 1, 2, 4 or 8")
         return errors

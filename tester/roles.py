@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from runtime.declarations import Parameter, ProtocolInfo
 from runtime.description import SystemDescription
+from tester.generator_config import Abilities
 from tester.program import DMA, FETCH
 from tester.scenario import Shape
 
@@ -80,16 +81,28 @@ def agent_kinds(description: SystemDescription) -> dict[str, str]:
     }
 
 
-def wavefronts_flush(protocol: ProtocolInfo, description: SystemDescription) -> bool:
-    """Whether the machines that wavefronts use have an event for flushes."""
+def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[str, Abilities]:
+    """What the agents of each group can do, by the events of the machines that they use.
+
+    Whoever flushes may do so while others store; engines and readers are never asked to.
+    """
     kinds = agent_kinds(description)
-    machines = {
-        description.requesters[group.requester].machine
-        for name, group in description.agents.items()
-        if kinds[name] == "gpu"
-    }
-    events = [m.EVENTS.members() for m in protocol.machines if m.MACHINE in machines]
-    return bool(events) and all(any("flush" in e.lower() for e in names) for names in events)
+    found: dict[str, Abilities] = {}
+    for name, group in description.agents.items():
+        requester = description.requesters[group.requester]
+        events = [
+            event.lower()
+            for machine in protocol.machines
+            if requester.machine == machine.MACHINE
+            for event in machine.EVENTS.members()
+        ]
+        processor = kinds[name] == "cpu"
+        found[name] = Abilities(
+            flush=kinds[name] in ("cpu", "gpu") and any("flush" in event for event in events),
+            plain=processor and not requester.walk and requester.invalidates is None,
+            instructions=processor and any("ifetch" in event for event in events),
+        )
+    return found
 
 
 def has_gpu(description: SystemDescription) -> bool:

@@ -16,6 +16,8 @@ The rules, for whoever builds another engine:
 * Where the system description asks for more at a hand-over, or the episode itself for a flush,
   the lines that the episode wrote are flushed between release and closing fetch-adds, and those
   that it will load are dropped from the shared cache between acquire and first action.
+* A plain episode has neither acquire nor release: its first action is issued as soon as what it
+  waits for is complete, and when all of its actions are answered it is complete itself.
 * A peeking episode that waits for another one issues its first load, as a request of its own
   whose data does not matter, in the tick in which the other one issues its last access, once. It
   waits for the answer after its acquire; if it is refused there is no peek.
@@ -32,7 +34,7 @@ from runtime.engine import Consumer
 from runtime.requester import Access, Requester
 from runtime.values import DataBlock
 from tester.events import Kind, Request, Role
-from tester.program import FLUSHES, GLC, LOAD, PEEK, QUIET, SLC, STORE
+from tester.program import FLUSHES, GLC, INSTRUCTION, LOAD, PEEK, PLAIN, QUIET, SLC, STORE
 from tester.script import Episode
 
 if TYPE_CHECKING:
@@ -93,11 +95,12 @@ class Flight(Access):
         self.shared = len(set(addresses)) < len(addresses)
 
     def set_scope(self, scope: int) -> None:
-        """Bits as in a program: GLC, SLC, QUIET."""
+        """Bits as in a program: GLC, SLC, QUIET, INSTRUCTION."""
         self.request.scope = scope
         self.glc = bool(scope & GLC)
         self.slc = bool(scope & SLC)
         self.returns = not scope & QUIET
+        self.instruction = bool(scope & INSTRUCTION)
 
 
 class Thread(Consumer):
@@ -187,7 +190,7 @@ class Thread(Consumer):
         phase = self._phase
         if phase == _OPEN:
             self._phase = _ACQUIRE
-            self._issue(self._flight(Role.ACQUIRE, Kind.ACQUIRE, [], []))
+            self._fence(Role.ACQUIRE, Kind.ACQUIRE)
         elif phase == _ACQUIRE:
             self._phase = _INVALIDATE
             self._hand_over(self._steps.invalidate, LOAD, Role.INVALIDATE, Kind.INVALIDATE_L2)
@@ -243,6 +246,18 @@ class Thread(Consumer):
         else:
             self._next_phase()
 
+    def _fence(self, role: int, kind: int) -> None:
+        """An acquire or release; a plain episode just waits for what is on its way."""
+        episode = self.episode
+        assert episode is not None
+        if not episode.scope & PLAIN:
+            self._issue(self._flight(role, kind, [], []))
+        elif role == Role.ACQUIRE:
+            if not self._flights:  # else there was a peek
+                self._next_phase()
+        elif not self._flights:
+            self.engine.schedule(self, self.engine.now + 1)
+
     def _fetch_add(self, role: int) -> None:
         episode = self.episode
         assert episode is not None
@@ -277,7 +292,7 @@ class Thread(Consumer):
         assert episode is not None
         if not episode.actions:
             self._phase = _RELEASE
-            self._issue(self._flight(Role.RELEASE, Kind.RELEASE, [], []))
+            self._fence(Role.RELEASE, Kind.RELEASE)
             return
         action = episode.actions[0]
         if not self._blocked:

@@ -17,8 +17,14 @@ from tester.groups import MapConfig
 
 _WIDTH: Final = 96
 _PLACES: Final = ("groups", "locations", "lines", "layout", "fill_percent", "cluster_bytes")
-_OF_THE_SYSTEM: Final = frozenset({"agents", "episodes", "map", "camps"})
-_FOR_WAVEFRONTS: Final = frozenset({"scope_percent", "atomic_scope_percent", "flush_percent"})
+_OF_THE_SYSTEM: Final = frozenset({"agents", "episodes", "map", "camps", "abilities"})
+_FOR_WAVEFRONTS: Final = frozenset({"scope_percent", "atomic_scope_percent"})
+_NEEDS: Final = {
+    "flush_percent": "flush",
+    "plain_percent": "plain",
+    "instruction_percent": "instructions",
+}
+"""Knobs that say nothing unless some agent has the ability."""
 _FOR_LANES: Final = frozenset(
     {"cluster_bytes", "lane_percent", "shared_group_percent", "pattern_percent"}
 )
@@ -63,6 +69,10 @@ def _machine(name: str, machine: MachineDescription) -> str:
 def _program(config: GeneratorConfig, crowding: int | None, has_gpu: bool) -> str:
     default = GeneratorConfig(config.agents, None)
     hidden = frozenset() if has_gpu else _FOR_WAVEFRONTS
+    able = config.all_abilities()
+    hidden |= {
+        knob for knob, ability in _NEEDS.items() if not any(getattr(a, ability) for a in able)
+    }
     if all(agent.lanes == 1 for agent in config.agents):
         hidden |= _FOR_LANES
     knobs: dict[str, object] = {name: getattr(config.map, name) for name in _PLACES}

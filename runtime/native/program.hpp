@@ -10,8 +10,10 @@
 namespace Scope {
 inline constexpr u32 GLC = 1, SLC = 2;
 // Besides these, of an episode: its closing fetch-adds ask for no old values, it makes none, it
-// looks at what it waits for, it flushes what it stored.
-inline constexpr u32 QUIET = 4, BARE = 8, PEEK = 16, FLUSHES = 32;
+// looks at what it waits for, it flushes what it stored, it neither acquires nor releases.
+inline constexpr u32 QUIET = 4, BARE = 8, PEEK = 16, FLUSHES = 32, PLAIN = 64;
+// Of an action: a load that is made as an instruction fetch.
+inline constexpr u32 INSTRUCTION = 8;
 }  // namespace Scope
 
 struct ProgramView {

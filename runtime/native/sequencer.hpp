@@ -56,7 +56,8 @@ inline bool Sequencer_issue_lanes(Context& x, Requester& r, u32 index) {
     if (!Requester_may_take(x, r, access.client, ROOM, access.lanes)) return false;
     if (!access_lines(x, access)) return false;
     Requester_accept(x, r, access, access.lanes);
-    const i32 type = access.kind == AccessKind::LOAD ? r.read_type : RubyRequestType::ST;
+    const i32 read = access.scope & Scope::INSTRUCTION ? RubyRequestType::IFETCH : r.read_type;
+    const i32 type = access.kind == AccessKind::LOAD ? read : RubyRequestType::ST;
     for (u32 lane = 0; lane < access.lanes; ++lane) {
         const u32 line = requester_parts(x).scratch[lane];
         Sequencer_enter(x, r, row_new(x, index, line, type, u64{1} << lane));
@@ -198,12 +199,14 @@ inline void Sequencer_go_on(Context& x, Requester& r, u32 ring) {
     Requester_offer(x, r, ROOM);
 }
 
+inline bool is_read(const Row& row) { return row.type == RubyRequestType::LD || row.type == RubyRequestType::IFETCH; }
+
 // The ring whose head a callback is for; null, with a verdict, if the head is of another kind.
 inline u32* Sequencer_ring(Context& x, const Requester& r, u64 address, bool read) {
     const u32 head = head_of(x, r, address);
     if (!head) return nullptr;
     const Row& row = row_at(x, head);
-    if ((row.type == r.read_type) == read) return &book_of(x, r, row.line).rows;
+    if (is_read(row) == read) return &book_of(x, r, row.line).rows;
     fail(x, ErrorKind::BAD_CALLBACK);
     return nullptr;
 }
@@ -216,7 +219,7 @@ inline void Sequencer_readCallback(Context& x, u32 requester, u64 address, const
     if (!ring) return;
     do {
         Sequencer_complete_read(x, *r, ring_take(x, *ring), bytes_of(data));
-    } while (*ring && row_at(x, ring_first(x, *ring)).type == r->read_type);
+    } while (*ring && is_read(row_at(x, ring_first(x, *ring))));
     Sequencer_go_on(x, *r, *ring);
 }
 

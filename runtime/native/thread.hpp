@@ -64,6 +64,14 @@ inline void Thread_synchronize(Context& x, Thread& t, u8 role, u8 kind) {
     Thread_issue(x, t, Thread_access(x, t, role, kind, Source::NOTHING, 0));
 }
 
+// An acquire or release; a plain episode just waits for what is on its way.
+inline void Thread_fence(Context& x, Thread& t, u8 role, u8 kind) {
+    if (!(t.scope & Scope::PLAIN)) return Thread_synchronize(x, t, role, kind);
+    if (t.flights) return;  // of an acquire: a peek
+    if (role == Role::ACQUIRE) return Thread_next_phase(x, t);
+    Thread_wake(x, t);
+}
+
 // A step on the lines that the episode's loads (stores) touch, or straight on.
 inline void Thread_hand_over(Context& x, Thread& t, bool wanted, u8 of_kind, u8 role, u8 kind) {
     const ProgramView& program = x.programs[t.driver];
@@ -183,7 +191,7 @@ inline void Thread_free_bytes(Context& x, const Thread& t, Access& access, u64 l
 inline void Thread_next_action(Context& x, Thread& t) {
     if (t.next_action == t.last_action) {
         t.phase = Phase::RELEASE;
-        return Thread_synchronize(x, t, Role::RELEASE, AccessKind::RELEASE);
+        return Thread_fence(x, t, Role::RELEASE, AccessKind::RELEASE);
     }
     const ProgramView& program = x.programs[t.driver];
     const u64 action = static_cast<u64>(t.next_action);
@@ -253,7 +261,7 @@ inline void Thread_next_phase(Context& x, Thread& t) {
     switch (t.phase) {
         case Phase::OPEN:
             t.phase = Phase::ACQUIRE;
-            return Thread_synchronize(x, t, Role::ACQUIRE, AccessKind::ACQUIRE);
+            return Thread_fence(x, t, Role::ACQUIRE, AccessKind::ACQUIRE);
         case Phase::ACQUIRE:
             t.phase = Phase::INVALIDATE;
             return Thread_hand_over(

@@ -40,6 +40,7 @@ from tester.events import Finding, Role, Verdict
 from tester.expectations import final_memory
 from tester.final_contents import final_contents
 from tester.generator import GeneratorConfig, generate_program
+from tester.generator_config import Abilities
 from tester.groups import LINE_DUEL, MapConfig
 from tester.program import Agent, Program
 from tester.read_back import read_back_program
@@ -155,14 +156,24 @@ class Scene:
             tuple(agents),
             episodes,
             MapConfig(2 + prng.below(3), None, 3 + prng.below(4) if duel else lines, **layout),
+            abilities=tuple(
+                Abilities(
+                    flush=agent.kind == "gpu" and not any(a.kind == "dma" for a in agents),
+                    plain=agent.kind == "cpu" and not ports[agent.requester].walk,
+                    instructions=agent.kind == "cpu",
+                )
+                for agent in agents
+            ),
             lengths=((1, 3), (10,), (30,))[prng.below(3)],
             repeat_percent=percent(),
             hot_percent=percent(),
             scope_percent=percent(),
             quiet_percent=percent(),
             bare_percent=(0, 0, 20)[prng.below(3)],
-            flush_percent=percent() if not any(a.kind == "dma" for a in agents) else 0,
+            flush_percent=percent(),
             peek_percent=percent(),
+            plain_percent=percent(),
+            instruction_percent=percent(),
             shared_group_percent=(25, 90)[prng.below(2)],
         )
         steps = []

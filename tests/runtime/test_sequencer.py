@@ -68,6 +68,18 @@ def test_loads_read_and_stores_write_the_block_they_are_given() -> None:
     assert bench.client.answers[-1][4] == [0x1234_5678_0000]
 
 
+def test_an_instruction_fetch_reads_like_a_load_and_with_loads() -> None:
+    bench = Bench()
+    fetch = Access(LOAD, bench.client, addresses=[0x40], size=4)
+    fetch.instruction = True
+    bench.client.issue(bench.sequencer, fetch)
+    bench.issue(LOAD, [0x44])
+    bench.run()
+    assert bench.mini.types() == ["IFETCH"]
+    bench.sequencer.readCallback(0x40, DataBlock(0x0000_0002_0000_0001))
+    assert [answer[4] for answer in bench.client.answers] == [[1], [2]]
+
+
 @pytest.mark.parametrize(
     ("op", "operand", "new"),
     [

@@ -14,7 +14,7 @@ from tester.generator import GeneratorConfig, generate, generate_program
 from tester.groups import MapConfig
 from tester.history import History
 from tester.leg import LegRun
-from tester.program import LOAD, STORE, Agent, Program
+from tester.program import LOAD, PLAIN, STORE, Agent, Program
 from tests.tester.fake_system import FAULTS, FakeSystem, Fault
 
 LANES = 8
@@ -248,3 +248,65 @@ def test_the_driver_keeps_its_rules(one_request_per_lane: bool) -> None:
     assert run.run().finding is None
     assert rules.waited == test.waits
     assert run.outcome.statistics.mean_live > 1
+
+
+class Course:
+    """A watcher that notes when each episode did what."""
+
+    def __init__(self) -> None:
+        self.roles: dict[int, list[int]] = {}
+        self.ended: dict[int, int] = {}
+        self.began: dict[int, int] = {}
+
+    def issued(self, request: Request, tick: int) -> None:
+        if request.episode >= 0:
+            self.roles.setdefault(request.episode, []).append(request.role)
+            self.began.setdefault(request.episode, tick)
+
+    def loaded(self, request: Request, indices: list[int], line: int, data: int, tick: int) -> None:
+        self.ended[request.episode] = tick
+
+    def accepted(self, request: Request, indices: list[int], line: int, tick: int) -> None:
+        pass
+
+    def completed(self, request: Request, indices: list[int], line: int, tick: int) -> None:
+        self.ended[request.episode] = tick
+
+    def returned(self, request: Request, indices: list[int], values: list[int], tick: int) -> None:
+        self.ended[request.episode] = tick
+
+    def synchronized(self, request: Request, tick: int) -> None:
+        self.ended[request.episode] = tick
+
+
+def test_plain_episodes_have_no_fences_and_wait_for_complete_ones() -> None:
+    agents = tuple(Agent("cpu", t % 2, 1, f"cpu{t}") for t in range(6))
+    settings = GeneratorConfig(
+        agents, 200, MapConfig(groups=3, locations=20), lengths=(1, 4), plain_percent=60
+    )
+    test = generate_program(settings, Prng(8))
+    course = Course()
+    run = LegRun(test, system(test, refusals=0.2), 20_000, watchers=[course])
+    assert run.run_episodes().finding is None
+    plain = (test.episode_scope & PLAIN > 0).tolist()
+    assert 80 < sum(plain) < 160
+    by_thread: dict[int, list[int]] = {}
+    for episode, thread in enumerate(test.episode_thread.tolist()):
+        by_thread.setdefault(thread, []).append(episode)
+        fences = {Role.ACQUIRE, Role.RELEASE, Role.OPEN, Role.CLOSE}
+        assert bool(fences & set(course.roles.get(episode, ()))) != plain[episode]
+        for other, count in test.waits_of(episode):
+            before = by_thread[other][count - 1]
+            assert (
+                episode not in course.began or course.ended.get(before, -1) < course.began[episode]
+            )
+
+
+def test_plain_episodes_without_actions_end_one_after_the_other() -> None:
+    agents = tuple(Agent("cpu", t, 1, f"cpu{t}") for t in range(2))
+    settings = GeneratorConfig(agents, 3000, MapConfig(1, 20), lengths=(1,), plain_percent=100)
+    test = generate_program(settings, Prng(8))
+    empty = replace(test.keep_actions(np.zeros(test.actions, np.bool_)), derived=True)
+    outcome = LegRun(empty, system(empty), 20_000).run()
+    assert outcome.finding is None
+    assert outcome.episodes == 3000

@@ -18,14 +18,18 @@ from tester.draws import Draws
 from tester.errors import ConfigError
 from tester.expectations import Ledger, derive, final_memory
 from tester.generator import Generator, GeneratorConfig, generate, generate_program
+from tester.generator_config import Abilities
 from tester.groups import LAYOUTS, MapConfig, build_map
 from tester.program import (
     BARE,
     DMA,
     FETCH,
+    FLUSHES,
     GLC,
+    INSTRUCTION,
     LOAD,
     PEEK,
+    PLAIN,
     QUIET,
     SLC,
     STORE,
@@ -224,6 +228,39 @@ def test_bare_and_peeking_episodes_are_marked() -> None:
     assert 0.3 < np.mean(bare) < 0.7 and not program.adds()[bare].any()
     assert 0.1 < np.mean(program.episode_scope & PEEK > 0) < 0.5
     assert program.increments().sum() == 2 * np.count_nonzero(program.episode_group[~bare] >= 0)
+
+
+def test_only_who_can_makes_plain_episodes_and_instruction_fetches() -> None:
+    agents = (Agent("cpu", 0, 1, "a"), Agent("cpu", 1, 1, "b"), Agent(DMA, 2, 1, "c"))
+    able = (Abilities(plain=True), Abilities(instructions=True, flush=True), Abilities())
+    program = generate_program(
+        GeneratorConfig(
+            agents,
+            300,
+            MapConfig(2, 60),
+            abilities=able,
+            plain_percent=50,
+            instruction_percent=40,
+            flush_percent=30,
+        ),
+        Prng(4),
+    )
+    assert verify(program) == []
+    thread = program.episode_thread
+    of_action = thread[program.action_episode()]
+    plain = program.episode_scope & PLAIN > 0
+    fetched = program.action_scope & INSTRUCTION > 0
+    assert set(thread[plain].tolist()) == {0} and 0.3 < np.mean(plain[thread == 0]) < 0.7
+    assert not program.adds()[plain].any()
+    assert set(of_action[fetched].tolist()) == {1} and (program.action_kind[fetched] == LOAD).all()
+    assert 0.2 < np.mean(fetched[(of_action == 1) & (program.action_kind == LOAD)]) < 0.6
+    assert set(thread[program.episode_scope & FLUSHES > 0].tolist()) == {1}
+
+
+def test_a_plain_episode_makes_no_fetch_adds() -> None:
+    program = generate_program(CONFIGS["default"], Prng(1))
+    marked = replace(program, episode_scope=program.episode_scope | PLAIN)
+    assert any("plain" in error for error in marked.shape_errors())
 
 
 def test_chunks_derived_one_by_one_equal_the_whole() -> None:
