@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from runtime.declarations import Parameter, ProtocolInfo
-from runtime.description import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS, SystemDescription
+from runtime.description import SystemDescription
+from runtime.description_reader import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
 from runtime.prng import Prng
 from tester import decks, limits, profiles, roles
 from tester.errors import ConfigError
