@@ -285,6 +285,29 @@ inline void CacheMemory_profileDemandMiss(Context&, u32) {}
 inline void CacheMemory_profilePrefetchHit(Context&, u32) {}
 inline void CacheMemory_profilePrefetchMiss(Context&, u32) {}
 
+// What the protocol does to an entry whose transaction is aborted. Generated.
+inline void entry_invalidate(Context& x, u32 machine, AbstractCacheEntry& entry);
+
+inline void entry_forget(AbstractCacheEntry& entry) {
+    entry.read_set = false;
+    entry.write_set = false;
+    entry.locked_by = -1;
+}
+
+// Forget read and write sets and reservations.
+inline void CacheMemory_htmCommitTransaction(Context& x, u32 cache) {
+    cache_each(x, cache_memory(x, cache), [](AbstractCacheEntry& entry) { entry_forget(entry); });
+}
+
+// Invalidate what the transaction wrote, then forget it.
+inline void CacheMemory_htmAbortTransaction(Context& x, u32 cache) {
+    const CacheMemory& c = cache_memory(x, cache);
+    cache_each(x, c, [&](AbstractCacheEntry& entry) {
+        if (entry.write_set) entry_invalidate(x, c.machine, entry);
+        entry_forget(entry);
+    });
+}
+
 // Drop the reservations of one sequencer.
 inline void CacheMemory_clear_locks(Context& x, u32 cache, i32 owner) {
     cache_each(x, cache_memory(x, cache), [&](AbstractCacheEntry& entry) {

@@ -25,6 +25,7 @@ inline void entry_mark(Context& x, Marker& marker, u32, const AbstractCacheEntry
 }
 inline void record_mark(Context&, Marker&, u32, const TbeHeader&) {}
 inline void machine_mark(Context&, Controller&, Marker&) {}
+inline void entry_invalidate(Context&, u32, AbstractCacheEntry&) {}
 inline void requesters_mark(Context&, Marker&) {}
 inline void context_bind(Context&) {}
 inline void requesters_start(Context&, const PlanView&) {}

@@ -196,3 +196,43 @@ def test_more_ports_than_bits_of_a_word(tmp_path: Path, monkeypatch: pytest.Monk
             for i in queues
         ),
     )
+
+
+def test_transactions_in_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores are counted in a cache of marks. The fourth store of any line aborts: what was
+    written in the transaction starts again. Loads of lines with two stores commit."""
+    check(
+        tmp_path,
+        monkeypatch,
+        ["Load", "Store"],
+        parameters="CacheMemory * marks;",
+        entry="""
+          int stores;
+          void setInHtmReadSet(bool), external="yes"; bool getInHtmReadSet(), external="yes";
+          void setInHtmWriteSet(bool), external="yes"; bool getInHtmWriteSet(), external="yes";
+          void invalidateEntry() { stores := 0; }""",
+        functions="""
+          Entry getMark(Addr a), return_by_pointer="yes" {
+            return static_cast(Entry, "pointer", marks.lookup(a)); }""",
+        on_load="c_commit;",
+        on_store="c_count;",
+        actions="""
+          action(c_commit, "cc") {
+            if (is_valid(getMark(address)) && getMark(address).stores == 2) {
+              getMark(address).setInHtmReadSet(true);
+              marks.htmCommitTransaction();
+              assert(getMark(address).getInHtmReadSet() == false);
+              assert(getMark(address).getInHtmWriteSet() == false);
+              assert(getMark(address).stores == 2); } }
+          action(c_count, "c") {
+            if (marks.isTagPresent(address) == false && marks.cacheAvail(address)) {
+              marks.allocateVoid(address, new Entry); }
+            Entry mark := getMark(address);
+            if (is_valid(mark)) {
+              mark.changePermission(AccessPermission:Read_Write);
+              mark.setInHtmWriteSet(true);
+              mark.stores := mark.stores + 1;
+              if (mark.stores == 4) {
+                marks.htmAbortTransaction();
+                assert(mark.stores == 0); } } }""",
+    )

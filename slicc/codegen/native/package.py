@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from slicc import ir
+from slicc.codegen.native import reach
 from slicc.codegen.native.definitions import Definitions, has_destination, line_field
 from slicc.codegen.native.emitter import placed
 from slicc.codegen.native.machines import MachineView, MachineWriter
@@ -65,6 +66,16 @@ class MarkedRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class InvalidatedEntry:
+    """A structure of entries that says itself what aborting a transaction does to it."""
+
+    machine: int
+    full: str
+    kind: int | None
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProtocolView:
     """What the templates of the shared files print."""
 
@@ -76,6 +87,7 @@ class ProtocolView:
     bits_type: str
     entries: tuple[MarkedRecord, ...]
     records: tuple[MarkedRecord, ...]
+    invalidated: tuple[InvalidatedEntry, ...]
 
 
 def package(protocol: ir.Protocol) -> Package:
@@ -101,6 +113,7 @@ def package(protocol: ir.Protocol) -> Package:
         bits_type="u64" if bits <= 64 and queues < 64 else "u128",
         entries=tuple(_marked(definitions, protocol, ir.StructKind.ENTRY)),
         records=tuple(_marked(definitions, protocol, ir.StructKind.TBE)),
+        invalidated=tuple(_invalidated(definitions, writers)),
     )
     files = {"types.hpp": _render("types.hpp.jinja", view)}
     for machine in views:
@@ -210,6 +223,20 @@ def _marked(
         for struct in _structs_of(protocol, machine, kind):
             full = _full(definitions.names, struct.ref)
             yield MarkedRecord(number, full, definitions.kinds.get(struct.ref))
+
+
+def _invalidated(
+    definitions: Definitions, writers: list[MachineWriter]
+) -> Iterable[InvalidatedEntry]:
+    for number, writer in enumerate(writers):
+        machine = writer.names.machines[writer.machine.name]
+        for function in writer.functions:
+            owner = function.ref.owner
+            if owner is not None and function.written_name == reach.INVALIDATE:
+                ref = ir.TypeRef(function.ref.machine, owner)
+                method = f"protocol::{machine}::{writer.own.methods[function.ref]}"
+                kind = definitions.kinds.get(ref)
+                yield InvalidatedEntry(number, _full(definitions.names, ref), kind, method)
 
 
 # ------------------------------------------------------------------ tables for the host

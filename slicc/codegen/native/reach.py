@@ -11,11 +11,20 @@ from collections.abc import Iterable
 from slicc import ir
 from slicc.codegen.analysis import walk
 
+INVALIDATE = "invalidateEntry"
+"""The method of an entry that the runtime calls when a transaction is aborted."""
+
 
 def functions_of(machine: ir.Machine, structs: Iterable[ir.Struct]) -> list[ir.Function]:
     """Functions and methods that ports, transitions and the runtime reach, callees first."""
     known = {each.ref: each for each in machine.functions}
     known |= {method.ref: method for struct in structs for method in struct.methods}
+    invalidated = [
+        method.ref
+        for struct in structs
+        for method in struct.methods
+        if struct.kind is ir.StructKind.ENTRY and method.written_name == INVALIDATE
+    ]
     found: dict[ir.FunctionRef, ir.Function] = {}
     begun: set[ir.FunctionRef] = set()
 
@@ -24,6 +33,9 @@ def functions_of(machine: ir.Machine, structs: Iterable[ir.Struct]) -> list[ir.F
             match node:
                 case ir.CallFunction(function=ref) | ir.CallStructMethod(function=ref):
                     enter(ref)
+                case ir.CallMethod(method="htmAbortTransaction"):
+                    for ref in invalidated:
+                        enter(ref)
                 case _:
                     pass
 

@@ -65,7 +65,10 @@ OBJECT_CLASSES: dict[str, dict[str, Acts]] = {
         query="getNullEntry isTagPresent getTagLatency getDataLatency getCacheSize getNumBlocks",
         risky="cacheAvail cacheProbe lookup checkResourceAvailable getAddressAtIdx",
         change="profileDemandHit profileDemandMiss profilePrefetchHit profilePrefetchMiss",
-        risky_change="allocate allocateVoid deallocate setMRU setMRU_entry recordRequestType",
+        risky_change=(
+            "allocate allocateVoid deallocate setMRU setMRU_entry recordRequestType "
+            "htmCommitTransaction htmAbortTransaction"
+        ),
     ),
     "DirectoryMemory": _methods(
         query="isPresent",

@@ -19,7 +19,6 @@ CASES = {
     "machines with 66 in-ports": {
         "objects": " ".join(f"in_port(more{i}, Note, inner, rank=0) {{ }}" for i in range(64))
     },
-    "`CacheMemory.htmCommitTransaction`": {"body": "cache.htmCommitTransaction();"},
     "`return` out of an `enqueue`": {
         "functions": "int early() { enqueue(inner_out, Note, 1) { return 1; } return 2; }",
         "body": "assert(early() == 1);",
