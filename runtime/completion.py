@@ -23,6 +23,7 @@ from runtime.description import (
 )
 from runtime.description_text import DescriptionError, Path, unknown_name
 from runtime.links import is_link, with_links
+from runtime.machine_groups import with_groups
 from runtime.parameter_values import ParameterValues
 
 COALESCERS: Final = ("VIPERCoalescer", "GPUCoalescer")
@@ -74,9 +75,11 @@ class _Machine:
 
 class _Completion:
     def __init__(self, given: SystemDescription, protocol: ProtocolInfo) -> None:
-        self.given = given
         self.line_bits = given.line_size.bit_length() - 1
-        self.machines = {m.MACHINE: _Machine(m.PARAMETERS) for m in protocol.machines}
+        declared = {m.MACHINE: _Machine(m.PARAMETERS) for m in protocol.machines}
+        given = with_groups(given, list(declared))
+        self.machines = {name: declared[m.of or name] for name, m in given.machines.items()}
+        """The declarations behind every group."""
         self.counts: dict[str, int] = {}
         self.given = with_links(given, {name: m.buffers for name, m in self.machines.items()})
         self.values = ParameterValues(
@@ -89,7 +92,6 @@ class _Completion:
 
     def result(self) -> SystemDescription:
         given = self.given
-        self._known(given.machines, self.machines, "machine", "machine")
         self._count_machines()
         machines = {name: self._machine(name) for name in self.machines}
         self._require_links(machines)
@@ -140,10 +142,9 @@ class _Completion:
                     other = self._joined(name, buffer, described.joined)
                     joined[name].append(other)
                     joined[other].append(name)
-        for name in self.machines:
-            count = given[name].count if name in given else None
-            if count is not None:
-                self.counts[name] = count
+        for name, machine in given.items():
+            if machine.count is not None:
+                self.counts[name] = machine.count
         for name in self.machines:
             group = self._group(name, joined)
             said = [self.counts[other] for other in group if other in self.counts]
@@ -156,6 +157,16 @@ class _Completion:
                     "of which there is another number",
                 )
         self.joined = joined
+        for name, machine in given.items():
+            if machine.as_many_as is not None and machine.count is None:
+                path = ("machine", name, "as_many_as")
+                self._known([machine.as_many_as], self.machines, "machine", *path)
+                self.counts[name] = self.counts[machine.as_many_as]
+            for field, others in (
+                ("downstream", machine.downstream),
+                ("upstream", machine.upstream),
+            ):
+                self._known(others, self.machines, "machine", "machine", name, field)
 
     def _usual_count(self, group: list[str]) -> int:
         """Of machines that nobody counted and that share buffers."""
@@ -186,11 +197,12 @@ class _Completion:
 
     def _machine(self, name: str) -> MachineDescription:
         declared = self.machines[name]
-        given = self.given.machines.get(name, MachineDescription())
+        given = self.given.machines[name]
         count = self.counts[name]
         interleaved = given.interleaved
         if interleaved is None:
-            interleaved = not declared.main_requesters() and not self.joined[name]
+            linked = self.joined[name] or given.as_many_as is not None
+            interleaved = not declared.main_requesters() and not linked
         self._known(given.caches, declared.caches, "cache", "machine", name, "cache")
         banked = interleaved and count and not count & (count - 1)
         bank_bits = count.bit_length() - 1 if banked else 0
@@ -208,11 +220,11 @@ class _Completion:
         }
         for buffer, parameter in declared.buffers.items():
             self._check_buffer(name, parameter, buffers[buffer])
-        return MachineDescription(
+        return replace(
+            given,
             count=count,
             interleaved=interleaved,
             parameters=self.values.of(name, declared.objects()),
-            derived=given.derived,
             caches=caches,
             buffers=buffers,
         )

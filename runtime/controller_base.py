@@ -153,9 +153,15 @@ class ControllerBase(Consumer):
         return self.topology.map_address(machine_type, address)
 
     def mapAddressToDownstreamMachine(self, address: int, machine_type: int = -1) -> MachineID:
-        """The first downstream controller (of that type) whose range has the address."""
-        for machine in self.downstream:
-            if machine_type in (-1, machine.type) and self.topology.owns(machine, address):
+        """The downstream controller (of that type) that is responsible for the address.
+
+        Of machines that are interleaved the one whose range has it; others share the lines out.
+        """
+        found = [m for m in self.downstream if machine_type in (-1, m.type)]
+        if found and not self.topology.interleaved(found[0].type):
+            return found[(address >> self.line_bits) % len(found)]
+        for machine in found:
+            if self.topology.owns(machine, address):
                 return machine
         raise ProtocolError(
             ErrorKind.UNDELIVERABLE, f"no downstream machine is responsible for {address:#x}"

@@ -110,6 +110,18 @@ class SystemDescription:
         data["handover"] = [plain(h) for h in self.handovers]
         return {key: value for key, value in data.items() if value not in ({}, [])}
 
+    def groups_of(self, machine: str) -> list[str]:
+        """The groups of a completed description that hold instances of a machine, in order."""
+        return [name for name, group in self.machines.items() if (group.of or name) == machine]
+
+    def instances_of(self, machine: str) -> list[tuple[str, int]]:
+        """Group and place in it of every instance of a machine, by instance number."""
+        return [
+            (name, place)
+            for name in self.groups_of(machine)
+            for place in range(self.machines[name].count or 0)
+        ]
+
     def to_toml(self) -> str:
         """A file that reads back as an equal description."""
         return toml_text(self.to_dict())

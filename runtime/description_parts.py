@@ -76,18 +76,25 @@ class DerivedParameter:
 
 @dataclass(frozen=True, slots=True)
 class MachineDescription:
-    """All instances of one machine.
+    """A group of instances of one machine: all of them, unless several groups say ``of`` it.
 
-    ``interleaved``: each line belongs to one instance, chosen by the address bits just above the
-    line offset; otherwise every instance may hold every line.
+    ``as_many_as`` names a group with as many instances. ``interleaved``: each line belongs to one
+    instance, chosen by the address bits just above the line offset; otherwise every instance may
+    hold every line. ``downstream`` and ``upstream`` name the groups that instances know as such:
+    all instances of an interleaved group, else for instance i of n instance i*m//n of its m
+    (upstream: those that have this one downstream, or all of a group that knows nothing of it).
     """
 
+    of: str | None = None
     count: int | None = None
+    as_many_as: str | None = None
     interleaved: bool | None = None
     parameters: Mapping[str, Scalar] = field(default_factory=dict)
     derived: Mapping[str, DerivedParameter] = field(default_factory=dict)
     caches: Mapping[str, CacheDescription] = field(default_factory=dict)
     buffers: Mapping[str, BufferDescription] = field(default_factory=dict)
+    downstream: tuple[str, ...] = ()
+    upstream: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

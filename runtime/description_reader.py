@@ -43,12 +43,16 @@ def read_machine(table: Table) -> MachineDescription:
             raise parameters.error(name, "expected a value")
         values[name] = value
     machine = MachineDescription(
+        of=table.string("of"),
         count=table.integer("count", 0, MAX_COUNT),
+        as_many_as=table.string("as_many_as"),
         interleaved=table.boolean("interleaved"),
         parameters=values,
         derived={name: _read_derived(t) for name, t in table.tables("derived").items()},
         caches={name: _read_cache(t) for name, t in table.tables("cache").items()},
         buffers={name: _read_buffer(t) for name, t in table.tables("buffer").items()},
+        downstream=table.strings("downstream") or (),
+        upstream=table.strings("upstream") or (),
     )
     table.finish()
     return machine
@@ -196,20 +200,22 @@ def plain(value: object) -> dict[str, object]:
 
 
 def plain_machine(machine: MachineDescription) -> dict[str, object]:
-    data: dict[str, object] = {}
-    if machine.count is not None:
-        data["count"] = machine.count
-    if machine.interleaved is not None:
-        data["interleaved"] = machine.interleaved
-    if machine.parameters:
-        data["parameters"] = dict(machine.parameters)
-    if machine.derived:
-        data["derived"] = {name: plain(derived) for name, derived in machine.derived.items()}
-    if machine.caches:
-        data["cache"] = {name: plain(cache) for name, cache in machine.caches.items()}
-    if machine.buffers:
-        data["buffer"] = {name: plain(buffer) for name, buffer in machine.buffers.items()}
-    return data
+    """A machine as plain values, in the shape of the TOML."""
+    data: dict[str, object] = {
+        "of": machine.of,
+        "count": machine.count,
+        "as_many_as": machine.as_many_as,
+        "interleaved": machine.interleaved,
+        "downstream": list(machine.downstream),
+        "upstream": list(machine.upstream),
+        "parameters": dict(machine.parameters),
+        "derived": {name: plain(derived) for name, derived in machine.derived.items()},
+        "cache": {name: plain(cache) for name, cache in machine.caches.items()},
+        "buffer": {name: plain(buffer) for name, buffer in machine.buffers.items()},
+    }
+    return {
+        name: value for name, value in data.items() if value is not None and value not in ([], {})
+    }
 
 
 def or_default(value: int | None, default: int) -> int:

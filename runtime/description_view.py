@@ -16,8 +16,9 @@ from runtime.description import (
     RequesterDescription,
     SystemDescription,
 )
-from runtime.description_reader import plain
+from runtime.description_reader import plain, plain_machine
 from runtime.description_text import toml_key, toml_text, toml_value
+from runtime.machine_groups import with_groups
 from runtime.parameter_values import banked_machine
 
 _HEAD: Final = """\
@@ -41,10 +42,10 @@ def editable_toml(
         _table(("network",), _fields(plain(completed.network))),
         _table(("memory",), _fields(plain(completed.memory))),
     ]
+    said = with_groups(written, [machine.MACHINE for machine in protocol.machines]).machines
     for machine in protocol.machines:
-        name = machine.MACHINE
-        said = written.machines.get(name, MachineDescription())
-        parts += _machine(name, said, completed, machine.PARAMETERS)
+        for name in completed.groups_of(machine.MACHINE):
+            parts += _machine(name, said[name], completed, machine.PARAMETERS)
     for name, requester in completed.requesters.items():
         given = written.requesters.get(name)
         parts.append(_table(("requester", name), _requester(requester, given)))
@@ -74,8 +75,11 @@ def _machine(
     declared: Iterable[Parameter | BufferParameter],
 ) -> list[str]:
     machine = completed.machines[name]
-    top = {"count": machine.count, "interleaved": machine.interleaved}
-    parts = [_table(("machine", name), _fields(top))]
+    top = {
+        key: value for key, value in plain_machine(machine).items() if not isinstance(value, dict)
+    }
+    follows = ("count",) if machine.as_many_as is not None and said.count is None else ()
+    parts = [_table(("machine", name), _fields(top, follows))]
     follow = {
         parameter: why
         for parameter in machine.parameters

@@ -55,7 +55,8 @@ def known_system(
                 return fit(load_description(files[stem]), protocol)
             if name.startswith(stem):
                 known = load_description(files[stem])
-                if known.machines.keys() <= {machine.MACHINE for machine in protocol.machines}:
+                machines = {machine.of or name for name, machine in known.machines.items()}
+                if machines <= {machine.MACHINE for machine in protocol.machines}:
                     return fit(known, protocol)
     return None
 
@@ -66,6 +67,8 @@ def fit(known: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:
         machine.MACHINE: {parameter.name for parameter in machine.PARAMETERS}
         for machine in protocol.machines
     }
+    of = {name: machine.of for name, machine in known.machines.items() if machine.of is not None}
+    declared |= {name: declared[machine] for name, machine in of.items() if machine in declared}
     machines = {
         name: _fit_machine(machine, declared[name], declared)
         for name, machine in known.machines.items()
@@ -110,6 +113,9 @@ def _fit_machine(
             for name, derived in _kept(known.derived, names).items()
             if derived.count in declared or has(derived.parameter)
         },
+        as_many_as=known.as_many_as if known.as_many_as in declared else None,
+        downstream=tuple(name for name in known.downstream if name in declared),
+        upstream=tuple(name for name in known.upstream if name in declared),
         caches=_kept(known.caches, names),
         buffers={
             name: buffer if has(buffer.joined) else replace(buffer, joined=None)

@@ -75,6 +75,10 @@ class Topology:
         bit = self.line_bits if low_bit is None else low_bit
         self._interleaving[machine_type] = (bit, self.count(machine_type))
 
+    def interleaved(self, machine_type: int) -> bool:
+        """Whether each of its controllers owns only some addresses."""
+        return machine_type in self._interleaving
+
     def map_address(self, machine_type: int, address: int) -> MachineID:
         """The controller of that type which owns the address; the first if all own it."""
         entry = self._interleaving.get(machine_type)

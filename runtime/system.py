@@ -31,6 +31,7 @@ from runtime.directory import DirectoryMemory
 from runtime.dma import DMASequencer
 from runtime.engine import Engine
 from runtime.inspection import Copy, copies, leaks
+from runtime.machine_groups import Place, neighbours
 from runtime.memory import Memory
 from runtime.message_buffer import MessageBuffer
 from runtime.network import Network, NetworkPort, Topology
@@ -157,6 +158,17 @@ def instance_name(group: str, instance: int) -> str:
     return f"{group}.{instance}" if group[-1:].isdigit() else f"{group}{instance}"
 
 
+def steady_buffers(description: SystemDescription, protocol: ProtocolInfo) -> set[str]:
+    """Names of the buffers whose messages are never delayed at random, in a whole description."""
+    return {
+        f"{machine.MACHINE}{i}.{buffer}"
+        for machine in protocol.machines
+        for i, (group, _) in enumerate(description.instances_of(machine.MACHINE))
+        for buffer, described in description.machines[group].buffers.items()
+        if not described.randomized
+    }
+
+
 class _Delays(DelayPolicy):
     """A policy that spares the channels of some buffers."""
 
@@ -179,41 +191,45 @@ class _Builder:
         self.run_key = key
         self.line_bits = line_bits = description.line_size.bit_length() - 1
         self.engine = Engine()
-        counts = {m.MACHINE_TYPE: self._count(m.MACHINE) for m in protocol.machines}
+        self.places = {m.MACHINE: description.instances_of(m.MACHINE) for m in protocol.machines}
+        """Group and place in it of every instance, by machine."""
+        counts = {m.MACHINE_TYPE: len(self.places[m.MACHINE]) for m in protocol.machines}
         self.topology = Topology(counts, line_bits)
         for machine in protocol.machines:
-            if description.machines[machine.MACHINE].interleaved:
+            groups = description.groups_of(machine.MACHINE)
+            if len(groups) == 1 and description.machines[groups[0]].interleaved:
                 self.topology.interleave(machine.MACHINE_TYPE)
-        steady = {
-            f"{name}{i}.{buffer}"
-            for name, described in description.machines.items()
-            for buffer, b in described.buffers.items()
-            for i in range(described.count or 0)
-            if not b.randomized
+        self.names = {
+            place: f"{machine}{i}"
+            for machine, places in self.places.items()
+            for i, place in enumerate(places)
         }
+        """What an instance is called in the names of its parts."""
+        self.below, self.above = neighbours(description.machines)
+        steady = steady_buffers(description, protocol)
         self.delays = _Delays(description.network.delays, key, line_bits, steady)
         self.network = Network(self.engine, self.topology, description.network.latency, self.delays)
         self.memory = Memory(key, description.memory.latency, line_bits)
         self.buffers: dict[str, MessageBuffer] = {}
-        self.controllers: dict[str, list[Controller]] = {}
+        self.controllers: dict[Place, Controller] = {}
         self.caches: dict[tuple[str, int, str], AnyCache] = {}
         self.made: dict[tuple[str, int, str], AnyRequester] = {}
-        """Requesters by machine, instance and parameter."""
+        """Requesters by group, place in it and parameter."""
 
-    def _count(self, machine: str) -> int:
-        return self.description.machines[machine].count or 0
+    def _count(self, group: str) -> int:
+        return self.description.machines[group].count or 0
 
     def build(self) -> System:
         for name, described in self.description.machines.items():
             for cache, geometry in described.caches.items():
                 for i in range(self._count(name)):
-                    self.caches[name, i, cache] = self._cache(f"{name}{i}.{cache}", geometry)
+                    self.caches[name, i, cache] = self._cache(
+                        f"{self.names[name, i]}.{cache}", geometry
+                    )
         listed = self._make_requesters()
         for machine in self.machines:
-            name = machine.MACHINE
-            self.controllers[name] = [
-                self._controller(machine, i) for i in range(self._count(name))
-            ]
+            for version, place in enumerate(self.places[machine.MACHINE]):
+                self.controllers[place] = self._controller(machine, version, place)
         idle = [r for key, r in self.made.items() if key not in listed]
         for key in (*listed, *(key for key in self.made if key not in listed)):
             self._attach(key)
@@ -225,7 +241,7 @@ class _Builder:
             self.topology,
             self.network,
             self.memory,
-            [c for group in self.controllers.values() for c in group],
+            list(self.controllers.values()),
             [self.made[key] for key in listed],
             idle,
             self.buffers,
@@ -273,13 +289,11 @@ class _Builder:
                     continue
                 if parameter.type not in (*COALESCERS, DMA, "Sequencer", "HTMSequencer"):
                     continue
-                for i in range(self._count(machine.MACHINE)):
-                    key = (machine.MACHINE, i, parameter.name)
+                for owner, i in self.places[machine.MACHINE]:
+                    key = (owner, i, parameter.name)
                     if key not in self.made:
-                        idle = RequesterDescription(
-                            machine.MACHINE, class_name=parameter.type, caches=()
-                        )
-                        name = f"{machine.MACHINE}{i}.{parameter.name}"
+                        idle = RequesterDescription(owner, class_name=parameter.type, caches=())
+                        name = f"{self.names[owner, i]}.{parameter.name}"
                         self.made[key] = self._requester(name, -1, idle, i)
         return listed
 
@@ -330,7 +344,7 @@ class _Builder:
 
     def _attach(self, key: tuple[str, int, str]) -> None:
         machine, i, parameter = key
-        controller = self.controllers[machine][i]
+        controller = self.controllers[machine, i]
         queues = [
             group.queue
             for group in self.description.requesters.values()
@@ -343,29 +357,30 @@ class _Builder:
 
     # ------------------------------------------------------------------ controllers
 
-    def _controller(self, machine: type[Controller], i: int) -> Controller:
-        name = machine.MACHINE
-        described = self.description.machines[name]
-        identity = self.topology.machine_id(machine.MACHINE_TYPE, i)
+    def _controller(self, machine: type[Controller], version: int, place: Place) -> Controller:
+        group, i = place
+        name = self.names[place]
+        described = self.description.machines[group]
+        identity = self.topology.machine_id(machine.MACHINE_TYPE, version)
         parameters: dict[str, Any] = {}
         with_memory = False
         for parameter in machine.PARAMETERS:
             if isinstance(parameter, BufferParameter):
                 with_memory |= "requestToMemory" in parameter.name
-                parameters[parameter.name] = self._buffer(parameter, name, i, identity)
+                parameters[parameter.name] = self._buffer(parameter, place, identity)
             elif parameter.type == "CacheMemory":
-                parameters[parameter.name] = self.caches[name, i, parameter.name]
+                parameters[parameter.name] = self.caches[group, i, parameter.name]
             elif parameter.type == "DirectoryMemory":
                 with_memory = True
                 owns = partial(self.topology.owns, identity) if described.interleaved else None
                 parameters[parameter.name] = DirectoryMemory(
-                    f"{name}{i}.{parameter.name}", owns, self.line_bits
+                    f"{name}.{parameter.name}", owns, self.line_bits
                 )
-            elif (name, i, parameter.name) in self.made:
-                parameters[parameter.name] = self.made[name, i, parameter.name]
+            elif (group, i, parameter.name) in self.made:
+                parameters[parameter.name] = self.made[group, i, parameter.name]
             elif parameter.type == "WireBuffer":
                 wire = BufferDescription()
-                key = f"{name}{i}.{parameter.name}"
+                key = f"{name}.{parameter.name}"
                 parameters[parameter.name] = self._message_buffer(key, wire, delayed=True)
             elif parameter.pointer:
                 parameters[parameter.name] = None
@@ -375,18 +390,29 @@ class _Builder:
         context = ControllerContext(
             engine=self.engine,
             topology=self.topology,
-            version=i,
+            version=version,
             parameters=parameters,
             memory=self.memory if with_memory else None,
+            downstream=self._machine_ids(self.below[place]),
+            upstream=self._machine_ids(self.above[place]),
             **inherited,  # type: ignore[arg-type]
         )
         return machine(context)
 
+    def _machine_ids(self, places: Iterable[Place]) -> tuple[MachineID, ...]:
+        found = []
+        for group, i in places:
+            machine = self.description.machines[group].of or group
+            kind = self.protocol.machine(machine).MACHINE_TYPE
+            found.append(self.topology.machine_id(kind, self.places[machine].index((group, i))))
+        return tuple(found)
+
     def _buffer(
-        self, parameter: BufferParameter, machine: str, i: int, identity: MachineID
+        self, parameter: BufferParameter, place: Place, identity: MachineID
     ) -> MessageBuffer | NetworkPort:
-        described = self.description.machines[machine].buffers[parameter.name]
-        name = f"{machine}{i}.{parameter.name}"
+        group, i = place
+        described = self.description.machines[group].buffers[parameter.name]
+        name = f"{self.names[place]}.{parameter.name}"
         if parameter.virtual_network is not None and parameter.direction == "To":
             port = self.network.port(
                 identity,
@@ -399,18 +425,18 @@ class _Builder:
                 port.latency = described.latency
             return port
         if parameter.virtual_network is None:
-            machine, key = self._joint(machine, parameter.name)
-            name = f"{machine}{i}.{key}"
+            group, key = self._joint(group, parameter.name)
+            name = f"{self.names[group, i]}.{key}"
             if name in self.buffers:
                 return self.buffers[name]
-            described = self.description.machines[machine].buffers[key]
+            described = self.description.machines[group].buffers[key]
         buffer = self._message_buffer(name, described, parameter.virtual_network is None)
         if parameter.virtual_network is not None:
             try:
                 self.network.attach(identity, buffer, parameter.virtual_network)
             except ValueError as slip:
                 raise DescriptionError(
-                    self.description.origin.file, 0, f"machine.{machine}", None, str(slip)
+                    self.description.origin.file, 0, f"machine.{group}", None, str(slip)
                 ) from None
         return buffer
 

@@ -340,7 +340,7 @@ def machine_counts(
     counts = {}
     first = 0
     for machine in info.machines:
-        count = description.machines[machine.MACHINE].count or 0
+        count = len(description.instances_of(machine.MACHINE))
         if count:
             counts[machine.MACHINE] = sum_counts(system, range(first, first + count))
         first += count
@@ -363,7 +363,7 @@ def _finding(said: NativeFinding) -> Finding:
 def _all_flush(info: ProtocolInfo, description: SystemDescription, used: Sequence[int]) -> bool:
     """Whether the machine behind each of these requesters has an event for flushes."""
     machines = [
-        requester.machine
+        description.machines[requester.machine].of or requester.machine
         for requester in description.requesters.values()
         for _ in range(description.machines[requester.machine].count or 0)
     ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtime.declarations import Parameter, ProtocolInfo
+from runtime.declarations import BufferParameter, Parameter, ProtocolInfo
 from runtime.description import SystemDescription
 from tester.generator_config import Abilities
 from tester.program import DMA, FETCH
@@ -28,6 +28,8 @@ class Roles:
 
     first: tuple[str, ...]
     second: tuple[str, ...]
+    private: tuple[str, ...]
+    """Caches between them that belong to one first-level cache each."""
     directories: tuple[str, ...]
     processors: tuple[str, ...]
     dmas: tuple[str, ...]
@@ -52,11 +54,13 @@ def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
         return tuple(dict.fromkeys(found))
 
     directories = tuple(
-        m.MACHINE
+        group
         for m in protocol.machines
-        if any(isinstance(p, Parameter) and p.type == "DirectoryMemory" for p in m.PARAMETERS)
+        if any(p.name == "requestToMemory" or _is_directory(p) for p in m.PARAMETERS)
+        for group in description.groups_of(m.MACHINE)
     )
     first = machines(subject)
+    away = (*directories, *first, *machines(DMA), *machines(FETCH), *machines("cpu"))
     return Roles(
         first=first,
         second=tuple(
@@ -64,7 +68,12 @@ def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
             for name, machine in description.machines.items()
             if machine.interleaved and machine.caches and name not in directories + first
         ),
-        directories=tuple(name for name in directories if name in description.machines),
+        private=tuple(
+            name
+            for name, machine in description.machines.items()
+            if machine.caches and not machine.interleaved and name not in away
+        ),
+        directories=directories,
         processors=machines("cpu") if is_gpu else (),
         dmas=machines(DMA),
         fetchers=machines(FETCH),
@@ -144,6 +153,7 @@ def overrides(
         (roles.first, shape.l1_sets, shape.l1_ways),
         (roles.fetchers, shape.l1_sets, shape.l1_ways),
         (roles.second, shape.l2_sets, shape.l2_ways),
+        (roles.private, shape.l2_sets, shape.l2_ways),
         (roles.directories, shape.l3_sets, shape.l3_ways),
     )
     for machines, sets, ways in geometry:
@@ -154,12 +164,17 @@ def overrides(
                 result[f"{path}.ways"] = ways
                 # Trees need a power of two, which nobody promised who fixed the ways.
                 result[f"{path}.replacement"] = "lru" if ways & (ways - 1) else shape.replacement
-    for machine in protocol.machines:
-        declared = {p.name for p in machine.PARAMETERS if isinstance(p, Parameter)}
-        if machine.MACHINE in roles.second and _WRITE_BACK_PARAMETER in declared:
-            path = f"machine.{machine.MACHINE}.parameters.{_WRITE_BACK_PARAMETER}"
-            result[path] = shape.write_back
-        if machine.MACHINE in roles.directories and _L3_WRITES_PARAMETER in declared:
-            path = f"machine.{machine.MACHINE}.parameters.{_L3_WRITES_PARAMETER}"
-            result[path] = shape.l3_writes
+    switches = (
+        (roles.second, _WRITE_BACK_PARAMETER, shape.write_back),
+        (roles.directories, _L3_WRITES_PARAMETER, shape.l3_writes),
+    )
+    declared = {m.MACHINE: {p.name for p in m.PARAMETERS} for m in protocol.machines}
+    for machines, switch, value in switches:
+        for name in machines:
+            if switch in declared[description.machines[name].of or name]:
+                result[f"machine.{name}.parameters.{switch}"] = value
     return result
+
+
+def _is_directory(parameter: Parameter | BufferParameter) -> bool:
+    return isinstance(parameter, Parameter) and parameter.type == "DirectoryMemory"

@@ -201,14 +201,24 @@ inline MachineID controller_mapAddressToMachine(
     return topology_map_address(x, type, address);
 }
 
+inline MachineID controller_neighbour(Context& x, const Controller& c, u32 i) {
+    return machine_of_node(x, controller_parts(x).neighbours.at(x, c.neighbours + i));
+}
+
+// Of machines that are interleaved the one whose range has the address; others share the lines out.
 inline MachineID controller_mapAddressToDownstreamMachine(
     Context& x, const Controller& c, u64 address, i32 type = -1) {
+    u32 alike = 0;
     for (u32 i = 0; i < c.downstream; i++) {
-        const u32 node = controller_parts(x).neighbours.at(x, c.neighbours + i);
-        const MachineID machine = machine_of_node(x, node);
-        if ((type == -1 || type == machine.type) && topology_owns(x, machine, address)) {
-            return machine;
-        }
+        const MachineID machine = controller_neighbour(x, c, i);
+        if (type != -1 && type != machine.type) continue;
+        if (!topology_interleaved(x, machine.type)) alike++;
+        else if (topology_owns(x, machine, address)) return machine;
+    }
+    u64 wanted = alike ? (address >> line_bits(x)) % alike : 0;
+    for (u32 i = 0; alike && i < c.downstream; i++) {
+        const MachineID machine = controller_neighbour(x, c, i);
+        if ((type == -1 || type == machine.type) && !wanted--) return machine;
     }
     fail(x, ErrorKind::UNDELIVERABLE);
     return INVALID_MACHINE;

@@ -27,7 +27,7 @@ from runtime.message_buffer import MessageBuffer
 from runtime.network import NetworkPort
 from runtime.prng import hash_name
 from runtime.sequencer import IFETCH, Sequencer
-from runtime.system import AnyCache, AnyRequester, System, build_completed
+from runtime.system import AnyCache, AnyRequester, System, build_completed, steady_buffers
 from runtime.tbe import TBETable
 from runtime.values import MachineID
 
@@ -199,26 +199,21 @@ class _Exporter:
             self.handle.update({id(thing): number for number, thing in enumerate(things)})
         self.tables = tables
         self.delayed = description.network.delays != "nominal"
-        self.steady = {
-            f"{name}{i}.{buffer}"
-            for name, machine in description.machines.items()
-            for buffer, described in machine.buffers.items()
-            for i in range(machine.count or 0)
-            if not described.randomized
-        }
+        self.steady = steady_buffers(description, system.protocol)
+        self.groups = [
+            group
+            for machine in system.protocol.machines
+            for group, _ in description.instances_of(machine.MACHINE)
+        ]
+        """The group of each controller."""
 
     def words(self) -> tuple[list[int], int]:
         """All words, and where the number of consumers stands."""
         topology, description = self.system.topology, self.description
-        interleaved = {
-            machine.MACHINE_TYPE
-            for machine in self.system.protocol.machines
-            if description.machines[machine.MACHINE].interleaved
-        }
         words = [MAGIC, VERSION, 0, self.line_bits, POLICY_NAMES.index(description.network.delays)]
         words += [self.system.memory.latency, self.system.engine.max_rounds, MachineType.NUM]
         for kind in range(MachineType.NUM):
-            bit = self.line_bits if kind in interleaved else NONE
+            bit = self.line_bits if topology.interleaved(kind) else NONE
             words += [topology.count(kind), topology.first_node(kind), bit]
         words += [len(topology.nodes), len(self.system.controllers), len(self.requesters)]
         consumers_at = len(words)
@@ -249,8 +244,9 @@ class _Exporter:
         return [buffer.capacity, buffer.ordered, consumer, delay, 1]
 
     def _cache(self, controller: int, cache: AnyCache) -> list[int]:
-        machine = self.system.controllers[controller].MACHINE
-        described = self.description.machines[machine].caches[cache.name.rpartition(".")[2]]
+        described = self.description.machines[self.groups[controller]].caches[
+            cache.name.rpartition(".")[2]
+        ]
         return [
             controller,
             described.sets,

@@ -34,6 +34,11 @@ inline MachineID topology_map_address(const Context& x, i32 type, u64 address) {
     return {type, static_cast<u32>(power ? number & (count - 1) : number % count)};
 }
 
+// Whether each controller of the type owns only some addresses.
+inline bool topology_interleaved(const Context& x, i32 type) {
+    return x.s->topology.interleaved[type] != 0;
+}
+
 // Whether the address lies in the ranges of that controller.
 inline bool topology_owns(const Context& x, MachineID machine, u64 address) {
     if (UNLIKELY(static_cast<u32>(machine.type) >= MACHINE_TYPES)) return true;

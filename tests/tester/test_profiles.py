@@ -259,6 +259,7 @@ def test_shapes_reach_the_machines_of_a_gpu() -> None:
     assert found == roles.Roles(
         first=("TCP",),
         second=("TCC",),
+        private=(),
         directories=("Directory",),
         processors=("CorePair",),
         dmas=("DMA",),
