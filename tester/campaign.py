@@ -24,6 +24,7 @@ from tester.engines import CANNOT, PYTHON, Chosen, confirm
 from tester.errors import ConfigError
 from tester.events import Finding
 from tester.generator import GeneratorConfig, generate_program
+from tester.generator_config import EPISODES
 from tester.history import History
 from tester.leg import DEADLOCK_LIMIT, LegRun, Outcome
 from tester.native_leg import NativeLegRun, NativeProtocol
@@ -261,6 +262,8 @@ class Campaign:
     def _leg_episodes(self, number: int, prng: Prng, config: GeneratorConfig, threads: int) -> int:
         if self.options.leg_episodes is not None:
             return self.options.leg_episodes
+        if config.pattern != EPISODES:
+            return LEG_ACCESSES // max(config.lengths)
         most = _EARLY_EPISODES + _GROWTH * max(0, number + 1 - _EARLY_LEGS)
         spread = min(most, MOST_EPISODES) - LEAST_EPISODES
         drawn = LEAST_EPISODES + prng.fork("episodes").below(spread + 1)

@@ -146,7 +146,12 @@ def main_command(
         ),
     ] = None,
     cus: Annotated[
-        int | None, _number(_SYSTEM, "Compute units (first-level caches with a port).", "units")
+        int | None,
+        _number(
+            _SYSTEM,
+            "Compute units, or processors (first-level caches with a port).",
+            "units",
+        ),
     ] = None,
     wavefronts: Annotated[
         int | None, _number(_SYSTEM, "Wavefronts per unit.", "wavefronts")

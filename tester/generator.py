@@ -20,9 +20,11 @@ from runtime.prng import Prng
 from tester.draws import Draws, scaled
 from tester.errors import ConfigError
 from tester.expectations import Ledger, explode
+from tester.generator_config import EPISODES
 from tester.generator_config import GeneratorConfig as GeneratorConfig
 from tester.groups import AddressMap, build_map
 from tester.kernels import Kernels, PickedBlock, Picking
+from tester.patterns import PatternGenerator
 from tester.program import (
     BARE,
     FLUSHES,
@@ -53,11 +55,19 @@ _BLOCK_SLOTS: Final = 1 << 16
 _BLOCK_EPISODES: Final = 1024
 
 
+def generator_for(
+    config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None
+) -> Generator | PatternGenerator:
+    """The generator of the configuration's pattern. Raises ConfigError."""
+    kind = Generator if config.pattern == EPISODES else PatternGenerator
+    return kind(config, prng, kernels)
+
+
 def generate(
     config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None
 ) -> Iterator[Program]:
     """The program chunk by chunk, without end if `config.episodes` is None."""
-    generator = Generator(config, prng, kernels)
+    generator = generator_for(config, prng, kernels)
     while (chunk := generator.next_chunk()) is not None:
         yield chunk
 
@@ -68,7 +78,7 @@ def generate_program(
     """The whole program as one value. Raises ConfigError for an endless one."""
     if config.episodes is None:
         raise ConfigError("an endless program does not fit into one value; give `episodes`")
-    generator = Generator(config, prng, kernels)
+    generator = generator_for(config, prng, kernels)
     chunks = []
     while (chunk := generator.next_chunk()) is not None:
         chunks.append(chunk)

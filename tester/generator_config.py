@@ -7,11 +7,17 @@ is made, with the number and what would be possible.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from tester.errors import ConfigError
 from tester.groups import MapConfig
 from tester.limits import MAX_LENGTH
 from tester.program import MAX_LANES, MAX_THREADS, Agent
+
+EPISODES: Final = "episodes"
+CHECKS: Final = "checks"
+BYTES: Final = "bytes"
+PATTERNS: Final = (EPISODES, CHECKS, BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,8 @@ class GeneratorConfig:
     """Episodes that load the lines they wait for, without a claim on what they see."""
     chase_percent: int = 0
     """Episodes that send half of their accesses after the latest stores of other threads."""
+    pattern: str = EPISODES
+    """What the program looks like: EPISODES, or as in `tester.patterns`, CHECKS or BYTES."""
     slack_percent: int = 100
     """Reservations outlast an episode by up to this share of a mean duration."""
     tight_percent: int = 15
@@ -108,6 +116,10 @@ class GeneratorConfig:
                 f"{max(self.camps) + 1} camps need as many groups, there are {self.map.groups}",
             )
         need(self.episodes is None or self.episodes >= 0, "episodes must not be negative")
+        need(
+            self.pattern in PATTERNS,
+            f"no pattern {self.pattern!r}; there are {', '.join(PATTERNS)}",
+        )
         need(len(self.lengths) >= 1, "lengths must name at least one episode length")
         need(
             all(1 <= n <= MAX_LENGTH for n in self.lengths),

@@ -38,6 +38,7 @@ SHAPE: Final[Mapping[str, Limit]] = MappingProxyType(
         "units": _COUNT,
         "wavefronts": Limit(1, 256),
         "lanes": _COUNT,
+        "processor_threads": _COUNT,
         "cpus": _COUNT,
         "banks": _COUNT,
         "directories": _COUNT,

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from runtime.prng import Prng
 from tester.errors import ConfigError
 from tester.generator import GeneratorConfig
+from tester.generator_config import BYTES, CHECKS
 from tester.groups import BANK_SKEW, DENSE, LINE_DUEL, SET_CONFLICT, MapConfig
 from tester.program import Agent
 from tester.scenario import Scenario as Scenario
@@ -53,6 +54,7 @@ class _Dice:
             "dmas": (0, 1, 1, 2),
             "fetchers": (0, 0, 1, 2),
             "fetch_waves": (1, 2, 3),
+            "processor_threads": (1,),
             "l3_sets": (2, 2, 2, 32),
             "l3_ways": (1, 1, 2, 4),
             "l3_writes": (False, True, True),
@@ -438,6 +440,48 @@ def _bank_skew(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
     return shape, dice.program(shape, places, lengths=lengths, size_weights=sizes)
 
 
+def _random_check(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Tiny caches, one access at a time: the words of a table are stored byte by byte and loaded.
+    Makes runs that can be compared with those of other testers of processors."""
+    shape = dice.shape(**_PROCESSORS)
+    places = dice.build(MapConfig)
+    return shape, dice.program(
+        shape, places, lengths=(1,), pattern=CHECKS, plain_percent=100, instruction_percent=50
+    )
+
+
+def _own_bytes(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """As random-check, but every processor keeps to a byte of its own in every line."""
+    shape = dice.shape(**_PROCESSORS)
+    places = dice.build(MapConfig, lines=dice("lines", 16, 64, 256))
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=dice("lengths", (8,), (16,)),
+        load_percent=(65, 65),
+        pattern=BYTES,
+        plain_percent=100,
+    )
+
+
+_PROCESSORS: Final[Mapping[str, tuple[Any, ...]]] = MappingProxyType(
+    {
+        "units": (4, 8),
+        "processor_threads": (1,),
+        "dmas": (0,),
+        "fetchers": (0,),
+        "l1_sets": (2,),
+        "l1_ways": (2,),
+        "l2_sets": (4,),
+        "l2_ways": (2,),
+        "banks": (1,),
+        "delays": ("gem5",),
+        "replacement": ("lru",),
+    }
+)
+"""Caches of 256 and 512 bytes with lines of 64."""
+
+
 def _set_stride(shape: Shape) -> int:
     """Lines this far apart share a set in both levels, a bank and a directory."""
     return max(shape.l1_sets, shape.l2_sets * shape.banks) * shape.directories
@@ -458,6 +502,8 @@ PROFILES: Final[Mapping[str, Callable[[_Dice], tuple[Shape, GeneratorConfig]]]] 
         "bank-skew": _bank_skew,
     }
 )
+COMPARISONS: Final = MappingProxyType({"random-check": _random_check, "own-bytes": _own_bytes})
+"""Profiles for processors alone that `default` never deals."""
 DEFAULT: Final = "default"
 """Draws one of the others."""
 
@@ -468,8 +514,8 @@ _NOT_FIXABLE: Final = frozenset(
 
 
 def names() -> tuple[str, ...]:
-    """All profiles, `default` first."""
-    return (DEFAULT, *PROFILES)
+    """All profiles, `default` first, those for comparisons last."""
+    return (DEFAULT, *PROFILES, *COMPARISONS)
 
 
 def options() -> dict[str, object]:
@@ -499,10 +545,11 @@ def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) ->
             raise ConfigError(f"option {name} is {value!r}, {type(default).__name__} is needed")
     if profile == DEFAULT:
         profile = tuple(PROFILES)[prng.fork("profile").below(len(PROFILES))]
-    if profile not in PROFILES:
+    everything = {**PROFILES, **COMPARISONS}
+    if profile not in everything:
         close = get_close_matches(profile, names(), n=1)
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names())}"
         raise ConfigError(f"no profile {profile!r}; {hint}")
     dice = _Dice(prng.fork(profile), fixed)
-    shape, program = PROFILES[profile](dice)
+    shape, program = everything[profile](dice)
     return Scenario(profile, shape, program, dice.crowding)

@@ -136,6 +136,8 @@ def overrides(
         if roles.is_gpu:
             result[f"agents.{name}.wavefronts"] = shape.wavefronts
             result[f"agents.{name}.lanes"] = shape.lanes
+        else:
+            result[f"agents.{name}.wavefronts"] = shape.processor_threads
     for name, kind in agent_kinds(description).items():
         if kind == FETCH and shape.fetchers:
             result[f"agents.{name}.wavefronts"] = shape.fetch_waves

@@ -23,6 +23,8 @@ class Shape:
     wavefronts: int = 1
     """Threads per unit."""
     lanes: int = 4
+    processor_threads: int = 1
+    """Threads per unit where units are processors."""
     cpus: int = 1
     """Processor machines beside a GPU; without meaning elsewhere."""
     dmas: int = 1

@@ -8,7 +8,7 @@ from runtime.native.plan import POOLS, Capacities
 from runtime.native.system import JUDGED
 from tester.campaign import Campaign, Options, manners_of
 from tester.native_leg import NativeLegRun
-from tester.profiles import PROFILES
+from tester.profiles import COMPARISONS, PROFILES
 from tests.native.equality import (
     PROTOCOLS,
     engine,
@@ -28,6 +28,12 @@ SEEDS = (1, 2)
 def test_every_profile_runs_alike(protocol: str, profile: str, seed: int) -> None:
     leg = leg_of(protocol, profile, seed)
     assert natively(protocol, leg)[0] == in_python(protocol, leg)[0]
+
+
+@pytest.mark.parametrize("profile", COMPARISONS)
+def test_comparisons_run_alike(profile: str) -> None:
+    leg = leg_of("MI", profile, 1)
+    assert natively("MI", leg)[0] == in_python("MI", leg)[0]
 
 
 @pytest.mark.slow
