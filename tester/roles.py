@@ -136,7 +136,7 @@ def overrides(
         if roles.is_gpu:
             result[f"agents.{name}.wavefronts"] = shape.wavefronts
             result[f"agents.{name}.lanes"] = shape.lanes
-        else:
+        elif shape.processor_threads > 1:  # else as many as the description says
             result[f"agents.{name}.wavefronts"] = shape.processor_threads
     for name, kind in agent_kinds(description).items():
         if kind == FETCH and shape.fetchers:
