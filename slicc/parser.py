@@ -36,10 +36,13 @@ def parse(source: SourceFile, sink: DiagnosticSink) -> syntax.Unit | None:
     try:
         return cast(syntax.Unit, parser.parse(source.text))
     except UnexpectedInput:
+        from slicc.dialect.parsing import parse_older
         from slicc.syntax_errors import report_syntax_errors
 
-        report_syntax_errors(source, parser, sink)
-        return None
+        unit = parse_older(source, parser, sink)
+        if unit is None:
+            report_syntax_errors(source, parser, sink)
+        return unit
     finally:
         builder.file = BUILTIN
         if collecting:

@@ -46,7 +46,8 @@ def _declarations(declarations: Iterable[syntax.Declaration]) -> list[str]:
 def _declaration(node: syntax.Declaration) -> list[str]:
     match node:
         case syntax.Protocol():
-            return [f"protocol {_expression(node.name)};"]
+            options = ", ".join(option.text for option in node.options)
+            return [f"protocol {_expression(node.name)}{' ' if options else ''}{options};"]
         case syntax.Include():
             return [f"include {_expression(node.path)};"]
         case syntax.Machine():

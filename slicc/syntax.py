@@ -72,6 +72,10 @@ class Pairs(Node):
                 return pair
         return None
 
+    def find_any(self, *keys: str) -> Pair | None:
+        """The first pair with one of the keys, the first key first."""
+        return next((pair for pair in map(self.find, keys) if pair is not None), None)
+
     def get(self, key: str) -> str | None:
         """The text of the first pair with that key, or None."""
         pair = self.find(key)
@@ -367,9 +371,10 @@ Statement = (
 
 @dataclass(frozen=True, slots=True)
 class Protocol(Node):
-    """``protocol "Name";``."""
+    """``protocol "Name" option, option;``."""
 
     name: StringLiteral
+    options: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from slicc.diagnostics.model import DiagnosticSink
+from slicc.dialect.parsing import older_tokens
 from slicc.lexical_errors import Cleaned, clean
 from slicc.limits import ERRORS
 from slicc.source import SourceFile, Span
@@ -32,7 +33,7 @@ def report_syntax_errors(source: SourceFile, parser: Lark, sink: DiagnosticSink)
     """Report everything that keeps ``source`` from parsing, as far as it can be told apart."""
     first = len(sink.diagnostics)
     cleaned = clean(source, sink)
-    tokens = list(parser.lex(cleaned.text))
+    tokens = older_tokens(list(parser.lex(cleaned.text)), source, parser)
     end = len(source.text)
     tokens.append(Token(END, "", end, 1, 1, 1, 1, end))
     Recovery(source, parser, cleaned, tokens, sink).run()

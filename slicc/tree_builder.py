@@ -47,7 +47,8 @@ class TreeBuilder:
         return syntax.Unit(tuple(children), span=Span(self.file, 0, len(self.file.text)))
 
     def protocol(self, children: Children) -> syntax.Protocol:
-        return syntax.Protocol(children[1], span=self.span(children))
+        options = tuple([child for child in children[2:] if not isinstance(child, Token)])
+        return syntax.Protocol(children[1], options, span=self.span(children))
 
     def include(self, children: Children) -> syntax.Include:
         return syntax.Include(children[1], span=self.span(children))

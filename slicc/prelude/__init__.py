@@ -12,7 +12,12 @@ from __future__ import annotations
 from slicc.prelude.classes import CLASSES, ClassRow
 from slicc.prelude.enumerations import ENUMERATIONS, EnumerationRow
 from slicc.prelude.functions import FUNCTIONS, STATEMENT_FUNCTIONS, FunctionRow
-from slicc.prelude.names import CONTROLLER_VARIABLES, INHERITED_PARAMETERS, KNOWN_PAIR_KEYS
+from slicc.prelude.names import (
+    CONTROLLER_VARIABLES,
+    INHERITED_PARAMETERS,
+    KNOWN_PAIR_KEYS,
+    PROTOCOL_OPTIONS,
+)
 from slicc.prelude.signature import Flag, Home, Parameter, Signature, parse_signature
 from slicc.prelude.structures import STRUCTURES, StructureRow
 
@@ -23,6 +28,7 @@ __all__ = [
     "FUNCTIONS",
     "INHERITED_PARAMETERS",
     "KNOWN_PAIR_KEYS",
+    "PROTOCOL_OPTIONS",
     "STATEMENT_FUNCTIONS",
     "STRUCTURES",
     "ClassRow",

@@ -22,6 +22,17 @@ INHERITED_PARAMETERS: dict[str, str] = {
 }
 """Parameters that every machine has; visible only in pair text (``m_number_of_TBEs``)."""
 
+PROTOCOL_OPTIONS: frozenset[str] = frozenset(
+    {
+        "partial_func_reads",
+        "supports_flushes",
+        "use_secondary_load_linked",
+        "use_secondary_store_conditional",
+    }
+)
+"""What a driver may ask a simulator for. Here the machines show what they need, so none has an
+effect."""
+
 KNOWN_PAIR_KEYS: frozenset[str] = frozenset(
     {
         "desc",
@@ -29,7 +40,9 @@ KNOWN_PAIR_KEYS: frozenset[str] = frozenset(
         "format",
         "default",
         "constructor",
+        "constructor_hack",
         "template",
+        "template_hack",
         "primitive",
         "external",
         "interface",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from slicc import ir, syntax, types
 from slicc.resolve.body import Body, BodyKind
+from slicc.resolve.pair_text import default_value
 from slicc.resolve.pairs import description
 from slicc.resolve.scopes import BodyScope, GlobalScope, MachineScope
 from slicc.resolve.statements import block, falls_through
@@ -65,13 +66,16 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
     parameters = _parameters(body, symbol)
     statements = block(body, node.body)
     if not isinstance(called.result, ir.VoidType) and falls_through(statements):
-        scope.sink.error(
+        report = scope.sink.error if called.by_reference else scope.sink.warning
+        report(
             "missing-return",
             f"{body.title} may end without a value",
             node.name.span,
             f"returns `{types.describe(called.result)}`",
             help="end every path with `return` or `error(…)`",
         )
+        value = default_value(scope, called.result, node.name.span)
+        statements = (*statements, ir.Return(value, span=node.name.span))
     return ir.Function(
         symbol.ref,
         called.name,

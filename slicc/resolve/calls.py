@@ -10,12 +10,16 @@ from dataclasses import replace
 
 from slicc import ir, prelude, syntax, types
 from slicc.diagnostics.model import Label
+from slicc.dialect import names as older
+from slicc.dialect import note_dialect
 from slicc.prelude.signature import Flag
 from slicc.resolve import expressions as ex
 from slicc.resolve.body import Body, BodyKind, note_change, unknown
 from slicc.resolve.functions import signature_text
 from slicc.resolve.lvalues import check_changeable
+from slicc.resolve.older_calls import older_method, older_port_call
 from slicc.resolve.overloads import choose, report_no_match
+from slicc.resolve.supplied import supply
 from slicc.source import Span
 from slicc.symbols import (
     CallTarget,
@@ -54,10 +58,17 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
         return unknown(node.span)
     arguments = tuple([ex.expression(body, argument) for argument in node.arguments])
     overloads = body.scope.find_functions(name)
+    chosen = choose(body.scope, overloads, arguments)
+    if (chosen is None or chosen.target is CallTarget.MISSING) and body.machine is not None:
+        supplied = supply(body.machine, name, node.function.span)
+        chosen = choose(body.scope, supplied, arguments) or chosen
+        overloads = [*supplied, *overloads]
+    if chosen is None and name in older.NO_EFFECT:
+        note_dialect(body.sink, f"`{name}`", node.function.span, "nothing: it feeds statistics")
+        return ir.Local("?", ir.VOID, span=node.span)
     if not overloads:
         implicit = _enumeration_function(body, node, arguments)
         return implicit if implicit is not None else _unknown_function(body, node)
-    chosen = choose(body.scope, overloads, arguments)
     if chosen is None:
         report_no_match(body.sink, f"`{name}`", node.span, overloads, arguments)
         result = overloads[0].result
@@ -216,6 +227,17 @@ def call_method(
         return unknown(span)
     symbol = body.scope.symbol_of(receiver.type)
     overloads = [] if symbol is None else symbol.find_methods(name)
+    chosen = choose(body.scope, overloads, arguments)
+    if chosen is None or chosen.target is CallTarget.MISSING:
+        older_call = None if symbol is None else older_method(body, symbol, name, arguments, span)
+        if older_call is not None:
+            assert symbol is not None
+            name, arguments = older_call
+            note_dialect(body.sink, f"`{symbol.name}.{name_span.text}`", name_span, _now(name))
+            if not name:
+                return ir.Local("?", ir.VOID, span=span)
+            overloads = symbol.find_methods(name)
+            chosen = choose(body.scope, overloads, arguments)
     if not overloads:
         described = types.describe(receiver.type)
         if not body.scope.misses.first(f"{described}()", name, name_span):
@@ -228,7 +250,6 @@ def call_method(
             help=None if symbol is None else did_you_mean(name, symbol.method_names()),
         )
         return unknown(span)
-    chosen = choose(body.scope, overloads, arguments)
     if chosen is None:
         what = f"`{types.describe(receiver.type)}.{name}`"
         shown = [_with_element(overload, receiver.type) for overload in overloads]
@@ -242,6 +263,10 @@ def call_method(
         _missing_at_runtime(body, "method", chosen, overloads, name_span)
         return ir.Local("?", chosen.result, span=span)
     return _class_method(body, receiver, chosen, kept, span)
+
+
+def _now(name: str) -> str:
+    return f"`{name}` of today" if name else "nothing: it only served the simulator"
 
 
 def _with_element(overload: Overload, receiver: ir.Type) -> Overload:
@@ -291,6 +316,10 @@ def _no_method(
 def _port_call(body: Body, node: syntax.MethodCall, port: PortSymbol) -> ir.Expr:
     name = node.method.text
     known = _PORT_OPERATIONS.get(name)
+    if not node.arguments:
+        earlier = older_port_call(body, node, port)
+        if earlier is not None:
+            return earlier
     if known is None:
         return _no_method(body, node, "an in-port", tuple(_PORT_OPERATIONS))
     operation, parameters, result = known

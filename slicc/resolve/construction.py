@@ -14,7 +14,7 @@ def constructor_arguments(
     scope: MachineScope, node: syntax.ObjectDeclaration, type_: ir.ClassType
 ) -> tuple[ir.Expr, ...]:
     """The arguments of ``constructor=``, checked against what the runtime's class takes."""
-    pair = node.pairs.find("constructor")
+    pair = node.pairs.find_any("constructor", "constructor_hack")
     arguments = () if pair is None else read_arguments(scope, pair)
     row = prelude.CLASSES.get(type_.name)
     if arguments is None:
@@ -77,7 +77,7 @@ def check_element(scope: GlobalScope, node: syntax.ObjectDeclaration, type_: ir.
     if not isinstance(type_, ir.ClassType) or type_.element is not None:
         return type_
     row = prelude.CLASSES.get(type_.name)
-    if row is None or not row.template or "template" in node.pairs:
+    if row is None or not row.template or node.pairs.find_any("template", "template_hack"):
         return type_
     prefix = "" if scope.machine is None else f"{scope.machine}_"
     scope.sink.error(

@@ -10,6 +10,8 @@ import re
 from typing import assert_never
 
 from slicc import ir, syntax, types
+from slicc.dialect import names as older
+from slicc.dialect import note_dialect
 from slicc.resolve import calls, operators
 from slicc.resolve.body import Body, BodyKind, unknown
 from slicc.resolve.hints import variable_hint
@@ -161,6 +163,8 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
         )
         return unknown(node.span)
     assert isinstance(symbol.type, ir.EnumType)
+    if name != symbol.name and name in older.TYPES:
+        note_dialect(body.sink, f"the type `{name}`", node.type.span, f"`{symbol.name}`")
     member = node.member.text
     if member in symbol.members:
         return ir.EnumConst(member, symbol.type, span=node.span)
@@ -189,8 +193,23 @@ def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
     name = node.field.text
     symbol = body.scope.symbol_of(type_)
     found = None if symbol is None else symbol.find_field(name)
+    if found is None and symbol is not None:
+        today = older.FIELDS.get(symbol.name, {}).get(name)
+        found = None if today is None else symbol.find_field(today)
+        if found is not None:
+            what = f"the field `{name}` of `{symbol.name}`"
+            note_dialect(body.sink, what, node.field.span, f"`{found.name}`")
+            name = found.name
     if found is not None:
         return ir.FieldAccess(receiver, name, found.type, span=node.span)
+    constant = None if symbol is None else older.CONSTANT_FIELDS.get(symbol.name, {}).get(name)
+    if symbol is not None and constant is not None:
+        what = f"the field `{name}` of `{symbol.name}`"
+        note_dialect(body.sink, what, node.field.span, f"`{constant}`")
+        enumeration, _, member = constant.partition(":")
+        type_ = body.scope.type_text(enumeration)
+        assert isinstance(type_, ir.EnumType)
+        return ir.EnumConst(member, type_, span=node.span)
     if symbol is None or symbol.kind in (TypeKind.SCALAR, TypeKind.ENUM):
         body.sink.error(
             "not-a-structure",

@@ -19,6 +19,7 @@ from slicc.resolve.parameters import declare_objects, declare_parameters
 from slicc.resolve.ports import declare_ports, is_guarded, port_rank, stall_handler
 from slicc.resolve.scopes import GlobalScope, MachineScope
 from slicc.resolve.structures import complete_types
+from slicc.resolve.supplied_bodies import supplied_functions
 from slicc.resolve.transitions import cells_of, resolve_transitions
 from slicc.resolve.type_declarations import declare_types
 from slicc.resolve.types_to_ir import enumerations_of, externals_of, structures_of, to_enumeration
@@ -67,10 +68,11 @@ def _resolve_bodies(
     functions: list[FunctionSymbol],
     methods: list[FunctionSymbol],
 ) -> ir.Machine:
-    resolved = callees_first(tuple([function_body(scope, symbol) for symbol in functions]))
+    own = tuple([function_body(scope, symbol) for symbol in functions])
     resolved_methods = [function_body(scope, symbol) for symbol in methods]
     in_ports, out_ports = _ports(scope, parts)
     actions = resolve_actions(scope)
+    resolved = callees_first((*supplied_functions(scope), *own))
     counter = NeedCounter(scope, resolved)
     needs: dict[str, Needs] = {action.ref.name: counter.of(action.body) for action in actions}
     actions = tuple([replace(a, needs=slot_needs(needs[a.ref.name])) for a in actions])

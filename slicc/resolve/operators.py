@@ -5,6 +5,8 @@ Invariant: the type of a result follows from the operator and the types of its o
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from slicc import ir, syntax, types
 from slicc.resolve import expressions as ex
 from slicc.resolve.body import Body, unknown
@@ -14,6 +16,10 @@ INT_MAX = 2**31 - 1
 
 
 def binary(body: Body, node: syntax.Binary) -> ir.Expr:
+    if node.operator == "*":
+        scaled = _scaled(body, node)
+        if scaled is not None:
+            return scaled
     left = ex.expression(body, node.left)
     right = ex.expression(body, node.right)
     operator = _BINARY[node.operator]
@@ -33,6 +39,24 @@ def binary(body: Body, node: syntax.Binary) -> ir.Expr:
     if divides and isinstance(right, ir.IntConst) and right.value == 0:
         body.sink.error("division-by-zero", "nothing can be divided by zero", right.span, "is zero")
     return ir.Binary(operator, left, right, result, span=node.span)
+
+
+def _scaled(body: Body, node: syntax.Binary) -> ir.Expr | None:
+    """``1.25 * latency``: the one use of a fraction, computed exactly and cut off."""
+    literal, other = node.left, node.right
+    if not isinstance(literal, syntax.FloatLiteral):
+        literal, other = other, literal
+    if not isinstance(literal, syntax.FloatLiteral):
+        return None
+    value = ex.expression(body, other)
+    factor = Fraction(literal.text)
+    if value.type not in (ir.INT, ir.CYCLES) or factor.numerator > INT_MAX:
+        return None
+    numerator = ir.IntConst(factor.numerator, ir.INT, span=literal.span)
+    denominator = ir.IntConst(factor.denominator, ir.INT, span=literal.span)
+    times, over = ir.BinaryOperator.MULTIPLY, ir.BinaryOperator.DIVIDE
+    product = ir.Binary(times, value, numerator, value.type, span=node.span)
+    return ir.Binary(over, product, denominator, value.type, span=node.span)
 
 
 def _operand_help(left: ir.Type, right: ir.Type) -> str | None:

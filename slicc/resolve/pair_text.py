@@ -22,7 +22,7 @@ from slicc.symbols import TypeKind, VariableKind, did_you_mean
 if TYPE_CHECKING:
     from slicc.resolve.scopes import GlobalScope
 
-_TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_]\w*(?:::\w+)*)|(<<|>>|[-+*?:(){},]))")
+_TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_]\w*(?:::\w+)*)|(<<|>>|->|[-+*?:(){},]))")
 
 _BINARY: dict[str, tuple[int, ir.BinaryOperator]] = {
     "<<": (1, ir.BinaryOperator.SHIFT_LEFT),
@@ -39,7 +39,7 @@ class _Unreadable(Exception):
 
 def element_type(scope: GlobalScope, type_: ir.Type, pairs: syntax.Pairs) -> ir.Type:
     """``type_`` with the element that ``template="<M_T>"`` names (the first of several)."""
-    pair = pairs.find("template")
+    pair = pairs.find_any("template", "template_hack")
     if pair is None or not isinstance(type_, ir.ClassType):
         return type_
     name = pair.value.strip().removeprefix("<").removesuffix(">").split(",")[0].strip()
@@ -123,6 +123,8 @@ def _adapt(value: ir.Expr, expected: ir.Type) -> ir.Expr | None:
         return ir.Null(expected, span=value.span) if types.is_pointer(expected) else None
     if types.same(value.type, expected):
         return value
+    if isinstance(value, ir.IntConst) and expected == ir.BOOL and value.value in (0, 1):
+        return ir.BoolConst(value.value == 1, span=value.span)
     if isinstance(value, ir.IntConst) and types.is_integer(expected):
         return ir.IntConst(value.value, expected, span=value.span)
     if types.is_integer(value.type) and types.is_integer(expected):
@@ -251,7 +253,10 @@ class _Reader:
             return ir.IntConst(int(token), ir.INT, span=self.span)
         if token in ("true", "false"):
             return ir.BoolConst(token == "true", span=self.span)
-        if token == "nullptr":
+        if token == "m_ruby_system" and self._peek() == "->":
+            self._take()  # the system is asked for what its class once knew
+            return self._call(f"RubySystem::{self._take()}")
+        if token in ("nullptr", "NULL"):
             return ir.Null(ir.UNKNOWN, span=self.span)
         if self._peek() == "(":
             return self._call(token)
@@ -285,7 +290,8 @@ class _Reader:
         if not token.startswith("m_"):
             return None
         name = token[2:]
-        for candidate in (name, name.removesuffix("_ptr")):
+        older = name.removeprefix(f"{self.scope.machine}_")
+        for candidate in (name, name.removesuffix("_ptr"), older, older.removesuffix("_ptr")):
             variable = self.scope.find_variable(candidate)
             if variable is not None and variable.kind is VariableKind.OBJECT:
                 return ir.MachineObject(candidate, variable.type, span=self.span)

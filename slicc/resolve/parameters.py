@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from slicc import ir, syntax, types
 from slicc.diagnostics.model import Label
+from slicc.dialect.declarations import is_older
 from slicc.resolve.construction import check_element, constructor_arguments
 from slicc.resolve.pair_text import (
     check_range,
@@ -165,7 +166,10 @@ def _check_virtual_network(
     key = (link.virtual_network, link.direction)
     first = networks.setdefault(key, node)
     if first is not node:
-        scope.sink.error(
+        # Two buffers towards one virtual network once shared its queue; two from it never worked.
+        shared = link.direction is ir.NetworkDirection.TO and is_older(scope.node)
+        report = scope.sink.warning if shared else scope.sink.error
+        report(
             "duplicate-virtual-network",
             f"machine `{scope.name}` has two buffers "
             f'`network="{link.direction.value}"` on virtual network {link.virtual_network}',
@@ -192,6 +196,8 @@ def _literal(scope: MachineScope, node: syntax.Expression | None, type_: ir.Type
             return ir.BoolConst(value == "True", span=node.span)
         case syntax.StringLiteral(value) if type_ == ir.STRING:
             return ir.StringConst(value, span=node.span)
+        case syntax.StringLiteral("NULL") if isinstance(type_, ir.ClassType):
+            return None  # an object that the system may leave out
         case _ if not isinstance(type_, ir.UnknownType):
             scope.sink.error(
                 "type-mismatch-initial",

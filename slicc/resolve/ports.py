@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from slicc import ir, syntax, types
 from slicc.diagnostics.model import Label
+from slicc.diagnostics.suggest import suggest
 from slicc.resolve.pairs import check_keys, integer
 from slicc.resolve.scopes import MachineScope
 from slicc.symbols import (
@@ -35,7 +36,7 @@ def declare_ports(scope: MachineScope, nodes: list[syntax.InPort | syntax.OutPor
                 secondary=[Label(first.span, "first declared here")],
             )
             continue
-        message = scope.resolve_type(node.message)
+        message = _message_type(scope, node)
         kind = VariableKind.IN_PORT if isinstance(node, syntax.InPort) else VariableKind.OUT_PORT
         port = PortSymbol(name, node, ir.PortRef(scope.name, name), message, _buffer(scope, node))
         _check_message(scope, node, message)
@@ -43,6 +44,23 @@ def declare_ports(scope: MachineScope, nodes: list[syntax.InPort | syntax.OutPor
         scope.variables[name] = VariableSymbol(
             name, kind, ir.UNKNOWN, node.name.span, ir_name=name, port=port
         )
+
+
+def _message_type(scope: MachineScope, node: syntax.InPort | syntax.OutPort) -> ir.Type:
+    """What a port carries. gem5 never looks at it: what is peeked or sent names its own type."""
+    name = node.message.text
+    if scope.find_type(name) is None:
+        close = suggest(name, scope.type_names())
+        symbol = None if close is None else scope.find_type(close)
+        if symbol is not None and symbol.kind is TypeKind.MESSAGE:
+            scope.sink.warning(
+                "unknown-type",
+                f"no type named `{name}`",
+                node.message.span,
+                f"taken for `{close}`",
+            )
+            return symbol.type
+    return scope.resolve_type(node.message)
 
 
 def _check_message(

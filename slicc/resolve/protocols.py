@@ -9,16 +9,18 @@ from collections.abc import Iterable, Sequence
 
 from slicc import ir, prelude, syntax
 from slicc.diagnostics.model import DiagnosticSink
+from slicc.dialect.declarations import modern_machine
 from slicc.resolve.bodies import function_body
 from slicc.resolve.functions import declare_functions
 from slicc.resolve.machines import resolve_machine
 from slicc.resolve.pairs import check_keys
 from slicc.resolve.scopes import GlobalScope
 from slicc.resolve.structures import check_library_structures, complete_types
+from slicc.resolve.supplied import Supplies
 from slicc.resolve.type_declarations import declare_types
 from slicc.resolve.types_to_ir import enumerations_of, structures_of, to_enumeration, to_structure
 from slicc.source import Span
-from slicc.symbols import TypeKind
+from slicc.symbols import TypeKind, did_you_mean
 
 
 def flatten(declarations: Iterable[syntax.Declaration]) -> list[syntax.Declaration]:
@@ -40,7 +42,7 @@ def resolve(
     sink: DiagnosticSink,
 ) -> ir.Protocol:
     """The protocol. After an error in ``sink`` parts are missing or of unknown type."""
-    scope = GlobalScope(sink)
+    scope = GlobalScope(sink, Supplies(()))
     flat = flatten(declarations)
     declare_types(scope, flat)
     methods = complete_types(scope)
@@ -50,7 +52,8 @@ def resolve(
     machines = []
     for node in flat:
         if isinstance(node, syntax.Machine):
-            machine = resolve_machine(scope, node, flatten(node.body))
+            modern, body = modern_machine(node, flatten(node.body), sink)
+            machine = resolve_machine(scope, modern, body)
             if machine is not None:
                 machines.append(machine)
         else:
@@ -103,6 +106,16 @@ def _check_global(scope: GlobalScope, node: syntax.Declaration) -> None:
                 node.span,
                 "stands outside any machine",
             )
+        case syntax.Protocol():
+            for option in node.options:
+                if option.text not in prelude.PROTOCOL_OPTIONS:
+                    scope.sink.warning(
+                        "unknown-option",
+                        f"the protocol's option `{option.text}` means nothing and is ignored",
+                        option.span,
+                        "unknown option",
+                        help=did_you_mean(option.text, prelude.PROTOCOL_OPTIONS),
+                    )
         case syntax.ObjectDeclaration():
             check_keys(node.pairs, scope.sink)
             if node.name.text not in prelude.CONTROLLER_VARIABLES:

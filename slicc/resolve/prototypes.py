@@ -13,16 +13,18 @@ from slicc.symbols import CallTarget, FunctionSymbol, Overload, ParameterSymbol
 
 def prototype(scope: GlobalScope, node: syntax.Function) -> Overload:
     """A prototype as written; whether the runtime has it is asked by :func:`match_runtime`."""
+    result = ir.VOID if node.result is None else scope.resolve_type(node.result)
     return Overload(
         node.name.text,
         tuple(
             ParameterSymbol(scope.resolve_type(p.type), by_reference=p.mode == "reference")
             for p in node.parameters
         ),
-        ir.VOID if node.result is None else scope.resolve_type(node.result),
+        result,
         CallTarget.MISSING,
         node.name.span,
-        by_reference="return_by_ref" in node.pairs,
+        # A pointer is one already: older directories return their entries "by reference".
+        by_reference="return_by_ref" in node.pairs and not types.is_pointer(result),
     )
 
 

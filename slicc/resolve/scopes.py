@@ -7,9 +7,12 @@ backend needs no scopes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 from slicc import ir, prelude, syntax, types
 from slicc.diagnostics.model import DiagnosticSink
+from slicc.dialect import names as older
+from slicc.dialect import note_dialect
 from slicc.resolve.library import Library
 from slicc.resolve.misses import Misses
 from slicc.source import NOWHERE, Span
@@ -26,13 +29,30 @@ from slicc.symbols import (
 )
 
 
+class Supplies(Protocol):
+    """Where functions and types come from that neither the protocol nor the runtime has."""
+
+    def find(self, name: str) -> list[syntax.Function]: ...
+
+    def declare_type(self, scope: GlobalScope, name: str) -> TypeSymbol | None: ...
+
+
+class _Nothing:
+    def find(self, name: str) -> list[syntax.Function]:
+        return []
+
+    def declare_type(self, scope: GlobalScope, name: str) -> TypeSymbol | None:
+        return None
+
+
 class GlobalScope:
     """Types and function prototypes outside machines."""
 
     machine: str | None = None
 
-    def __init__(self, sink: DiagnosticSink) -> None:
+    def __init__(self, sink: DiagnosticSink, supplies: Supplies | None = None) -> None:
         self.sink = sink
+        self.supplies: Supplies = supplies or _Nothing()
         self.library = Library()
         self.types: dict[str, TypeSymbol] = {}
         self.by_ref: dict[ir.TypeRef, TypeSymbol] = {}
@@ -51,6 +71,10 @@ class GlobalScope:
             found = self.library.find(name)
             if found is not None:
                 self.used_library[name] = None
+            elif name in older.TYPES:
+                return self.find_type(older.TYPES[name])
+            else:
+                found = self.supplies.declare_type(self, name)
         if found is not None:
             found.used = True
         return found
@@ -86,6 +110,8 @@ class GlobalScope:
         text = name.text
         found = self.find_type(text)
         if found is not None:
+            if text in older.TYPES and found.name == older.TYPES[text]:
+                note_dialect(self.sink, f"the type `{text}`", name.span, f"`{found.name}`")
             return found.type
         if not self.misses.first("type", text, name.span):
             return ir.UNKNOWN
@@ -158,6 +184,9 @@ class MachineScope(GlobalScope):
         self.tbe: TypeSymbol | None = None
         self.entry: TypeSymbol | None = None
         self.permissions: dict[str, str] = {}
+        self.supplies: Supplies = parent.supplies
+        self.supplied: dict[str, list[FunctionSymbol]] = {}
+        self.unresolved_supplies: list[FunctionSymbol] = []
 
     def find_type(self, name: str) -> TypeSymbol | None:
         found = self.types.get(name)

@@ -15,6 +15,7 @@ from slicc.resolve.body import Body, BodyKind, is_reported
 from slicc.resolve.emplace import handle_emplace
 from slicc.resolve.expressions import expression, variable_value
 from slicc.resolve.lvalues import check_changeable
+from slicc.resolve.older_calls import older_counter
 from slicc.resolve.operators import increment
 
 
@@ -77,8 +78,11 @@ def _expression_statement(body: Body, node: syntax.ExpressionStatement, into: St
     if isinstance(inner, syntax.Call) and special_calls.handle(body, inner, node.span, into):
         return
     if isinstance(inner, syntax.Unary) and inner.operator == "++":
-        into.append(ir.Evaluate(increment(body, inner), span=node.span))
-        return
+        counted = older_counter(inner)
+        if counted is None:
+            into.append(ir.Evaluate(increment(body, inner), span=node.span))
+            return
+        inner = counted
     if isinstance(inner, syntax.MethodCall) and handle_emplace(body, inner, node.span, into):
         return
     found = expression(body, inner)

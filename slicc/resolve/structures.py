@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 from slicc import ir, prelude, syntax, types
 from slicc.diagnostics.model import Label
+from slicc.dialect import names as older
+from slicc.dialect import note_dialect
 from slicc.resolve.construction import check_element
 from slicc.resolve.pair_text import element_type
 from slicc.resolve.pairs import check_keys
@@ -71,7 +73,15 @@ def check_library_structures(
 
 def _find_interface(scope: GlobalScope, symbol: TypeSymbol, node: syntax.Structure) -> None:
     pair = node.pairs.find("interface")
-    if pair is None or pair.value == "Message":
+    if pair is None:
+        return
+    today = older.INTERFACES.get(pair.value)
+    if today is not None:
+        what = f'`interface="{pair.value}"`'
+        note_dialect(
+            scope.sink, what, pair.value_span, f'`interface="{today}"`' if today else "none"
+        )
+    if "Message" in (pair.value, today) or today == "":
         return
     found = scope.find_type(pair.value)
     if found is None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from slicc import ir, prelude, syntax, types
 from slicc.diagnostics.model import Label
 from slicc.diagnostics.suggest import suggest
+from slicc.dialect import names as older
 from slicc.prelude.classes import OPAQUE_CLASSES
 from slicc.resolve.pairs import check_keys
 from slicc.resolve.scopes import GlobalScope, MachineScope
@@ -226,7 +227,8 @@ def _declare_structure(scope: GlobalScope, node: syntax.Structure) -> None:
     else:
         kind, type_ = TypeKind.PLAIN, ir.StructType(ref)
     symbol = TypeSymbol(name, kind, type_, node.type.span, machine=scope.machine, node=node)
-    symbol.is_main_entry = kind is TypeKind.ENTRY and node.pairs.get("main") != "false"
+    main = node.pairs.get("main") != "false" and node.pairs.get("interface") != "AbstractEntry"
+    symbol.is_main_entry = kind is TypeKind.ENTRY and main
     scope.add_type(symbol)
     if isinstance(scope, MachineScope):
         _note_implicit_type(scope, symbol)
@@ -235,6 +237,7 @@ def _declare_structure(scope: GlobalScope, node: syntax.Structure) -> None:
 def _meant_interface(pairs: syntax.Pairs) -> str | None:
     """The interface, with a slip put right: it is reported once, where it stands."""
     written = pairs.get("interface")
+    written = older.INTERFACES.get(written or "", written)
     known = ("Message", "AbstractCacheEntry")
     return written if written is None or written in known else suggest(written, known) or written
 

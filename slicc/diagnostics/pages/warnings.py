@@ -32,6 +32,14 @@ CODES: tuple[Code, ...] = (
         example='action(a, desc="send", desc="reply") { }',
         instead='action(a, desc="send") { }',
     ),
+    Code(
+        "unknown-option",
+        "an option of a protocol that nobody reads",
+        what="The word behind the protocol's name is none of the options that simulators know.",
+        why="It asks for something that will not happen.",
+        example='protocol "Mine" partial_func_read;',
+        instead='protocol "Mine" partial_func_reads;',
+    ),
     _unused("action", 'action(a, "a") { }  // in no transition', "transition(I, Load) { a; }"),
     _unused("event", "Load;  // triggered nowhere", "trigger(Event:Load, addr, entry, tbe);"),
     _unused("state", "IS, AccessPermission:Busy;  // in no transition", "// remove it"),
@@ -147,5 +155,16 @@ CODES: tuple[Code, ...] = (
         why="It sees the next message, or none.",
         example="transition(I, Ask) { popQueue; sendReply; }",
         instead="transition(I, Ask) { sendReply; popQueue; }",
+    ),
+    Code(
+        "older-dialect",
+        "text written for another version of the language",
+        what="A spelling, declaration or function of an older gem5 was read as what it "
+        "means today.",
+        why="The protocol compiles as it stands; whoever reads it beside today's documentation "
+        "should know.",
+        example='machine(L1Cache, "cache") : Sequencer * sequencer, int latency = 2 { … }',
+        instead='machine(MachineType:L1Cache, "cache") : Sequencer * sequencer; int latency := 2; '
+        "{ … }",
     ),
 )

@@ -1,0 +1,285 @@
+"""Declarations that have moved or were replaced, put where today's language has them.
+
+    message buffers in the body of a machine         parameters
+    a memory controller behind two ports             the two queues of memory
+    queueMemoryRead(…) and its like                  messages to the request queue
+    no functional accesses                           functions that hand them to memory
+
+Invariant: a machine in which nothing is older is handed on as it came, node for node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+
+from slicc import syntax
+from slicc.diagnostics.model import DiagnosticSink
+from slicc.dialect import note_dialect
+from slicc.parser import parse
+from slicc.source import SourceFile, Span
+
+REQUEST_QUEUE, RESPONSE_QUEUE = "requestToMemory", "responseFromMemory"
+_MEMORY_FUNCTIONS = {"queueMemoryRead", "queueMemoryWrite", "queueMemoryWritePartial"}
+
+
+def modern_machine(
+    node: syntax.Machine, body: list[syntax.Declaration], sink: DiagnosticSink
+) -> tuple[syntax.Machine, list[syntax.Declaration]]:
+    """The machine, and its declarations with included files in place, as today's language has
+    them."""
+    machine = _Machine(node, body, sink)
+    machine.move_buffers()
+    machine.split_memory_controller()
+    machine.send_to_memory()
+    machine.hold_entries()
+    if machine.older_header:
+        machine.size_tables()
+        machine.answer_functional_accesses()
+    if machine.parameters == list(node.parameters):
+        return node, machine.body
+    return replace(node, parameters=tuple(machine.parameters)), machine.body
+
+
+def is_older(node: syntax.Machine) -> bool:
+    """Whether the machine has one of the older headers: its type was supplied, not written."""
+    return node.type.type.span.start == node.type.type.span.end
+
+
+@cache
+def _snippet(name: str) -> tuple[syntax.Declaration, ...]:
+    text = files("slicc.dialect").joinpath(name).read_text(encoding="utf-8")
+    sink = DiagnosticSink()
+    unit = parse(SourceFile(name, text), sink)
+    assert unit is not None, sink.diagnostics
+    return unit.declarations
+
+
+class _Machine:
+    def __init__(
+        self, node: syntax.Machine, body: list[syntax.Declaration], sink: DiagnosticSink
+    ) -> None:
+        self.parameters = list(node.parameters)
+        self.body = body
+        self.older_header = is_older(node)
+        self._sink = sink
+
+    def _note(self, what: str, span: Span, now: str) -> None:
+        note_dialect(self._sink, what, span, now)
+
+    # ------------------------------------------------------------ buffers
+
+    def move_buffers(self) -> None:
+        """``MessageBuffer b;`` of a body: today every buffer is connected from outside."""
+        moved = [one for one in self.body if self._is_buffer(one)]
+        if not moved:
+            return
+        self._note(
+            "a message buffer in the body of a machine", moved[0].span, "a parameter of the machine"
+        )
+        gone = {id(one) for one in moved}
+        self.body = [one for one in self.body if id(one) not in gone]
+        for one in moved:
+            assert isinstance(one, syntax.ObjectDeclaration)
+            self.parameters.append(replace(one, pointer=True))
+
+    def _is_buffer(self, one: syntax.Declaration) -> bool:
+        return (
+            isinstance(one, syntax.ObjectDeclaration)
+            and one.type.text == "MessageBuffer"
+            and (self.older_header or "network" in one.pairs)
+        )
+
+    # ------------------------------------------------------------ memory
+
+    def split_memory_controller(self) -> None:
+        """``MemoryControl * m`` behind an out-port and an in-port: memory's two queues."""
+        controllers = {
+            one.name.text: one for one in self.parameters if one.type.text == "MemoryControl"
+        }
+        if not controllers:
+            return
+        ports = [
+            one
+            for one in self.body
+            if isinstance(one, syntax.InPort | syntax.OutPort) and one.buffer.text in controllers
+        ]
+        if not ports:
+            return
+        one = controllers[ports[0].buffer.text]
+        self._note("a memory controller behind ports", one.span, "the two queues of memory")
+        self.parameters = [other for other in self.parameters if other is not one]
+        self._add_queue(REQUEST_QUEUE, one.name.span)
+        self._add_queue(RESPONSE_QUEUE, one.name.span)
+        self.body = [self._connect(other, one.name.text) for other in self.body]
+        senders = {port.name.text for port in ports if isinstance(port, syntax.OutPort)}
+        self.body = [_MemorySender(senders).declaration(other) for other in self.body]
+
+    def _add_queue(self, name: str, span: Span) -> None:
+        if any(one.name.text == name for one in self.parameters):
+            return
+        type_name = syntax.TypeName((syntax.Name("MessageBuffer", span=span),), span=span)
+        pairs = syntax.Pairs((), span=Span(span.file, span.end, span.end))
+        self.parameters.append(
+            syntax.ObjectDeclaration(
+                type_name, True, syntax.Name(name, span=span), pairs, None, span=span
+            )
+        )
+
+    @staticmethod
+    def _connect(one: syntax.Declaration, controller: str) -> syntax.Declaration:
+        if isinstance(one, syntax.InPort | syntax.OutPort) and one.buffer.text == controller:
+            queue = REQUEST_QUEUE if isinstance(one, syntax.OutPort) else RESPONSE_QUEUE
+            return replace(one, buffer=syntax.Name(queue, span=one.buffer.span))
+        return one
+
+    def send_to_memory(self) -> None:
+        """A machine that memory answers, and that has no queue to ask it through, calls it."""
+        queues = {one.name.text: one for one in self.parameters}
+        if REQUEST_QUEUE in queues:
+            return
+        if RESPONSE_QUEUE not in queues:  # once a part of every controller
+            for one in self.body:
+                if isinstance(one, syntax.InPort) and one.buffer.text == RESPONSE_QUEUE:
+                    self._add_queue(RESPONSE_QUEUE, one.buffer.span)
+                    queues[RESPONSE_QUEUE] = self.parameters[-1]
+                    break
+            else:
+                return
+        prototypes = [
+            one
+            for one in self.body
+            if isinstance(one, syntax.Function) and one.name.text in _MEMORY_FUNCTIONS
+        ]
+        called = {name for name in _MEMORY_FUNCTIONS if self._mentions(name)}
+        if not called or any(one.body is not None for one in prototypes):
+            return
+        at = queues[RESPONSE_QUEUE].name.span
+        self._note("memory called by functions", at, f"messages to `{REQUEST_QUEUE}`")
+        self._add_queue(REQUEST_QUEUE, at)
+        gone = {id(one) for one in prototypes}
+        if "queueMemoryWrite" in called:
+            called.add("queueMemoryWritePartial")
+        kept = [one for one in self.body if id(one) not in gone]
+        self.body = [*self._wanted(called), *kept]
+
+    def _mentions(self, name: str) -> bool:
+        texts = {one.span.file.name: one.span.file.text for one in self.body}
+        return any(name in text for text in texts.values())
+
+    @staticmethod
+    def _wanted(names: set[str]) -> Iterable[syntax.Declaration]:
+        for one in _snippet("memory.sm"):
+            if not isinstance(one, syntax.Function) or one.name.text in names:
+                yield one
+
+    # ------------------------------------------------------------ tables and functions
+
+    def hold_entries(self) -> None:
+        """A structure kept in a ``PerfectCacheMemory`` is an entry, reached by pointer."""
+        held = set()
+        for one in (*self.parameters, *self.body):
+            if isinstance(one, syntax.ObjectDeclaration) and one.type.text == "PerfectCacheMemory":
+                pair = one.pairs.find_any("template", "template_hack")
+                if pair is not None:
+                    held.add(pair.value.strip("<> ").rpartition("_")[2])
+        if not held:
+            return
+        for position, one in enumerate(self.body):
+            if (
+                isinstance(one, syntax.Structure)
+                and one.type.text in held
+                and not one.pairs.find_any("interface", "external")
+            ):
+                span = one.type.span
+                self._note("a plain structure in a `PerfectCacheMemory`", span, "an entry")
+                pairs = [("interface", "AbstractCacheEntry"), ("main", "false")]
+                self.body[position] = replace(one, pairs=_with_pairs(one.pairs, pairs))
+
+    def size_tables(self) -> None:
+        for position, one in enumerate(self.body):
+            if (
+                isinstance(one, syntax.ObjectDeclaration)
+                and one.type.text == "TBETable"
+                and not one.pairs.find_any("constructor", "constructor_hack")
+            ):
+                pairs = _with_pairs(one.pairs, [("constructor", "m_number_of_TBEs")])
+                self.body[position] = replace(one, pairs=pairs)
+
+    def answer_functional_accesses(self) -> None:
+        present = {one.name.text for one in self.body if isinstance(one, syntax.Function)}
+        missing = [
+            one
+            for one in _snippet("functional.sm")
+            if isinstance(one, syntax.Function) and one.name.text not in present
+        ]
+        self.body = [*self.body, *missing]
+
+
+def _with_pairs(pairs: syntax.Pairs, more: Sequence[tuple[str, str]]) -> syntax.Pairs:
+    at = pairs.span
+    added = tuple(
+        syntax.Pair(syntax.Name(key, span=at), value, "string", value_span=at, span=at)
+        for key, value in more
+    )
+    return syntax.Pairs((*pairs.items, *added), span=at)
+
+
+class _MemorySender:
+    """Enqueues to memory: what is sent back with the answer was called otherwise."""
+
+    def __init__(self, ports: set[str]) -> None:
+        self._ports = ports
+
+    def declaration(self, one: syntax.Declaration) -> syntax.Declaration:
+        if isinstance(one, syntax.Action):
+            return replace(one, body=self._block(one.body))
+        if isinstance(one, syntax.Function) and one.body is not None:
+            return replace(one, body=self._block(one.body))
+        return one
+
+    def _block(self, block: syntax.Block) -> syntax.Block:
+        return replace(block, statements=tuple(map(self._statement, block.statements)))
+
+    def _statement(self, one: syntax.Statement) -> syntax.Statement:
+        if isinstance(one, syntax.Peek):
+            return replace(one, body=self._block(one.body))
+        if isinstance(one, syntax.If):
+            orelse = one.orelse
+            if isinstance(orelse, syntax.Block):
+                orelse = self._block(orelse)
+            elif orelse is not None:
+                changed = self._statement(orelse)
+                assert isinstance(changed, syntax.If)
+                orelse = changed
+            return replace(one, then=self._block(one.then), orelse=orelse)
+        if isinstance(one, syntax.Enqueue) and one.port.text in self._ports:
+            return replace(one, body=_answered(one.body))
+        return one
+
+
+def _answered(block: syntax.Block) -> syntax.Block:
+    """``OriginalRequestorMachId`` of a request is today its ``Sender``; the answer has both."""
+    fields = [_assigned_field(one) for one in block.statements]
+    if "OriginalRequestorMachId" not in fields:
+        return block
+    kept: list[syntax.Statement] = []
+    for one, name in zip(block.statements, fields):
+        if name == "OriginalRequestorMachId":
+            assert isinstance(one, syntax.Assign) and isinstance(one.target, syntax.FieldAccess)
+            field = replace(one.target.field, text="Sender")
+            one = replace(one, target=replace(one.target, field=field))
+        if name != "Sender":
+            kept.append(one)
+    return replace(block, statements=tuple(kept))
+
+
+def _assigned_field(one: syntax.Statement) -> str:
+    """The field of ``out_msg`` that a statement sets, or nothing."""
+    if isinstance(one, syntax.Assign) and isinstance(one.target, syntax.FieldAccess):
+        target = one.target
+        if isinstance(target.receiver, syntax.Variable) and target.receiver.name.text == "out_msg":
+            return target.field.text
+    return ""
