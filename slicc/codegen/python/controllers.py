@@ -215,6 +215,11 @@ class ControllerWriter:
         arguments = [self.expression(each) for each in node.arguments]
         if isinstance(node.type.element, ir.PointerType | ir.StructType):
             arguments.insert(0, Atom(self.scope.type_name(node.type.element.ref)))
+        if node.type.name == "MN_TBETable":
+            # Its records are the machine's, and the choice among them depends on their states.
+            assert self.machine.tbe is not None, "a table of records in a machine without any"
+            states = self.scope.type_name(self.machine.states.ref)
+            arguments[:0] = [Atom(self.scope.type_name(self.machine.tbe)), Atom(states)]
         if node.type.name in NAMED_CLASSES:
             arguments.append(Atom(text.string_literal(node.name)))
         return pycode.call(Atom(self.imports.runtime(node.type.name)), *arguments)

@@ -42,8 +42,10 @@ _MODULES: dict[str, str] = {
     ),
     "runtime.message": "Message",
     "runtime.message_buffer": "MessageBuffer",
+    "runtime.misc_node": "MN_TBEStorage MN_TBETable",
     "runtime.network": "NetworkPort",
     "runtime.persistent": "PersistentTable",
+    "runtime.prefetch": "RubyPrefetcherProxy",
     "runtime.sequencer": "HTMSequencer Sequencer",
     "runtime.tbe": "TBETable TimerTable",
     "runtime.transactions": "ExpectedMap TBEStorage TriggerQueue",
@@ -58,13 +60,15 @@ RUNTIME_MODULES: dict[str, str] = {
 RUNTIME_CLASSES = {"WireBuffer": "MessageBuffer"}
 """Classes of the language that are another one here: a wire is a buffer nobody routes."""
 
-NAMED_CLASSES = frozenset({"TBETable", "TimerTable"})
+NAMED_CLASSES = frozenset({"MN_TBETable", "TBETable", "TimerTable"})
 """Classes whose objects are told their name, as the last argument of the constructor."""
 
 ENTRY_CLASSES = frozenset({"CacheMemory", "DirectoryMemory"})
 """Classes that hold entries of a type which the protocol never states."""
 
-GENERIC_CLASSES = ENTRY_CLASSES | {"PerfectCacheMemory", "TBETable", "TriggerQueue"}
+GENERIC_CLASSES = ENTRY_CLASSES | words(
+    "MN_TBEStorage MN_TBETable PerfectCacheMemory TBETable TriggerQueue"
+)
 """Classes with an element type."""
 
 CONTROLLER_ATTRIBUTES = words(
