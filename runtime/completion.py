@@ -443,7 +443,7 @@ class _Completion:
                 raise self._error(("agents", name, "requester"), agents.requester, message)
             natural = _KIND_OF_CLASS.get(requester.class_name or "", "cpu")
             kind = agents.kind or natural
-            if (kind == "dma") != (natural == "dma"):
+            if natural == "dma" != kind:
                 raise self._error(
                     ("agents", name, "kind"), kind, f"its requester is a {requester.class_name}"
                 )

@@ -19,6 +19,7 @@ from runtime.description_parts import (
     AgentsDescription,
     BufferDescription,
     CacheDescription,
+    DefectDescription,
     DerivedParameter,
     HandoverDescription,
     MachineDescription,
@@ -34,8 +35,10 @@ from runtime.description_reader import (
     MAX_LATENCY,
     or_default,
     plain,
+    plain_defect,
     plain_machine,
     read_agents,
+    read_defects,
     read_handovers,
     read_machine,
     read_requester,
@@ -58,6 +61,7 @@ __all__ = [
     "AgentsDescription",
     "BufferDescription",
     "CacheDescription",
+    "DefectDescription",
     "DerivedParameter",
     "DescriptionError",
     "HandoverDescription",
@@ -84,6 +88,7 @@ class SystemDescription:
     requesters: Mapping[str, RequesterDescription] = field(default_factory=dict)
     agents: Mapping[str, AgentsDescription] = field(default_factory=dict)
     handovers: tuple[HandoverDescription, ...] = ()
+    defects: tuple[DefectDescription, ...] = ()
     origin: Origin = field(default_factory=Origin, compare=False, repr=False)
 
     @staticmethod
@@ -108,6 +113,7 @@ class SystemDescription:
         data["requester"] = {name: plain(r) for name, r in self.requesters.items()}
         data["agents"] = {name: plain(a) for name, a in self.agents.items()}
         data["handover"] = [plain(h) for h in self.handovers]
+        data["defect"] = [plain_defect(defect) for defect in self.defects]
         return {key: value for key, value in data.items() if value not in ({}, [])}
 
     def groups_of(self, machine: str) -> list[str]:
@@ -211,6 +217,7 @@ def _read_system(table: Table) -> SystemDescription:
         requesters={name: read_requester(t) for name, t in table.tables("requester").items()},
         agents={name: read_agents(t) for name, t in table.tables("agents").items()},
         handovers=read_handovers(table),
+        defects=read_defects(table),
         origin=table.origin,
     )
     for finished in (network, memory, table):

@@ -125,12 +125,29 @@ class RequesterDescription:
 
 @dataclass(frozen=True, slots=True)
 class AgentsDescription:
-    """``wavefronts`` threads of ``lanes`` lanes on each requester of a group."""
+    """``wavefronts`` threads of ``lanes`` lanes on each requester of a group.
+
+    ``without``: what they do not do, of ``LEFT_OUT``.
+    """
 
     requester: str
     kind: str | None = None
     wavefronts: int = 1
     lanes: int | None = None
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DefectDescription:
+    """A known defect of the protocol that tests keep out of the way unless they are asked to.
+
+    ``what`` goes wrong, ``where`` (file and line); ``avoid``: fields of the description, by their
+    paths, and the values under which it does not show.
+    """
+
+    what: str
+    where: str = ""
+    avoid: Mapping[str, Scalar | tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

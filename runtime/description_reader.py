@@ -12,6 +12,7 @@ from runtime.description_parts import (
     AgentsDescription,
     BufferDescription,
     CacheDescription,
+    DefectDescription,
     DerivedParameter,
     HandoverDescription,
     MachineDescription,
@@ -30,6 +31,9 @@ DELAYS = ("nominal", "uniform", "heavy_tail", "gem5", "skewed", "stragglers")
 REPLACEMENTS = ("tree_plru", "lru")
 REQUESTER_CLASSES = ("Sequencer", "VIPERCoalescer", "GPUCoalescer", "HTMSequencer", "DMASequencer")
 AGENT_KINDS = ("gpu", "cpu", "dma")
+LEFT_OUT = ("stores", "flush", "instructions", "scopes")
+"""What agents may go without: storing, flushing lines, fetching instructions, bypassing caches
+(which one group decides for all)."""
 GIVER_STEPS = ("release", "flush")
 TAKER_STEPS = ("acquire", "invalidate_l2")
 
@@ -148,20 +152,45 @@ def read_agents(table: Table) -> AgentsDescription:
         kind=table.string("kind", AGENT_KINDS),
         wavefronts=or_default(table.integer("wavefronts", 1, MAX_WAVEFRONTS), 1),
         lanes=table.integer("lanes", 1, MAX_LANES),
+        without=table.strings("without", LEFT_OUT) or (),
     )
     table.finish()
     return agents
 
 
-def read_handovers(table: Table) -> tuple[HandoverDescription, ...]:
-    items = table.take("handover")
-    if items is None:
-        return ()
-    if not isinstance(items, list | tuple) or len(items) > 256:
-        raise table.error("handover", "expected at most 256 tables [[handover]]")
+def read_defects(table: Table) -> tuple[DefectDescription, ...]:
     read = []
-    for position, item in enumerate(items):
-        row = Table(item, (*table.path, "handover", position), table.origin)
+    for row in _rows(table, "defect"):
+        what = row.string("what")
+        if what is None:
+            raise row.error("what", "required: what goes wrong")
+        avoid = row.table("avoid")
+        said = {
+            path: avoid.strings(path) if isinstance(value, list | tuple) else avoid.scalar(path)
+            for path, value in avoid.data.items()
+        }
+        values = {path: value for path, value in said.items() if value is not None}
+        read.append(DefectDescription(what, row.string("where") or "", values))
+        row.finish()
+    return tuple(read)
+
+
+def _rows(table: Table, name: str) -> list[Table]:
+    """The tables of an array of tables."""
+    items = table.take(name)
+    if items is None:
+        return []
+    if not isinstance(items, list | tuple) or len(items) > 256:
+        raise table.error(name, f"expected at most 256 tables [[{name}]]")
+    return [
+        Table(item, (*table.path, name, position), table.origin)
+        for position, item in enumerate(items)
+    ]
+
+
+def read_handovers(table: Table) -> tuple[HandoverDescription, ...]:
+    read = []
+    for row in _rows(table, "handover"):
         giver, taker = row.string("giver"), row.string("taker")
         if giver is None or taker is None:
             raise row.error("taker" if giver else "giver", "required: a group of agents")
@@ -216,6 +245,15 @@ def plain_machine(machine: MachineDescription) -> dict[str, object]:
     return {
         name: value for name, value in data.items() if value is not None and value not in ([], {})
     }
+
+
+def plain_defect(defect: DefectDescription) -> dict[str, object]:
+    """A known defect as plain values."""
+    avoid = {
+        path: list(value) if isinstance(value, tuple) else value
+        for path, value in defect.avoid.items()
+    }
+    return {"what": defect.what, "where": defect.where, "avoid": avoid}
 
 
 def or_default(value: int | None, default: int) -> int:

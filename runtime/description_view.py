@@ -16,7 +16,7 @@ from runtime.description import (
     RequesterDescription,
     SystemDescription,
 )
-from runtime.description_reader import plain, plain_machine
+from runtime.description_reader import plain, plain_defect, plain_machine
 from runtime.description_text import toml_key, toml_text, toml_value
 from runtime.machine_groups import with_groups
 from runtime.parameter_values import banked_machine
@@ -42,15 +42,18 @@ def editable_toml(
         _table(("network",), _fields(plain(completed.network))),
         _table(("memory",), _fields(plain(completed.memory))),
     ]
-    said = with_groups(written, [machine.MACHINE for machine in protocol.machines]).machines
+    groups = with_groups(written, [machine.MACHINE for machine in protocol.machines]).machines
     for machine in protocol.machines:
         for name in completed.groups_of(machine.MACHINE):
-            parts += _machine(name, said[name], completed, machine.PARAMETERS)
+            parts += _machine(name, groups[name], completed, machine.PARAMETERS)
     for name, requester in completed.requesters.items():
         given = written.requesters.get(name)
         parts.append(_table(("requester", name), _requester(requester, given)))
     for name, agents in completed.agents.items():
-        parts.append(_table(("agents", name), _fields(plain(agents))))
+        said = {key: value for key, value in plain(agents).items() if value != []}
+        parts.append(_table(("agents", name), _fields(said)))
+    if completed.defects:
+        parts.append(toml_text({"defect": [plain_defect(defect) for defect in completed.defects]}))
     if completed.handovers:
         parts.append(toml_text({"handover": [plain(row) for row in completed.handovers]}))
     return "\n".join(parts)

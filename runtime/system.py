@@ -337,6 +337,8 @@ class _Builder:
         if group.invalidates is None:
             return ()
         target = self.description.requesters[group.invalidates]
+        if not self._count(target.machine):
+            return ()
         place = i * self._count(target.machine) // self._count(group.machine)
         linked = self.made[target.machine, place, target.parameter or ""]
         assert isinstance(linked, Sequencer), "completion checks the class of a link"

@@ -8,13 +8,17 @@ same command gives the same output, except for rates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 from runtime.completion import complete
 from runtime.controller import TransitionObserver
-from runtime.description import AgentsDescription, RequesterDescription, SystemDescription
+from runtime.description import (
+    AgentsDescription,
+    RequesterDescription,
+    SystemDescription,
+)
 from runtime.prng import Prng
 from runtime.system import System, agent_places, build_system
 from tester import decks, profiles, roles
@@ -62,6 +66,8 @@ class Options:
     fixed: Mapping[str, object] = field(default_factory=dict)
     assignments: Mapping[str, object] = field(default_factory=dict)
     one_request_per_lane: bool | None = None
+    known_defects: bool = False
+    """Whether what the description keeps out of the way is attacked as well."""
     leg_episodes: int | None = None
     deadlock_limit: int = DEADLOCK_LIMIT
     version: str = ""
@@ -152,6 +158,8 @@ class Campaign:
         config = scenario.config(agents, None, description.line_size, manners.camps)
         able = roles.abilities(self.protocol.info, description)
         config = replace(config, abilities=tuple(able[group] for group in groups))
+        if any("scopes" in group.without for group in description.agents.values()):
+            config = replace(config, scope_percent=0, atomic_scope_percent=0)
         episodes = min(
             options.episodes - self.totals.episodes,
             self._leg_episodes(number, prng, config, len(agents)),
@@ -285,7 +293,7 @@ class Campaign:
             or {name: _inferred(r) for name, r in whole.requesters.items()},
             agents={
                 name: written.agents.get(name)
-                or AgentsDescription(a.requester, a.kind, a.wavefronts, a.lanes)
+                or AgentsDescription(a.requester, a.kind, a.wavefronts, a.lanes, a.without)
                 for name, a in whole.agents.items()
                 if name not in away
             },
@@ -297,8 +305,26 @@ class Campaign:
                 if (requester.class_name or "").endswith("Coalescer"):
                     path = f"requester.{name}.one_request_per_lane"
                     changes[path] = self.options.one_request_per_lane
+        if not self.options.known_defects:
+            changes |= avoided(base, whole)
         shaped = base.override(changes | dict(self.options.assignments))
-        return complete(shaped, self.protocol.info)
+        return complete(replace(shaped, defects=()), self.protocol.info)
+
+
+def avoided(description: SystemDescription, whole: SystemDescription) -> dict[str, object]:
+    """Assignments under which no known defect shows, as far as they concern what is there."""
+    there: Mapping[str, Collection[str]] = {
+        "agents": description.agents,
+        "requester": description.requesters,
+        "machine": whole.machines,
+    }
+    found: dict[str, object] = {}
+    for defect in description.defects:
+        for path, value in defect.avoid.items():
+            kind, _, rest = path.partition(".")
+            if kind not in there or rest.partition(".")[0] in there[kind]:
+                found[path] = value
+    return found
 
 
 def leg_run(
@@ -328,7 +354,11 @@ def agents_of(description: SystemDescription) -> tuple[tuple[Agent, ...], list[s
     """
     places = agent_places(description)
     fetching = {name for name, requester in description.requesters.items() if requester.fetch}
-    groups = {name for name, group in description.agents.items() if group.requester in fetching}
+    groups = {
+        name
+        for name, group in description.agents.items()
+        if group.requester in fetching or "stores" in group.without
+    }
     if not any(place.kind != DMA and place.group not in groups for place in places):
         file, line = description.origin.place(("agents",))
         place = f"{file}:{line}: " if line else ""

@@ -186,6 +186,14 @@ def main_command(
             "--one-request-per-lane/--coalesce",
         ),
     ] = None,
+    known_defects: Annotated[
+        bool,
+        _option(
+            _SYSTEM,
+            "Also attack what the description says is broken and keeps out of the way.",
+            "--known-defects",
+        ),
+    ] = False,
     delay: Annotated[Delay | None, _option(_SYSTEM, "Random message delays.")] = None,
     set_: Annotated[
         list[str] | None,
@@ -286,6 +294,7 @@ def main_command(
         fixed={name: value for name, value in fixed.items() if value is not None},
         cache_sizes=sizes,
         one_request_per_lane=one_request_per_lane,
+        known_defects=known_defects,
         assignments=tuple(set_ or ()),
         deadlock_limit=deadlock_limit,
         max_seconds=max_seconds,

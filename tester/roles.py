@@ -102,14 +102,18 @@ def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[st
         events = [
             event.lower()
             for machine in protocol.machines
-            if requester.machine == machine.MACHINE
+            if (description.machines[requester.machine].of or requester.machine) == machine.MACHINE
             for event in machine.EVENTS.members()
         ]
         processor = kinds[name] == "cpu"
         found[name] = Abilities(
-            flush=kinds[name] in ("cpu", "gpu") and any("flush" in event for event in events),
+            flush=kinds[name] in ("cpu", "gpu")
+            and "flush" not in group.without
+            and any("flush" in event for event in events),
             plain=processor and not requester.walk and requester.invalidates is None,
-            instructions=processor and any("ifetch" in event for event in events),
+            instructions=processor
+            and "instructions" not in group.without
+            and any("ifetch" in event for event in events),
         )
     return found
 

@@ -32,6 +32,7 @@ from tester.progress import Progress
 from tester.protocols import LoadedProtocol, load_protocol
 from tester.replay import Leg, ReplayError, load_leg, save_leg
 from tester.report import render
+from tester.words import defects_words
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
 _EXIT_PASSED: Final = 0
@@ -68,6 +69,7 @@ class Request:
     )
     """``l1``, ``l2`` -> (bytes, sets, ways)."""
     one_request_per_lane: bool | None = None
+    known_defects: bool = False
     assignments: tuple[str, ...] = ()
     deadlock_limit: int | None = None
     max_seconds: float | None = None
@@ -165,6 +167,7 @@ def _refuse_what_a_leg_fixes(request: Request) -> None:
         "--system": request.system is not None,
         "--leg-episodes": request.leg_episodes is not None,
         "--set": bool(request.assignments),
+        "--known-defects": request.known_defects,
         "--deadlock-limit": request.deadlock_limit is not None,
         "--save-program": request.save_program is not None,
         "an option of shape or size": bool(request.fixed)
@@ -214,6 +217,7 @@ class Session:
             fixed=_fixed(request, protocol.description.line_size),
             assignments=dict(parse_assignment(text) for text in request.assignments),
             one_request_per_lane=request.one_request_per_lane,
+            known_defects=request.known_defects,
             leg_episodes=request.leg_episodes,
             deadlock_limit=request.deadlock_limit or DEADLOCK_LIMIT,
             version=installed_version(),
@@ -265,6 +269,8 @@ class Session:
             f"({self.protocol.identity.digest}), {options.episodes:,} episodes, seed {options.seed}"
         )
         self._say(self._engine.words)
+        if not options.known_defects and self.protocol.written.defects:
+            self._say(defects_words(self.protocol.written))
         if self.request.save_program is not None:
             save_leg(campaign.plan(0).leg, self.request.save_program)
         if self.request.jobs > 1:

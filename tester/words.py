@@ -49,6 +49,15 @@ def leg_words(
     )
 
 
+def defects_words(description: SystemDescription) -> str:
+    """What a run keeps out of the way because it is known to be broken."""
+    lines = ["known defects are kept out of the way (--known-defects attacks them):"]
+    for defect in description.defects:
+        said = f"{defect.what} ({defect.where})" if defect.where else defect.what
+        lines += textwrap.wrap(said, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
+    return "\n".join(lines)
+
+
 def _system(description: SystemDescription) -> str:
     machines = [_machine(name, m) for name, m in description.machines.items() if m.count]
     policies = [c.replacement for m in description.machines.values() for c in m.caches.values()]

@@ -403,7 +403,11 @@ def test_copies_name_every_place_with_bytes_of_a_line() -> None:
         ("[agents.a]\nrequester = 'cpu'\nlanes = 0", 3, "lanes = 0"),
         ("[agents.a]\nlanes = 1", 1, "required: the requester"),
         ("[agents.a]\nrequester = 'cpv'", 2, "did you mean `cpu`?"),
-        ("[agents.a]\nrequester = 'cpu'\nkind = 'dma'", 3, "its requester is a Sequencer"),
+        ("[agents.a]\nrequester = 'dma'\nkind = 'cpu'", 3, "its requester is a DMASequencer"),
+        ("[agents.a]\nrequester = 'cpu'\nwithout = ['store']", 3, "did you mean `stores`?"),
+        ("[[defect]]\nwhere = 'there'", 1, "defect[0].what: required"),
+        ("[[defect]]\nwhat = 'x'\n[defect.avoid]\n'a.b' = 1.5", 4, "expected an integer"),
+        ("defect = 3", 1, "expected at most 256 tables [[defect]]"),
         (
             "[agents.a]\nrequester = 'cpu'\nlanes = 20\n[requester.cpu]\nmachine='L1Cache'\n"
             "outstanding = 10",
