@@ -46,8 +46,10 @@ struct System {
     Pool logs;
     Pool atomics;
     Pool flights;
+    Pool triggers;
     u64 logs_limit;  // collect garbage when more are live
     u64 atomics_limit;
+    u64 triggers_limit;
     Array<Pool> entries;  // by machine of the protocol
     Array<Pool> records;
     Array<MessageBuffer> message_buffers;
@@ -103,7 +105,7 @@ struct Context {
     u64* steps = nullptr;
     u64 steps_room = 0;
     u64 steps_written = 0;
-    alignas(8) u8 scratch_bytes[1024];  // what null pointers are replaced by
+    alignas(8) u8 scratch_bytes[8192];  // what null pointers are replaced by
 };
 
 template <class T>

@@ -23,20 +23,25 @@ struct ControllerParts {
     Array<u32> neighbours;   // nodes: downstream, then upstream, of each controller
     Array<LineLock> locks;   // `lock_room` for each controller
     u64 lock_room;
+    Array<u8> tracked;       // by controller that notes its transactions, and line: a bit a kind
+    u64 tracked_used;
     u64 waiting_used;
     u64 neighbours_used;
 
     void layout(Layout& layout, const Capacities& capacities, const PlanView& plan) {
         u64 rows = 0;
+        u64 tracks = 0;
         u64 nodes = 0;
         PlanWords words = plan.controller(0);
         for (u64 id = 0; id < capacities.controllers; id++) {
             if (MACHINE_WAITS[words.word(PLAN_MACHINE)]) rows += capacities.lines;
+            if (MACHINE_TRACKS[words.word(PLAN_MACHINE)]) tracks += capacities.lines;
             nodes += words.list(PLAN_DOWNSTREAM)[-1] + words.list(PLAN_UPSTREAM)[-1];
             words = PlanView::after(words, 4);
         }
         layout.reserve(waiting, rows);
         layout.reserve(neighbours, nodes);
+        layout.reserve(tracked, tracks);
         lock_room = capacities.rows;
         layout.reserve(locks, capacities.controllers * lock_room);
     }
@@ -93,6 +98,11 @@ inline void controller_start(Context& x, Controller& c, const PlanWords& words) 
         ControllerParts& parts = controller_parts(x);
         c.waiting = static_cast<u32>(parts.waiting_used);
         parts.waiting_used += x.s->lines.capacity;
+    }
+    if (MACHINE_TRACKS[c.machine]) {
+        ControllerParts& parts = controller_parts(x);
+        c.tracked = static_cast<u32>(parts.tracked_used);
+        parts.tracked_used += x.s->lines.capacity;
     }
     controller_neighbours(x, c, words);
 }
@@ -264,6 +274,32 @@ inline i32 controller_curTransitionNextState(const Context&, const Controller& c
     return c.transition_state;
 }
 inline void controller_profileMsgDelay(const Context&, const Controller&, i64, u64) {}
+
+// Transactions under way: requests of others and own ones, by address or by an id.
+inline void controller_track(Context& x, const Controller& c, u64 key, u32 kind, bool starts) {
+    u8& kinds = controller_parts(x).tracked.in(x)[c.tracked + line_index(x, key)];
+    if (UNLIKELY((kinds >> kind & 1) == starts)) {
+        fail(x, ErrorKind::ASSERTION);
+        return;
+    }
+    kinds = static_cast<u8>(kinds ^ 1u << kind);
+}
+inline void controller_incomingTransactionStart(
+    Context& x, const Controller& c, u64 address, i32, i32, bool, bool by_address = true) {
+    controller_track(x, c, address, by_address ? 0 : 1, true);
+}
+inline void controller_incomingTransactionEnd(
+    Context& x, const Controller& c, u64 address, i32, bool by_address = true) {
+    controller_track(x, c, address, by_address ? 0 : 1, false);
+}
+inline void controller_outgoingTransactionStart(
+    Context& x, const Controller& c, u64 address, i32, bool by_address = true) {
+    controller_track(x, c, address, by_address ? 2 : 3, true);
+}
+inline void controller_outgoingTransactionEnd(
+    Context& x, const Controller& c, u64 address, bool, bool by_address = true) {
+    controller_track(x, c, address, by_address ? 2 : 3, false);
+}
 
 // ---------------------------------------------------------------- stalling and waking
 

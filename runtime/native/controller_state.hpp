@@ -45,6 +45,7 @@ struct Controller {
     u32 memory_response;
     u32 counts;      // first of its cells in System::counts
     u32 waiting;     // first of its rows in ControllerParts::waiting, NIL: nothing ever waits
+    u32 tracked;     // first of its bytes in ControllerParts::tracked
     u32 neighbours;  // first of its nodes in ControllerParts::neighbours
     u16 downstream;  // of those, then so many
     u16 upstream;

@@ -16,6 +16,7 @@
 #include "timer.hpp"
 #include "persistent.hpp"
 #include "perfect.hpp"
+#include "misc_node.hpp"
 #include "memory.hpp"
 #include "trace.hpp"
 #include "gc.hpp"

@@ -47,6 +47,7 @@ enum PoolName : u32 {
     POOL_EVENTS,
     POOL_WORDS,
     POOL_FAR,
+    POOL_TRIGGERS,
     POOL_TABLES,  // entries and records: their numbers follow from the system, this is a bug of ours
 };
 

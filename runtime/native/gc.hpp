@@ -1,4 +1,4 @@
-// Freeing the nodes of logs and of atomic operations that nobody holds any more.
+// Freeing the nodes of logs, of atomic operations and of queues that nobody holds any more.
 //
 // Invariant: runs between ticks only, when every holder is a live message, entry or record, a
 // value of a controller, or something of a requester. What survives does not move.
@@ -7,6 +7,7 @@
 
 #include "controller_state.hpp"
 #include "marking.hpp"
+#include "transactions.hpp"
 
 // Generated.
 inline void message_mark(Context& x, Marker& marker, const Message& message);
@@ -59,7 +60,9 @@ inline COLD void collect_garbage(Context& x) {
     requesters_mark(x, marker);
     pool_sweep<LogNode>(x, s.logs);
     pool_sweep<AtomicNode>(x, s.atomics);
+    pool_sweep<TriggerNode>(x, s.triggers);
     // Not again before half of what is free now was taken.
     s.logs_limit = s.logs.live + (s.logs.capacity - s.logs.live) / 2;
     s.atomics_limit = s.atomics.live + (s.atomics.capacity - s.atomics.live) / 2;
+    s.triggers_limit = s.triggers.live + (s.triggers.capacity - s.triggers.live) / 2;
 }

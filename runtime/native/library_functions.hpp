@@ -87,4 +87,7 @@ inline bool library_isReadRequest(Context&, i32 kind) {
 }
 
 // No requester of ours says who it is.
-inline u32 library_getRequestorID(Context&, u64) { return 0; }
+inline u32 library_getRequestorID(Context&, u32) { return 0; }
+
+// Requests of a full simulator, of which there are none here.
+inline u32 RubyRequest_getRequestPtr(Context&, const RubyRequest&) { return NIL; }

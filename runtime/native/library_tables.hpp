@@ -36,25 +36,39 @@ struct PerfectCacheMemory {
     u32 machine;
 };
 
+// Slots apart from the records themselves, some of them promised.
+struct TBEStorage {
+    u64 slots;  // offset: numbers of free slots, a stack; then users by slot
+    u32 capacity;
+    u32 available;
+    i32 reserved;
+};
+
 // How many of each the machines of a system have.
 struct LibraryTotals {
-    u64 timers, persistent, perfect;
+    u64 timers, persistent, perfect, storages, slots;
 };
 
 struct LibraryTables {
     Array<TimerTable> timers;
     Array<PersistentTable> persistent;
     Array<PerfectCacheMemory> perfect;
+    Array<TBEStorage> storages;
+    Array<u32> slots;
     Array<Alarm> alarms;
     Array<PersistentRow> rows;
     u64 timers_used;
     u64 persistent_used;
     u64 perfect_used;
+    u64 storages_used;
+    u64 slots_used;
 
     void layout(Layout& layout, const LibraryTotals& totals, u64 lines) {
         layout.reserve(timers, totals.timers);
         layout.reserve(persistent, totals.persistent);
         layout.reserve(perfect, totals.perfect);
+        layout.reserve(storages, totals.storages);
+        layout.reserve(slots, totals.slots);
         layout.reserve(alarms, totals.timers * lines);
         layout.reserve(rows, totals.persistent * lines);
     }

@@ -78,4 +78,5 @@ struct MachineShape {
     u32 persistent_tables;
     u32 states;  // without NUM
     u32 events;
+    const char* objects;  // a letter for each: T table of records, S storage of slots, . another
 };

@@ -122,6 +122,7 @@ inline bool read_plan(const u64* words, u64 count, PlanView& plan) {
     c.events = *at++;
     c.words = *at++;
     c.far = *at++;
+    c.triggers = *at++;
     plan.buffers = at;
     at += PLAN_BUFFER_WORDS * c.buffers;
     plan.ports = at;

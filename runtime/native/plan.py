@@ -29,10 +29,13 @@ from runtime.prng import hash_name
 from runtime.sequencer import IFETCH, Sequencer
 from runtime.system import AnyCache, AnyRequester, System, build_completed, steady_buffers
 from runtime.tbe import TBETable
+from runtime.transactions import TBEStorage
 from runtime.values import MachineID
 
 Words = npt.NDArray[np.uint64]
 
+SIZED_CLASSES: Final = ("TBETable", "MN_TBETable", "TBEStorage")
+"""Classes of objects whose capacity is a word of the plan."""
 POLICIES: Final = ("lru", "tree_plru")
 MAGIC: Final = 0x31564C53
 VERSION: Final = 1
@@ -63,6 +66,7 @@ class Capacities:
     events: int = 1 << 12
     words: int = 1 << 10
     far: int = 1 << 10
+    triggers: int = 1 << 10
 
     def at_least(self, other: Capacities) -> Capacities:
         """The larger of both, pool by pool."""
@@ -302,9 +306,9 @@ class _Exporter:
         names = self.tables.get(controller.MACHINE)
         if names is None:
             names = self.tables[controller.MACHINE] = _table_names(controller)
-        capacities = iter([getattr(controller, name).capacity for name in names])
+        capacities = iter([_capacity(getattr(controller, name)) for name in names])
         return words + _counted(
-            next(capacities) if kind == "TBETable" else 0
+            next(capacities) if kind in SIZED_CLASSES else 0
             for _, kind in self.shape[controller.MACHINE].objects
         )
 
@@ -377,10 +381,14 @@ def _node(machine: MachineID) -> int:
     return machine.node
 
 
+def _capacity(thing: TBETable[object] | TBEStorage) -> int:
+    return thing.capacity() if isinstance(thing, TBEStorage) else thing.capacity
+
+
 def _table_names(controller: Controller) -> list[str]:
-    """The attributes that hold its tables of transaction records, in order of construction."""
+    """The attributes that hold objects of a size of their own, in order of construction."""
     found: dict[int, str] = {}
     for name, value in attributes(controller):
-        if isinstance(value, TBETable):
+        if isinstance(value, TBETable | TBEStorage):
             found.setdefault(id(value), name)
     return list(found.values())

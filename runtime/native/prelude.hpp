@@ -18,4 +18,6 @@
 #include "value_blocks.hpp"
 #include "library_functions.hpp"
 #include "marking.hpp"
+#include "transactions.hpp"
+#include "partitions.hpp"
 #include "controller_state.hpp"

@@ -51,7 +51,10 @@ inline RunEnd run(Context& x, u64 until) {
         if (tick > until) return RUN_UNTIL;
         run_tick(x, tick);
         if (UNLIKELY(s.trouble)) return s.pool.name ? RUN_EXHAUSTED : RUN_TROUBLE;
-        if (UNLIKELY(s.logs.live > s.logs_limit || s.atomics.live > s.atomics_limit)) collect_garbage(x);
+        if (UNLIKELY(s.logs.live > s.logs_limit || s.atomics.live > s.atomics_limit ||
+                     s.triggers.live > s.triggers_limit)) {
+            collect_garbage(x);
+        }
     }
     return next_tick(x) == NONE ? RUN_IDLE : RUN_UNTIL;
 }
@@ -79,7 +82,10 @@ inline MachineTotals machine_totals(const PlanView& plan, u32 machine) {
         totals.library.perfect += shape.perfect_tables;
         const u64* objects = c.list(PLAN_OBJECTS);
         for (u64 i = 0; i < objects[-1]; i++) {
-            totals.records += objects[i] < room.lines ? objects[i] : room.lines;
+            if (shape.objects[i] == 'T') totals.records += objects[i] < room.lines ? objects[i] : room.lines;
+            if (shape.objects[i] != 'S') continue;
+            totals.library.storages++;
+            totals.library.slots += 2 * objects[i];
         }
         for (u32 cache = 0; cache < room.caches; cache++) {
             const u64* words = plan.caches + cache * PLAN_CACHE_WORDS;
@@ -163,6 +169,8 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
         library.timers += totals.library.timers;
         library.persistent += totals.library.persistent;
         library.perfect += totals.library.perfect;
+        library.storages += totals.library.storages;
+        library.slots += totals.library.slots;
     }
     layout.reserve(s.tables, tables);
     layout.reserve(s.directories, directories);
@@ -198,6 +206,7 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     layout.reserve(s.flights, POOL_FLIGHTS, sizeof(Flight), room.flights);
     layout.reserve(s.atomics, POOL_ATOMICS, sizeof(AtomicNode), room.atomics);
     layout.reserve(s.logs, POOL_LOGS, sizeof(LogNode), room.logs);
+    layout.reserve(s.triggers, POOL_TRIGGERS, TRIGGER_BYTES, TRIGGER_BYTES ? room.triggers : 0);
     layout.reserve(s.messages, POOL_MESSAGES, sizeof(AnyMessage), room.messages);
     return layout.size;
 }
@@ -311,6 +320,7 @@ inline void storage_start(Context& x, const PlanView& plan) {
     places_start(x, plan);
     s.logs_limit = s.logs.capacity / 2;
     s.atomics_limit = s.atomics.capacity / 2;
+    s.triggers_limit = s.triggers.capacity / 2;
 }
 
 inline void controllers_start(Context& x, const PlanView& plan) {

@@ -24,7 +24,11 @@ inline void entry_mark(Context& x, Marker& marker, u32, const AbstractCacheEntry
     mark_value(x, marker, static_cast<const Entry&>(entry).data);
 }
 inline void record_mark(Context&, Marker&, u32, const TbeHeader&) {}
-inline void machine_mark(Context&, Controller&, Marker&) {}
+inline void machine_mark(Context& x, Controller& c, Marker& marker) {
+    const Machine& m = static_cast<Machine&>(c);
+    for (const TriggerQueue<i32>& queue : m.queues) mark_value(x, marker, queue);
+    mark_value(x, marker, m.partitions);
+}
 inline void entry_invalidate(Context&, u32, AbstractCacheEntry&) {}
 inline void requesters_mark(Context&, Marker&) {}
 inline void context_bind(Context&) {}
@@ -44,6 +48,8 @@ inline void machine_start(Context& x, Controller& c, const PlanView& plan) {
     for (u32& timer : m.timers) timer = TimerTable_create(x, c.id);
     m.persistent = PersistentTable_create(x);
     m.perfect = PerfectCacheMemory_create(x, 0);
+    for (u32 i = 0; i < 2; i++) m.storages[i] = TBEStorage_create(x, words.list(PLAN_OBJECTS)[1 + i]);
+    MN_TBEStorage_start(m.partitions, m.storages[0], m.storages[1]);
 }
 
 #include "runtime/native/system.hpp"

@@ -29,6 +29,7 @@ ROOT = HERE.parents[1]
 NONE = (1 << 64) - 1
 MASK64 = NONE
 RECORDS = 6
+SLOTS = (3, 5)
 
 
 @cache
@@ -149,7 +150,7 @@ def plan_words(
     for controller in range(shape.controllers):
         words += [0, controller, MachineType.Cache, 0, 32, 10_000, 1, 16, 1, 0]
         words += [0, NONE, NONE, NONE, 0]
-        words += [0, 0, 0, 1, RECORDS]
+        words += [0, 0, 0, 3, RECORDS, *SLOTS]
     return np.array([word & MASK64 for word in words], dtype=np.uint64)
 
 

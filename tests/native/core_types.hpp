@@ -21,12 +21,23 @@ struct TBE : TbeHeader {
     u64 value;
 };
 
+struct Retry {
+    i32 number;
+    bool isNonSync;
+};
+
+inline void mark_value(Context&, Marker&, const Retry&) {}
+
 struct Machine : Controller {
     u32 table;
     u32 directory;
     u32 timers[2];
     u32 persistent;
     u32 perfect;
+    u32 storages[2];
+    TriggerQueue<i32> queues[2];
+    ExpectedMap expected;
+    MN_TBEStorage<Retry> partitions;
 };
 
 union AnyMessage {
@@ -38,8 +49,9 @@ union AnyMessage {
 
 inline constexpr u32 CONTROLLER_STRIDE = sizeof(Machine);
 inline constexpr u32 MACHINES = 1;
+inline constexpr u32 TRIGGER_BYTES = sizeof(TriggerItem<Retry>);
 inline constexpr MachineShape MACHINE_SHAPES[] = {
-    {sizeof(Machine), sizeof(Entry), sizeof(TBE), 1, 1, 1, 2, 1, 3, 2},
+    {sizeof(Machine), sizeof(Entry), sizeof(TBE), 1, 1, 1, 2, 1, 3, 2, "TSS"},
 };
 
 inline void set_defaults(Context&, Ping& m) {

@@ -571,7 +571,7 @@ class NativeRun:
         agents = 2 * scene.program.threads + 2 * len(scene.ports)
         groups = len(scene.program.group_word)
         capacities = (1 << 15, 1 << 10, view.increments, 1 << 12, 1 << 14, flights, rows)
-        capacities += (1 << 12, groups, 1 << 12)
+        capacities += (1 << 12, groups, 1 << 12, 64)
         words = plan_words(scene, agents, capacities)
         size = call(self.lib, "t_size", words, len(words))
         self.block = np.zeros(size, np.uint8)

@@ -8,7 +8,7 @@ import pytest
 from runtime.prng import Prng
 from tests.native.core_twin import NONE, Shape, Twin, call, library, plan_words
 
-ROOM = (1 << 14, 64, 0, 64, 64, 1 << 10, 0, 1 << 12, 0, 1 << 12)
+ROOM = (1 << 14, 64, 0, 64, 64, 1 << 10, 0, 1 << 12, 0, 1 << 12, 64)
 STEPS = 1 << 16
 
 

@@ -20,7 +20,7 @@ from runtime.values import DataBlock
 from tests.native.core_twin import RECORDS, Shape, call, library, plan_words
 
 KINDS = list(ErrorKind)
-ROOM = (64, 256, 0, 64, 64, 64, 0, 64, 0, 64)
+ROOM = (64, 256, 0, 64, 64, 64, 0, 64, 0, 64, 64)
 LRU, TREE = "lru", "tree_plru"
 CACHES = [
     # sets, ways, start bit, policy, resource stalls, tag and data latency, banks, atomic units

@@ -13,7 +13,7 @@ from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.expressions import Expressions, Scope
 from slicc.codegen.native.names import ProtocolNames
 from slicc.codegen.native.sites import Sites
-from slicc.codegen.native.types import Types
+from slicc.codegen.native.types import Types, is_queue
 
 _BASES = {
     ir.StructKind.MESSAGE: " : Message",
@@ -69,7 +69,10 @@ class Definitions:
         out.comment(struct.desc)
         with out.block(f"struct {name}{base}", tail="};"):
             if struct.kind is ir.StructKind.MESSAGE:
-                out.line(f"static constexpr u16 TYPE = MessageType::{name};")
+                out.line(
+                    f"static constexpr u16 TYPE = MessageType::{self.names.number(struct.ref)};"
+                )
+            self._check_queues(struct)
             for field in sorted(struct.fields, key=lambda field: self._size_class(field.type)):
                 type_ = self.types.field(field.type, field.name, field.span)
                 field_name = self.names.field(struct.ref, field.name)
@@ -85,6 +88,15 @@ class Definitions:
         out.line("")
         self._mark(out, struct, name)
         return "\n".join(out.lines)
+
+    @staticmethod
+    def _check_queues(struct: ir.Struct) -> None:
+        """Copies of a structure would share what its queues hold."""
+        for field in struct.fields:
+            if is_queue(field.type) and struct.kind not in (ir.StructKind.TBE, ir.StructKind.ENTRY):
+                raise Unsupported(
+                    f"queues in messages and plain structures (`{field.name}`)", field.span
+                )
 
     @staticmethod
     def _size_class(type_: ir.Type) -> int:
@@ -152,7 +164,10 @@ class Definitions:
 def holds_lists(type_: ir.Type) -> bool:
     """Whether a value may hold logs of blocks or operations of masks, which stand in pools."""
     match type_:
-        case ir.StructType() | ir.ClassType(name="DataBlock" | "WriteMask"):
+        case (
+            ir.StructType()
+            | ir.ClassType(name="DataBlock" | "WriteMask" | "TriggerQueue" | "MN_TBEStorage")
+        ):
             return True
         case _:
             return False

@@ -28,9 +28,11 @@ from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.names import MachineNames, ProtocolNames
 from slicc.codegen.native.runtime_names import (
     ABSENT_CLASSES,
+    ALIASES,
     CONTROLLER_FUNCTIONS,
     ENTRY_METHODS,
     LIBRARY_FUNCTIONS,
+    MESSAGE_METHODS,
     OBJECT_CLASSES,
     PORT_CLASSES,
     TYPED_METHODS,
@@ -240,7 +242,8 @@ class Expressions:
         """A call of a method of a runtime class, without the question whether it is there."""
         if node.class_name in ABSENT_CLASSES:
             return self._absent(node)
-        known = {**VALUE_CLASSES, **OBJECT_CLASSES}.get(node.class_name)
+        classes = {**VALUE_CLASSES, **OBJECT_CLASSES, **MESSAGE_METHODS}
+        known = classes.get(node.class_name)
         if node.class_name == "AbstractCacheEntry":
             known = ENTRY_METHODS
         if known is None:
@@ -253,13 +256,16 @@ class Expressions:
         receiver = self(node.receiver)
         if isinstance(node.receiver.type, ir.PointerType):
             receiver = self.pointed(receiver)
-        name = f"{self._class_of(node)}_{node.method}"
-        if node.class_name == "TBETable" and node.method == "allocate":
+        kind = self._class_of(node)
+        name = f"{kind}_{node.method}"
+        if node.method == "chooseNewDistributor":
+            return self._distributor(receiver, node)
+        if kind == "TBETable" and node.method == "allocate":
             name = f"new_record<{self._element(node)}>"
         elif (node.class_name, node.method) in TYPED_METHODS:
             name += f"<{self._element(node)}>"
         made = cppcode.call(name, [receiver, *self.arguments(node.arguments)], acts)
-        if node.class_name == "TBETable" and node.method in ("lookup", "getNullEntry"):
+        if kind == "TBETable" and node.method in ("lookup", "getNullEntry"):
             return Code(f"static_cast<{self._element(node)}*>({made.text})", acts=made.acts)
         return made
 
@@ -274,6 +280,9 @@ class Expressions:
         """What the records of a table are."""
         type_ = node.receiver.type
         assert isinstance(type_, ir.ClassType), "a table is an object of a class"
+        tbe = self.scope.machine.machine.tbe
+        if type_.name == "MN_TBETable" and tbe is not None:
+            return self.scope.names.type(tbe)
         if not isinstance(type_.element, ir.PointerType):
             raise Unsupported("tables of anything but records", node.span)
         return self.scope.names.type(type_.element.ref)
@@ -299,7 +308,24 @@ class Expressions:
             case ir.MachineObject(name=name) if name in self.scope.machine.senders:
                 return "NetworkPort"
             case _:
-                return "MessageBuffer" if node.class_name == "WireBuffer" else node.class_name
+                return ALIASES.get(node.class_name, node.class_name)
+
+    def _distributor(self, receiver: Code, node: ir.CallMethod) -> Code:
+        """The choice among operations on translations, with the states that it depends on."""
+        states = self.scope.machine.machine.states
+        known = {each.name for each in states.members}
+
+        def number(kind: str, stage: str) -> str:
+            name = f"{kind}_{stage}"
+            return self.member(states.ref, name).text if name in known else "-1"
+
+        stages = [
+            f"{{{number('DvmNonSync', stage)}, {number('DvmSync', stage)}}}"
+            for stage in ("ReadyToDist", "Distributing", "Waiting")
+        ]
+        given = Code(f"DistributorStates{{{', '.join(stages)}}}")
+        name = f"MN_TBETable_chooseNewDistributor<{self._element(node)}>"
+        return cppcode.call(name, [receiver, given], Acts.READS | Acts.FAILS | Acts.PLACED)
 
     def _function(self, node: ir.CallFunction) -> Code:
         machine = self.scope.machine
@@ -547,7 +573,8 @@ class Expressions:
         type_ = node.left.type
         name = "equal"
         if isinstance(type_, ir.ClassType):
-            name = f"{self.scope.types(type_, node.span)}_equal"
+            self.scope.types(type_, node.span)
+            name = f"{type_.name}_equal"
         elif isinstance(type_, ir.StructType) and self.is_message(type_.ref):
             raise Unsupported("comparison of messages", node.span)
         code = cppcode.call(name, [self(node.left), self(node.right)])

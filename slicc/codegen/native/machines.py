@@ -19,10 +19,12 @@ from slicc.codegen.native.expressions import Expressions, MachineFacts, Scope
 from slicc.codegen.native.names import MachineNames, ProtocolNames
 from slicc.codegen.native.runtime_names import (
     ABSENT_CLASSES,
+    ALIASES,
     CREATED_OBJECTS,
     OBJECT_CLASSES,
     PORT_CLASSES,
     REQUESTERS,
+    TRACKING,
 )
 from slicc.codegen.native.sites import Sites
 from slicc.codegen.native.statements import Statements
@@ -101,6 +103,15 @@ class MachineWriter:
         return any(isinstance(node, ir.StallAndWait) for node in analysis.walk(tuple(bodies)))
 
     @property
+    def tracks(self) -> bool:
+        """Whether anything notes which transactions are under way."""
+        bodies = (self.machine.functions, self.machine.in_ports, self.machine.actions)
+        return any(
+            isinstance(node, ir.CallBuiltin) and node.name in TRACKING
+            for node in analysis.walk(bodies)
+        )
+
+    @property
     def wait_bits(self) -> int:
         """Pairs of a rank and a buffer whose messages may wait."""
         ranks = {port.rank for port in self.machine.in_ports}
@@ -121,7 +132,7 @@ class MachineWriter:
         members: list[ir.MachineParameter | ir.Object] = list(self.machine.parameters)
         members += self.machine.objects
         classes = {each.name: _class_of(each.type) for each in members}
-        return {name: "MessageBuffer" if c == "WireBuffer" else c for name, c in classes.items()}
+        return {name: ALIASES.get(kind, kind) for name, kind in classes.items()}
 
     @property
     def required(self) -> list[str]:
@@ -351,8 +362,14 @@ class MachineWriter:
         name = self.own.objects[node.name]
         if node.initial is None:
             kind = _class_of(node.type)
+            if kind == "MN_TBEStorage":
+                expression = Expressions(self.scope)
+                parts = ", ".join(expression(each).text for each in node.arguments)
+                out.line(f"MN_TBEStorage_start(c.{name}, {parts});", node.span)
+                return
             if not _creation(node):
                 raise Unsupported(f"objects of class `{kind}`", node.span)
+            kind = ALIASES.get(kind, kind)
             made = f"{kind}_create({_creation(node).format(word=f'objects[{number}]')})"
             out.line(f"c.{name} = {made};", node.span)
             return

@@ -51,6 +51,9 @@ _HEADERS = {
 }
 
 
+_LIBRARY_MESSAGES = ("RubyRequest", "SequencerMsg", "MemoryMsg")
+
+
 class ProtocolNames:
     """Names of types, members and fields. ``shared``: what the namespace of the protocol has."""
 
@@ -66,6 +69,14 @@ class ProtocolNames:
         for machine in protocol.machines:
             self.machines[machine.name] = shared.claim(machine.name)
         self.shared = frozenset(shared.taken)
+        numbered = Scope(["FIRST_OF_PROTOCOL", "END", *_LIBRARY_MESSAGES], runtime_names.is_word)
+        self._numbers = {
+            struct.ref: numbered.claim(
+                "_".join(filter(None, (struct.ref.machine, struct.ref.name)))
+            )
+            for struct in structs
+            if struct.kind is ir.StructKind.MESSAGE and not struct.library
+        }
         self._scopes: dict[str, Scope] = {}
         for machine in protocol.machines:
             scope = Scope(self.shared)
@@ -107,6 +118,10 @@ class ProtocolNames:
 
     def type(self, ref: ir.TypeRef) -> str:
         return self._types.get(ref, ref.name)
+
+    def number(self, message: ir.TypeRef) -> str:
+        """The name of a message's number: messages of different machines may be called alike."""
+        return self._numbers[message]
 
     def member(self, ref: ir.TypeRef, member: str) -> str:
         known = self._members.get((ref, member))

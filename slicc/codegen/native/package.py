@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from slicc import ir
+from slicc.codegen import analysis
 from slicc.codegen.native import reach
 from slicc.codegen.native.definitions import Definitions, has_destination, line_field
 from slicc.codegen.native.emitter import placed
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 SITES = "sites.json"
 METADATA = "metadata.json"
-_LIBRARY_MESSAGES = 3
+_LETTERS = {"TBETable": "T", "MN_TBETable": "T", "TBEStorage": "S"}
+"""How the runtime is told what the objects of a machine are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class MachineTypes:
     structure: str
     shape: tuple[str, ...]
     waits: bool
+    tracks: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class ProtocolView:
     definitions: tuple[str, ...]
     messages: tuple[MessageType, ...]
     machines: tuple[MachineTypes, ...]
+    trigger_bytes: str
     row_type: str
     bits_type: str
     entries: tuple[MarkedRecord, ...]
@@ -109,6 +113,7 @@ def package(protocol: ir.Protocol) -> Package:
         ),
         messages=tuple(_messages(names, protocol)),
         machines=machines,
+        trigger_bytes=_trigger_bytes(names, protocol),
         row_type=next(f"u{size}" for size in (8, 16, 32, 64, 128) if bits <= size),
         bits_type="u64" if bits <= 64 and queues < 64 else "u128",
         entries=tuple(_marked(definitions, protocol, ir.StructKind.ENTRY)),
@@ -162,13 +167,14 @@ def _machine_types(
         f"sizeof(protocol::{name}::Machine)",
         _largest(entries, names, name),
         _largest(records, names, name),
-        str(classes.count("TBETable")),
+        str(classes.count("TBETable") + classes.count("MN_TBETable")),
         str(classes.count("DirectoryMemory")),
         str(classes.count("PerfectCacheMemory")),
         str(classes.count("TimerTable")),
         str(classes.count("PersistentTable")),
         str(len(machine.states.members)),
         str(len(machine.events.members)),
+        f'"{"".join(_LETTERS.get(_class(each.type), ".") for each in machine.objects)}"',
     )
     return MachineTypes(
         name=name,
@@ -188,7 +194,31 @@ def _machine_types(
         structure=writer.structure(),
         shape=shape,
         waits=writer.waits,
+        tracks=writer.tracks,
     )
+
+
+def _class(type_: ir.Type) -> str:
+    return type_.name if isinstance(type_, ir.ClassType) else ""
+
+
+def _trigger_bytes(names: ProtocolNames, protocol: ir.Protocol) -> str:
+    """The size of an item of any queue of events; 0 where there is none."""
+    found: dict[str, None] = {}
+    machines = (protocol.structs, *[(m.structs, m.objects) for m in protocol.machines])
+    for node in analysis.walk(machines):
+        if isinstance(node, ir.Field | ir.Object) and isinstance(node.type, ir.ClassType):
+            match node.type:
+                case ir.ClassType(
+                    name="TriggerQueue" | "MN_TBEStorage", element=ir.StructType(ref=ref)
+                ):
+                    found[_full(names, ref)] = None
+                case ir.ClassType(name="TriggerQueue"):
+                    found["i32"] = None
+                case _:
+                    pass
+    sizes = [f"sizeof(TriggerItem<{name}>)" for name in found]
+    return f"largest({', '.join(sizes)})" if sizes else "0"
 
 
 def _full(names: ProtocolNames, ref: ir.TypeRef) -> str:
@@ -209,7 +239,7 @@ def _messages(names: ProtocolNames, protocol: ir.Protocol) -> Iterable[MessageTy
             continue
         line = line_field(struct)
         yield MessageType(
-            name=names.type(struct.ref),
+            name=names.number(struct.ref),
             full=_full(names, struct.ref),
             line="" if line is None else names.field(struct.ref, line),
             destination=names.field(struct.ref, "Destination") if has_destination(struct) else "",

@@ -25,6 +25,10 @@ def _methods(
     return {name: acts for names, acts in rows for name in names.split()}
 
 
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 VALUE_CLASSES: dict[str, dict[str, Acts]] = {
     "MachineID": {},
     "NetDest": _methods(
@@ -49,6 +53,20 @@ VALUE_CLASSES: dict[str, dict[str, Acts]] = {
         query="numAtomicLogEntries",
         change="clear copyPartial atomicPartial clearAtomicLogEntries",
         risky_change="copyPartial_range",
+    ),
+    "TriggerQueue": _methods(
+        query="empty size",
+        risky="front back frontNB backNB",
+        change="push pushNB pushFront pushFrontNB",
+        risky_change="pop",
+    ),
+    "ExpectedMap": _methods(
+        query=(
+            "hasExpected hasReceivedResp hasReceivedData expected received receivedDataType "
+            "receivedRespType"
+        ),
+        change=("clear addExpectedRespType addExpectedDataType setExpectedCount addExpectedCount"),
+        risky_change="receiveResp receiveData",
     ),
 }
 """Classes held by value, with their methods."""
@@ -80,6 +98,30 @@ OBJECT_CLASSES: dict[str, dict[str, Acts]] = {
         query="lookup isPresent getNullEntry areNSlotsAvailable",
         risky_change="allocate deallocate",
     ),
+    "TBEStorage": _methods(
+        query="size capacity reserved slotsAvailable areNSlotsAvailable",
+        change="incrementReserved",
+        risky_change="decrementReserved addEntryToNewSlot addEntryToSlot removeEntryFromSlot",
+    ),
+    "MN_TBETable": _methods(
+        query="lookup isPresent areNSlotsAvailable",
+        risky="chooseNewDistributor",
+        risky_change="allocate deallocate",
+    ),
+    "MN_TBEStorage": _methods(
+        query="size capacity reserved",
+        risky="slotsAvailable areNSlotsAvailable hasPossibleRetry",
+        change="emplaceRetryEntry",
+        risky_change=(
+            "incrementReserved decrementReserved addEntryToNewSlot removeEntryFromSlot "
+            "popNextRetryEntry"
+        ),
+    ),
+    "RubyPrefetcherProxy": _methods(
+        query="notifyPfHit notifyPfMiss notifyPfFill notifyPfEvict regProbePoints",
+        risky_change="completePrefetch",
+    ),
+    "RequestPtr": {},
     "TimerTable": _methods(
         query="isSet isReady isEmpty", risky="nextAddress", risky_change="set unset"
     ),
@@ -111,6 +153,9 @@ OBJECT_CLASSES: dict[str, dict[str, Acts]] = {
 }
 """Classes whose objects are numbers of something in the block, with their methods."""
 
+MESSAGE_METHODS = {"RubyRequest": _methods(query="getRequestPtr")}
+"""Methods of messages of the library."""
+
 ABSENT_CLASSES = frozenset({"RubyPrefetcher"})
 """Classes of which no system has an object: parameters are null, every call is a verdict."""
 
@@ -129,7 +174,10 @@ CONTROLLER_FUNCTIONS = _methods(
     ),
     risky="mapAddressToDownstreamMachine mapAddressToRange allUpstreamDest",
     change="scheduleEvent wakeUpBuffers wakeUpAllBuffers profileMsgDelay",
-    risky_change="dequeueMemRespQueue",
+    risky_change=(
+        "dequeueMemRespQueue incomingTransactionStart incomingTransactionEnd "
+        "outgoingTransactionStart outgoingTransactionEnd"
+    ),
 )
 """Functions that every controller offers: ``controller_NAME(x, c, …)``."""
 
@@ -137,7 +185,7 @@ LIBRARY_FUNCTIONS = _methods(
     query=(
         "max_tokens intToID IDToInt intToCycles intToTick intToAddress zero_time "
         "machineIDToMachineType machineIDToNodeID addressOffset isWriteRequest "
-        "isDataReadRequest isReadRequest isHtmCmdRequest"
+        "isDataReadRequest isReadRequest isHtmCmdRequest getRequestorID"
     ),
     risky="mod log2 bitSelect maskLowOrderBits addressToInt",
 )
@@ -145,6 +193,9 @@ LIBRARY_FUNCTIONS = _methods(
 
 CREATED_OBJECTS = {
     "TBETable": "x, c.machine, {word}",
+    "MN_TBETable": "x, c.machine, {word}",
+    "TBEStorage": "x, {word}",
+    "RubyPrefetcherProxy": "x",
     "TimerTable": "x, c.id",
     "PersistentTable": "x",
     "PerfectCacheMemory": "x, c.machine",
@@ -154,6 +205,15 @@ CREATED_OBJECTS = {
 TYPED_METHODS = frozenset({("PerfectCacheMemory", "allocate"), ("PerfectCacheMemory", "lookup")})
 """Methods that are told the structure of the elements: ``Class_method<Element>``."""
 
+ALIASES = {"WireBuffer": "MessageBuffer", "MN_TBETable": "TBETable"}
+"""Classes that are another one here."""
+
+TRACKING = words(
+    "incomingTransactionStart incomingTransactionEnd outgoingTransactionStart "
+    "outgoingTransactionEnd"
+)
+"""Functions that note which transactions are under way."""
+
 PORT_CLASSES: dict[str, dict[str, Acts]] = {
     "MessageBuffer": _methods(
         query="isReady isEmpty isStallMapEmpty getStallMapSize hasStalledMsg getSize",
@@ -162,10 +222,6 @@ PORT_CLASSES: dict[str, dict[str, Acts]] = {
     "TimerTable": _methods(query="isReady isEmpty"),
 }
 """What may stand behind an in-port, with the operations that ports of it have."""
-
-
-def words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 CPP_WORDS = words(
@@ -241,9 +297,9 @@ ENTRY_FIELDS = words(
 RECORD_FIELDS = words("address next self machine used live table kind")
 CONTROLLER_FIELDS = words(
     "recycle_latency mandatory_queue_latency busy_tick memory_tick id machine version clusterID "
-    "machineID number_of_TBEs transitions_per_cycle buffer_size max_transitions limit left current "
-    "mandatory_queue memory_request memory_response held last_held counts waiting neighbours "
-    "downstream upstream transition_state transition_event woken has_memory arrays ports buffers "
-    "ranked rank_of_port buffer_of_port port_buffer locked locks"
+    "machineID number_of_TBEs transitions_per_cycle buffer_size max_transitions limit left "
+    "current mandatory_queue memory_request memory_response held last_held counts waiting "
+    "tracked neighbours downstream upstream transition_state transition_event woken has_memory "
+    "arrays ports buffers ranked rank_of_port buffer_of_port port_buffer locked locks "
 )
 """Members of the structures that generated ones derive from."""

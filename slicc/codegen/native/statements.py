@@ -17,6 +17,7 @@ from slicc.codegen.native.cppcode import Acts, Code
 from slicc.codegen.native.emitter import Emitter
 from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.expressions import Expressions, Scope
+from slicc.codegen.native.types import is_queue
 
 
 class Statements:
@@ -97,6 +98,8 @@ class Statements:
         value = self.expression(node.initial)
         name = self.scope.local(node.name)
         type_ = self.scope.types(node.type, node.span)
+        if is_queue(node.type) and not isinstance(node.initial, ir.NewStruct):
+            value = cppcode.call("TriggerQueue_copy", [value], Acts.CHANGES)
         self.scope.known.discard(name)
         space = "" if type_.endswith("*") else " "
         self._line(
@@ -113,6 +116,10 @@ class Statements:
         if isinstance(node.target, ir.Local):
             self.scope.known.discard(target.text)
         type_ = node.target.type
+        if is_queue(type_):
+            code = cppcode.call("TriggerQueue_assign", [target, value], Acts.CHANGES)
+            self._line(f"{code.text};", code, node)
+            return
         if node.copying is ir.Copying.OVERWRITE:
             if isinstance(type_, ir.ClassType) and type_.name == "DataBlock":
                 code = cppcode.call("DataBlock_assign", [target, value], Acts.CHANGES)

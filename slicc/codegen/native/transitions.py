@@ -17,6 +17,7 @@ from slicc.codegen.native.emitter import Emitter
 from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.expressions import MachineFacts
 from slicc.codegen.native.names import MachineNames, ProtocolNames, Scope
+from slicc.codegen.native.runtime_names import ALIASES
 from slicc.codegen.python.linemap import file_name
 from slicc.codegen.python.names import MachineNames as ReportedNames
 
@@ -185,9 +186,8 @@ class Transitions:
             kind = self.classes.get(name, "")
             if name in self.facts.senders:
                 kind = "NetworkPort"
-            elif kind == "WireBuffer":
-                kind = "MessageBuffer"
-            if kind not in ("NetworkPort", "MessageBuffer", "TBETable"):
+            kind = ALIASES.get(kind, kind)
+            if kind not in ("NetworkPort", "MessageBuffer", "TBETable", "TBEStorage"):
                 raise Unsupported(f"slots of class `{kind}`", node.span)
             target = f"c.{self.own.objects.get(name, name)}"
             free = f"{kind}_areNSlotsAvailable(x, {target}, {need.count})"

@@ -29,6 +29,15 @@ _SCALARS = {
 }
 
 
+_OF_ELEMENTS = ("TriggerQueue", "MN_TBEStorage")
+"""Classes that are templates in C++, too."""
+
+
+def is_queue(type_: ir.Type) -> bool:
+    """Whether a value has parts that stand in a pool and change in place."""
+    return isinstance(type_, ir.ClassType) and type_.name == "TriggerQueue"
+
+
 def integer_type(kind: ir.ScalarKind) -> str:
     return _SCALARS[kind]
 
@@ -62,6 +71,8 @@ class Types:
             case ir.PointerType():
                 return f"{self.names.type(type_.ref)}*"
             case ir.ClassType():
+                if type_.name in _OF_ELEMENTS and type_.element is not None:
+                    return f"{type_.name}<{self(type_.element, span)}>"
                 if type_.name in VALUE_CLASSES:
                     return type_.name
                 if type_.name in OBJECT_CLASSES or type_.name in ABSENT_CLASSES:
@@ -74,7 +85,8 @@ class Types:
 
     def field(self, type_: ir.Type, name: str, span: Span) -> str:
         """The type of something that stays in the block from one wake-up to the next."""
-        if isinstance(type_, ir.PointerType) or is_object(type_):
+        opaque = isinstance(type_, ir.ClassType) and type_.name == "RequestPtr"
+        if (isinstance(type_, ir.PointerType) or is_object(type_)) and not opaque:
             raise Unsupported(f"pointers in structures, as in field `{name}`", span)
         return self(type_, span)
 
