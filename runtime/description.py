@@ -82,6 +82,8 @@ class SystemDescription:
 
     protocol: str | None = None
     line_size: int = 64
+    values: bool = True
+    """Whether loads return what was stored; else completions alone mean something."""
     network: NetworkDescription = field(default_factory=NetworkDescription)
     memory: MemoryDescription = field(default_factory=MemoryDescription)
     machines: Mapping[str, MachineDescription] = field(default_factory=dict)
@@ -107,6 +109,8 @@ class SystemDescription:
         if self.protocol is not None:
             data["protocol"] = self.protocol
         data["line_size"] = self.line_size
+        if not self.values:
+            data["values"] = False
         data["network"] = plain(self.network)
         data["memory"] = plain(self.memory)
         data["machine"] = {name: plain_machine(m) for name, m in self.machines.items()}
@@ -201,11 +205,13 @@ def _read_system(table: Table) -> SystemDescription:
     given = SystemDescription()
     protocol = table.string("protocol")
     line_size = table.integer("line_size", 16, 256, power_of_two=True)
+    values = table.boolean("values")
     network = table.table("network")
     memory = table.table("memory")
     system = SystemDescription(
         protocol=protocol,
         line_size=line_size or given.line_size,
+        values=values is not False,
         network=NetworkDescription(
             latency=or_default(network.integer("latency", 1, MAX_LATENCY), given.network.latency),
             delays=network.string("delays", DELAYS) or given.network.delays,

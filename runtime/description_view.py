@@ -26,7 +26,7 @@ _HEAD: Final = """\
 
 protocol = {file}
 line_size = {line_size}
-"""
+{values}"""
 _OF_COALESCERS: Final = ("tokens", "coalesces_per_cycle", "one_request_per_lane", "invalidates")
 _FOLLOWING: Final = ("tokens", "outstanding", "context")
 """Fields of requesters that depend on agents or places."""
@@ -36,7 +36,12 @@ def editable_toml(
     file: str, written: SystemDescription, completed: SystemDescription, protocol: ProtocolInfo
 ) -> str:
     """``file``: the protocol's, as the description names it; ``written``: what was not inferred."""
-    head = _HEAD.format(name=protocol.name, file=toml_value(file), line_size=completed.line_size)
+    head = _HEAD.format(
+        name=protocol.name,
+        file=toml_value(file),
+        line_size=completed.line_size,
+        values="" if completed.values else "values = false\n",
+    )
     parts = [
         head,
         _table(("network",), _fields(plain(completed.network))),

@@ -56,8 +56,15 @@ class Manners:
         invalidate = {h.taker for h in rows if "invalidate_l2" in h.taker_steps}
         return Manners(
             tuple(camp_of[name] for name in groups),
-            tuple(Steps(name in flush, name in invalidate) for name in groups),
+            tuple(
+                Steps(name in flush, name in invalidate, not description.values) for name in groups
+            ),
         )
+
+    @property
+    def blind(self) -> bool:
+        """Whether nobody looks at values."""
+        return any(steps.blind for steps in self.steps)
 
 
 NO_MANNERS: Final = Manners()

@@ -96,7 +96,9 @@ class LegRun:
         self.manners = manners
         self.outcome = Outcome()
         engine = system.engine
-        self.checker = Checker(program.line_size, self._initial_word, engine.stop)
+        self.checker = Checker(
+            program.line_size, self._initial_word, engine.stop, not manners.blind
+        )
         self._watcher = Tee(self.checker, *watchers) if watchers else self.checker
         self._on_progress = on_progress
         agents = [agent.requester for agent in program.agents]
@@ -196,6 +198,8 @@ class LegRun:
             )
 
     def _compare(self) -> bool:
+        if self.manners.blind:
+            return True
         final = final_contents(self.program)
         return self._flush(final) and self._read_back(final) and self._come_to_rest()
 

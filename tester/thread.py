@@ -71,6 +71,8 @@ class Steps:
 
     flush: bool = False
     invalidate: bool = False
+    blind: bool = False
+    """What its loads and fetch-adds return means nothing."""
 
     @property
     def any(self) -> bool:

@@ -44,7 +44,7 @@ enum class Phase : u8 {
 };
 
 // Steps of an agent at hand-overs besides acquire and release.
-inline constexpr u8 STEP_FLUSH = 1, STEP_INVALIDATE = 2;
+inline constexpr u8 STEP_FLUSH = 1, STEP_INVALIDATE = 2, STEP_BLIND = 4;
 
 struct Thread {
     u32 number;     // of the agent

@@ -61,6 +61,11 @@ inline void Checker_close(const Context& x, Access& access) {
     (access.newer ? access_at(x, access.newer).older : parts.newest) = access.older;
 }
 
+// Whether nobody looks at what the accesses of its thread return.
+inline bool Checker_blind(const Context& x, const Access& access) {
+    return agent_parts(x).threads.at(x, access.client).steps & STEP_BLIND;
+}
+
 // Take a first answer off the pending ones; false when it had no right to come.
 inline bool Checker_answered(Context& x, Access& access, u64 lanes, u8 kind) {
     if (UNLIKELY(!access.listed || access.kind != kind || lanes & ~access.pending || !lanes)) {
@@ -266,7 +271,10 @@ inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, cons
         case 4: wrong = Checker_wrong_lane<u32>(addresses, expected, lanes, access.pending, start, last, bytes); break;
         default: wrong = Checker_wrong_lane<u64>(addresses, expected, lanes, access.pending, start, last, bytes);
     }
-    if (UNLIKELY(wrong < 64)) return Checker_wrong(x, access, wrong, start, expected, bytes);
+    if (UNLIKELY(wrong < 64)) {
+        if (Checker_blind(x, access)) return Checker_peeked(x, access, lanes, line);
+        return Checker_wrong(x, access, wrong, start, expected, bytes);
+    }
     access.pending ^= lanes;
     access.progress = now(x);
     agent_parts(x).line_progress.at(x, line) = now(x);
@@ -305,7 +313,7 @@ inline void Checker_returned(Context& x, Access& access, u64 lanes, const u64* o
         parts.line_progress.at(x, word.line) = tick;
         Word_answered(word, tick);
     }
-    for (u64 left = values ? lanes : 0; left; left &= left - 1) {
+    for (u64 left = values && !Checker_blind(x, access) ? lanes : 0; left; left &= left - 1) {
         const u32 lane = static_cast<u32>(__builtin_ctzll(left));
         const u32 number = increments.first_word + increments.groups[lane];
         if (!Checker_increment_returned(x, access, lane, number, increments.lower[lane], *old++)) return;

@@ -136,7 +136,8 @@ class NativeSystem:
         """Let threads run a program; thread t uses requester ``requesters[t]``.
 
         ``role`` is that of its loads and stores (``tester.events.Role``); ``steps[t]``: 1 for
-        flushing, 2 for invalidating at hand-overs. Returns the driver's number.
+        flushing, 2 for invalidating at hand-overs, 4 for values that mean nothing. Returns the
+        driver's number.
         """
         agents = np.array(requesters, np.uint32)
         manners = np.array(steps, np.uint8)

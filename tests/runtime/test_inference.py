@@ -166,3 +166,13 @@ def test_what_cannot_be_derived_says_so(derived: str, words: str) -> None:
     with pytest.raises(DescriptionError) as caught:
         completed(f"[machine.L1Cache.derived]\n{derived}", cache)
     assert words in str(caught.value)
+
+
+def test_values_may_mean_nothing() -> None:
+    cache = machine("L1Cache", SEQUENCER, QUEUE)
+    assert completed("", cache).values
+    done = completed("values = false", cache)
+    assert not done.values
+    assert SystemDescription.from_toml(done.to_toml()) == done
+    with pytest.raises(DescriptionError, match="expected true or false"):
+        completed("values = 1", cache)
