@@ -36,6 +36,7 @@ from runtime.memory import Memory
 from runtime.message_buffer import MessageBuffer
 from runtime.network import Network, NetworkPort, Topology
 from runtime.parameter_values import INHERITED
+from runtime.prefetch import RubyPrefetcher
 from runtime.requester_base import RequesterBase
 from runtime.sequencer import HTMSequencer, Sequencer
 from runtime.values import MachineID
@@ -384,6 +385,8 @@ class _Builder:
                 wire = BufferDescription()
                 key = f"{name}.{parameter.name}"
                 parameters[parameter.name] = self._message_buffer(key, wire, delayed=True)
+            elif parameter.type == "RubyPrefetcher":
+                parameters[parameter.name] = RubyPrefetcher(1 << self.line_bits)
             elif parameter.pointer:
                 parameters[parameter.name] = None
             else:
@@ -399,7 +402,11 @@ class _Builder:
             upstream=self._machine_ids(self.above[place]),
             **inherited,  # type: ignore[arg-type]
         )
-        return machine(context)
+        controller = machine(context)
+        for value in parameters.values():
+            if isinstance(value, RubyPrefetcher):
+                value.attach(controller)
+        return controller
 
     def _machine_ids(self, places: Iterable[Place]) -> tuple[MachineID, ...]:
         found = []

@@ -17,6 +17,7 @@
 #include "persistent.hpp"
 #include "perfect.hpp"
 #include "misc_node.hpp"
+#include "prefetch.hpp"
 #include "memory.hpp"
 #include "trace.hpp"
 #include "gc.hpp"

@@ -44,9 +44,44 @@ struct TBEStorage {
     i32 reserved;
 };
 
+inline constexpr u32 PREFETCH_STREAMS = 4;
+inline constexpr u32 PREFETCH_FILTERS = 8;
+inline constexpr u32 PREFETCH_TRAINING = 4;  // hits of a filter that begin a stream
+inline constexpr u32 PREFETCH_PAGE_BITS = 12;
+
+// Lines that are fetched ahead; `address` is the last one that was asked for.
+struct PrefetchStream {
+    u64 address;
+    i64 stride;  // lines
+    u64 used;
+    i32 kind;
+    bool valid;
+};
+
+// A line that is expected next, or the last one seen of a page and the distance before it.
+struct PrefetchFilter {
+    u64 address;
+    i64 stride;  // bytes
+    u32 hits;
+};
+
+struct PrefetchRing {
+    PrefetchFilter filters[PREFETCH_FILTERS];
+    u32 first;
+    u32 count;
+};
+
+struct RubyPrefetcher {
+    PrefetchStream streams[PREFETCH_STREAMS];
+    PrefetchRing ahead;
+    PrefetchRing back;
+    PrefetchRing pages;
+    u32 controller;
+};
+
 // How many of each the machines of a system have.
 struct LibraryTotals {
-    u64 timers, persistent, perfect, storages, slots;
+    u64 timers, persistent, perfect, storages, slots, prefetchers;
 };
 
 struct LibraryTables {
@@ -55,6 +90,7 @@ struct LibraryTables {
     Array<PerfectCacheMemory> perfect;
     Array<TBEStorage> storages;
     Array<u32> slots;
+    Array<RubyPrefetcher> prefetchers;
     Array<Alarm> alarms;
     Array<PersistentRow> rows;
     u64 timers_used;
@@ -62,6 +98,7 @@ struct LibraryTables {
     u64 perfect_used;
     u64 storages_used;
     u64 slots_used;
+    u64 prefetchers_used;
 
     void layout(Layout& layout, const LibraryTotals& totals, u64 lines) {
         layout.reserve(timers, totals.timers);
@@ -69,6 +106,7 @@ struct LibraryTables {
         layout.reserve(perfect, totals.perfect);
         layout.reserve(storages, totals.storages);
         layout.reserve(slots, totals.slots);
+        layout.reserve(prefetchers, totals.prefetchers);
         layout.reserve(alarms, totals.timers * lines);
         layout.reserve(rows, totals.persistent * lines);
     }

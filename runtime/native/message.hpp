@@ -76,6 +76,7 @@ struct MachineShape {
     u32 perfect_tables;
     u32 timers;
     u32 persistent_tables;
+    u32 prefetchers;
     u32 states;  // without NUM
     u32 events;
     const char* objects;  // a letter for each: T table of records, S storage of slots, . another

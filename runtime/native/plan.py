@@ -25,6 +25,7 @@ from runtime.inspection import attributes
 from runtime.library_types import MachineType
 from runtime.message_buffer import MessageBuffer
 from runtime.network import NetworkPort
+from runtime.prefetch import RubyPrefetcher
 from runtime.prng import hash_name
 from runtime.sequencer import IFETCH, Sequencer
 from runtime.system import AnyCache, AnyRequester, System, build_completed, steady_buffers
@@ -325,6 +326,8 @@ class _Exporter:
             return 0
         if isinstance(value, DirectoryMemory):
             return int(value.owns is not None)
+        if isinstance(value, RubyPrefetcher):
+            return 0
         if id(value) in self.handle:
             return self.handle[id(value)]
         raise NotNative(

@@ -80,6 +80,7 @@ inline MachineTotals machine_totals(const PlanView& plan, u32 machine) {
         totals.library.timers += shape.timers;
         totals.library.persistent += shape.persistent_tables;
         totals.library.perfect += shape.perfect_tables;
+        totals.library.prefetchers += shape.prefetchers;
         const u64* objects = c.list(PLAN_OBJECTS);
         for (u64 i = 0; i < objects[-1]; i++) {
             if (shape.objects[i] == 'T') totals.records += objects[i] < room.lines ? objects[i] : room.lines;
@@ -169,6 +170,7 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
         library.timers += totals.library.timers;
         library.persistent += totals.library.persistent;
         library.perfect += totals.library.perfect;
+        library.prefetchers += totals.library.prefetchers;
         library.storages += totals.library.storages;
         library.slots += totals.library.slots;
     }

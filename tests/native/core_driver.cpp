@@ -29,6 +29,10 @@ inline void machine_mark(Context& x, Controller& c, Marker& marker) {
     for (const TriggerQueue<i32>& queue : m.queues) mark_value(x, marker, queue);
     mark_value(x, marker, m.partitions);
 }
+inline void machine_enqueue_prefetch(Context&, Controller& c, u64 address, i32 kind) {
+    Machine& m = static_cast<Machine&>(c);
+    m.asked = mix64(m.asked + address + static_cast<u64>(kind));
+}
 inline void entry_invalidate(Context&, u32, AbstractCacheEntry&) {}
 inline void requesters_mark(Context&, Marker&) {}
 inline void context_bind(Context&) {}
@@ -48,6 +52,7 @@ inline void machine_start(Context& x, Controller& c, const PlanView& plan) {
     for (u32& timer : m.timers) timer = TimerTable_create(x, c.id);
     m.persistent = PersistentTable_create(x);
     m.perfect = PerfectCacheMemory_create(x, 0);
+    m.prefetcher = RubyPrefetcher_create(x, c.id);
     for (u32 i = 0; i < 2; i++) m.storages[i] = TBEStorage_create(x, words.list(PLAN_OBJECTS)[1 + i]);
     MN_TBEStorage_start(m.partitions, m.storages[0], m.storages[1]);
 }

@@ -155,3 +155,17 @@ EXPORT void t_forget(void* block, u64 number, u64 which) {
     Context x = context_of(block);
     static_cast<Machine&>(controller(x, static_cast<u32>(number))).queues[which] = {};
 }
+
+// ---------------------------------------------------------------- prefetchers
+
+// Returns the hash of everything that it has asked for.
+EXPORT u64 t_prefetcher(void* block, u64 op, u64 number, u64 address, u64 kind) {
+    Context x = context_of(block);
+    const Machine& m = static_cast<const Machine&>(controller(x, static_cast<u32>(number)));
+    switch (op) {
+        case 0: RubyPrefetcher_observeMiss(x, m.prefetcher, address, static_cast<i32>(kind)); break;
+        case 1: RubyPrefetcher_observePfHit(x, m.prefetcher, address); break;
+        case 2: RubyPrefetcher_observePfMiss(x, m.prefetcher, address); break;
+    }
+    return m.asked;
+}

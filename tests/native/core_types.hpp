@@ -34,6 +34,8 @@ struct Machine : Controller {
     u32 timers[2];
     u32 persistent;
     u32 perfect;
+    u32 prefetcher;
+    u64 asked;  // hash of the lines that it has asked for
     u32 storages[2];
     TriggerQueue<i32> queues[2];
     ExpectedMap expected;
@@ -51,7 +53,7 @@ inline constexpr u32 CONTROLLER_STRIDE = sizeof(Machine);
 inline constexpr u32 MACHINES = 1;
 inline constexpr u32 TRIGGER_BYTES = sizeof(TriggerItem<Retry>);
 inline constexpr MachineShape MACHINE_SHAPES[] = {
-    {sizeof(Machine), sizeof(Entry), sizeof(TBE), 1, 1, 1, 2, 1, 3, 2, "TSS"},
+    {sizeof(Machine), sizeof(Entry), sizeof(TBE), 1, 1, 1, 2, 1, 1, 3, 2, "TSS"},
 };
 
 inline void set_defaults(Context&, Ping& m) {

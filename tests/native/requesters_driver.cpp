@@ -25,6 +25,7 @@ inline void message_mark(Context& x, Marker& marker, const Message& message) {
 inline void entry_mark(Context&, Marker&, u32, const AbstractCacheEntry&) {}
 inline void record_mark(Context&, Marker&, u32, const TbeHeader&) {}
 inline void machine_mark(Context&, Controller&, Marker&) {}
+inline void machine_enqueue_prefetch(Context&, Controller&, u64, i32) {}
 inline void entry_invalidate(Context&, u32, AbstractCacheEntry&) {}
 inline void controller_memory_respond(Context&, u32, Message&) {}
 inline void controller_memory_offer(Context&, u32) {}

@@ -336,3 +336,44 @@ def test_queues_of_events_in_records(tmp_path: Path, monkeypatch: pytest.MonkeyP
           transition(H, Arrive, V) { r_arrive; }
           transition(H, {Load, Store}) { z_wait; }""",
     )
+
+
+def test_prefetchers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every load pretends a row of misses; what the prefetcher asks for comes as messages, and
+    each asks for more until the page ends."""
+    check(
+        tmp_path,
+        monkeypatch,
+        ["Wanted"],
+        parameters="RubyPrefetcher * prefetcher; MessageBuffer * prefetchQueue;",
+        events="Wanted;",
+        types="""
+          structure(RubyPrefetcher, external="yes") {
+            void observeMiss(Addr, RubyRequestType); void observePfHit(Addr);
+            void observePfMiss(Addr); }""",
+        functions="""
+          Addr makeNextStrideAddress(Addr a, int stride);
+          void enqueuePrefetch(Addr a, RubyRequestType kind) {
+            enqueue(prefetch_out, RubyRequest, 1) {
+              out_msg.LineAddress := a; out_msg.Type := kind;
+              out_msg.Prefetch := PrefetchBit:Yes; } }""",
+        ports="""
+          out_port(prefetch_out, RubyRequest, prefetchQueue);
+          in_port(prefetch_in, RubyRequest, prefetchQueue, rank=2) {
+            if (prefetch_in.isReady(clockEdge())) { peek(prefetch_in, RubyRequest) {
+              trigger(Event:Wanted, in_msg.LineAddress, getEntry(in_msg.LineAddress),
+                TBEs[in_msg.LineAddress]); } } }""",
+        on_load="o_observe;",
+        actions="""
+          action(o_observe, "o") {
+            peek(mandatory_in, RubyRequest) {
+              prefetcher.observeMiss(in_msg.PhysicalAddress, in_msg.Type);
+              prefetcher.observeMiss(makeNextStrideAddress(address, 1), in_msg.Type);
+              prefetcher.observeMiss(makeNextStrideAddress(address, 2), in_msg.Type);
+              prefetcher.observeMiss(makeNextStrideAddress(address, 3), in_msg.Type);
+              prefetcher.observeMiss(makeNextStrideAddress(address, 4), in_msg.Type);
+              prefetcher.observePfMiss(makeNextStrideAddress(address, 5)); } }
+          action(w_wanted, "w") {
+            prefetch_in.dequeue(clockEdge()); prefetcher.observePfHit(address); }""",
+        transitions="transition({I, W, V}, Wanted) { w_wanted; }",
+    )

@@ -27,7 +27,6 @@ from slicc.codegen.native.cppcode import Acts, Code, atom
 from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.names import MachineNames, ProtocolNames
 from slicc.codegen.native.runtime_names import (
-    ABSENT_CLASSES,
     ALIASES,
     CONTROLLER_FUNCTIONS,
     ENTRY_METHODS,
@@ -240,8 +239,6 @@ class Expressions:
 
     def method(self, node: ir.CallMethod) -> Code:
         """A call of a method of a runtime class, without the question whether it is there."""
-        if node.class_name in ABSENT_CLASSES:
-            return self._absent(node)
         classes = {**VALUE_CLASSES, **OBJECT_CLASSES, **MESSAGE_METHODS}
         known = classes.get(node.class_name)
         if node.class_name == "AbstractCacheEntry":
@@ -268,13 +265,6 @@ class Expressions:
         if kind == "TBETable" and node.method in ("lookup", "getNullEntry"):
             return Code(f"static_cast<{self._element(node)}*>({made.text})", acts=made.acts)
         return made
-
-    def _absent(self, node: ir.CallMethod) -> Code:
-        """A call of an object that no system has."""
-        failed = f"fail(x, ErrorKind::NULL_DEREFERENCE, {self.site()})"
-        if isinstance(node.type, ir.VoidType):
-            return Code(failed, acts=Acts.NULLS)
-        return Code(f"({failed}, {self.default(node.type, node.span).text})", acts=Acts.NULLS)
 
     def _element(self, node: ir.CallMethod) -> str:
         """What the records of a table are."""

@@ -18,7 +18,6 @@ from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.expressions import Expressions, MachineFacts, Scope
 from slicc.codegen.native.names import MachineNames, ProtocolNames
 from slicc.codegen.native.runtime_names import (
-    ABSENT_CLASSES,
     ALIASES,
     CREATED_OBJECTS,
     OBJECT_CLASSES,
@@ -36,7 +35,7 @@ from slicc.codegen.python.names import ProtocolNames as ReportedProtocol
 
 _MAX_PORTS = 64
 _MAX_WAIT_BITS = 128
-_KNOWN_OBJECTS = ABSENT_CLASSES | frozenset(OBJECT_CLASSES)
+_KNOWN_OBJECTS = frozenset(OBJECT_CLASSES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,7 @@ class MachineView:
     """What the template of a machine prints; every text is final."""
 
     name: str
+    number: int
     file: str
     protocol: str
     transaction: tuple[str, ...]
@@ -55,6 +55,7 @@ class MachineView:
     start: str
     wakeup: str
     latency: str
+    prefetch: str
     mark: str
 
 
@@ -199,6 +200,7 @@ class MachineWriter:
         ports = tuple(self._poll(each) for each in self.machine.in_ports)
         return MachineView(
             name=self.names.machines[self.machine.name],
+            number=self.protocol.machines.index(self.machine),
             file=file_name(self.machine.span),
             protocol=self.protocol.name,
             transaction=tuple(self._transaction()),
@@ -210,6 +212,7 @@ class MachineWriter:
             start=self._start(),
             wakeup=self._wakeup(),
             latency=self._latency(),
+            prefetch=self._prefetch(),
             mark=self._mark(),
         )
 
@@ -352,6 +355,8 @@ class MachineWriter:
         if _class_of(parameter.type) == "DirectoryMemory":
             made = f"DirectoryMemory_create(x, c.machine, c.machineID, {word} != 0)"
             return f"{word} == NONE ? NIL : {made}"
+        if _class_of(parameter.type) == "RubyPrefetcher":
+            return f"{word} == NONE ? NIL : RubyPrefetcher_create(x, c.id)"
         if type_ == "bool":
             return f"{word} != 0"
         return word if type_ == "u64" else f"static_cast<{type_}>({word})"
@@ -410,6 +415,13 @@ class MachineWriter:
         if function is None or len(function.parameters) != 1:
             return "c.mandatory_queue_latency"
         return f"static_cast<u64>({self.own.functions[function.ref.name]}(x, c, kind))"
+
+    def _prefetch(self) -> str:
+        """The author's function for lines to be prefetched; empty if there is none."""
+        function = reach.by_name(self.machine, reach.PREFETCH)
+        if function is None or function not in self.functions or len(function.parameters) != 2:
+            return ""
+        return self.own.functions[function.ref.name]
 
     def _mark(self) -> str:
         out = Emitter([])

@@ -172,6 +172,7 @@ def _machine_types(
         str(classes.count("PerfectCacheMemory")),
         str(classes.count("TimerTable")),
         str(classes.count("PersistentTable")),
+        str(classes.count("RubyPrefetcher")),
         str(len(machine.states.members)),
         str(len(machine.events.members)),
         f'"{"".join(_LETTERS.get(_class(each.type), ".") for each in machine.objects)}"',

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from slicc import ir
 from slicc.codegen.analysis import walk
 
+PREFETCH = "enqueuePrefetch"
+"""The function that a prefetcher asks for lines with."""
 INVALIDATE = "invalidateEntry"
 """The method of an entry that the runtime calls when a transaction is aborted."""
 
@@ -89,6 +91,11 @@ def _roots(machine: ir.Machine) -> list[str]:
     names = ["getState", "setState", "setAccessPermission", "mandatoryQueueLatency"]
     if any(each.next.kind is ir.NextKind.COMPUTED for each in used):
         names.append("getNextState")
+    if any(
+        isinstance(each.type, ir.ClassType) and each.type.name == "RubyPrefetcher"
+        for each in machine.parameters
+    ):
+        names.append(PREFETCH)
     if any(each.request_types for each in used):
         names += ["checkResourceAvailable", "recordRequestType"]
     return names

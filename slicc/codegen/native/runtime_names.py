@@ -121,6 +121,7 @@ OBJECT_CLASSES: dict[str, dict[str, Acts]] = {
         query="notifyPfHit notifyPfMiss notifyPfFill notifyPfEvict regProbePoints",
         risky_change="completePrefetch",
     ),
+    "RubyPrefetcher": _methods(risky_change="observeMiss observePfHit observePfMiss"),
     "RequestPtr": {},
     "TimerTable": _methods(
         query="isSet isReady isEmpty", risky="nextAddress", risky_change="set unset"
@@ -155,9 +156,6 @@ OBJECT_CLASSES: dict[str, dict[str, Acts]] = {
 
 MESSAGE_METHODS = {"RubyRequest": _methods(query="getRequestPtr")}
 """Methods of messages of the library."""
-
-ABSENT_CLASSES = frozenset({"RubyPrefetcher"})
-"""Classes of which no system has an object: parameters are null, every call is a verdict."""
 
 ENTRY_METHODS = _methods(
     query="getInHtmReadSet getInHtmWriteSet",

@@ -12,7 +12,7 @@ from typing import assert_never
 from slicc import ir
 from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.names import ProtocolNames
-from slicc.codegen.native.runtime_names import ABSENT_CLASSES, OBJECT_CLASSES, VALUE_CLASSES
+from slicc.codegen.native.runtime_names import OBJECT_CLASSES, VALUE_CLASSES
 from slicc.source import Span
 
 _SCALARS = {
@@ -75,7 +75,7 @@ class Types:
                     return f"{type_.name}<{self(type_.element, span)}>"
                 if type_.name in VALUE_CLASSES:
                     return type_.name
-                if type_.name in OBJECT_CLASSES or type_.name in ABSENT_CLASSES:
+                if type_.name in OBJECT_CLASSES:
                     return "u32"
                 raise Unsupported(f"class `{type_.name}`", span)
             case ir.VoidType() | ir.UnknownType():

@@ -45,7 +45,7 @@ _MODULES: dict[str, str] = {
     "runtime.misc_node": "MN_TBEStorage MN_TBETable",
     "runtime.network": "NetworkPort",
     "runtime.persistent": "PersistentTable",
-    "runtime.prefetch": "RubyPrefetcherProxy",
+    "runtime.prefetch": "RubyPrefetcher RubyPrefetcherProxy",
     "runtime.sequencer": "HTMSequencer Sequencer",
     "runtime.tbe": "TBETable TimerTable",
     "runtime.transactions": "ExpectedMap TBEStorage TriggerQueue",
