@@ -1,0 +1,85 @@
+"""gem5's protocols under the tester: both engines make the same runs, and the runs pass.
+
+The descriptions of ``protocols/systems`` keep the protocols' known defects out of the way;
+``SHOWN`` says what they show themselves by.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tester.campaign import Campaign, Options
+from tester.protocols import LoadedProtocol, load_protocol
+from tests.gem5.checkout import DRIVERS
+from tests.native.equality import native_engine, run_in_python, run_natively
+
+pytestmark = pytest.mark.gem5
+
+DEADLOCK_LIMIT = 20_000
+SEEDS = (1, 2, 3)
+
+
+@cache
+def loaded(driver: Path) -> LoadedProtocol:
+    return load_protocol(str(driver), native=True)
+
+
+def test_both_engines_make_the_same_run(driver: Path) -> None:
+    protocol = loaded(driver)
+    assert protocol.native is not None, protocol.why_not_native
+    native = native_engine(protocol).native
+    assert native is not None
+    for seed in SEEDS:
+        plan = Campaign(protocol, Options(seed, 60, leg_episodes=30)).plan(seed)
+        python, _ = run_in_python(protocol, plan.leg)
+        compiled, _ = run_natively(protocol, native, plan.leg)
+        assert compiled == python, plan.words
+        assert not python.finding, f"seed {seed}, {plan.words}: {python.finding}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ten_thousand_episodes(driver: Path, seed: int) -> None:
+    protocol = loaded(driver)
+    chosen = native_engine(protocol)
+    campaign = Campaign(protocol, Options(seed, 10_000), chosen)
+    number = 0
+    while campaign.totals.episodes < campaign.options.episodes:
+        plan = campaign.plan(number)
+        _, finding = campaign.run_leg(plan.leg)
+        assert finding is None, f"leg {number}: {plan.words}\n{finding.headline}"
+        number += 1
+
+
+SHOWN: dict[str, tuple[str, ...]] = {
+    "MI_example": ("stale-read", "from M_DRD on DMA_READ"),
+    "MESI_Two_Level": ("is_valid(tbe)", "on CleanReplacement"),
+    "MESI_Three_Level": ("is_valid(tbe)", "on CleanReplacement"),
+    "MOESI_CMP_token": ("stale-read", "from NO_DR on Ack_Owner"),
+    "MOESI_hammer": ("is_valid(tbe)", "from NO_F on DMA_READ"),
+    "MOESI_AMD_Base": ("on StaleWB", "recycle of empty", "foreign-bytes"),
+    "GPU_VIPER": ("stale-read", "from M on Data", "on WriteThrough", "on L3Hit", "atomic log"),
+}
+"""Parts of the verdicts and headlines that the known defects of a protocol show themselves by."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHOWN)
+def test_known_defects_are_real(gem5_root: Path, name: str) -> None:
+    protocol = loaded(gem5_root / DRIVERS[name])
+    options = Options(
+        1, 1 << 20, deadlock_limit=DEADLOCK_LIMIT, leg_episodes=60, known_defects=True
+    )
+    campaign = Campaign(protocol, options, native_engine(protocol))
+    missing = set(SHOWN[name])
+    for number in range(160):
+        _, finding = campaign.run_leg(campaign.plan(number).leg)
+        if finding is not None:
+            said = f"{finding.verdict.value}: {finding.headline}"
+            missing -= {words for words in missing if words in said}
+        if not missing:
+            return
+    pytest.fail(f"160 legs do not show {', '.join(sorted(missing))}")
