@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from runtime.controller import Controller
 
 
+MAX_MEMBERS = 1024
+"""Numbers of a Set and flags of a BoolVec are below it."""
+
+
 class MachineID:
     """The name of a controller: immutable, made and interned by ``Topology.machine_id``.
 
@@ -180,11 +184,13 @@ class Set:
 
     def setSize(self, size: int) -> None:
         """Set the universe and empty the set."""
+        if not 0 <= size <= MAX_MEMBERS:
+            raise ProtocolError(ErrorKind.INDEX_RANGE, f"a set of {size} numbers")
         self.size = size
         self.bits = 0
 
     def _bit(self, number: int) -> int:
-        if number < 0 or number >= (self.size or 4096):
+        if number < 0 or number >= (self.size or MAX_MEMBERS):
             raise ProtocolError(ErrorKind.INDEX_RANGE, f"{number} in a set of size {self.size}")
         return 1 << number
 
@@ -271,7 +277,7 @@ class BoolVec:
 
     def resize(self, size: int) -> None:
         """Cut, or grow with false."""
-        if not 0 <= size <= 1 << 20:
+        if not 0 <= size <= MAX_MEMBERS:
             raise ProtocolError(ErrorKind.INDEX_RANGE, f"a vector of {size} flags")
         self.flags = self.flags[:size] + [False] * (size - len(self.flags))
 

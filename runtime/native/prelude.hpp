@@ -15,6 +15,7 @@
 #include "pools.hpp"
 #include "atomics.hpp"
 #include "value_sets.hpp"
+#include "flags.hpp"
 #include "value_blocks.hpp"
 #include "library_functions.hpp"
 #include "marking.hpp"

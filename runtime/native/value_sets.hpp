@@ -195,7 +195,7 @@ inline void NetDest_setNetDest(Context& x, NetDest& set, i32 type, const Set& me
     const u32 first = topology_first(x, type);
     const u32 count = topology_count(x, type);
     node_range(first, count, [&](u32 word, u64 bits) { set.w[word] &= ~bits; });
-    for (u32 number = 0; number < 256; number++) {
+    for (u32 number = 0; number < MAX_MEMBERS; number++) {
         if (!(members.w[number >> 6] >> (number & 63) & 1)) continue;
         if (number >= count) {
             fail(x, ErrorKind::INDEX_RANGE);
@@ -216,12 +216,16 @@ inline bool NetDest_equal(const Context&, const NetDest& one, const NetDest& oth
 // ---------------------------------------------------------------- sets of numbers
 
 inline bool Set_has_room(Context& x, const Set& set, i64 number) {
-    if (LIKELY(number >= 0 && number < (set.size ? set.size : 256) && number < 256)) return true;
+    if (LIKELY(number >= 0 && number < (set.size ? set.size : i64{MAX_MEMBERS}))) return true;
     fail(x, ErrorKind::INDEX_RANGE);
     return false;
 }
 
-inline void Set_setSize(Context&, Set& set, i64 size) {
+inline void Set_setSize(Context& x, Set& set, i64 size) {
+    if (UNLIKELY(size < 0 || size > i64{MAX_MEMBERS})) {
+        fail(x, ErrorKind::INDEX_RANGE);
+        return;
+    }
     set = {};
     set.size = static_cast<i32>(size);
 }
@@ -239,11 +243,11 @@ inline void Set_remove(Context& x, Set& set, i64 number) {
 }
 
 inline void Set_addSet(Context&, Set& set, const Set& other) {
-    for (u32 i = 0; i < 4; i++) set.w[i] |= other.w[i];
+    for (u32 i = 0; i < MAX_MEMBERS / 64; i++) set.w[i] |= other.w[i];
 }
 
 inline void Set_removeSet(Context&, Set& set, const Set& other) {
-    for (u32 i = 0; i < 4; i++) set.w[i] &= ~other.w[i];
+    for (u32 i = 0; i < MAX_MEMBERS / 64; i++) set.w[i] &= ~other.w[i];
 }
 
 inline void Set_clear(Context&, Set& set) {
@@ -262,11 +266,13 @@ inline i32 Set_count(Context&, const Set& set) {
 }
 
 inline bool Set_isElement(Context&, const Set& set, i64 number) {
-    return number >= 0 && number < 256 && (set.w[number >> 6] >> (number & 63) & 1);
+    return number >= 0 && number < i64{MAX_MEMBERS} && (set.w[number >> 6] >> (number & 63) & 1);
 }
 
 inline bool Set_isEmpty(Context&, const Set& set) {
-    return !(set.w[0] | set.w[1] | set.w[2] | set.w[3]);
+    u64 any = 0;
+    for (u64 word : set.w) any |= word;
+    return !any;
 }
 
 inline bool operator==(const Set& one, const Set& other) {
@@ -283,18 +289,18 @@ inline bool Set_isEqual(Context&, const Set& set, const Set& other) {
 
 inline bool Set_isSuperset(Context&, const Set& set, const Set& other) {
     u64 missing = 0;
-    for (u32 i = 0; i < 4; i++) missing |= other.w[i] & ~set.w[i];
+    for (u32 i = 0; i < MAX_MEMBERS / 64; i++) missing |= other.w[i] & ~set.w[i];
     return !missing;
 }
 
 inline bool Set_intersectionIsEmpty(Context&, const Set& set, const Set& other) {
     u64 common = 0;
-    for (u32 i = 0; i < 4; i++) common |= other.w[i] & set.w[i];
+    for (u32 i = 0; i < MAX_MEMBERS / 64; i++) common |= other.w[i] & set.w[i];
     return !common;
 }
 
 inline u32 Set_smallestElement(Context& x, const Set& set) {
-    for (u32 i = 0; i < 4; i++) {
+    for (u32 i = 0; i < MAX_MEMBERS / 64; i++) {
         if (set.w[i]) return i * 64 + static_cast<u32>(__builtin_ctzll(set.w[i]));
     }
     fail(x, ErrorKind::ASSERTION);

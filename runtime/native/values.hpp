@@ -22,9 +22,17 @@ struct NetDest {
     u64 w[NODE_WORDS];
 };
 
+inline constexpr u32 MAX_MEMBERS = 1024;  // numbers of a Set and flags of a BoolVec are below it
+
 // A set of numbers below `size` (0: not sized yet).
 struct Set {
-    u64 w[4];
+    u64 w[MAX_MEMBERS / 64];
+    i32 size;
+};
+
+// A growing list of flags; those behind the last one are false.
+struct BoolVec {
+    u64 w[MAX_MEMBERS / 64];
     i32 size;
 };
 

@@ -377,3 +377,58 @@ def test_prefetchers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             prefetch_in.dequeue(clockEdge()); prefetcher.observePfHit(address); }""",
         transitions="transition({I, W, V}, Wanted) { w_wanted; }",
     )
+
+
+def test_vectors_of_flags_and_large_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores are noted in flags and sets of the line, which grow and start again."""
+    check(
+        tmp_path,
+        monkeypatch,
+        ["Load", "Store"],
+        types="""
+          structure(BoolVec, external="yes") {
+            bool at(int), return_by_ref="yes"; void clear(); void resize(int); int size(); }""",
+        entry="BoolVec flags; Set numbers;",
+        functions="int countBoolVec(BoolVec v); NodeID intToID(int v);",
+        on_fill="i_init;",
+        on_load="r_read;",
+        on_store="w_write;",
+        actions="""
+          action(i_init, "i") {
+            cache_entry.flags.resize(3); cache_entry.numbers.setSize(900); }
+          action(w_write, "w") {
+            int size := cache_entry.flags.size();
+            cache_entry.flags.at(size - 1) := true;
+            cache_entry.numbers.add(intToID(size * 7));
+            cache_entry.flags.resize(size + 1);
+            if (size > 70) {
+              assert(countBoolVec(cache_entry.flags) == size - 2);
+              cache_entry.flags.resize(3); cache_entry.numbers.clear(); } }
+          action(r_read, "r") {
+            int size := cache_entry.flags.size();
+            assert(cache_entry.flags.at(size - 1) == false);
+            assert(cache_entry.numbers.count() == countBoolVec(cache_entry.flags) || size == 3);
+            BoolVec copy := cache_entry.flags;
+            copy.at(0) := copy.at(0) == false;
+            assert(copy.at(0) != cache_entry.flags.at(0)); }""",
+    )
+
+
+@pytest.mark.parametrize(
+    "call", ["flags.at(3) := true", "flags.resize(1025)", "numbers.setSize(1025)"]
+)
+def test_flags_and_sets_have_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    check(
+        tmp_path,
+        monkeypatch,
+        [],
+        "index_range",
+        types="""
+          structure(BoolVec, external="yes") {
+            bool at(int), return_by_ref="yes"; void clear(); void resize(int); int size(); }""",
+        entry="BoolVec flags; Set numbers;",
+        on_fill="i_init;",
+        actions=f'action(i_init, "i") {{ cache_entry.flags.resize(3); cache_entry.{call}; }}',
+    )

@@ -54,6 +54,7 @@ VALUE_CLASSES: dict[str, dict[str, Acts]] = {
         change="clear copyPartial atomicPartial clearAtomicLogEntries",
         risky_change="copyPartial_range",
     ),
+    "BoolVec": _methods(query="size", risky="at", change="clear", risky_change="set_at resize"),
     "TriggerQueue": _methods(
         query="empty size",
         risky="front back frontNB backNB",
@@ -183,7 +184,8 @@ LIBRARY_FUNCTIONS = _methods(
     query=(
         "max_tokens intToID IDToInt intToCycles intToTick intToAddress zero_time "
         "machineIDToMachineType machineIDToNodeID addressOffset isWriteRequest "
-        "isDataReadRequest isReadRequest isHtmCmdRequest getRequestorID"
+        "isDataReadRequest isReadRequest isHtmCmdRequest getRequestorID "
+        "countBoolVec"
     ),
     risky="mod log2 bitSelect maskLowOrderBits addressToInt",
 )

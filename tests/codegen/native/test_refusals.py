@@ -11,7 +11,6 @@ CASES = {
     "strings": {"body": 'std::string s; s := "a";'},
     "pointers in structures, as in field `other`": {"tbe": "Entry other;"},
     "pointers that outlive a wake-up": {"objects": "TBE kept;", "body": "kept := tbe;"},
-    "class `BoolVec`": {"tbe": "BoolVec flags;"},
     "`recycle` of a port on a `TimerTable`": {
         "objects": "TimerTable timer; in_port(timer_in, Addr, timer) { "
         "timer_in.recycle(clockEdge(), cyclesToTicks(recycle_latency)); }"
