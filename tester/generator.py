@@ -121,6 +121,7 @@ class Generator:
         self._fetches: BoolArray = np.array([a.instructions for a in able], np.bool_)
         self._agent_lanes: IntArray = np.array([a.lanes for a in config.agents], np.int64)
         self._camp: IntArray = np.array(config.camps or (0,) * len(config.agents), np.int64)
+        self._wide = self._add_with_others()
         self._lanes: Final = int(self._agent_lanes.max())
         pace = Pace(config.lengths, config.slack_percent, config.tight_percent)
         self._clock = VirtualClock(len(config.agents), pace, Draws(prng.fork("clock")))
@@ -296,6 +297,7 @@ class Generator:
         name = table.identity * 3
         scoped = draws.percent(name, config.atomic_scope_percent)
         scope = np.where(scoped, 1 + draws.below(name + 1, GLC | SLC), 0)
+        scope = np.where(self._wide[table.thread], SLC, scope)
         quiet = np.where(draws.percent(name + 2, config.quiet_percent), QUIET, 0)
         bare = np.where(draws.percent(~name, config.bare_percent), BARE, 0)
         peek = np.where(draws.percent(~name - 1, config.peek_percent), PEEK, 0)
@@ -304,6 +306,16 @@ class Generator:
         plain = draws.percent(~name - 3, config.plain_percent) & self._plain[table.thread]
         manner = np.where(plain, PLAIN | BARE, scope | quiet | bare | peek)
         return np.asarray(manner | flushes, np.uint8)
+
+    def _add_with_others(self) -> BoolArray:
+        """[T] wavefronts that add to the same words as processors do.
+
+        A GPU's shared cache performs what is not of system scope by itself, so these must be.
+        """
+        agents = self.config.agents
+        others = {int(c) for a, c in zip(agents, self._camp) if a.adds and a.kind != "gpu"}
+        wide = [a.kind == "gpu" and int(c) in others for a, c in zip(agents, self._camp)]
+        return np.array(wide, np.bool_)
 
     def _groups(self, table: Timetable) -> IntArray:
         """[E, L] the group of each lane, -1 for lanes that are off."""

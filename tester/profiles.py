@@ -51,6 +51,7 @@ class _Dice:
         choices = {
             "delays": ("nominal", "uniform", "gem5", "gem5", "heavy_tail", "skewed", "stragglers"),
             "replacement": ("tree_plru", "lru"),
+            "cpus": (1, 1, 2),
             "dmas": (0, 1, 1, 2),
             "fetchers": (0, 0, 1, 2),
             "fetch_waves": (1, 2, 3),

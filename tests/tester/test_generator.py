@@ -257,6 +257,15 @@ def test_only_who_can_makes_plain_episodes_and_instruction_fetches() -> None:
     assert set(thread[program.episode_scope & FLUSHES > 0].tolist()) == {1}
 
 
+def test_wavefronts_beside_processors_add_in_system_scope() -> None:
+    agents = (Agent("gpu", 0, 4, "a"), Agent("cpu", 1, 1, "b"), Agent("gpu", 2, 4, "c"))
+    config = GeneratorConfig(agents, 100, MapConfig(4, 60), camps=(0, 0, 1))
+    program = generate_program(config, Prng(4))
+    scope = program.episode_scope & (GLC | SLC)
+    assert (scope[program.episode_thread == 0] == SLC).all()
+    assert (scope[program.episode_thread == 2] == 0).all()
+
+
 def test_a_plain_episode_makes_no_fetch_adds() -> None:
     program = generate_program(CONFIGS["default"], Prng(1))
     marked = replace(program, episode_scope=program.episode_scope | PLAIN)
