@@ -15,10 +15,11 @@ from runtime.system import System
 
 def coherent_line(system: System, line: int) -> int:
     """Memory, overlaid with what a cache holds with permission Read_Write, or as dirty with
-    permission Read_Only; where an entry keeps a byte mask, only with those bytes."""
+    permission Read_Only; where an entry keeps a byte mask, only with those bytes. A directory's own
+    cache is as good as memory: it comes below all others."""
     data = system.memory.read_line(line)
     owned: list[int] = []
-    for controller in system.controllers:
+    for controller in sorted(system.controllers, key=lambda c: c.MACHINE != "Directory"):
         if any(p.type in COALESCERS for p in controller.PARAMETERS if hasattr(p, "type")):
             continue
         for cache in controller.caches():

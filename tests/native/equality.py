@@ -22,7 +22,14 @@ from tester.native_leg import NativeLegRun, NativeProtocol
 from tester.protocols import LoadedProtocol, load_protocol
 from tester.replay import Leg
 
-PROTOCOLS = ("MI", "MSI", "MESI_Two_Level", "GPU_VIPER")
+PROTOCOLS = (
+    "MI",
+    "MSI",
+    "MESI_Two_Level",
+    "MOESI_AMD_Base",
+    "GPU_VIPER",
+    "GPU_VIPER_APU",
+)
 
 
 @dataclass

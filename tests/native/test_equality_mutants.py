@@ -30,6 +30,7 @@ FILES = {
         "MESI_Two_Level-L2cache.sm",
         "MESI_Two_Level-dir.sm",
     ),
+    "MOESI_AMD_Base": ("MOESI_AMD_Base-CorePair.sm", "MOESI_AMD_Base-APUdir.sm"),
     "GPU_VIPER": (
         "GPU_VIPER-TCP.sm",
         "GPU_VIPER-TCC.sm",

@@ -19,8 +19,20 @@ from tester.events import Verdict
 PROTOCOLS: Final = Path(__file__).parents[2] / "protocols"
 
 
-TESTED: Final = ("MI", "MSI", "MESI_Two_Level", "GPU_VIPER")
+TESTED: Final = (
+    "MI",
+    "MSI",
+    "MESI_Two_Level",
+    "GPU_VIPER",
+    "MOESI_AMD_Base",
+    "GPU_VIPER_APU",
+)
 """Protocols that bugs are planted into."""
+_SHARED: Final = {
+    "MOESI_AMD_Base-dir.sm": "GPU_VIPER",
+    "MOESI_AMD_Base-APUdir.sm": "GPU_VIPER_APU",
+}
+"""Files that are not, or not only, part of the protocol that they are named after."""
 
 
 class BugClass(Enum):
@@ -115,9 +127,8 @@ class Bug:
 
     @property
     def protocol(self) -> str:
-        """The protocol that is attacked: the one that the file is named after, if it is shipped."""
-        named = self.file.partition("-")[0]
-        return named if named in TESTED else "GPU_VIPER"
+        """The one that is attacked."""
+        return _SHARED.get(self.file, self.file.partition("-")[0])
 
     def change(self, text: str) -> str:
         """The file's text with the bug in it. Raises Misplanted."""

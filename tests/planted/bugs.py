@@ -9,6 +9,7 @@ from tests.planted.directory_bugs import DIRECTORY_BUGS
 from tests.planted.mesi_bugs import MESI_BUGS
 from tests.planted.mi_bugs import MI_BUGS
 from tests.planted.msi_bugs import MSI_BUGS
+from tests.planted.pair_bugs import PAIR_BUGS
 from tests.planted.viper_bugs import TCC_BUGS, TCP_BUGS
 
 BUGS: Final[tuple[Bug, ...]] = (
@@ -18,8 +19,12 @@ BUGS: Final[tuple[Bug, ...]] = (
     *MI_BUGS,
     *MSI_BUGS,
     *MESI_BUGS,
+    *PAIR_BUGS,
 )
 ELUSIVE: Final = {
+    "apu-exclusive-beside-a-copy": "a processor that reads, then stores, what the GPU has read",
+    "apu-line-of-a-pair-covers-dirty-bytes": "a TCC that answers a probe before the line's owner",
+    "apu-writer-misses-dirty-bytes": "a store of the GPU between a processor's load and store",
     "sqc-fill-survives-acquire": "an instruction fetch that a whole hand-over overtakes",
     "tcc-acknowledges-before-the-directory": "a DMA read that overtakes a written-through store",
     "tcc-probed-victim-is-written-again": "a DMA write to dirty bytes between request and grant",

@@ -59,6 +59,8 @@ class Habits:
     flush: int = 3
     glc: int = 20
     slc: int = 20
+    fetch: int = 0
+    """Of processors: loads that are instruction fetches."""
     section: int = 8
     """Actions between acquire and release, at most."""
     slots: int = 12
@@ -85,6 +87,8 @@ class Member(Consumer):
         self.refused: Access | None = None
         self.expected: dict[int, list[int]] = {}
         self.next_tag = 0
+        self.wrote: set[int] = set()
+        """Lines to be flushed before anybody else may have them: only beside processors."""
         self.engine.schedule(self, 1 + random.randrange(50))
 
     # ------------------------------------------------------------------ life
@@ -189,9 +193,15 @@ class Member(Consumer):
             self.busy[cell.address] = tag
         if not storing:
             self.expected[tag] = [c.value for c in cells]
-            return Access(AccessKind.LOAD, self, tag, addresses, size, **self._scopes())
+            load = Access(AccessKind.LOAD, self, tag, addresses, size, **self._scopes())
+            fetch = self.crowd.habits.fetch
+            if fetch and self.place.kind == "cpu":
+                load.instruction = self.random.randrange(100) < fetch
+            return load
         for cell in cells:
             cell.value = self.random.getrandbits(8 * size)
+            if self.crowd.mixed and self.place.kind == "gpu":
+                self.wrote.add(cell.address & -self.crowd.line_size)
         values = [c.value for c in cells]
         return Access(AccessKind.STORE, self, tag, addresses, size, values, **self._scopes())
 
@@ -290,6 +300,13 @@ class Member(Consumer):
         if access.kind == AccessKind.ACQUIRE:
             self.phase = "acting"
             self.engine.schedule(self, self.engine.now + 1)
+        elif access.kind == AccessKind.RELEASE and self.wrote:
+            self.phase = "flushing"
+            self._issue(Access(AccessKind.FLUSH, self, self._tag(), sorted(self.wrote), 1))
+            self.wrote.clear()
+        elif self.phase == "flushing":
+            self.unanswered -= 1
+            self._end()
         elif access.kind == AccessKind.RELEASE:
             self._end()
         else:
@@ -316,11 +333,16 @@ class Crowd:
         self.habits = habits
         self.random = Random(seed)
         self.last_answer = 0
-        line_size = description.line_size
+        self.line_size = line_size = description.line_size
         self.lines = [line_size * (n + 16) for n in range(lines)]
         self.cells: list[Cell] = []
         self.counters: list[Counter] = []
-        has_gpu = any(place.kind == "gpu" for place in self.system.agents())
+        kinds = {place.kind for place in self.system.agents()}
+        has_gpu = "gpu" in kinds
+        self.mixed = has_gpu and any(
+            place.kind == "cpu" and self.may_write(place) for place in self.system.agents()
+        )
+        """Processors beside a GPU: what a wavefront writes is flushed before it changes hands."""
         for line in self.lines:
             address = line
             while address < line + line_size:
@@ -372,11 +394,11 @@ class Crowd:
         return int.from_bytes(bytes(parts), "little")
 
     def _flush(self) -> None:
-        """Write every line back through the first GPU agent, if there is one."""
+        """Write all back through the first GPU agent, if no processor may keep a line dirty."""
         gpu = next((m for m in self.members if m.place.kind == "gpu"), None)
-        if gpu is None:
+        if gpu is None or self.mixed:
             return
-        gpu.phase = "flushing"
+        gpu.phase = "last flush"
         assert gpu.requester.issue(Access(AccessKind.FLUSH, gpu, 0, self.lines, 1))
         gpu.unanswered += 1
         self.system.engine.run()

@@ -22,7 +22,14 @@ def compiled(name: str) -> tuple[ir.Protocol, DiagnosticSink]:
 
 
 def test_these_protocols_are_shipped() -> None:
-    assert NAMES == ["GPU_VIPER", "MESI_Two_Level", "MI", "MSI"]
+    assert NAMES == [
+        "GPU_VIPER",
+        "GPU_VIPER_APU",
+        "MESI_Two_Level",
+        "MI",
+        "MOESI_AMD_Base",
+        "MSI",
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -71,6 +78,7 @@ def ordered(name: str) -> set[str]:
 
 
 def test_only_what_must_be_ordered_is() -> None:
+    assert ordered("GPU_VIPER") == ordered("GPU_VIPER_APU")
     assert ordered("GPU_VIPER") == {
         "TCP.requestFromTCP",
         "TCC.requestFromTCP",
@@ -78,5 +86,6 @@ def test_only_what_must_be_ordered_is() -> None:
         "Directory.requestFromCores",
         "Directory.requestToMemory",
     }
+    assert ordered("MOESI_AMD_Base") == {"Directory.requestToMemory"}
     assert ordered("MSI") == {"L1Cache.forwardFromDir", "Directory.forwardToCache"}
     assert ordered("MI") == ordered("MESI_Two_Level") == set()
