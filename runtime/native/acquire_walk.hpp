@@ -51,7 +51,7 @@ inline void AcquireWalk_part_done(Context& x, Requester& r) {
 
 // The own cache has thrown the line out. A verdict if the walk did not ask for that.
 inline void AcquireWalk_line_done(Context& x, Requester& r, u64 address) {
-    if (!(address & x.s->line_mask)) {
+    if (!(address & LINE_MASK)) {
         LineBook& book = book_of(x, r, line_index(x, address));
         if (book.walked) {
             book.walked = 0;

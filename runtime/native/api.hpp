@@ -198,7 +198,7 @@ SLICC_API u64 slicc_written_lines(void* block, u64* addresses, u8* bytes, u64 ro
     const u64 written = count < room ? count : room;
     heap_sort(addresses, written);
     for (u64 i = 0; i < written; i++) {
-        __builtin_memcpy(bytes + i * s.line_size, memory_line(x, addresses[i], false), s.line_size);
+        __builtin_memcpy(bytes + i * LINE_BYTES, memory_line(x, addresses[i], false), LINE_BYTES);
     }
     return count;
 }

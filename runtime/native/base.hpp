@@ -19,13 +19,13 @@ using i32 = int32_t;
 using i64 = int64_t;
 
 #ifndef LINE_BYTES
-#define LINE_BYTES 64  // the largest line that this object can simulate
+#define LINE_BYTES 64  // of every line that this object can simulate
 #endif
 #ifndef NODE_WORDS
 #define NODE_WORDS 1  // 64 controllers for each
 #endif
 
-static_assert(LINE_BYTES >= 8 && LINE_BYTES % 8 == 0);
+static_assert(LINE_BYTES >= 8 && (LINE_BYTES & (LINE_BYTES - 1)) == 0);
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -34,6 +34,8 @@ static_assert(LINE_BYTES >= 8 && LINE_BYTES % 8 == 0);
 inline constexpr u32 NIL = 0xFFFFFFFF;            // no object, where objects count from 0
 inline constexpr u64 NONE = 0xFFFFFFFFFFFFFFFF;   // no tick, no address
 inline constexpr u32 LINE_WORDS = LINE_BYTES / 8;
+inline constexpr u32 LINE_BITS = __builtin_ctzll(LINE_BYTES);
+inline constexpr u64 LINE_MASK = LINE_BYTES - 1;  // of an offset in a line
 inline constexpr u32 MASK_WORDS = (LINE_BYTES + 63) / 64;
 
 struct Context;

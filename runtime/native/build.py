@@ -33,7 +33,6 @@ SHAPE: Final = "shape.json"
 _OBJECT: Final = "protocol.so"
 _KIND: Final = "object"
 _HEADERS: Final = Path(__file__).parent
-_LEAST_LINE: Final = 64
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Sizes:
 
     @staticmethod
     def of(line_size: int, nodes: int) -> Sizes:
-        return Sizes(max(_LEAST_LINE, line_size), max(1, (nodes + 63) // 64))
+        return Sizes(line_size, max(1, (nodes + 63) // 64))
 
     def defines(self) -> dict[str, int]:
         return {"LINE_BYTES": self.line_bytes, "NODE_WORDS": self.node_words}

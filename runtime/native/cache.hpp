@@ -53,6 +53,7 @@ inline COLD void CacheMemory_show(Context& x, AbstractCacheEntry& entry, bool vi
     u32& free = in_block<u32>(x, c.free)[entry.set];
     shown = visible ? entry.self : 0;
     free += visible ? -1u : 1u;
+    c.hidden += visible ? -1u : 1u;
 }
 
 // Store the permission; without one (Invalid, NotPresent) the reservation is lost.
@@ -87,7 +88,7 @@ inline AbstractCacheEntry* cache_entry(Context& x, const CacheMemory& c, u64 add
 }
 
 inline bool cache_aligned(Context& x, u64 address) {
-    if (LIKELY(!(address & x.s->line_mask))) return true;
+    if (LIKELY(!(address & LINE_MASK))) return true;
     fail(x, ErrorKind::MISALIGNED);
     return false;
 }
@@ -98,7 +99,7 @@ inline AbstractCacheEntry* CacheMemory_lookup(Context& x, u32 cache, u64 address
 }
 
 inline bool CacheMemory_isTagPresent(Context& x, u32 cache, u64 address) {
-    return !(address & x.s->line_mask) && cache_entry(x, cache_memory(x, cache), address);
+    return !(address & LINE_MASK) && cache_entry(x, cache_memory(x, cache), address);
 }
 
 // Whether the line has a way, or its set has one to give.
@@ -144,9 +145,11 @@ inline AbstractCacheEntry* CacheMemory_allocate(
             return entry;
         }
         if (!frames[way]) break;
+        if (LIKELY(!c.hidden)) continue;
         AbstractCacheEntry& old = of_handle<AbstractCacheEntry>(x, frames[way]);
         if (old.permission != AccessPermission::NotPresent) continue;
         detach_entry(x, old);
+        c.hidden--;
         break;
     }
     frames[way] = entry->self;
@@ -227,7 +230,7 @@ inline u32 CacheMemory_visible_lines(Context& x, u32 cache, u64* lines, u64 room
 
 inline i32 CacheMemory_getCacheSize(Context& x, u32 cache) {
     const CacheMemory& c = cache_memory(x, cache);
-    return static_cast<i32>((c.sets * c.ways) << x.s->line_bits);
+    return static_cast<i32>((c.sets * c.ways) << LINE_BITS);
 }
 
 inline i32 CacheMemory_getNumBlocks(Context& x, u32 cache) {

@@ -84,7 +84,7 @@ inline bool Checker_in_line(Context& x, const Access& access, u64 lanes, u32 lin
     parts.line_progress.at(x, line) = now(x);
     for (; lanes; lanes &= lanes - 1) {
         const u32 lane = static_cast<u32>(__builtin_ctzll(lanes));
-        if (LIKELY(addresses[lane] - start <= x.s->line_mask)) continue;
+        if (LIKELY(addresses[lane] - start <= LINE_MASK)) continue;
         Checker_fail(x, Verdict::UNEXPECTED_RESPONSE, access, lane);
         return false;
     }
@@ -245,7 +245,7 @@ inline COLD void Checker_wrong(
     Context& x, const Access& access, u32 lane, u64 line, const u64* expected, const u8* bytes) {
     if (!(access.pending >> lane & 1)) return Checker_unexpected(x, access);
     const u64 offset = access_addresses(x, access)[lane] - line;
-    if (offset > x.s->line_mask) return Checker_fail(x, Verdict::UNEXPECTED_RESPONSE, access, lane);
+    if (offset > LINE_MASK) return Checker_fail(x, Verdict::UNEXPECTED_RESPONSE, access, lane);
     Checker_fail(x, Verdict::WRONG_VALUE, access, lane, expected[lane], load_bytes(bytes + offset, access.size));
 }
 
@@ -263,7 +263,7 @@ inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, cons
     const u64* addresses = program.address + access.first;
     const u64* expected = program.expected + access.first;
     const u64 start = line_address_of(x, line);
-    const u64 last = x.s->line_mask;
+    const u64 last = LINE_MASK;
     u32 wrong;
     switch (access.size) {
         case 1: wrong = Checker_wrong_lane<u8>(addresses, expected, lanes, access.pending, start, last, bytes); break;

@@ -332,7 +332,7 @@ inline void VIPERCoalescer_atomicCallback(Context& x, u32 requester, u64 address
 inline void VIPERCoalescer_writeCompleteCallback(Context& x, u32 requester, u64 address, u64 sequence) {
     Requester* r = called(x, requester);
     if (!r) return;
-    const u32 newest = address & x.s->line_mask ? 0 : book_of(x, *r, line_index(x, address)).completing;
+    const u32 newest = address & LINE_MASK ? 0 : book_of(x, *r, line_index(x, address)).completing;
     if (!newest) return fail(x, ErrorKind::BAD_CALLBACK);
     u32 before = newest;  // answers come mostly in the order of sending: oldest first
     Row* row = &row_at(x, row_at(x, before).beside);
@@ -376,7 +376,7 @@ inline void VIPERCoalescer_invTCPCallback(Context& x, u32 requester, u64 address
 inline void VIPERCoalescer_invTCCCallback(Context& x, u32 requester, u64 address) {
     Requester* r = called(x, requester);
     if (!r) return;
-    LineBook* book = address & x.s->line_mask ? nullptr : &book_of(x, *r, line_index(x, address));
+    LineBook* book = address & LINE_MASK ? nullptr : &book_of(x, *r, line_index(x, address));
     if (!book || !book->invalidations) return fail(x, ErrorKind::BAD_CALLBACK);
     const u32 newest = book->invalidations;
     u32 index = newest;

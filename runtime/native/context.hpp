@@ -25,9 +25,6 @@ struct System {
     u32 finding;
     ErrorRecord error;
     PoolRecord pool;
-    u32 line_bits;
-    u32 line_size;
-    u64 line_mask;  // offset bits
     u64 run_key;
     u32 delay_policy;
     u32 controllers;
@@ -60,6 +57,7 @@ struct System {
     u32 stall_rows;
     u32 zero_delays_used;
     Array<u32> places;       // by line: see places.hpp
+    Array<u64> books;        // by requester: offset of its book of line 0, which is four places
     u64 zero_delays[16];     // offsets of those delay states that are 0 and not unused
     Array<StallList> stalls;
     Array<CacheMemory> cache_memories;
@@ -85,6 +83,9 @@ struct Context {
     CacheMemory* caches = nullptr;
     TBETable* tables = nullptr;
     u64* pending = nullptr;
+    // The line that was asked for last (lines.hpp).
+    u64 recent_address = NONE;
+    u32 recent_line = 0;
     // Where in the protocol the run is, for verdicts.
     u32 site = 0;
     u32 action = 0;

@@ -72,16 +72,17 @@ inline COLD void note_zero_delay(Context& x, u64 offset) {
 
 // The extra cycles of the next message on a channel or into a buffer.
 template <class T>
-inline u64 next_delay(Context& x, const T& way, const Message& message) {
+inline u64 next_delay(Context& x, const T& way, Message& message) {
     System& s = *x.s;
     const u64 address = line_of(x, message_line_address(message));
     const u32 line = line_index(x, address);
+    message.line = line;
     expect_places(x, way.near, line);
     const u64 offset = s.places.offset + u64{line} * s.place_stride + sizeof(u32) * u64{way.delays};
     u32& state = *in_block<u32>(x, offset);
     u32 current = state;
     if (!current && (LIKELY(!s.zero_delays_used) || !zero_delay(x, offset))) {
-        current = static_cast<u32>(mix64(way.delay_start ^ mix64((address >> s.line_bits) + GOLDEN)));
+        current = static_cast<u32>(mix64(way.delay_start ^ mix64((address >> LINE_BITS) + GOLDEN)));
     }
     state = current * 1664525 + 1013904223;
     if (UNLIKELY(!state)) note_zero_delay(x, offset);

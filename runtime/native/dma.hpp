@@ -20,7 +20,7 @@ struct Piece {
 // Offset in the current line and length of the part of the transfer that lies there.
 inline Piece Dma_piece(const Context& x, const Row& row) {
     const u64 offset = Dma_address(x, row) + row.done - line_address_of(x, row.line);
-    const u64 room = x.s->line_mask + 1 - offset;
+    const u64 room = LINE_MASK + 1 - offset;
     const u64 left = access_at(x, row.access).size - row.done;
     return {static_cast<u32>(offset), static_cast<u32>(room < left ? room : left)};
 }
@@ -59,7 +59,7 @@ inline bool Dma_issue_transfers(Context& x, Requester& r, u32 index) {
     r.count += access.lanes;
     const u64* addresses = access_addresses(x, access);
     for (u32 lane = 0; lane < access.lanes; ++lane) {
-        const u32 line = line_index(x, addresses[lane] & ~x.s->line_mask);
+        const u32 line = line_index(x, addresses[lane] & ~LINE_MASK);
         const u32 row = row_new(x, index, line, 0, u64{1} << lane);
         if (access.kind == AccessKind::STORE) row_at(x, row).data = access_values(x, access)[lane];
         Dma_enter(x, r, row);
@@ -88,7 +88,7 @@ inline void Dma_over(Context& x, Requester& r, u32 index) {
     const u32 number = row.access;
     Access& access = access_at(x, number);
     const u64 address = Dma_address(x, row);
-    const u32 offset = static_cast<u32>(address & x.s->line_mask);
+    const u32 offset = static_cast<u32>(address & LINE_MASK);
     const u32 line = line_index(x, address - offset);
     --r.count;
     if (access.kind == AccessKind::LOAD) {
@@ -112,13 +112,13 @@ inline void Dma_advance(Context& x, Requester& r, u32 index, u32 length) {
     if (ring) Dma_send(x, r, row_at(x, ring_first(x, ring)));
     row.done += length;
     if (row.done == access_at(x, row.access).size) return Dma_over(x, r, index);
-    row.line = line_index(x, line_address_of(x, row.line) + x.s->line_mask + 1);
+    row.line = line_index(x, line_address_of(x, row.line) + LINE_MASK + 1);
     Dma_enter(x, r, index);
 }
 
 // The transfer in flight in the line of `address`; 0, with a verdict, if it is none of that kind.
 inline u32 Dma_in_flight(Context& x, const Requester& r, u64 address, u32 kind) {
-    const u32 index = head_of(x, r, address & ~x.s->line_mask);
+    const u32 index = head_of(x, r, address & ~LINE_MASK);
     if (!index || access_at(x, row_at(x, index).access).kind == kind) return index;
     fail(x, ErrorKind::BAD_CALLBACK);
     return 0;

@@ -8,12 +8,13 @@
 #include "context.hpp"
 
 inline constexpr u64 LINE_HASH = 0x9E3779B97F4A7C15;
+inline constexpr u32 BOOK_PLACES = 4;    // of what a requester has to do with a line
 inline constexpr u64 LINE_WINDOW = 16;  // lines of the window for each that there is room for
 
 // How many lines the address is behind the start of the window; that of no line is far behind.
 inline u64 window_place(const LineMap& map, u64 address) {
     const u64 distance = address - map.start;
-    return distance >> map.bits | distance << (-map.bits & 63);
+    return distance >> LINE_BITS | distance << (64 - LINE_BITS);
 }
 
 inline COLD __attribute__((noinline)) u32 line_lookup(Context& x, u64 address) {
@@ -29,7 +30,7 @@ inline COLD __attribute__((noinline)) u32 line_lookup(Context& x, u64 address) {
         pool_exhausted(x, POOL_LINES, map.capacity);
         return 0;
     }
-    if (!map.used) map.start = (address & ~x.s->line_mask) - (map.window.count / 2 << map.bits);
+    if (!map.used) map.start = (address & ~LINE_MASK) - (map.window.count / 2 << LINE_BITS);
     addresses[map.used] = address;
     table[place] = ++map.used;
     const u64 near = window_place(map, address);
@@ -37,8 +38,7 @@ inline COLD __attribute__((noinline)) u32 line_lookup(Context& x, u64 address) {
     return map.used - 1;
 }
 
-// The number of the line that begins at an address.
-inline u32 line_index(Context& x, u64 address) {
+inline u32 line_in_window(Context& x, u64 address) {
     const LineMap& map = x.s->lines;
     const u64 place = window_place(map, address);
     if (LIKELY(place < map.window.count)) {
@@ -46,6 +46,15 @@ inline u32 line_index(Context& x, u64 address) {
         if (LIKELY(known)) return known - 1;
     }
     return line_lookup(x, address);
+}
+
+// The number of the line that begins at an address. Mostly it is the one that the running
+// transition has asked for before.
+inline u32 line_index(Context& x, u64 address) {
+    if (LIKELY(address == x.recent_address)) return x.recent_line;
+    x.recent_line = line_in_window(x, address);
+    x.recent_address = address;
+    return x.recent_line;
 }
 
 inline u64 line_address_of(const Context& x, u32 index) {
@@ -63,8 +72,17 @@ inline void expect_places(const Context& x, u32 near, u32 line) {
     __builtin_prefetch(x.base + s.places.offset + u64{line} * s.place_stride + sizeof(u32) * near, 1);
 }
 
-inline u64 line_of(const Context& x, u64 address) {
-    return address & ~x.s->line_mask;
+// The entry or record whose place is the second of those will be looked at now.
+inline void expect_entry(const Context& x, u32 near, u32 line) {
+    const System& s = *x.s;
+    const u64 place = s.places.offset + u64{line} * s.place_stride + sizeof(u32) * (near + 1);
+    const u8* entry = x.base + (u64{*in_block<u32>(x, place)} << 3);
+    __builtin_prefetch(entry, 1);
+    __builtin_prefetch(entry + 64, 1);
+}
+
+inline u64 line_of(const Context&, u64 address) {
+    return address & ~LINE_MASK;
 }
 
 // Ascending, in place.

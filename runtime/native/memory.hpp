@@ -21,7 +21,7 @@ inline u64* memory_line(Context& x, u64 address, bool write) {
     if (UNLIKELY(state == MEMORY_UNKNOWN)) {
         state = MEMORY_INITIAL;
         const u64 base = mix64(m.run_key + GOLDEN) + (address >> 3) * GOLDEN;
-        for (u32 word = 0; word < x.s->line_size / 8; word++) data[word] = mix64(base + word * GOLDEN);
+        for (u32 word = 0; word < LINE_BYTES / 8; word++) data[word] = mix64(base + word * GOLDEN);
     }
     if (write) state = MEMORY_WRITTEN;
     return data;
@@ -31,7 +31,7 @@ inline u64* memory_line(Context& x, u64 address, bool write) {
 inline MemoryMsg& Memory_access(Context& x, const MemoryMsg& request, MachineID machine) {
     const u64 line = line_of(x, request.addr);
     const u64 offset = request.addr - line;
-    const i64 line_size = x.s->line_size;
+    constexpr i64 line_size = LINE_BYTES;
     const i64 length = request.Len ? request.Len : line_size;
     MemoryMsg& response = new_message<MemoryMsg>(x);
     if (UNLIKELY(length < 0 || (request.Len && static_cast<i64>(offset) + length > line_size))) {

@@ -27,7 +27,7 @@ struct Message {
     u8 touched;    // its Destination was set, if only to nobody
     u32 target;    // of its delivery
     u32 flight;    // of a multicast with a slot: what counts its copies, 0: none
-    u32 line;      // scratch of whoever holds it
+    u32 line;      // of its address, once it was delayed at random; only for looking ahead
 };
 
 // Base of every entry structure. Detached: in no cache and no directory.

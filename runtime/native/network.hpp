@@ -199,6 +199,7 @@ inline void deliver(Context& x, Message& item) {
     if (LIKELY(item.delivery <= DELIVER_INSERT)) {
         MessageBuffer& b = message_buffer(x, item.target);
         if (LIKELY(item.delivery == DELIVER_APPEND)) {
+            expect_entry(x, b.near, item.line);
             queue_append(x, b, item);
         } else {
             queue_insert(x, b, item);

@@ -60,7 +60,6 @@ struct Limbo {
 // or not; all stand in the hash table.
 struct LineMap {
     u64 start;             // address where the window begins
-    u32 bits;              // of an offset in a line
     u32 used;
     u32 capacity;
     u32 shift;             // of the hash
@@ -165,6 +164,7 @@ struct CacheMemory {
     u64 sets;
     u64 set_mask;  // sets - 1, or 0 where sets are no power of two
     u32 ways;
+    u32 hidden;  // entries in a way that are NotPresent
     u32 start_index_bit;
     u32 tree_words;  // 0: lru
     u32 controller;

@@ -34,6 +34,8 @@ inline u32 places_stride(u64 places) {
     return static_cast<u32>(64 * (lines | 1));
 }
 
+inline constexpr u32 CACHE_PLACES = 16;  // of a line of the processor's cache
+
 // The places of each node, and of the channels between nodes of one kind, which seldom talk.
 struct PlaceMap {
     u32 next[NODE_WORDS * 64 + 1];
@@ -82,6 +84,11 @@ inline void each_place(Context& x, const PlanView& plan, F f) {
             b.delays = f(owned ? node_of_controller(x, plan.controller(b.consumer)) : s.topology.nodes);
         }
     }
+    for (u32 i = 0; i < s.requesters; i++) {
+        const PlanWords served = plan.controller(plan.requester(i).word(PLAN_CONTROLLER));
+        s.books.at(x, i) = f(node_of_controller(x, served));
+        for (u32 more = 1; more < BOOK_PLACES; more++) f(node_of_controller(x, served));
+    }
     const u64* port = plan.ports;
     u32 index = 0;
     for (u32 i = 0; i < s.ports; i++) {
@@ -102,9 +109,12 @@ inline void places_start(Context& x, const PlanView& plan) {
     u32 first = 0;
     for (u32 node = 0; node <= s.topology.nodes; node++) {
         const u32 count = map.next[node];
+        // What fits into a line of the processor's cache stands in one.
+        if (first % CACHE_PLACES + count > CACHE_PLACES) first = (first | (CACHE_PLACES - 1)) + 1;
         map.next[node] = first;
         first += count;
     }
+    s.place_stride = places_stride(first);
     for (u32 i = 0; i < s.buffers; i++) {
         MessageBuffer& b = message_buffer(x, i);
         if (b.consumer < s.controllers) b.near = map.next[node_of_controller(x, plan.controller(b.consumer))];
@@ -112,6 +122,7 @@ inline void places_start(Context& x, const PlanView& plan) {
     for (u64 i = 0; i < s.channels.count; i++) x.channels[i].near = message_buffer(x, x.channels[i].buffer).near;
     each_place(x, plan, [&](u32 node) { return map.next[node]++; });
     const auto offset = [&](u64 place) { return s.places.offset + sizeof(u32) * place; };
+    for (u32 i = 0; i < s.requesters; i++) s.books.at(x, i) = offset(s.books.at(x, i));
     for (u32 i = 0; i < s.caches; i++) cache_memory(x, i).visible = offset(cache_memory(x, i).visible);
     for (u64 i = 0; i < s.tables.count; i++) s.tables.at(x, i).records = offset(s.tables.at(x, i).records);
     for (u64 i = 0; i < s.directories.count; i++) {

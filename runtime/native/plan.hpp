@@ -48,6 +48,22 @@ enum PlanControllerWord : u32 {
 
 enum PlanControllerList : u32 { PLAN_DOWNSTREAM, PLAN_UPSTREAM, PLAN_PARAMETERS, PLAN_OBJECTS };
 
+enum PlanRequesterWord : u32 {
+    PLAN_KIND,
+    PLAN_CONTROLLER,
+    PLAN_QUEUE,
+    PLAN_LANES,
+    PLAN_WALK,
+    PLAN_FETCH,
+    PLAN_OUTSTANDING,
+    PLAN_TOKENS,
+    PLAN_COALESCES_PER_CYCLE,
+    PLAN_ONE_REQUEST_PER_LANE,
+    PLAN_CONTEXT,
+};
+
+enum PlanRequesterList : u32 { PLAN_CACHES, PLAN_LINKED };
+
 struct PlanView {
     const u64* words;
     u64 run_key;

@@ -22,8 +22,8 @@ inline u32 RubyPrefetcher_create(Context& x, u32 controller) {
     return prefetcher;
 }
 
-inline u64 prefetch_next(const Context& x, u64 line, i64 stride) {
-    return line + static_cast<u64>(stride) * x.s->line_size;
+inline u64 prefetch_next(const Context&, u64 line, i64 stride) {
+    return line + static_cast<u64>(stride) * LINE_BYTES;
 }
 
 inline bool prefetch_same_page(u64 one, u64 other) {
@@ -103,7 +103,7 @@ inline void prefetch_distance(Context& x, RubyPrefetcher& p, u64 line, i32 kind)
         if (begins) filter.hits = 0;
         filter.address = line;
         filter.stride = distance;
-        if (begins) prefetch_begin(x, p, line, distance / static_cast<i64>(x.s->line_size), kind);
+        if (begins) prefetch_begin(x, p, line, distance / static_cast<i64>(LINE_BYTES), kind);
         return;
     }
     prefetch_append(p.pages, line);
@@ -112,7 +112,7 @@ inline void prefetch_distance(Context& x, RubyPrefetcher& p, u64 line, i32 kind)
 // A demand missed.
 inline void RubyPrefetcher_observeMiss(Context& x, u32 prefetcher, u64 address, i32 kind) {
     RubyPrefetcher& p = prefetcher_of(x, prefetcher);
-    const u64 line = address & ~x.s->line_mask;
+    const u64 line = address & ~LINE_MASK;
     if (prefetch_stream(p, line)) return;
     if (prefetch_unit(x, p, p.ahead, line, 1, kind) || prefetch_unit(x, p, p.back, line, -1, kind)) return;
     prefetch_distance(x, p, line, kind);

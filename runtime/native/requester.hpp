@@ -91,6 +91,7 @@ struct LineBook {
     u32 invalidations; // sent; answered in advance when their access is 0
     u32 walked;        // the walk waits for it
 };
+static_assert(sizeof(LineBook) == BOOK_PLACES * sizeof(u32));
 
 enum class Standing : u8 { NEITHER, REFUSED, GRANTED };
 
@@ -133,6 +134,7 @@ struct Requester {
     u32 controller;
     u32 queue;
     u32 lanes;
+    u64 book;  // offset of that of line 0
     u32 live;
     u64 next_sequence;
     Queue refused[REASONS];
@@ -175,7 +177,6 @@ struct RequesterParts {
     Array<u32> links;  // caches, then linked requesters, of each
     Array<Access> accesses;
     Array<Row> rows;
-    Array<LineBook> books;  // by requester and line
     Array<ClientBook> clients;
     Array<Line> marks;      // by line: what the running function knows about it
     Array<u64> sorted;      // lines of a walk
@@ -196,7 +197,6 @@ struct RequesterParts {
         layout.reserve(rows, c.rows + 1);
         layout.reserve(marks, c.lines);
         layout.reserve(sorted, c.lines);
-        layout.reserve(books, u64{c.requesters} * c.lines);
     }
 };
 
@@ -206,8 +206,7 @@ inline Access& access_at(const Context& x, u32 index) { return x.accesses[index]
 inline Row& row_at(const Context& x, u32 index) { return x.rows[index]; }
 
 inline LineBook& book_of(const Context& x, const Requester& r, u32 line) {
-    RequesterParts& parts = requester_parts(x);
-    return parts.books.at(x, u64{r.index} * parts.lines + line);
+    return *in_block<LineBook>(x, r.book + u64{line} * x.s->place_stride);
 }
 
 // ---------------------------------------------------------------- what clients hear (thread.hpp)
@@ -362,7 +361,7 @@ inline u64 all_lanes(u32 count) { return count < 64 ? (u64{1} << count) - 1 : ~u
 inline bool find_lines(Context& x, const u64* addresses, u32 lanes, u32 size, u64 key) {
     RequesterParts& parts = requester_parts(x);
     if (parts.lines_of == key) return true;
-    const u64 offset_bits = x.s->line_mask;
+    const u64 offset_bits = LINE_MASK;
     const u64 last = offset_bits + 1 - size;
     u64 line = NONE;
     u32 index = 0;

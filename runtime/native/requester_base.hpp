@@ -248,7 +248,7 @@ inline void sort_lines(const Context& x, u64* lines, u32 count) {
         if (lines[i] < low) low = lines[i];
         if (lines[i] > high) high = lines[i];
     }
-    const u32 shift = x.s->line_bits;
+    const u32 shift = LINE_BITS;
     u64(&bits)[SORTED_WORDS] = requester_parts(x).sort_bits;
     const u64 words = count ? ((high - low) >> shift >> 6) + 1 : 0;
     if (words > SORTED_WORDS || count < 8) return sort_far(lines, count);
@@ -310,7 +310,7 @@ inline Requester* called(Context& x, u32 requester) {
 
 // The first row of a line; 0, with a verdict, if none is in flight there.
 inline u32 head_of(Context& x, const Requester& r, u64 address) {
-    if (LIKELY(!(address & x.s->line_mask))) {
+    if (LIKELY(!(address & LINE_MASK))) {
         const u32 ring = book_of(x, r, line_index(x, address)).rows;
         if (LIKELY(ring != 0)) return ring_first(x, ring);
     }

@@ -59,22 +59,6 @@ inline u64 requesters_leaking(Context& x) {
     return found;
 }
 
-enum PlanRequesterWord : u32 {
-    PLAN_KIND,
-    PLAN_CONTROLLER,
-    PLAN_QUEUE,
-    PLAN_LANES,
-    PLAN_WALK,
-    PLAN_FETCH,
-    PLAN_OUTSTANDING,
-    PLAN_TOKENS,
-    PLAN_COALESCES_PER_CYCLE,
-    PLAN_ONE_REQUEST_PER_LANE,
-    PLAN_CONTEXT,
-};
-
-enum PlanRequesterList : u32 { PLAN_CACHES, PLAN_LINKED };
-
 // Enter a list of numbers; returns where it begins.
 inline u32 copy_links(Context& x, const u64* list, u32& used) {
     const u32 first = used;
@@ -103,6 +87,7 @@ inline void requesters_start(Context& x, const PlanView& plan) {
         r.one_request_per_lane = words.word(PLAN_ONE_REQUEST_PER_LANE) != 0;
         r.context = static_cast<i32>(words.word(PLAN_CONTEXT));
         r.next_sequence = 1;
+        r.book = x.s->books.at(x, i);
         r.caches = static_cast<u32>(words.list(PLAN_CACHES)[-1]);
         r.first_cache = copy_links(x, words.list(PLAN_CACHES), used);
         r.linked = static_cast<u32>(words.list(PLAN_LINKED)[-1]);

@@ -189,11 +189,12 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     layout.reserve(s.lines.addresses, room.lines);
     layout.reserve(s.lines.table, u64{1} << (64 - s.lines.shift));
     layout.reserve(s.lines.window, LINE_WINDOW * room.lines);
-    s.lines.bits = static_cast<u32>(plan.line_bits);
     s.stall_rows = room.buffers;
-    const u64 keyed = room.caches + tables + directories + library.timers + library.perfect;
-    s.place_stride = places_stride(keyed + delayed_channels(plan));
-    layout.reserve(s.places, room.lines * (s.place_stride / sizeof(u32)));
+    const u64 keyed = room.caches + tables + directories + library.timers + library.perfect + BOOK_PLACES * room.requesters;
+    // What is left free before the places of a node is less than those.
+    const u64 most = 2 * (keyed + delayed_channels(plan));
+    layout.reserve(s.places, room.lines * (places_stride(most) / sizeof(u32)));
+    layout.reserve(s.books, room.requesters);
     layout.reserve(s.stalls, room.lines * s.stall_rows);
     layout.reserve(s.memory.state, room.lines);
     layout.reserve(s.memory.image, room.lines * LINE_WORDS);
@@ -239,7 +240,7 @@ inline u64 storage_layout(u64 size, const PlanView& plan, CacheMemory* caches, P
 inline u64 system_size(const u64* words, u64 count) {
     PlanView plan;
     if (!read_plan(words, count, plan)) return 0;
-    if (plan.line_bits > 31 || (u64{1} << plan.line_bits) > LINE_BYTES) return 0;
+    if (plan.line_bits > 31 || (u64{1} << plan.line_bits) != LINE_BYTES) return 0;
     if (plan.capacities.nodes > NODE_WORDS * 64 || plan.type_count > MACHINE_TYPES) return 0;
     System s = {};
     SystemParts parts = {};
@@ -352,9 +353,6 @@ inline bool system_start(void* block, u64 bytes, const u64* words, u64 count) {
     context_bind(x);
     s.magic = PLAN_MAGIC;
     s.bytes = size;
-    s.line_bits = static_cast<u32>(plan.line_bits);
-    s.line_size = u32{1} << plan.line_bits;
-    s.line_mask = s.line_size - 1;
     s.run_key = plan.run_key;
     s.delay_policy = static_cast<u32>(plan.delay_policy);
     s.controllers = plan.capacities.controllers;

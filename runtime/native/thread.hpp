@@ -125,7 +125,7 @@ inline u32 busy_new(const Context& x, u32 line) {
 // of one instruction may share bytes; it is noted whether they do.
 inline bool Thread_take_bytes(Context& x, const Thread& t, const u64* addresses, u32 lanes, u32 size, bool& shared) {
     const u32* lines = requester_parts(x).scratch;
-    const u64 offset_bits = x.s->line_mask;
+    const u64 offset_bits = LINE_MASK;
     const u64 pattern = (u64{1} << size) - 1;
     Busy* busy = agent_parts(x).busy.in(x);
     u32* buckets = &Thread_bucket(x, t, 0);
@@ -159,7 +159,7 @@ inline bool Thread_take_bytes(Context& x, const Thread& t, const u64* addresses,
 inline void Thread_free_bytes(Context& x, const Thread& t, Access& access, u64 lanes, u32 line) {
     const u64* addresses = access_addresses(x, access);
     const u64 pattern = (u64{1} << access.size) - 1;
-    const u64 offset_bits = x.s->line_mask;
+    const u64 offset_bits = LINE_MASK;
     u64 bits[MASK_WORDS] = {};
     for (u64 left = lanes; left; left &= left - 1) {
         const u64 offset = addresses[__builtin_ctzll(left)] & offset_bits;

@@ -29,8 +29,8 @@ inline bool is_byte_range(Context& x, i64 offset, i64 length) {
 }
 
 // One word of the mask that selects the whole line.
-inline u64 full_mask(const Context& x, u32 word) {
-    return byte_range(0, x.s->line_size, word);
+inline u64 full_mask(const Context&, u32 word) {
+    return byte_range(0, LINE_BYTES, word);
 }
 
 inline void WriteMask_assign(Context&, WriteMask& mask, const WriteMask& other) {
@@ -116,7 +116,7 @@ inline i32 WriteMask_firstBitSet(Context& x, const WriteMask& mask, bool value, 
         wanted &= byte_range(offset, LINE_BYTES, i);
         if (wanted) return static_cast<i32>(i * 64) + __builtin_ctzll(wanted);
     }
-    return static_cast<i32>(x.s->line_size);
+    return static_cast<i32>(LINE_BYTES);
 }
 
 inline bool operator==(const WriteMask& one, const WriteMask& other) {

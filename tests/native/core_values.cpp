@@ -31,11 +31,8 @@ static Context bench_context(Bench* b) {
 
 EXPORT u64 v_size() { return sizeof(Bench); }
 
-EXPORT void v_start(Bench* b, u64 line_bits) {
+EXPORT void v_start(Bench* b) {
     System& s = b->system;
-    s.line_bits = static_cast<u32>(line_bits);
-    s.line_size = 1u << line_bits;
-    s.line_mask = s.line_size - 1;
     s.topology.count[MachineType::TCP] = 5;
     s.topology.count[MachineType::TCC] = 3;
     s.topology.nodes = 8;

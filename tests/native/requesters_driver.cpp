@@ -68,12 +68,12 @@ static bool faulty(u64 kind) { return kind == script.fault && ++script.seen == s
 
 static DataBlock block_of(Context& x, u64 line) {
     DataBlock block = {};
-    __builtin_memcpy(block.data, memory_line(x, line, false), x.s->line_size);
+    __builtin_memcpy(block.data, memory_line(x, line, false), LINE_BYTES);
     return block;
 }
 
 static void keep(Context& x, u64 line, const DataBlock& block) {
-    __builtin_memcpy(memory_line(x, line, true), block.data, x.s->line_size);
+    __builtin_memcpy(memory_line(x, line, true), block.data, LINE_BYTES);
 }
 
 static void reside(Context& x, u32 cache, u64 line, u64 h) {
@@ -297,7 +297,7 @@ EXPORT void t_state(void* block, u64* out) {
 }
 EXPORT u64 t_byte(void* block, u64 address) {
     Context x = context_for(block);
-    const u64 offset = address & x.s->line_mask;
+    const u64 offset = address & LINE_MASK;
     return reinterpret_cast<const u8*>(memory_line(x, address - offset, false))[offset];
 }
 

@@ -28,9 +28,9 @@ class Bench:
     """The values of ``core_values.cpp``, of which an operation may be a mistake."""
 
     def __init__(self, line_bits: int = 6) -> None:
-        self.lib = library("core_values.cpp")
+        self.lib = library("core_values.cpp", f"-DLINE_BYTES={1 << line_bits}")
         self.memory = np.zeros(call(self.lib, "v_size"), np.uint8)
-        call(self.lib, "v_start", self.memory, line_bits)
+        call(self.lib, "v_start", self.memory)
         size = 1 << line_bits
         self.controller: Any = SimpleNamespace(
             topology=TOPOLOGY, full_mask=(1 << 8 * size) - 1, line_size=size
