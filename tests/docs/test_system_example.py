@@ -1,0 +1,28 @@
+"""The worked example of docs/system.md is a system that works."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from runtime.completion import complete
+from runtime.description import SystemDescription
+from tester.campaign import Campaign, Options
+from tester.protocols import load_protocol
+
+MANUAL = Path(__file__).parents[2] / "docs" / "system.md"
+
+
+def test_the_worked_example_passes() -> None:
+    text = MANUAL.read_text(encoding="utf-8").split("## Worked example")[1]
+    written = SystemDescription.from_toml(text.split("```toml\n")[1].split("```")[0], "system.md")
+    assert written.protocol is not None
+    protocol = load_protocol(Path(written.protocol).stem)
+    protocol = replace(protocol, written=written, description=complete(written, protocol.info))
+    campaign = Campaign(protocol, Options(seed=1, episodes=150))
+    number = 0
+    while campaign.totals.episodes < 150:
+        leg = campaign.plan(number).leg
+        assert {agent.kind for agent in leg.program.agents} >= {"gpu", "cpu"}
+        assert campaign.run_leg(leg)[1] is None
+        number += 1
