@@ -77,6 +77,16 @@ Include = Annotated[
         show_default=False,
     ),
 ]
+Preludes = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--prelude",
+        metavar="FILE",
+        help="Types, functions and constants that the protocols use and the runtime lacks. "
+        "Repeatable.",
+        show_default=False,
+    ),
+]
 Format = Annotated[
     DiagnosticFormat,
     typer.Option("--format", "--diagnostics", help="How findings are written to stderr."),
@@ -102,11 +112,12 @@ class Stop(Exception):
 def check(
     files: Files,
     include: Include = None,
+    prelude: Preludes = None,
     format: Format = DiagnosticFormat.TEXT,
     color: Colors = Color.AUTO,
 ) -> None:
     """Report everything that is wrong with protocols."""
-    with _session(files, include, format, color) as session:
+    with _session(files, include, prelude, format, color) as session:
         for compiled in session.protocols:
             machines = compiled.protocol.machines
             cells = sum(len(machine.cells) for machine in machines)
@@ -131,11 +142,12 @@ def compile_(
         ),
     ] = Engine.PYTHON,
     include: Include = None,
+    prelude: Preludes = None,
     format: Format = DiagnosticFormat.TEXT,
     color: Colors = Color.AUTO,
 ) -> None:
     """Write each protocol as a package of Python controllers, or as C++."""
-    with _session(files, include, format, color) as session:
+    with _session(files, include, prelude, format, color) as session:
         session.require_different_names()
         session.require_directory(output)
         for compiled in session.protocols:
@@ -198,11 +210,12 @@ def graph(
         str | None, typer.Option("--machine", metavar="M", help="Only this machine.")
     ] = None,
     include: Include = None,
+    prelude: Preludes = None,
     diagnostics: GraphDiagnostics = DiagnosticFormat.TEXT,
     color: Colors = Color.AUTO,
 ) -> None:
     """Draw the states of each machine and the transitions between them."""
-    with _session(files, include, diagnostics, color) as session:
+    with _session(files, include, prelude, diagnostics, color) as session:
         from slicc.codegen.graph import GraphvizMissing, machine_graph, render_graph
         from slicc.codegen.output import write_file
 
@@ -228,11 +241,12 @@ def table(
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write tables.")
     ] = Path("tables"),
     include: Include = None,
+    prelude: Preludes = None,
     format: Format = DiagnosticFormat.TEXT,
     color: Colors = Color.AUTO,
 ) -> None:
     """Write the tables of states and events as HTML pages."""
-    with _session(files, include, format, color) as session:
+    with _session(files, include, prelude, format, color) as session:
         from slicc.codegen.output import write_file
         from slicc.codegen.tables import protocol_page
 
@@ -247,11 +261,12 @@ def table(
 def ir(
     files: Files,
     include: Include = None,
+    prelude: Preludes = None,
     format: Format = DiagnosticFormat.TEXT,
     color: Colors = Color.AUTO,
 ) -> None:
     """Print what the compiler understood of protocols."""
-    with _session(files, include, format, color) as session:
+    with _session(files, include, prelude, format, color) as session:
         from slicc.ir_printer import print_protocol
 
         for compiled in session.protocols:
@@ -275,13 +290,14 @@ def system(
         typer.Option("--set", metavar="PATH=VALUE", help="A field to change. Repeatable."),
     ] = None,
     include: Include = None,
+    prelude: Preludes = None,
     format: Format = DiagnosticFormat.TEXT,
     color: Colors = Color.AUTO,
 ) -> None:
     """Print the system that a protocol is tested in, as a TOML file to edit."""
     from slicc.system_command import SystemRefused, file_of, system_text
 
-    with _session([file_of(protocol)], include, format, color) as session:
+    with _session([file_of(protocol)], include, prelude, format, color) as session:
         session.require_different_names()
         for compiled in session.protocols:
             try:
@@ -383,7 +399,11 @@ class Session:
 
 @contextmanager
 def _session(
-    files: list[Path], include: list[Path] | None, format: DiagnosticFormat, color: Color
+    files: list[Path],
+    include: list[Path] | None,
+    prelude: list[Path] | None,
+    format: DiagnosticFormat,
+    color: Color,
 ) -> Iterator[Session]:
     """Compile, run the command on what is fine, then say what is not."""
     from slicc.compiler import compile_files
@@ -396,7 +416,7 @@ def _session(
             raise Stop(f"cannot read from {root}: it is not a directory")
     sink = DiagnosticSink()
     try:
-        protocols = compile_files(files, roots, sink)
+        protocols = compile_files(files, roots, sink, prelude or [])
     except CannotRead as error:
         _report(sink, format, color)
         raise Stop(str(error)) from None

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slicc import ir, syntax
+from slicc.additions import Additions
 from slicc.check import check_protocol
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.loader import LoadedProtocol, load
+from slicc.own_library import read_library, read_preludes
 from slicc.parser import parse
 from slicc.resolve.protocols import resolve
 from slicc.source import SourceFile, Span
@@ -39,31 +41,56 @@ class CompiledProtocol:
 
 
 def compile_files(
-    paths: Sequence[Path], include_roots: Sequence[Path], sink: DiagnosticSink
+    paths: Sequence[Path],
+    include_roots: Sequence[Path],
+    sink: DiagnosticSink,
+    preludes: Sequence[Path] = (),
 ) -> list[CompiledProtocol]:
     """The protocols that the files stand for; those with errors are only in the sink.
 
-    Raises :class:`slicc.source_reader.CannotRead` if a file in ``paths`` is not there.
+    ``preludes`` declare what the protocols use and the runtime does not have.
+    Raises :class:`slicc.source_reader.CannotRead` if a file named here is not there.
     """
+    prelude = read_preludes(preludes, sink)
     found = []
     for loaded in load(paths, include_roots, sink, LIBRARY_FILES):
-        protocol = compile_loaded(loaded, sink)
+        if not prelude.complete:
+            break
+        protocol = compile_loaded(loaded, sink, prelude.additions)
         if protocol is not None:
-            found.append(CompiledProtocol(protocol, loaded.path, loaded.sources))
+            sources = (*loaded.sources, *prelude.sources)
+            found.append(CompiledProtocol(protocol, loaded.path, sources))
     return found
 
 
-def compile_loaded(loaded: LoadedProtocol, sink: DiagnosticSink) -> ir.Protocol | None:
-    """One loaded protocol, or None if anything is wrong with it."""
+def compile_loaded(
+    loaded: LoadedProtocol, sink: DiagnosticSink, additions: Additions | None = None
+) -> ir.Protocol | None:
+    """One loaded protocol, or None if anything is wrong with it.
+
+    One that does not compile is tried again with the types of the library that it lies beside.
+    """
     if not loaded.complete:
         return None
-    names = tuple(source.name for source in loaded.sources)
-    span = _whole(loaded.declarations, loaded.sources[0])
     before = len(sink.diagnostics)
-    protocol = _compile(loaded.name, loaded.declarations, names, span, sink)
+    protocol = _compile_with(loaded, sink, additions)
+    if protocol is None:
+        beside = read_library(loaded.path, frozenset(LIBRARY_FILES))
+        if beside.adds_types:
+            sink.take_back(before)
+            more = beside if additions is None else additions.beside(beside)
+            protocol = _compile_with(loaded, sink, more)
     if protocol is None and loaded.path.suffix != ".slicc":
         _explain_lone_file(loaded, sink, before)
     return protocol
+
+
+def _compile_with(
+    loaded: LoadedProtocol, sink: DiagnosticSink, additions: Additions | None
+) -> ir.Protocol | None:
+    names = tuple(source.name for source in loaded.sources)
+    span = _whole(loaded.declarations, loaded.sources[0])
+    return _compile(loaded.name, loaded.declarations, names, span, sink, additions)
 
 
 def _explain_lone_file(loaded: LoadedProtocol, sink: DiagnosticSink, before: int) -> None:
@@ -108,9 +135,10 @@ def _compile(
     sources: tuple[str, ...],
     span: Span,
     sink: DiagnosticSink,
+    additions: Additions | None = None,
 ) -> ir.Protocol | None:
     errors = sink.error_count
-    protocol = resolve(name, declarations, sources, span, sink)
+    protocol = resolve(name, declarations, sources, span, sink, additions)
     if sink.error_count > errors:
         return None
     if not protocol.machines:

@@ -90,8 +90,12 @@ class TypeSymbol:
     # enumerations
     members: dict[str, Span] = field(default_factory=dict)
     default: str = "NUM"
+    further: dict[str, int | str] = field(default_factory=dict)
+    """Members that the runtime lacks: a number behind its own, or the member it lends."""
     # structures and classes
     fields: dict[str, FieldSymbol] = field(default_factory=dict)
+    constant_fields: dict[str, ir.Expr] = field(default_factory=dict)
+    """Fields of a library structure that the runtime lacks: what they would always say."""
     methods: dict[str, list[Overload]] = field(default_factory=dict)
     interface: TypeSymbol | None = None
     is_main_entry: bool = False
@@ -101,6 +105,8 @@ class TypeSymbol:
     buffer: bool = False
     parameter: bool = False
     missing_at_runtime: bool = False
+    supplied: bool = False
+    """A class that the user's prelude speaks for: its objects are never looked at."""
     used: bool = False
 
     def find_field(self, name: str) -> FieldSymbol | None:
@@ -168,6 +174,7 @@ class VariableKind(Enum):
     FIELD = auto()
     LOCAL = auto()
     PARAMETER = auto()
+    CONSTANT = auto()
     REFERENCE = auto()
     IN_MESSAGE = auto()
     OUT_MESSAGE = auto()
@@ -187,9 +194,20 @@ class VariableSymbol:
     port: PortSymbol | None = None
     node: syntax.ObjectDeclaration | None = None
     is_parameter: bool = False
+    value: ir.Expr | None = None
+    """What a constant stands for."""
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """The help line for a misspelt name, or None when nothing is close."""
     match = suggest(name, candidates)
     return None if match is None else f"did you mean `{match}`?"
+
+
+def enumeration_constant(symbol: TypeSymbol, member: str, span: Span) -> ir.Expr:
+    """A member; one that the runtime lacks is a number, or what it goes by at run time."""
+    assert isinstance(symbol.type, ir.EnumType)
+    further = symbol.further.get(member)
+    if isinstance(further, int):
+        return ir.IntConst(further, symbol.type, span=span)
+    return ir.EnumConst(further or member, symbol.type, span=span)

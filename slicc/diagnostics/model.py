@@ -115,6 +115,11 @@ class DiagnosticSink:
             self._reported.add(found)
             self.diagnostics.append(found)
 
+    def take_back(self, position: int) -> None:
+        """Forget what was reported since then: it is looked at again in another way."""
+        del self.diagnostics[position:]
+        self._reported = set(self.diagnostics)
+
     def add_place(self, position: int, span: Span) -> None:
         """Show with the finding at ``position`` that it holds for another place as well."""
         found = self.diagnostics[position]

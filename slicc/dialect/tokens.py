@@ -147,7 +147,9 @@ class _Rewriter:
         """Up to the opening brace of the body."""
         start = self._at
         while self._kind() not in ("LBRACE", "RBRACE", ""):
-            if self._kind() == "COMMA" and self._begins_parameter():
+            if self._kind() == "COMMA" and self._kind(1) == "LBRACE":
+                self._at += 1
+            elif self._kind() == "COMMA" and self._begins_parameter():
                 self._note("parameters with commas", self._span(self._at), "`;` between parameters")
                 self._supply("SEMI", ";", instead=True)
             elif self._kind() == "EQUALS" and self._behind_parameter():

@@ -235,6 +235,8 @@ class Machine(Node):
     transitions: tuple[Transition, ...]
     cells: tuple[Cell, ...]
     externals: tuple[ExternalClass, ...] = ()
+    machine_type: str = ""
+    """The member of ``MachineType`` that it is at run time, if that is not its name."""
 
 
 @dataclass(frozen=True, slots=True)

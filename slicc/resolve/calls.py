@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from slicc import ir, prelude, syntax, types
+from slicc.additions import IN_PORT
 from slicc.diagnostics.model import Label
 from slicc.dialect import names as older
 from slicc.dialect import note_dialect
@@ -19,7 +20,8 @@ from slicc.resolve.functions import signature_text
 from slicc.resolve.lvalues import check_changeable
 from slicc.resolve.older_calls import older_method, older_port_call
 from slicc.resolve.overloads import choose, report_no_match
-from slicc.resolve.supplied import supply
+from slicc.resolve.scopes import MachineScope
+from slicc.resolve.supplied import supply, supply_method
 from slicc.source import Span
 from slicc.symbols import (
     CallTarget,
@@ -27,6 +29,7 @@ from slicc.symbols import (
     ParameterSymbol,
     PortSymbol,
     TypeKind,
+    TypeSymbol,
     VariableKind,
     did_you_mean,
 )
@@ -136,6 +139,7 @@ def _missing_at_runtime(
         "cannot be called",
         secondary=[Label(chosen.span, "declared here, without a body")],
         notes=[f"there is `{text}`" for text in dict.fromkeys(known[:8])],
+        help="a prelude file (`--prelude FILE`) can say what it does",
     )
 
 
@@ -232,15 +236,32 @@ def call_method(
         older_call = None if symbol is None else older_method(body, symbol, name, arguments, span)
         if older_call is not None:
             assert symbol is not None
+            what = f"`{symbol.name}.{name}`"
+            if not isinstance(older_call, tuple):
+                note_dialect(body.sink, what, name_span, "what it means to a system like ours")
+                return older_call
             name, arguments = older_call
-            note_dialect(body.sink, f"`{symbol.name}.{name_span.text}`", name_span, _now(name))
-            if not name:
-                return ir.Local("?", ir.VOID, span=span)
+            note_dialect(body.sink, what, name_span, f"`{name}` of today")
             overloads = symbol.find_methods(name)
             chosen = choose(body.scope, overloads, arguments)
+    if (chosen is None or chosen.target is CallTarget.MISSING) and symbol is not None:
+        supplied = [] if body.machine is None else _supplied(body.machine, symbol, name)
+        if supplied:
+            overloads = [*supplied, *overloads]
+            chosen = choose(body.scope, supplied, arguments) or chosen
     if not overloads:
         described = types.describe(receiver.type)
         if not body.scope.misses.first(f"{described}()", name, name_span):
+            return unknown(span)
+        removed = None if symbol is None else older.REMOVED.get((symbol.name, name))
+        if removed is not None:
+            body.sink.error(
+                "unsupported-dialect",
+                f"older dialect: `{described}.{name}` is part of {removed}",
+                name_span,
+                "nothing here does that",
+                help="a prelude file (`--prelude FILE`) can say what the call does instead",
+            )
             return unknown(span)
         body.sink.error(
             "unknown-method",
@@ -256,6 +277,9 @@ def call_method(
         report_no_match(body.sink, what, span, shown, arguments)
         return ir.Local("?", shown[0].result, span=span)
     kept = _pass_arguments(body, chosen, arguments)
+    if chosen.target is CallTarget.FUNCTION:
+        assert chosen.function is not None
+        return ir.CallFunction(chosen.function, kept, chosen.result, chosen.by_reference, span=span)
     if chosen.target is CallTarget.STRUCT_METHOD:
         assert chosen.function is not None
         return ir.CallStructMethod(receiver, chosen.function, kept, chosen.result, span=span)
@@ -265,8 +289,15 @@ def call_method(
     return _class_method(body, receiver, chosen, kept, span)
 
 
-def _now(name: str) -> str:
-    return f"`{name}` of today" if name else "nothing: it only served the simulator"
+def _supplied(machine: MachineScope, symbol: TypeSymbol, name: str) -> list[Overload]:
+    """Methods that the user's prelude gives to a class or to what it inherits from."""
+    owner: TypeSymbol | None = symbol
+    while owner is not None:
+        found = supply_method(machine, owner.name, name)
+        if found:
+            return found
+        owner = owner.interface
+    return []
 
 
 def _with_element(overload: Overload, receiver: ir.Type) -> Overload:
@@ -320,6 +351,13 @@ def _port_call(body: Body, node: syntax.MethodCall, port: PortSymbol) -> ir.Expr
         earlier = older_port_call(body, node, port)
         if earlier is not None:
             return earlier
+    if known is None and body.machine is not None:
+        supplied = supply_method(body.machine, IN_PORT, name)
+        given = tuple([ex.expression(body, argument) for argument in node.arguments])
+        chosen = choose(body.scope, supplied, given)
+        if chosen is not None and chosen.function is not None:
+            kept = _pass_arguments(body, chosen, given)
+            return ir.CallFunction(chosen.function, kept, chosen.result, span=node.span)
     if known is None:
         return _no_method(body, node, "an in-port", tuple(_PORT_OPERATIONS))
     operation, parameters, result = known

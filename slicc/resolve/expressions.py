@@ -7,6 +7,7 @@ expression is reported where it stands and becomes a node of unknown type.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import assert_never
 
 from slicc import ir, syntax, types
@@ -16,7 +17,13 @@ from slicc.resolve import calls, operators
 from slicc.resolve.body import Body, BodyKind, unknown
 from slicc.resolve.hints import variable_hint
 from slicc.source import Span
-from slicc.symbols import TypeKind, VariableKind, VariableSymbol, did_you_mean
+from slicc.symbols import (
+    TypeKind,
+    VariableKind,
+    VariableSymbol,
+    did_you_mean,
+    enumeration_constant,
+)
 
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 
@@ -136,6 +143,9 @@ def variable_value(variable: VariableSymbol, span: Span) -> ir.Expr:
             return ir.TransactionValue(transaction, variable.type, span=span)
         case VariableKind.FIELD:
             return ir.SelfField(variable.ir_name, variable.type, span=span)
+        case VariableKind.CONSTANT:
+            assert variable.value is not None
+            return replace(variable.value, span=span)
         case _:
             return ir.Local(variable.ir_name, variable.type, span=span)
 
@@ -167,7 +177,7 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
         note_dialect(body.sink, f"the type `{name}`", node.type.span, f"`{symbol.name}`")
     member = node.member.text
     if member in symbol.members:
-        return ir.EnumConst(member, symbol.type, span=node.span)
+        return enumeration_constant(symbol, member, node.span)
     if not body.scope.misses.first(name, member, node.member.span):
         return ir.Local("?", symbol.type, span=node.span)
     slug = {"State": "unknown-state", "Event": "unknown-event"}.get(name, "unknown-enum-member")
@@ -202,6 +212,8 @@ def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
             name = found.name
     if found is not None:
         return ir.FieldAccess(receiver, name, found.type, span=node.span)
+    if symbol is not None and name in symbol.constant_fields:
+        return replace(symbol.constant_fields[name], span=node.span)
     constant = None if symbol is None else older.CONSTANT_FIELDS.get(symbol.name, {}).get(name)
     if symbol is not None and constant is not None:
         what = f"the field `{name}` of `{symbol.name}`"

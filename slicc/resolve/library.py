@@ -5,7 +5,7 @@ Invariant: one :class:`Library` per compilation; it never changes what the prelu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from slicc import ir, prelude, types
 from slicc.prelude.classes import OPAQUE_CLASSES
@@ -18,8 +18,10 @@ TypeLookup = Callable[[str], ir.Type]
 class Library:
     """Lazy type symbols by name; ``types`` holds those in use, in order of first mention."""
 
-    def __init__(self) -> None:
+    def __init__(self, further: Mapping[str, Mapping[str, int | str]] | None = None) -> None:
+        """``further``: by enumeration, members that the runtime lacks (see ``TypeSymbol``)."""
         self.types: dict[str, TypeSymbol] = {}
+        self._further = further or {}
         for name, scalar in types.SCALARS.items():
             self.types[name] = TypeSymbol(name, TypeKind.SCALAR, scalar, library=True)
 
@@ -63,7 +65,8 @@ class Library:
     def _enumeration(self, name: str) -> TypeSymbol:
         row = prelude.ENUMERATIONS[name]
         symbol = TypeSymbol(name, TypeKind.ENUM, ir.EnumType(ir.TypeRef(None, name)), library=True)
-        symbol.members = dict.fromkeys(row.names(), symbol.span)
+        symbol.further = dict(self._further.get(name, {}))
+        symbol.members = dict.fromkeys((*row.names(), *symbol.further), symbol.span)
         symbol.default = row.default or "NUM"
         self.types[name] = symbol
         return symbol

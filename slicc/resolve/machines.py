@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from slicc import ir, prelude, syntax
+from slicc import ir, syntax
 from slicc.diagnostics.model import Label
 from slicc.resolve.actions import NeedCounter, Needs, declare_actions, resolve_actions, slot_needs
 from slicc.resolve.bodies import function_body, port_body
@@ -98,6 +98,7 @@ def _resolve_bodies(
         transitions=transitions,
         cells=cells_of(scope, transitions, parts.transitions),
         externals=externals_of(scope),
+        machine_type=_lent_type(scope),
         span=scope.node.type.span,
     )
 
@@ -140,9 +141,18 @@ def _ports(
 # ------------------------------------------------------------------ what a machine may hold
 
 
+def _lent_type(scope: MachineScope) -> str:
+    """The machine type that stands for one which the runtime lacks; empty where it has it."""
+    types = scope.library.find("MachineType")
+    lent = None if types is None else types.further.get(scope.name)
+    return lent if isinstance(lent, str) else ""
+
+
 def _machine_name(outer: GlobalScope, node: syntax.Machine) -> str | None:
     name = node.type.member.text
-    known = prelude.ENUMERATIONS["MachineType"].names()
+    types = outer.library.find("MachineType")
+    assert types is not None
+    known = tuple(types.members)
     if node.type.type.text != "MachineType" or name not in known:
         outer.sink.error(
             "unknown-machine",

@@ -21,15 +21,20 @@ _SHAPE = re.compile(r"(\w+)\(([^)]*)\) -> (\w+)((?: \w+)*)")
 
 def older_method(
     body: Body, symbol: TypeSymbol, name: str, arguments: tuple[ir.Expr, ...], span: Span
-) -> tuple[str, tuple[ir.Expr, ...]] | None:
-    """Today's method and arguments; an empty name if the call has no effect here."""
+) -> ir.Expr | tuple[str, tuple[ir.Expr, ...]] | None:
+    """What the call is today: a method and its arguments, or something else altogether."""
     owner: TypeSymbol | None = symbol
+    if symbol.name not in older.METHODS and symbol.interface is None:
+        return None
     while owner is not None:
         for shape in _shapes(owner.name):
             method, parameters, today, wanted = shape
             if method == name and _fits(body, parameters, arguments):
                 if today == "nothing":
-                    return "", ()
+                    return ir.Local("?", ir.VOID, span=span)
+                if today == "controller":
+                    home = ir.BuiltinHome.CONTROLLER
+                    return ir.CallBuiltin(wanted[0], home, (), ir.INT, span=span)
                 made = _arguments(body, wanted, arguments, span)
                 return None if made is None else (today, made)
         owner = owner.interface
@@ -135,3 +140,22 @@ def older_counter(node: syntax.Unary) -> syntax.MethodCall | None:
         return None
     method = syntax.Name(today, span=operand.field.span)
     return syntax.MethodCall(operand.receiver, method, (), span=node.span)
+
+
+def is_foreign_counter(body: Body, node: syntax.Unary) -> bool:
+    """``++sequencer.loads``: a statistic that a simulator's own class keeps, and nobody reads."""
+    operand = node.operand
+    if not isinstance(operand, syntax.FieldAccess) or not isinstance(
+        operand.receiver, syntax.Variable
+    ):
+        return False
+    variable = body.locals.find(operand.receiver.name.text)
+    if variable is None or not isinstance(variable.type, ir.ClassType) or variable.type.value:
+        return False
+    symbol = body.scope.symbol_of(variable.type)
+    name = operand.field.text
+    if symbol is None or symbol.find_field(name) is not None:
+        return False
+    what = f"`++` of `{symbol.name}.{name}`"
+    note_dialect(body.sink, what, operand.field.span, "a statistic that nothing here keeps")
+    return True

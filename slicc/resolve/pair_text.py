@@ -17,7 +17,7 @@ from slicc.diagnostics.suggest import suggest
 from slicc.limits import DIGITS
 from slicc.prelude.functions import PAIR_TEXT_FUNCTIONS
 from slicc.source import Span
-from slicc.symbols import TypeKind, VariableKind, did_you_mean
+from slicc.symbols import TypeKind, VariableKind, did_you_mean, enumeration_constant
 
 if TYPE_CHECKING:
     from slicc.resolve.scopes import GlobalScope
@@ -313,6 +313,5 @@ class _Reader:
                 if symbol is None or symbol.kind is not TypeKind.ENUM:
                     continue
                 if member in symbol.members:
-                    assert isinstance(symbol.type, ir.EnumType)
-                    return ir.EnumConst(member, symbol.type, span=self.span)
+                    return enumeration_constant(symbol, member, self.span)
         return None

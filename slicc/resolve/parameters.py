@@ -41,6 +41,8 @@ def declare_parameters(
         if name in scope.variables:
             _report_duplicate(scope, "duplicate-parameter", "parameter", node)
             continue
+        if _stand_in(scope, node, type_):
+            continue
         scope.variables[name] = VariableSymbol(
             name,
             VariableKind.OBJECT,
@@ -96,6 +98,8 @@ def _parameter_type(scope: MachineScope, node: syntax.ObjectDeclaration) -> ir.T
     if symbol is None:
         return type_
     text = node.type.text
+    if symbol.supplied:
+        return type_
     allowed = symbol.parameter if isinstance(type_, ir.ClassType) else text in _SCALAR_PARAMETERS
     if not allowed:
         scope.sink.error(
@@ -103,9 +107,24 @@ def _parameter_type(scope: MachineScope, node: syntax.ObjectDeclaration) -> ir.T
             f"a machine parameter cannot be of type `{text}`",
             node.type.span,
             "no system description can provide this",
+            help="a prelude file (`--prelude FILE`) can speak for a class of your own"
+            if symbol.missing_at_runtime
+            else None,
         )
         return ir.UNKNOWN
     return type_
+
+
+def _stand_in(scope: MachineScope, node: syntax.ObjectDeclaration, type_: ir.Type) -> bool:
+    """An object of a class that the user's prelude speaks for: its methods do without it."""
+    symbol = scope.symbol_of(type_)
+    if symbol is None or not symbol.supplied:
+        return False
+    name = node.name.text
+    scope.variables[name] = VariableSymbol(
+        name, VariableKind.CONSTANT, type_, node.name.span, value=ir.Null(type_, span=node.span)
+    )
+    return True
 
 
 def _ordered(pairs: syntax.Pairs) -> bool | None:
@@ -223,6 +242,8 @@ def declare_objects(
         name = node.name.text
         type_ = element_type(scope, scope.resolve_type(node.type), node.pairs)
         symbol = scope.symbol_of(type_)
+        if name not in scope.variables and _stand_in(scope, node, type_):
+            continue
         if symbol is not None and symbol.missing_at_runtime:
             scope.sink.error(
                 "unknown-external-class",
@@ -230,6 +251,7 @@ def declare_objects(
                 node.type.span,
                 "cannot be built",
                 secondary=[Label(symbol.span, "declared external here")],
+                help="a prelude file (`--prelude FILE`) can speak for it",
             )
             type_ = ir.UNKNOWN
         type_ = check_element(scope, node, type_)

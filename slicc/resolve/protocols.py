@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from slicc import ir, prelude, syntax
+from slicc.additions import Additions
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.dialect.declarations import modern_machine
+from slicc.resolve.added import add_constant_fields, declare_constants, further_members
 from slicc.resolve.bodies import function_body
 from slicc.resolve.functions import declare_functions
+from slicc.resolve.library import Library
 from slicc.resolve.machines import resolve_machine
 from slicc.resolve.pairs import check_keys
 from slicc.resolve.scopes import GlobalScope
@@ -40,12 +43,20 @@ def resolve(
     sources: tuple[str, ...],
     span: Span,
     sink: DiagnosticSink,
+    additions: Additions | None = None,
 ) -> ir.Protocol:
-    """The protocol. After an error in ``sink`` parts are missing or of unknown type."""
-    scope = GlobalScope(sink, Supplies(()))
+    """The protocol. After an error in ``sink`` parts are missing or of unknown type.
+
+    ``additions``: what the user's own library has and ours has not.
+    """
     flat = flatten(declarations)
-    declare_types(scope, flat)
+    more = additions or Additions()
+    machines_named = [one.type.member.text for one in flat if isinstance(one, syntax.Machine)]
+    scope = GlobalScope(sink, Supplies(more), Library(further_members(more, machines_named)))
+    declare_types(scope, [*more.types, *flat])
     methods = complete_types(scope)
+    declare_constants(scope, more)
+    add_constant_fields(scope, more)
     check_library_structures(scope, flat)
     declare_functions(scope, [node for node in flat if isinstance(node, syntax.Function)])
     resolved_methods = [function_body(scope, symbol) for symbol in methods]

@@ -34,15 +34,11 @@ class Supplies(Protocol):
 
     def find(self, name: str) -> list[syntax.Function]: ...
 
+    def find_method(self, owner: str, name: str) -> list[syntax.Function]: ...
+
+    def has_class(self, name: str) -> bool: ...
+
     def declare_type(self, scope: GlobalScope, name: str) -> TypeSymbol | None: ...
-
-
-class _Nothing:
-    def find(self, name: str) -> list[syntax.Function]:
-        return []
-
-    def declare_type(self, scope: GlobalScope, name: str) -> TypeSymbol | None:
-        return None
 
 
 class GlobalScope:
@@ -50,10 +46,11 @@ class GlobalScope:
 
     machine: str | None = None
 
-    def __init__(self, sink: DiagnosticSink, supplies: Supplies | None = None) -> None:
+    def __init__(self, sink: DiagnosticSink, supplies: Supplies, library: Library) -> None:
         self.sink = sink
-        self.supplies: Supplies = supplies or _Nothing()
-        self.library = Library()
+        self.supplies = supplies
+        self.library = library
+        self.constants: dict[str, VariableSymbol] = {}
         self.types: dict[str, TypeSymbol] = {}
         self.by_ref: dict[ir.TypeRef, TypeSymbol] = {}
         self.functions: dict[str, list[FunctionSymbol]] = {}
@@ -155,22 +152,22 @@ class GlobalScope:
         """Variables that exist everywhere."""
         type_name = prelude.CONTROLLER_VARIABLES.get(name)
         if type_name is None:
-            return None
+            return self.constants.get(name)
         return VariableSymbol(
             name, VariableKind.CONTROLLER, self.type_text(type_name), NOWHERE, ir_name=name
         )
 
     def variable_names(self) -> Iterator[str]:
         yield from prelude.CONTROLLER_VARIABLES
+        yield from self.constants
 
 
 class MachineScope(GlobalScope):
     """Names of one machine; what it does not know itself, it asks the protocol for."""
 
     def __init__(self, parent: GlobalScope, name: str, node: syntax.Machine) -> None:
-        super().__init__(parent.sink)
+        super().__init__(parent.sink, parent.supplies, parent.library)
         self.parent = parent
-        self.library = parent.library
         self.by_ref = parent.by_ref
         self.machine = name
         self.name: str = name
@@ -184,7 +181,6 @@ class MachineScope(GlobalScope):
         self.tbe: TypeSymbol | None = None
         self.entry: TypeSymbol | None = None
         self.permissions: dict[str, str] = {}
-        self.supplies: Supplies = parent.supplies
         self.supplied: dict[str, list[FunctionSymbol]] = {}
         self.unresolved_supplies: list[FunctionSymbol] = []
 

@@ -15,7 +15,7 @@ from slicc.resolve.body import Body, BodyKind, is_reported
 from slicc.resolve.emplace import handle_emplace
 from slicc.resolve.expressions import expression, variable_value
 from slicc.resolve.lvalues import check_changeable
-from slicc.resolve.older_calls import older_counter
+from slicc.resolve.older_calls import is_foreign_counter, older_counter
 from slicc.resolve.operators import increment
 
 
@@ -79,6 +79,8 @@ def _expression_statement(body: Body, node: syntax.ExpressionStatement, into: St
         return
     if isinstance(inner, syntax.Unary) and inner.operator == "++":
         counted = older_counter(inner)
+        if counted is None and is_foreign_counter(body, inner):
+            return
         if counted is None:
             into.append(ir.Evaluate(increment(body, inner), span=node.span))
             return

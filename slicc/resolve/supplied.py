@@ -8,11 +8,11 @@ Invariant: what nobody calls is never looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
 from slicc import ir, syntax
+from slicc.additions import Additions
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.dialect import note_dialect
 from slicc.parser import parse
@@ -28,14 +28,27 @@ _OLDER = "library.sm"
 class Supplies:
     """Definitions by name: the user's, then those of older libraries."""
 
-    def __init__(self, given: Iterable[syntax.Function]) -> None:
+    def __init__(self, additions: Additions) -> None:
         self._given: dict[str, list[syntax.Function]] = {}
-        for node in given:
+        for node in additions.functions:
             self._given.setdefault(node.name.text, []).append(node)
+        self._classes = additions.classes
+        self._methods: dict[tuple[str, str], list[syntax.Function]] = {}
+        for owner, nodes in additions.methods.items():
+            for node in nodes:
+                self._methods.setdefault((owner, node.name.text), []).append(node)
 
     def find(self, name: str) -> list[syntax.Function]:
         """All overloads of one source; the user's hide the older ones."""
         return self._given.get(name) or _older_functions().get(name, [])
+
+    def find_method(self, owner: str, name: str) -> list[syntax.Function]:
+        """What the user gave as methods of a class that is not written in this language."""
+        return self._methods.get((owner, name), [])
+
+    def has_class(self, name: str) -> bool:
+        """Whether the user's prelude declares an external class of that name."""
+        return name in self._classes
 
     def declare_type(self, scope: GlobalScope, name: str) -> TypeSymbol | None:
         """An enumeration of older libraries, now one of the protocol; None if there is none."""
@@ -76,7 +89,7 @@ def supply(scope: MachineScope, name: str, span: Span) -> list[Overload]:
     known = scope.supplied.get(name)
     if known is None:
         nodes = [] if scope.functions.get(name) else scope.supplies.find(name)
-        known = scope.supplied[name] = [_declare(scope, node) for node in nodes]
+        known = scope.supplied[name] = [_declare(scope, node, name) for node in nodes]
         name_overloads(known)
         scope.unresolved_supplies += known
         if nodes and nodes[0].span.file.name == _OLDER:
@@ -84,8 +97,21 @@ def supply(scope: MachineScope, name: str, span: Span) -> list[Overload]:
     return [symbol.overload for symbol in known]
 
 
-def _declare(scope: MachineScope, node: syntax.Function) -> FunctionSymbol:
+def supply_method(scope: MachineScope, owner: str, name: str) -> list[Overload]:
+    """Supplied methods of a class, now functions of this machine that do not see the object."""
+    key = f"{owner}_{name}"
+    known = scope.supplied.get(key)
+    if known is None:
+        nodes = scope.supplies.find_method(owner, name)
+        known = scope.supplied[key] = [_declare(scope, node, key) for node in nodes]
+        name_overloads(known)
+        scope.unresolved_supplies += known
+    return [symbol.overload for symbol in known]
+
+
+def _declare(scope: MachineScope, node: syntax.Function, name: str) -> FunctionSymbol:
     declared = prototype(scope, node)
     declared.target = CallTarget.FUNCTION
-    declared.function = ir.FunctionRef(scope.name, None, declared.name)
+    declared.name = name
+    declared.function = ir.FunctionRef(scope.name, None, name)
     return FunctionSymbol(declared, node, scope.name)

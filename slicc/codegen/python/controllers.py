@@ -108,7 +108,7 @@ class ControllerWriter:
             base=runtime(_SHAPES[machine.entry is not None, machine.tbe is not None]),
             title="\n".join(text.docstring(machine.title or machine.name, layout.INDENT)),
             machine=text.string_literal(machine.name),
-            machine_type=f"MachineType.{machine.name}",
+            machine_type=f"MachineType.{machine.machine_type or machine.name}",
             states=self.names.type(machine.states.ref),
             events=self.names.type(machine.events.ref),
             request_types=None if request_types is None else self.names.type(request_types.ref),

@@ -78,4 +78,13 @@ CODES: tuple[Code, ...] = (
         example="// 20 MiB of text",
         instead="// several files",
     ),
+    Code(
+        "invalid-prelude",
+        "something that has no place in a prelude",
+        what="A prelude file (`--prelude`) holds what a library of one's own has and ours has not: "
+        "enumerations, structures, external types, functions, and constants with a value.",
+        why="Machines, actions, ports and transitions are the protocol itself.",
+        example='action(a, desc="send") { }',
+        instead="bool isHot(Addr address) { return false; }",
+    ),
 )

@@ -161,4 +161,14 @@ CODES: tuple[Code, ...] = (
         example="x := State;",
         instead="x := State:I;",
     ),
+    Code(
+        "unsupported-dialect",
+        "something of an older simulator that has no counterpart",
+        what="The protocol takes part in something that simulators of its time did and nothing "
+        "here does, so what it means cannot be told.",
+        why="Leaving it out would change what the protocol does.",
+        example="coalescer.wbCallback(address);",
+        instead='// in a prelude file\nstructure(VIPERCoalescer, external="yes") '
+        "{ void wbCallback(Addr address) { } }",
+    ),
 )
