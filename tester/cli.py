@@ -134,6 +134,10 @@ def main_command(
             _RUN, "Where included files are also looked for.", "--include", "-I", metavar="DIR"
         ),
     ] = None,
+    prelude: Annotated[
+        list[Path] | None,
+        _option(_RUN, "Types and functions that the protocol uses and we lack.", metavar="FILE"),
+    ] = None,
     system: Annotated[
         Path | None, _option(_RUN, "System description to start from.", metavar="TOML")
     ] = None,
@@ -289,6 +293,7 @@ def main_command(
         profile=profile,
         replay=replay,
         include=tuple(include or ()),
+        preludes=tuple(prelude or ()),
         system=system,
         leg_episodes=leg_episodes,
         fixed={name: value for name, value in fixed.items() if value is not None},

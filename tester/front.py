@@ -51,9 +51,9 @@ class Front:
     why_not_native: str = ""
 
 
-def remembered(path: Path, include: Sequence[Path]) -> Front | None:
+def remembered(path: Path, include: Sequence[Path], preludes: Sequence[Path] = ()) -> Front | None:
     """What an earlier run has made of the driver ``path``, if anything."""
-    key = _key(path, include)
+    key = _key(path, include, preludes)
     if key is None:
         return None
     try:
@@ -73,7 +73,13 @@ def remembered(path: Path, include: Sequence[Path]) -> Front | None:
     return Front(Path(said["path"]), said["digest"], info, native, said["why_not_native"] or "")
 
 
-def finish(compiled: CompiledProtocol, path: Path, include: Sequence[Path], native: bool) -> Front:
+def finish(
+    compiled: CompiledProtocol,
+    path: Path,
+    include: Sequence[Path],
+    native: bool,
+    preludes: Sequence[Path] = (),
+) -> Front:
     """Generate the forms of a protocol that was compiled a moment ago.
 
     With ``native`` there are two, and they are remembered. Raises slicc's GenerationError, OSError.
@@ -84,7 +90,7 @@ def finish(compiled: CompiledProtocol, path: Path, include: Sequence[Path], nati
     digest = digest_of(compiled)
     if not native:
         return Front(compiled.path, digest, module.PROTOCOL)
-    key = _key(path, include)
+    key = _key(path, include, preludes)
     sources, why = native_sources(compiled.protocol)
     front = Front(compiled.path, digest, module.PROTOCOL, sources, why)
     if key is not None:
@@ -136,7 +142,7 @@ def _remember(key: str, front: Front, module: ModuleType) -> None:
 # ------------------------------------------------------------------ the texts
 
 
-def _key(path: Path, include: Sequence[Path]) -> str | None:
+def _key(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> str | None:
     """A name for everything that the compiler might read; None where that is not known.
 
     Whatever stands in quotes and leads to a file from one of the places where includes are looked
@@ -162,6 +168,8 @@ def _key(path: Path, include: Sequence[Path]) -> str | None:
                 waiting += [base / name for name in names if _is_file(base, name)]
         parts: list[str | bytes] = [compiler_digest(), str(path), str(path.resolve())]
         parts += [str(directory.resolve()) for directory in include]
+        for one in preludes:
+            parts += ["prelude", str(one), _read(one)]
         for one in sorted(found):
             parts += [str(one), str(one.resolve()), found[one]]
         return key_of(*parts)
@@ -187,7 +195,7 @@ def compiler_digest() -> str:
     import slicc
 
     root = Path(slicc.__file__).parent
-    files = [path for kind in ("py", "lark", "jinja") for path in root.rglob(f"*.{kind}")]
+    files = [path for kind in ("py", "lark", "jinja", "sm") for path in root.rglob(f"*.{kind}")]
     return digest_of_files(files, root)
 
 

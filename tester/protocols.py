@@ -82,19 +82,24 @@ def locate(name: str) -> tuple[Path, bool]:
 
 
 def load_protocol(
-    name: str, include: Sequence[Path] = (), system: Path | None = None, native: bool = False
+    name: str,
+    include: Sequence[Path] = (),
+    system: Path | None = None,
+    native: bool = False,
+    preludes: Sequence[Path] = (),
 ) -> LoadedProtocol:
     """Compile a protocol and read its system description.
 
     The description is ``system``, else the ``.toml`` beside the protocol's file, else what is known
     of a protocol of that name; the rest is inferred.
     ``native``: generate its native form, too, or find what an earlier run has made of the same
-    texts. Raises ProtocolMissing, ProtocolBroken, DescriptionError, OSError.
+    texts. ``preludes``: files that declare what the runtime lacks. Raises ProtocolMissing,
+    ProtocolBroken, DescriptionError, OSError.
     """
     path, is_shipped = locate(name)
-    front = remembered(path, include) if native else None
+    front = remembered(path, include, preludes) if native else None
     if front is None:
-        front = _compiled(name, path, include, native)
+        front = _compiled(name, path, include, preludes, native)
     identity = ProtocolIdentity(
         name if is_shipped else path.stem,
         front.digest,
@@ -108,20 +113,26 @@ def load_protocol(
     return LoadedProtocol(identity, info, written, description, front.native, front.why_not_native)
 
 
-def _compiled(name: str, path: Path, include: Sequence[Path], native: bool) -> Front:
+def _compiled(
+    name: str, path: Path, include: Sequence[Path], preludes: Sequence[Path], native: bool
+) -> Front:
     from slicc.codegen.python.errors import GenerationError
     from slicc.compiler import compile_files
     from slicc.diagnostics.model import DiagnosticSink
+    from slicc.source_reader import CannotRead
 
     sink = DiagnosticSink()
-    compiled = compile_files([path], [path.parent, *include], sink)
+    try:
+        compiled = compile_files([path], [path.parent, *include], sink, preludes)
+    except CannotRead as error:
+        raise ProtocolMissing(str(error)) from None
     if sink.error_count or not compiled:
         raise ProtocolBroken(render_errors(sink, path))
     if len(compiled) > 1:
         named = ", ".join(str(found.path) for found in compiled)
         raise ProtocolMissing(f"{name} belongs to several protocols ({named}): name one of them")
     try:
-        return finish(compiled[0], path, include, native)
+        return finish(compiled[0], path, include, native, preludes)
     except GenerationError as error:
         raise ProtocolMissing(f"{path}: {error}") from None
 

@@ -61,6 +61,7 @@ class Request:
     profile: str = "default"
     replay: Path | None = None
     include: tuple[Path, ...] = ()
+    preludes: tuple[Path, ...] = ()
     system: Path | None = None
     leg_episodes: int | None = None
     fixed: Mapping[str, object] = field(default_factory=dict)
@@ -119,7 +120,7 @@ def run(request: Request) -> int:
         name = _described_protocol(request.system) or DEFAULT_PROTOCOL
     engine = _engine_for(request)
     native = engine is not Choice.python
-    protocol = load_protocol(name, request.include, request.system, native)
+    protocol = load_protocol(name, request.include, request.system, native, request.preludes)
     if request.readable:
         protocol = protocol.readable()
     try:
@@ -446,6 +447,8 @@ class Session:
         words = ["gpu-tester", "--replay", str(path)]
         for directory in self.request.include:
             words += ["--include", str(directory)]
+        for prelude in self.request.preludes:
+            words += ["--prelude", str(prelude)]
         return shlex.join(words)
 
     def _summary(self, status: int) -> None:
