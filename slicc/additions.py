@@ -35,8 +35,8 @@ class Additions:
     classes: set[str] = field(default_factory=set)
     """Classes in another language that the user speaks for."""
 
-    def add(self, declarations: Iterable[syntax.Declaration], sink: DiagnosticSink) -> None:
-        """Everything in a prelude file; what has no place in one is reported."""
+    def add(self, declarations: Iterable[syntax.Declaration], sink: DiagnosticSink | None) -> None:
+        """Everything in a prelude file; what has no place in one is reported, or passed over."""
         for node in declarations:
             match node:
                 case syntax.Enumeration():
@@ -44,14 +44,14 @@ class Additions:
                 case syntax.Structure():
                     self._add_structure(node)
                 case syntax.ExternType():
-                    if not is_library_type(node.type.text):
+                    if not is_library_type(node.type.text) and node.type.text not in _NOT_TYPES:
                         self.types.append(node)
                         self.classes.add(node.type.text)
                 case syntax.Function():
                     self.functions.append(node)
                 case syntax.ObjectDeclaration() if node.initial is not None:
                     self.constants.append(node)
-                case _:
+                case _ if sink is not None:
                     sink.error(
                         "invalid-prelude",
                         "a prelude holds types, functions and constants",
@@ -91,7 +91,8 @@ class Additions:
     def _add_enumeration(self, node: syntax.Enumeration) -> None:
         row = prelude.ENUMERATIONS.get(node.type.text)
         if row is None:
-            self.types.append(node)
+            if node.type.text not in _NOT_TYPES:
+                self.types.append(node)
             return
         known = row.names()
         more = [member for member in node.members if member.name.text not in known]
@@ -107,7 +108,7 @@ class Additions:
                 else:
                     self.methods.setdefault(name, []).append(member)
         elif "external" in node.pairs or is_library_type(name):
-            if not is_library_type(name) and name != IN_PORT:
+            if not is_library_type(name) and name not in _NOT_TYPES:
                 self.types.append(node)
             self.classes.add(name)
             for member in node.members:

@@ -42,7 +42,9 @@ def read_preludes(paths: Sequence[Path], sink: DiagnosticSink) -> UserPrelude:
         unit = None if source is None else parse(source, sink)
         if source is not None and unit is not None:
             sources.append(source)
-            additions.add(unit.declarations, sink)
+            # A library's own file also says what every controller has: that is known.
+            is_library = path.match(_LIBRARY_PATTERN)
+            additions.add(unit.declarations, None if is_library else sink)
     return UserPrelude(additions, tuple(sources), sink.error_count == errors)
 
 

@@ -67,6 +67,7 @@ METHODS: dict[str, tuple[str, ...]] = {
         "dataCallback(DataBlock) -> dataCallback 0 address",
     ),
     "CacheMemory": (
+        "getNULL() -> getNullEntry",
         "profileMiss(RubyRequest) -> profileDemandMiss",
         "profileGenericRequest(GenericRequestType, RubyAccessMode, PrefetchBit)"
         " -> profileDemandMiss",
@@ -86,6 +87,7 @@ METHODS: dict[str, tuple[str, ...]] = {
         "writeCallback(Addr, MachineType, DataBlock, bool) -> writeCallback 0 1 2",
     ),
     "DirectoryMemory": ("invalidateBlock(Addr) -> nothing",),
+    "TBETable": ("getNULL() -> getNullEntry",),
     "TimerTable": (
         "set(Addr, Cycles) -> set 0 after 1",
         "set(Addr, int) -> set 0 after 1",

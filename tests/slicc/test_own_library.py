@@ -124,3 +124,33 @@ def test_types_of_the_library_beside_a_protocol_count(tmp_path: Path) -> None:
     assert found, sink.diagnostics
     assert not sink.error_count
     assert [enum.ref.name for enum in found[0].protocol.enums if not enum.library] == ["Mood"]
+
+
+def test_a_fork_s_own_library_file_is_a_prelude(tmp_path: Path) -> None:
+    """What a checkout declares and only its simulator has: calls compile, and end the run."""
+    library = tmp_path / "RubySlicc_Types.sm"
+    library.write_text(
+        'NodeID version;\nexternal_type(Address);\nexternal_type(int, primitive="yes");\n'
+        'structure(NetDest, external="yes", non_obj="yes") { void add(MachineID); void spin(int); }'
+    )
+    driver = tmp_path / "Own.sm"
+    driver.write_text(
+        (FOLDER.parent / "cases" / "parts" / "messages.sm").read_text()
+        + 'machine(MachineType:L1Cache, "s") : MessageBuffer * rx, network="From", '
+        'virtual_network="0", vnet_type="request"; MessageBuffer * tx, network="To", '
+        'virtual_network="0", vnet_type="request"; Cycles latency := 3; {\n'
+        + (FOLDER.parent / "cases" / "parts" / "body.sm").read_text()
+        + 'action(x_extra, "x") { tbe.waiting.spin(1); Address a := address; unblock(a); }\n'
+        "void unblock(Address a) { }\n"
+        "transition(I, Extra) { x_extra; p_pop; }\n}\n"
+    )
+    sink = DiagnosticSink()
+    assert compile_files([driver], [], sink) == []
+    assert [each.slug for each in sink.diagnostics if each.severity is Severity.ERROR] == [
+        "unknown-method"
+    ]
+    sink = DiagnosticSink()
+    (compiled,) = compile_files([driver], [], sink, [library])
+    (machine,) = compiled.protocol.machines
+    (spin,) = [each for each in machine.functions if each.ref.name == "NetDest_spin"]
+    assert isinstance(spin.body[0], ir.Panic)
