@@ -51,7 +51,7 @@ class _Dice:
         choices = {
             "delays": ("nominal", "uniform", "gem5", "gem5", "heavy_tail", "skewed", "stragglers"),
             "replacement": ("tree_plru", "lru"),
-            "cpus": (1, 1, 2),
+            "cpus": (1, 2, 2),
             "dmas": (0, 1, 1, 2),
             "fetchers": (0, 0, 1, 2),
             "fetch_waves": (1, 2, 3),
@@ -195,7 +195,7 @@ def _line_duel(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         units=(2, 4, 8),
         wavefronts=(1, 2),
         lanes=(1, 1, 2, 4),
-        cpus=(1, 2),
+        cpus=(1, 2, 3),
         dmas=(0, 1, 2),
         fetchers=(0, 1, 2),
         l1_sets=(2, 4, 16),

@@ -22,7 +22,6 @@ BUGS: Final[tuple[Bug, ...]] = (
     *PAIR_BUGS,
 )
 ELUSIVE: Final = {
-    "apu-exclusive-beside-a-copy": "a processor that reads, then stores, what the GPU has read",
     "apu-line-of-a-pair-covers-dirty-bytes": "a TCC that answers a probe before the line's owner",
     "apu-writer-misses-dirty-bytes": "a store of the GPU between a processor's load and store",
     "sqc-fill-survives-acquire": "an instruction fetch that a whole hand-over overtakes",
