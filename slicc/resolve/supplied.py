@@ -89,7 +89,7 @@ def supply(scope: MachineScope, name: str, span: Span) -> list[Overload]:
     known = scope.supplied.get(name)
     if known is None:
         nodes = [] if scope.functions.get(name) else scope.supplies.find(name)
-        known = scope.supplied[name] = [_declare(scope, node, name) for node in nodes]
+        known = scope.supplied[name] = _declare(scope, nodes, name)
         name_overloads(known)
         scope.unresolved_supplies += known
         if nodes and nodes[0].span.file.name == _OLDER:
@@ -103,15 +103,20 @@ def supply_method(scope: MachineScope, owner: str, name: str) -> list[Overload]:
     known = scope.supplied.get(key)
     if known is None:
         nodes = scope.supplies.find_method(owner, name)
-        known = scope.supplied[key] = [_declare(scope, node, key) for node in nodes]
+        known = scope.supplied[key] = _declare(scope, nodes, key)
         name_overloads(known)
         scope.unresolved_supplies += known
     return [symbol.overload for symbol in known]
 
 
-def _declare(scope: MachineScope, node: syntax.Function, name: str) -> FunctionSymbol:
-    declared = prototype(scope, node)
-    declared.target = CallTarget.FUNCTION
-    declared.name = name
-    declared.function = ir.FunctionRef(scope.name, None, name)
-    return FunctionSymbol(declared, node, scope.name)
+def _declare(scope: MachineScope, nodes: list[syntax.Function], name: str) -> list[FunctionSymbol]:
+    """Each as an overload of ``name``; of two for the same parameters the first counts."""
+    found: dict[tuple[ir.Type, ...], FunctionSymbol] = {}
+    for node in nodes:
+        declared = prototype(scope, node)
+        declared.target = CallTarget.FUNCTION
+        declared.name = name
+        declared.function = ir.FunctionRef(scope.name, None, name)
+        types = tuple(parameter.type for parameter in declared.parameters)
+        found.setdefault(types, FunctionSymbol(declared, node, scope.name))
+    return list(found.values())

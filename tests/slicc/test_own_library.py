@@ -87,6 +87,15 @@ def test_mistakes_in_a_prelude_are_reported_where_they_are(name: str) -> None:
     assert differences(expectations(FOLDER / name), found) == []
 
 
+def test_of_two_bodies_the_first_counts() -> None:
+    sink = DiagnosticSink()
+    found = _compiled(sink, "good.sm", "second.sm")
+    assert found is not None, sink.diagnostics
+    (machine,) = found.protocol.machines
+    (kept,) = [each for each in machine.functions if each.written_name == "isHotLine"]
+    assert Path(kept.span.file.name).name == "good.sm"
+
+
 def test_a_prelude_that_is_not_there() -> None:
     with pytest.raises(CannotRead, match=r"cannot read the prelude .*missing\.sm"):
         _compiled(DiagnosticSink(), "missing.sm")
