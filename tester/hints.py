@@ -87,7 +87,7 @@ def _stale(finding: Finding, program: Program, system: Any) -> list[str]:
 def _own_store(finding: Finding, program: Program) -> bool:
     """Whether the bytes that are missing were stored by the reading episode itself."""
     request = finding.request
-    if request is None or request.row < 0:
+    if request is None or request.row < 0 or request.role == Role.READ_BACK:
         return False
     verdicts = judge_bytes(program, finding.address, finding.size, finding.got, request.row)
     own = set(program.actions_of(request.episode))

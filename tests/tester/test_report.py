@@ -8,8 +8,9 @@ import pytest
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
 from tester.blame import judge_bytes, misplaced_from
-from tester.events import Verdict
+from tester.events import Finding, Kind, Request, Role, Verdict
 from tester.expectations import derive
+from tester.hints import suspect
 from tester.history import History, lane_list
 from tester.leg import LegRun
 from tester.program import INACTIVE, LOAD, STORE, Agent, Program
@@ -158,3 +159,12 @@ def test_bytes_of_another_place_are_recognised() -> None:
 def test_lane_lists() -> None:
     assert lane_list([7, 0, 1, 2, 3]) == "0-3,7"
     assert lane_list([5]) == "5"
+
+
+def test_a_stale_read_back_is_explained_without_an_episode_of_its_own() -> None:
+    """Its episodes and rows are those of the read-back, of which the program knows nothing."""
+    program = hand_over()
+    request = Request(1, 1, 99, Role.READ_BACK, Kind.LOAD, [0], [DATA], 4, [], [0], row=1)
+    finding = Finding(Verdict.STALE_READ, 9, "stale", request, 0, DATA, 4, 0xA5B6C7D8, 0x11223344)
+    said = " ".join(suspect(finding, program, None))
+    assert "own earlier store" not in said
