@@ -22,7 +22,8 @@ PROTOCOLS = Path(__file__).parents[2] / "protocols"
 
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, LoadedProtocol]:
-    return {name: load_protocol(name) for name in ("MI", "GPU_VIPER")}
+    names = ("MI", "MESI_Two_Level", "GPU_VIPER", "GPU_VIPER_APU")
+    return {name: load_protocol(name) for name in names}
 
 
 def forms(protocol: LoadedProtocol) -> list[LoadedProtocol]:
@@ -59,6 +60,8 @@ SMALL = {"units": 3, "l1_sets": 2, "l1_ways": 2, "l2_sets": 2, "l2_ways": 2}
     [
         ("MI", "default", {}),
         ("MI", "coherence", SMALL),
+        ("MESI_Two_Level", "default", {}),
+        ("GPU_VIPER_APU", "default", {}),
         ("GPU_VIPER", "coherence", {**SMALL, "write_back": False, "delays": "uniform"}),
         ("GPU_VIPER", "coherence", {**SMALL, "write_back": True, "delays": "heavy_tail"}),
         ("GPU_VIPER", "default", {"write_back": True, "lanes": 4}),
