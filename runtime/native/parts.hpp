@@ -10,7 +10,7 @@
 #include "message.hpp"
 #include "values.hpp"
 
-inline constexpr u32 WHEEL = 1024;  // ticks that the engine holds without sorting
+inline constexpr u32 WHEEL = 256;   // ticks that the engine holds without sorting
 inline constexpr u32 MACHINE_TYPES = 20;
 
 // ---------------------------------------------------------------- engine
