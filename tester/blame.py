@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from runtime.prng import initial_byte
+from tester.atomic_actions import written
 from tester.events import Verdict
-from tester.program import STORE, Program
+from tester.program import LOAD, Program
 
 INITIAL = -1
 """Row of version 0."""
@@ -57,11 +58,12 @@ class ByteVerdict:
 def byte_versions(program: Program, address: int) -> list[Version]:
     """All versions of one byte, in order."""
     rows, lanes = _stores_to(program, address)
+    left = written(program)
     first = initial_byte(program.run_key, address)
     versions = [Version(0, first, INITIAL, -1)]
     for row, lane in zip(rows.tolist(), lanes.tolist()):
         offset = address - int(program.lane_address[row, lane])
-        value = int(program.store_value[row, lane]) >> 8 * offset & 0xFF
+        value = int(left[row, lane]) >> 8 * offset & 0xFF
         versions.append(Version(len(versions), value, row, lane))
     return versions
 
@@ -120,6 +122,6 @@ def misplaced_from(program: Program, verdicts: list[ByteVerdict]) -> int | None:
 def _stores_to(program: Program, address: int) -> tuple[np.ndarray, np.ndarray]:
     size = program.action_size.astype(np.int64)[:, None]
     covers = (program.lane_address >= 0) & (program.lane_address <= address)
-    covers &= (address < program.lane_address + size) & (program.action_kind == STORE)[:, None]
+    covers &= (address < program.lane_address + size) & (program.action_kind != LOAD)[:, None]
     rows, lanes = np.nonzero(covers)
     return rows, lanes

@@ -33,6 +33,7 @@ _LOAD: Final = Kind.LOAD
 _STORE: Final = Kind.STORE
 _ATOMIC: Final = Kind.ATOMIC
 _PEEK: Final = Role.PEEK
+_ACTION: Final = Role.ACTION
 
 
 class _Open:
@@ -127,7 +128,7 @@ class Checker:
         if kind <= _ATOMIC:
             self.lane_accesses += count
             entry = _Open(request, all_lanes, all_lanes if kind == _STORE else 0)
-            if kind == _ATOMIC:
+            if kind == _ATOMIC and request.role != _ACTION:
                 self._increments_issued(entry, request, tick)
         else:
             entry = _Open(request, 0, 0)
@@ -209,9 +210,17 @@ class Checker:
             self._unexpected(request, f"fetch-add result of {len(values)} values", tick)
             return
         for index in indices:
-            address = request.addresses[index]
-            self._line_progress[address & -self._line_size] = tick
-            self._words[address].answered(tick)
+            self._line_progress[request.addresses[index] & -self._line_size] = tick
+        if request.role == _ACTION:
+            for index, value in zip(indices, values if self._values else ()):
+                if value != request.expected[index]:
+                    self._wrong_value(request, index, value, tick)
+                    return
+            if not entry.pending:
+                del self._open[request.identity]
+            return
+        for index in indices:
+            self._words[request.addresses[index]].answered(tick)
         for index, value in zip(indices, values if self._values else ()):
             address = request.addresses[index]
             if not self._increment_returned(entry, request, index, address, value, tick):
@@ -398,7 +407,7 @@ class Checker:
         return since
 
     def _unexpected(self, request: Request, what: str, tick: int) -> None:
-        name = Kind.NAMES[request.kind]
+        name = request.what
         headline = f"a {name} got a {what} that it was not waiting for"
         self._fail(Verdict.UNEXPECTED_RESPONSE, tick, headline, request, -1)
 
@@ -409,7 +418,7 @@ class Checker:
     def _wrong_value(self, request: Request, index: int, got: int, tick: int) -> None:
         wanted = request.expected[index]
         width = 2 + 2 * request.size
-        reader = "read-back" if request.role == Role.READ_BACK else "load"
+        reader = "read-back" if request.role == Role.READ_BACK else request.what
         headline = f"{reader} returned {got:#0{width}x}, expected {wanted:#0{width}x}"
         self._fail(Verdict.WRONG_VALUE, tick, headline, request, index, wanted, got)
 
@@ -417,7 +426,7 @@ class Checker:
         request = entry.request
         what = Role.NAMES[request.role]
         if request.role == Role.ACTION:
-            what = Kind.NAMES[request.kind]
+            what = request.what
         if request.kind == Kind.STORE and not entry.pending:
             what = "completion of a store"
         headline = f"{what} outstanding for {tick - request.issued} ticks: {why}"

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Protocol
 
-from tester.program import QUIET
+from runtime.atomics import AtomicKind
+from tester.program import FAILS, QUIET
 
 
 class Role:
@@ -58,12 +59,12 @@ class Kind:
 class Request:
     """One instruction of one thread: everything that was asked, in plain lists.
 
-    ``lanes[i]`` is the lane number of ``addresses[i]``; ``values`` holds the store values or
-    the operands of the fetch-adds, ``expected`` what loads must return. ``episode`` is the
+    ``lanes[i]`` is the lane number of ``addresses[i]``; ``values`` holds the store values or the
+    operands of ``op``, ``expected`` what loads and atomic actions must return. ``episode`` is the
     position in the program's total order (-1 outside of any), ``row`` the action's row in the
-    program's arrays (-1 for everything but loads and stores of an episode), ``scope`` its bits.
-    ``identity`` is given when it is issued first.``issued`` is the
-    tick in which the requester took it (-1 before).
+    program's arrays (-1 for everything but actions of an episode), ``scope`` its bits. ``identity``
+    is given when it is issued first. ``issued`` is the tick in which the requester took it (-1
+    before).
     """
 
     __slots__ = (
@@ -74,6 +75,7 @@ class Request:
         "issued",
         "kind",
         "lanes",
+        "op",
         "role",
         "row",
         "scope",
@@ -109,16 +111,26 @@ class Request:
         self.expected = expected
         self.row = row
         self.scope = 0
+        self.op = 0
+        """Of an atomic action, as in `tester.program`."""
+
+    @property
+    def what(self) -> str:
+        """What is asked for, in a word."""
+        if self.kind == Kind.ATOMIC and self.role == Role.ACTION:
+            name = AtomicKind.name_of(self.op & ~FAILS).lower()
+            return f"atomic {name}" + (" (to fail)" if self.op & FAILS else "")
+        return Kind.NAMES[self.kind]
 
     @property
     def quiet(self) -> bool:
-        """Fetch-adds that ask for no old values."""
+        """Fetch-adds or atomic actions that ask for no old values."""
         return bool(self.scope & QUIET)
 
     def __repr__(self) -> str:
         return (
             f"Request({self.identity}: thread {self.thread} episode {self.episode} "
-            f"{Role.NAMES[self.role]} {Kind.NAMES[self.kind]} at {self.issued})"
+            f"{Role.NAMES[self.role]} {self.what} at {self.issued})"
         )
 
 

@@ -23,9 +23,19 @@ from typing import Final
 import numpy as np
 
 from runtime.prng import initial_bytes
+from tester.atomic_actions import perform
 from tester.errors import ConfigError
 from tester.kernels import Kernels
-from tester.program import ATOMIC_BYTES, STORE, BoolArray, ByteArray, IntArray, Program, WordArray
+from tester.program import (
+    ATOMIC,
+    ATOMIC_BYTES,
+    LOAD,
+    BoolArray,
+    ByteArray,
+    IntArray,
+    Program,
+    WordArray,
+)
 
 MAX_BYTES: Final = 1 << 26
 """Bytes under test; a ledger keeps about 10 bytes for each."""
@@ -77,7 +87,7 @@ def explode(program: Program, lines: IntArray, kernels: Kernels | None = None) -
     slot = key & ((1 << bits) - 1)
     start_of_slot = np.zeros(flat.size, np.int64)
     start_of_slot[np.flatnonzero(flat >= 0)] = start
-    is_store = (program.action_kind == STORE)[slot // lanes]
+    is_store = (program.action_kind != LOAD)[slot // lanes]
     n = len(byte)
     new = np.empty(n, np.bool_)
     if n:
@@ -280,11 +290,16 @@ class Ledger:
         return expected, *waits
 
     def _expected(self, program: Program, events: ByteEvents) -> WordArray:
-        """[A, L] what loads return; steps `values` to the end of the block."""
+        """[A, L] what loads and atomic actions return; steps `values` to the end of the block."""
         stored = np.ascontiguousarray(program.store_value.astype("<u8")).view(np.uint8)
         stored = stored.reshape(-1, 8)
         value = stored[events.slot, events.offset]
-        load = np.flatnonzero(~events.is_store)
+        reads = ~events.is_store
+        atomic = program.action_kind == ATOMIC
+        if atomic.any():
+            perform(program, events, value, self.values)
+            reads |= atomic[events.slot // program.lanes]
+        load = np.flatnonzero(reads)
         before = events.before[load]
         seen = np.where(before >= 0, value[before], self.values[events.byte[load]])
         result = np.zeros((program.lane_address.size, 8), np.uint8)

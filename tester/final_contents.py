@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from runtime.prng import initial_bytes
+from tester.atomic_actions import written
 from tester.expectations import touched_lines
-from tester.program import ATOMIC_BYTES, STORE, ByteArray, IntArray, Program
+from tester.program import ATOMIC_BYTES, LOAD, ByteArray, IntArray, Program
 
 _WIDEST = 8
 _NOBODY = -1
@@ -43,16 +44,16 @@ def final_contents(program: Program, lines: IntArray | None = None) -> FinalCont
     owners = np.full(len(addresses), _NOBODY, np.int64)
     writers = np.full(len(lines), _NOBODY, np.int64)
 
-    action, lane = np.nonzero((program.lane_address >= 0) & (program.action_kind == STORE)[:, None])
+    action, lane = np.nonzero((program.lane_address >= 0) & (program.action_kind != LOAD)[:, None])
     address = program.lane_address[action, lane]
     line = np.searchsorted(lines, address & -size)
     bytes_ = (line * size + (address & (size - 1)))[:, None] + np.arange(_WIDEST)
-    written = np.arange(_WIDEST) < program.action_size[action][:, None]
-    values = program.store_value[action, lane].astype("<u8").view(np.uint8).reshape(-1, _WIDEST)
+    inside = np.arange(_WIDEST) < program.action_size[action][:, None]
+    values = written(program)[action, lane].astype("<u8").view(np.uint8).reshape(-1, _WIDEST)
     thread = program.episode_thread[program.action_episode()[action]]
     # Row by row, so that later stores come later; of equal places the last assignment stays.
-    contents[bytes_[written]] = values[written]
-    owners[bytes_[written]] = np.broadcast_to(thread[:, None], written.shape)[written]
+    contents[bytes_[inside]] = values[inside]
+    owners[bytes_[inside]] = np.broadcast_to(thread[:, None], inside.shape)[inside]
     writers[line] = thread
 
     words = np.searchsorted(addresses, program.group_word)[:, None] + np.arange(ATOMIC_BYTES)

@@ -26,12 +26,14 @@ from tester.groups import AddressMap, build_map
 from tester.kernels import Kernels, PickedBlock, Picking
 from tester.patterns import PatternGenerator
 from tester.program import (
+    ATOMIC,
     BARE,
     FLUSHES,
     GLC,
     INACTIVE,
     INSTRUCTION,
     LOAD,
+    OPERATIONS,
     PEEK,
     PLAIN,
     QUIET,
@@ -115,6 +117,7 @@ class Generator:
         )
         self._kernels = kernels
         self._stores: BoolArray = np.array([a.stores for a in config.agents], np.bool_)
+        self._adds: BoolArray = np.array([a.adds for a in config.agents], np.bool_)
         able = config.all_abilities()
         self._flushes: BoolArray = np.array([a.flush for a in able], np.bool_)
         self._plain: BoolArray = np.array([a.plain for a in able], np.bool_)
@@ -133,6 +136,7 @@ class Generator:
         self._pick_draws = tuple(Draws(prng.fork(f"pick-{i}")) for i in range(ROUNDS))
         self._first_draws = Draws(prng.fork("first"))
         self._atomic_draws = Draws(prng.fork("atomic"))
+        self._operation_draws = Draws(prng.fork("operation"))
         self._instruction_draws = Draws(prng.fork("instruction"))
         self._chase_draws = Draws(prng.fork("chase"))
         self._own_draws = Draws(prng.fork("own"))
@@ -209,6 +213,8 @@ class Generator:
         fetched = self._instruction_draws.percent(action, config.instruction_percent)
         fetched &= ~is_store & self._fetches[table.thread][episode]
         scope |= np.where(fetched, INSTRUCTION, 0)
+        kind, op, quiet = self._operations(table, action, episode, is_store, kind_of_size)
+        scope |= quiet
         program = Program(
             agents=config.agents,
             run_key=self.run_key,
@@ -218,7 +224,8 @@ class Generator:
             episode_group=group.astype(np.int32),
             episode_scope=self._atomic_scope(table),
             group_word=self.map.group_word,
-            action_kind=np.where(is_store, STORE, LOAD)[used].astype(np.uint8),
+            action_kind=kind[used],
+            action_op=op[used],
             action_size=_SIZES[kind_of_size][used].astype(np.uint8),
             action_scope=scope.astype(np.uint8)[used],
             lane_address=address[used],
@@ -226,6 +233,27 @@ class Generator:
             thread_base=base,
         )
         return program, (action[used, None] << _LANE_BITS) | np.arange(lanes)
+
+    def _operations(
+        self,
+        table: Timetable,
+        action: IntArray,
+        episode: IntArray,
+        is_store: BoolArray,
+        kind_of_size: IntArray,
+    ) -> tuple[ByteArray, ByteArray, IntArray]:
+        """[A] (kind, operation, scope bits): some of the stores are atomic actions."""
+        config, draws = self.config, self._operation_draws
+        atomic = is_store & (kind_of_size >= 2) & self._adds[table.thread][episode]
+        atomic &= draws.percent(action * 3, config.atomic_percent)
+        kind = np.where(is_store, STORE, LOAD)
+        op = np.array(OPERATIONS)[draws.below(action * 3 + 1, len(OPERATIONS))]
+        quiet = atomic & draws.percent(action * 3 + 2, config.quiet_percent)
+        return (
+            np.where(atomic, ATOMIC, kind).astype(np.uint8),
+            np.where(atomic, op, 0).astype(np.uint8),
+            np.where(quiet, QUIET, 0),
+        )
 
     def _addresses(
         self,

@@ -72,7 +72,9 @@ class GeneratorConfig:
     atomic_scope_percent: int = 0
     """Episodes whose fetch-adds bypass caches."""
     quiet_percent: int = 0
-    """Episodes whose closing fetch-adds ask for no old values."""
+    """Episodes whose closing fetch-adds, and atomic actions that, ask for no old values."""
+    atomic_percent: int = 0
+    """Stores of 4 and 8 bytes that are made as atomic actions, of agents that make fetch-adds."""
     bare_percent: int = 0
     """Episodes without fetch-adds: acquire and release alone, and so a faster hand-over."""
     plain_percent: int = 0
@@ -142,6 +144,7 @@ class GeneratorConfig:
             "scope_percent",
             "atomic_scope_percent",
             "quiet_percent",
+            "atomic_percent",
             "bare_percent",
             "plain_percent",
             "instruction_percent",

@@ -200,7 +200,7 @@ class History:
                 parts.append(f"and {len(mine) - _SHOWN_LANES} more")
             lanes = lane_list([request.lanes[index] for index in mine])
             who = f"thread {request.thread} lane{'s' if len(mine) > 1 else ''} {lanes}"
-            what = f"{Kind.NAMES[request.kind]}/{request.size} {' '.join(parts)}"
+            what = f"{request.what}/{request.size} {' '.join(parts)}"
             touched = any(self._touches(request, index) for index in mine)
             self.rows.append(Row(tick, who, what, change, touched=touched))
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from runtime.native.build import Recipe
 from runtime.native.library import LibraryError
 from runtime.native.toolchain import Compiler
-from tester.program import INACTIVE, BoolArray, ByteArray, IntArray, Program, WordArray
+from tester.program import ATOMIC, INACTIVE, BoolArray, ByteArray, IntArray, Program, WordArray
 
 if TYPE_CHECKING:
     from tester.expectations import ByteEvents
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SOURCES: Final = Path(__file__).parent / "native"
 _UNIT: Final = "generator.cpp"
-VERSION: Final = 2
+VERSION: Final = 3
 ATTEMPTS: Final = 16
 """How often a stored byte is drawn again before the array version has to do it."""
 
@@ -156,6 +156,11 @@ _Derivation = _record(
     first_action=_POINTER,
     number=_POINTER,
     store_value=_POINTER,
+    kind=_POINTER,
+    size=_POINTER,
+    op=_POINTER,
+    left=_POINTER,
+    place=_POINTER,
     slot_episode=_POINTER,
     memory=_POINTER,
     stored=_POINTER,
@@ -355,6 +360,7 @@ class Kernels:
         expected = np.zeros(program.lane_address.shape, np.uint64)
         first = np.empty(episodes + 1, np.int64)
         waits = [np.empty(episodes * threads, np.int64) for _ in range(2)]
+        atomic = bool((program.action_kind == ATOMIC).any())
         work = _Derivation(
             threads=threads,
             episodes=episodes,
@@ -363,6 +369,11 @@ class Kernels:
             first_action=passed.array(program.episode_first_action),
             number=passed.words(program.episode_ordinal() + 1),
             store_value=passed.array(program.store_value),
+            kind=passed.array(program.action_kind),
+            size=passed.array(program.action_size),
+            op=passed.array(program.action_op),
+            left=passed.array(program.store_value.copy()) if atomic else None,
+            place=passed.array(np.full(expected.size, -1, np.int64)) if atomic else None,
             slot_episode=passed.room(4 * program.lane_address.size),
             memory=passed.array(memory),
             stored=passed.array(stored),

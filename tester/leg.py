@@ -30,7 +30,7 @@ from tester.aftermath import (
 )
 from tester.checker import Checker
 from tester.driver import Driver, Statistics
-from tester.events import Finding, Kind, Role, Tee, Verdict, Watcher
+from tester.events import Finding, Role, Tee, Verdict, Watcher
 from tester.final_contents import FinalContents, final_contents
 from tester.program import Program
 from tester.read_back import read_back_program
@@ -299,8 +299,7 @@ def _stuck_threads(driver: Driver, tick: int) -> Finding:
             return Finding(
                 Verdict.HANG,
                 tick,
-                f"{thread.requester.name} refused a {Kind.NAMES[request.kind]} and never asked "
-                f"for it again",
+                f"{thread.requester.name} refused a {request.what} and never asked for it again",
                 request,
             )
     waiting = [thread for thread in driver.threads if thread.waiting_for()]

@@ -74,6 +74,7 @@ class _Dice:
             "scope_percent": self("scope_percent", 0, 0, 10, 30),
             "atomic_scope_percent": self("atomic_scope_percent", 0, 0, 20),
             "quiet_percent": self("quiet_percent", 0, 30),
+            "atomic_percent": self("atomic_percent", 0, 10, 30),
             "bare_percent": self("bare_percent", 0, 0, 50),
             "chase_percent": self("chase_percent", 0, 0, 10),
             "peek_percent": self("peek_percent", 0, 50, 100),

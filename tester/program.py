@@ -25,6 +25,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from runtime.atomics import AtomicKind
+
 IntArray = npt.NDArray[np.int64]
 ByteArray = npt.NDArray[np.uint8]
 WordArray = npt.NDArray[np.uint64]
@@ -32,7 +34,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 LOAD: Final = 0
 STORE: Final = 1
-ACTION_NAMES: Final = ("load", "store")
+ATOMIC: Final = 2
+ACTION_NAMES: Final = ("load", "store", "atomic")
 
 ATOMIC_BYTES: Final = 4
 """Width of an atomic word; its fetch-adds wrap at 32 bits."""
@@ -61,7 +64,13 @@ EPISODE_BITS: Final = GLC | SLC | QUIET | BARE | PEEK | FLUSHES | PLAIN
 
 INSTRUCTION: Final = 8
 """Besides scope bits in `action_scope`: a load that a processor makes as an instruction fetch."""
-ACTION_BITS: Final = GLC | SLC | INSTRUCTION
+ACTION_BITS: Final = GLC | SLC | QUIET | INSTRUCTION
+"""An atomic action with QUIET asks for no old values."""
+
+FAILS: Final = 0x80
+"""Beside CAS in `action_op`: the comparison is with something else than what stands there."""
+OPERATIONS: Final = (*range(AtomicKind.NUM), AtomicKind.CAS | FAILS)
+"""Everything that `action_op` may be."""
 
 DMA: Final = "dma"
 FETCH: Final = "fetch"
@@ -99,6 +108,7 @@ _DTYPES: Final[dict[str, Any]] = {
     "action_kind": np.uint8,
     "action_size": np.uint8,
     "action_scope": np.uint8,
+    "action_op": np.uint8,
     "lane_address": np.int64,
     "store_value": np.uint64,
     "thread_base": np.int64,
@@ -126,13 +136,14 @@ class Program:
     episode_first_action: IntArray  # [E+1]; the actions of e are first[e] .. first[e+1]-1
     episode_group: npt.NDArray[np.int32]  # [E, L]; -1: the lane is off for the episode
     group_word: IntArray  # [G]; byte address, 4-byte aligned
-    action_kind: ByteArray  # [A]; LOAD or STORE
+    action_kind: ByteArray  # [A]; LOAD, STORE or ATOMIC
     action_size: ByteArray  # [A]; bytes per lane: 1, 2, 4 or 8
     lane_address: IntArray  # [A, L]; byte address, -1: the lane sits out
-    store_value: WordArray  # [A, L]; little endian, zero above the size and for loads
+    store_value: WordArray  # [A, L]; little endian, zero for loads; operands
     action_scope: ByteArray = field(
         default_factory=lambda: np.zeros(0, np.uint8)
     )  # [A]; ACTION_BITS
+    action_op: ByteArray = field(default_factory=lambda: np.zeros(0, np.uint8))  # [A]; of ATOMIC
     episode_scope: ByteArray = field(
         default_factory=lambda: np.zeros(0, np.uint8)
     )  # [E]; EPISODE_BITS
@@ -141,7 +152,7 @@ class Program:
     """Whether the arrays below hold; they are written by `tester.expectations`."""
     expected: WordArray = field(
         default_factory=lambda: np.zeros((0, 0), np.uint64)
-    )  # [A, L]; loads
+    )  # [A, L]; what loads and atomic actions return
     wait_first: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))  # [E+1]
     wait_thread: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # [W]
     wait_count: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))  # [W]
@@ -151,6 +162,8 @@ class Program:
         put = object.__setattr__
         if self.action_scope.size == 0:
             put(self, "action_scope", np.zeros(len(self.action_kind), np.uint8))
+        if self.action_op.size == 0:
+            put(self, "action_op", np.zeros(len(self.action_kind), np.uint8))
         if self.episode_scope.size == 0:
             put(self, "episode_scope", np.zeros(len(self.episode_thread), np.uint8))
         if self.thread_base.size == 0:
@@ -281,6 +294,7 @@ class Program:
             action_kind=self.action_kind[a:b],
             action_size=self.action_size[a:b],
             action_scope=self.action_scope[a:b],
+            action_op=self.action_op[a:b],
             lane_address=self.lane_address[a:b],
             store_value=self.store_value[a:b],
             thread_base=self.thread_base + before,
@@ -339,6 +353,7 @@ class Program:
             action_kind=self.action_kind[actions],
             action_size=self.action_size[actions],
             action_scope=self.action_scope[actions],
+            action_op=self.action_op[actions],
             lane_address=address,
             store_value=np.where(address >= 0, self.store_value[actions], np.uint64(0)),
         )
@@ -362,6 +377,7 @@ class Program:
             "episode_scope": (e,),
             "action_size": (a,),
             "action_scope": (a,),
+            "action_op": (a,),
             "lane_address": (a, lanes),
             "store_value": (a, lanes),
             "thread_base": (threads,),
@@ -393,7 +409,7 @@ class Program:
         for name, low, high in (
             ("episode_thread", 0, threads),
             ("episode_group", INACTIVE, self.groups),
-            ("action_kind", LOAD, STORE + 1),
+            ("action_kind", LOAD, ATOMIC + 1),
             ("action_scope", 0, ACTION_BITS + 1),
             ("episode_scope", 0, EPISODE_BITS + 1),
             ("lane_address", INACTIVE, 1 << 62),
@@ -410,6 +426,21 @@ class Program:
             errors.append("episode_scope has a plain episode with fetch-adds")
         if not np.isin(self.action_size, (1, 2, 4, 8)).all():
             errors.append("action_size holds something else than 1, 2, 4 or 8")
+        errors += self._atomic_errors()
+        return errors
+
+    def _atomic_errors(self) -> list[str]:
+        """What is wrong with the atomic actions."""
+        atomic = self.action_kind == ATOMIC
+        errors = []
+        if self.action_op[~atomic].any():
+            errors.append("action_op names an operation of a load or store")
+        if ((self.action_scope & QUIET > 0) & ~atomic).any():
+            errors.append("action_scope has a load or store without old values")
+        if not np.isin(self.action_size[atomic], (4, 8)).all():
+            errors.append("action_size has an atomic action of other than 4 or 8 bytes")
+        if not np.isin(self.action_op[atomic], OPERATIONS).all():
+            errors.append("action_op holds something that is no operation")
         return errors
 
 

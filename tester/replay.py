@@ -41,11 +41,14 @@ _ARRAYS: Final[dict[str, tuple[str, int]]] = {
     "action_kind": ("|u1", 1),
     "action_size": ("|u1", 1),
     "action_scope": ("|u1", 1),
+    "action_op": ("|u1", 1),
     "lane_address": ("<i8", 2),
     "store_value": ("<u8", 2),
     "thread_base": ("<i8", 1),
 }
 """What is stored of a program: name -> element type and number of dimensions."""
+_LATER: Final = ("action_op",)
+"""Those that older files lack: there was nothing to say."""
 
 
 class ReplayError(ValueError):
@@ -200,6 +203,8 @@ def _read_program(fields: _Fields, blobs: bytes) -> Program:
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     offset = 0
     for name, (kind, dimensions) in _ARRAYS.items():
+        if name in _LATER and not table.has(name):
+            continue
         entry = table.fields(name)
         shape = entry.integers("shape")
         length = entry.integer("bytes")
@@ -271,6 +276,9 @@ class _Fields:
         self.path = path
         self._where = where
         self._data: dict[str, object] = value
+
+    def has(self, name: str) -> bool:
+        return name in self._data
 
     def plain(self, name: str) -> object:
         if name not in self._data:

@@ -147,7 +147,7 @@ def _access(failure: Failure) -> list[str]:
 
 def describe(request: Request, index: int, failure: Failure) -> str:
     """``load by thread 5 lane 2 (gpu1), episode 211 action 7, issued at 18,190``."""
-    what = Kind.NAMES[request.kind]
+    what = request.what
     if request.role != Role.ACTION:
         what = Role.NAMES[request.role]
     drivers = [failure.run.driver]

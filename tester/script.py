@@ -61,11 +61,12 @@ def read_episode(
     number = first_number + index
     everyone = list(range(program.lanes))
     actions: deque[Request] = deque()
-    for row, kind, size, scope, addresses, values, expected in zip(
+    for row, kind, size, scope, op, addresses, values, expected in zip(
         rows,
         program.action_kind[part].tolist(),
         program.action_size[part].tolist(),
         program.action_scope[part].tolist(),
+        program.action_op[part].tolist(),
         program.lane_address[part].tolist(),
         program.store_value[part].tolist(),
         program.expected[part].tolist(),
@@ -92,6 +93,7 @@ def read_episode(
             first_row + row,
         )
         request.scope = scope
+        request.op = op
         actions.append(request)
     return Episode(
         number,

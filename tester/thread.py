@@ -33,8 +33,21 @@ from typing import TYPE_CHECKING, Final
 from runtime.engine import Consumer
 from runtime.requester import Access, Requester
 from runtime.values import DataBlock
+from tester.atomic_actions import comparands
 from tester.events import Kind, Request, Role
-from tester.program import FLUSHES, GLC, INSTRUCTION, LOAD, PEEK, PLAIN, QUIET, SLC, STORE
+from tester.program import (
+    ATOMIC,
+    FAILS,
+    FLUSHES,
+    GLC,
+    INSTRUCTION,
+    LOAD,
+    PEEK,
+    PLAIN,
+    QUIET,
+    SLC,
+    STORE,
+)
 from tester.script import Episode
 
 if TYPE_CHECKING:
@@ -139,7 +152,7 @@ class Thread(Consumer):
         """The part of the footprint that is not yet known to be free. What is free stays so:
         nothing overtakes the next action."""
         self._busy: dict[int, int] = {}
-        """Line -> bytes with an outstanding load or an unaccepted store of this wave."""
+        """Line -> bytes with an outstanding load, atomic or unaccepted store of this wave."""
 
     def __str__(self) -> str:
         return f"thread {self.number}"
@@ -223,7 +236,9 @@ class Thread(Consumer):
             self._lines = ({}, {})
             for action in episode.actions:
                 lines = (address & self._line_mask for address in action.addresses)
-                self._lines[action.kind].update(dict.fromkeys(lines))
+                touched = dict.fromkeys(lines)
+                for kind in (LOAD, STORE) if action.kind == ATOMIC else (action.kind,):
+                    self._lines[kind].update(touched)
         self._phase = _HANDOVER
         self.waits = driver.await_episodes(self, episode.waits)
         if not self.waits:
@@ -313,7 +328,10 @@ class Thread(Consumer):
             busy[line] = busy.get(line, 0) | bits
         episode.actions.popleft()
         action.identity = self._driver.next_identity()
-        flight = Flight(self, action, action.values if action.kind == Kind.STORE else ())
+        flight = Flight(self, action, () if action.kind == LOAD else action.values)
+        if action.kind == Kind.ATOMIC:
+            flight.op = action.op & ~FAILS
+            flight.compares = comparands(action.op, action.size, action.expected)
         if action.scope:
             flight.set_scope(action.scope)
         self._issue(flight)
@@ -400,10 +418,14 @@ class Thread(Consumer):
         if not access.announced:
             self._announce(access)
         self._watcher.returned(access.request, lanes, old_values, self.engine.now)
+        if access.request.role == Role.ACTION:
+            self._free_bytes(access, lanes)
         for index in lanes:
             access.pending &= ~(1 << index)
         if not access.pending:
             self._answered()
+        if self._blocked:
+            self.engine.schedule(self, self.engine.now + 1)
 
     def synchronized(self, access: Access) -> None:
         assert isinstance(access, Flight)

@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from runtime.atomics import AtomicOp
 from runtime.prng import initial_byte
-from tester.program import ACTION_NAMES, ATOMIC_BYTES, STORE, Program
+from tester.program import ACTION_NAMES, ATOMIC, ATOMIC_BYTES, FAILS, LOAD, STORE, Program
 
 MAX_MESSAGES = 20
 
@@ -23,16 +24,24 @@ class _Access:
     episode: int
     action: int
     lane: int
-    is_store: bool
+    kind: int
     address: int
     size: int
     value: int
-    """What is stored, or what the load expects."""
+    """What is stored, the operand of an atomic action, or what the load expects."""
+    old: int = 0
+    """What an atomic action expects to be told."""
+    op: int = 0
+
+    @property
+    def is_store(self) -> bool:
+        """Whether it must have its bytes for itself."""
+        return self.kind != LOAD
 
     def __str__(self) -> str:
         return (
             f"episode {self.episode}, action {self.action}, lane {self.lane}: "
-            f"{ACTION_NAMES[self.is_store]} of {self.size} bytes at {self.address:#x}"
+            f"{ACTION_NAMES[self.kind]} of {self.size} bytes at {self.address:#x}"
         )
 
 
@@ -60,8 +69,8 @@ def _accesses(program: Program) -> Iterator[_Access]:
     """All accesses in program order of the total order."""
     for episode in range(program.episodes):
         for action in program.actions_of(episode):
-            is_store = int(program.action_kind[action]) == STORE
-            values = program.store_value if is_store else program.expected
+            kind = int(program.action_kind[action])
+            values = program.expected if kind == LOAD else program.store_value
             for lane in range(program.lanes):
                 address = int(program.lane_address[action, lane])
                 if address >= 0:
@@ -69,10 +78,12 @@ def _accesses(program: Program) -> Iterator[_Access]:
                         episode,
                         action,
                         lane,
-                        is_store,
+                        kind,
                         address,
                         int(program.action_size[action]),
                         int(values[action, lane]),
+                        int(program.expected[action, lane]) if kind == ATOMIC else 0,
+                        int(program.action_op[action]),
                     )
 
 
@@ -92,10 +103,10 @@ def _check_form(program: Program) -> Iterator[str]:
             stored = int(program.store_value[action, lane])
             expected = int(program.expected[action, lane])
             silent = int(program.lane_address[action, lane]) < 0
-            is_store = int(program.action_kind[action]) == STORE
-            if stored and (silent or not is_store):
+            kind = int(program.action_kind[action])
+            if stored and (silent or kind == LOAD):
                 yield f"action {action}, lane {lane} stores nothing, yet has a value to store"
-            if expected and (silent or is_store):
+            if expected and (silent or kind == STORE):
                 yield f"action {action}, lane {lane} loads nothing, yet expects a value"
     for access in _accesses(program):
         if int(program.episode_group[access.episode, access.lane]) < 0:
@@ -105,8 +116,9 @@ def _check_form(program: Program) -> Iterator[str]:
         last = access.address + access.size - 1
         if access.address // program.line_size != last // program.line_size:
             yield f"{access}: crosses its line"
-        if access.value >> 8 * access.size:
-            yield f"{access}: value {access.value:#x} is wider than the access"
+        for value in (access.value, access.old):
+            if value >> 8 * access.size:
+                yield f"{access}: value {value:#x} is wider than the access"
 
 
 def _check_words(program: Program) -> Iterator[str]:
@@ -205,12 +217,17 @@ def _check_values(program: Program) -> Iterator[str]:
     memory: dict[int, int] = {}
     for access in _accesses(program):
         places = range(access.address, access.address + access.size)
+        held = bytes(memory.get(byte, initial_byte(program.run_key, byte)) for byte in places)
+        right = int.from_bytes(held, "little")
+        told = access.old if access.kind == ATOMIC else access.value
+        if access.kind != STORE and told != right:
+            yield f"{access}: {told:#x} expected, {right:#x} is right"
         if access.is_store:
-            memory.update(zip(places, access.value.to_bytes(access.size, "little")))
-            continue
-        held = [memory.get(byte, initial_byte(program.run_key, byte)) for byte in places]
-        if access.value != int.from_bytes(bytes(held), "little"):
-            yield (
-                f"{access}: {access.value:#x} expected, "
-                f"{int.from_bytes(bytes(held), 'little'):#x} is right"
-            )
+            value = access.value if access.kind == STORE else _operated(access, right)
+            memory.update(zip(places, value.to_bytes(access.size, "little")))
+
+
+def _operated(access: _Access, old: int) -> int:
+    """What an atomic action leaves."""
+    compare = old ^ 1 if access.op & FAILS else old
+    return AtomicOp(access.op & ~FAILS, access.value, access.size, compare).apply(old)

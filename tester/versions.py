@@ -15,7 +15,7 @@ from runtime.prng import Prng
 from tester.draws import Draws
 from tester.expectations import ByteEvents
 from tester.kernels import ATTEMPTS, Kernels
-from tester.program import STORE, BoolArray, ByteArray, IntArray, Program, WordArray
+from tester.program import LOAD, BoolArray, ByteArray, IntArray, Program, WordArray
 
 HISTORY: Final = 8
 _SIZE_MASK: Final = np.array([(1 << 8 * s) - 1 for s in range(9)], np.uint64)
@@ -32,7 +32,7 @@ class Versions:
 
     def assign(self, program: Program, events: ByteEvents, identity: IntArray) -> WordArray:
         """[A, L] values for all stores of the next chunk. `identity` [A, L] names each access."""
-        stores = (program.action_kind == STORE)[:, None] & program.active()
+        stores = (program.action_kind != LOAD)[:, None] & program.active()
         mask = np.where(stores, _SIZE_MASK[program.action_size][:, None], np.uint64(0))
         values = self._draws[0].words(identity * 8) & mask
         at = np.flatnonzero(events.is_store)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tester.checker import Checker
 from tester.driver import Driver
-from tester.events import Kind, Request, Role
+from tester.events import Request, Role
 from tester.introspect import (
     controller_name,
     messages_about,
@@ -61,7 +61,7 @@ def line_graph(checker: Checker, system: Any, line: int, line_size: int) -> list
             if request.addresses[i] & -line_size == line
         ]
         if mine:
-            what = Kind.NAMES[request.kind]
+            what = request.what
             wait = "no answer" if unanswered else "accepted, not complete"
             text.append(
                 f"thread {request.thread} {what} {request.addresses[mine[0]]:#x}: issued "
@@ -86,7 +86,7 @@ def _thread(
     for request in requests[:_MAX_REQUESTS]:
         unanswered, uncompleted = checker.missing(request)
         open_lanes = unanswered or uncompleted
-        what = Kind.NAMES[request.kind]
+        what = request.what
         if request.role in (Role.OPEN, Role.CLOSE):
             what = Role.NAMES[request.role]
         if request.addresses:

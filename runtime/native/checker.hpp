@@ -222,7 +222,7 @@ inline void Checker_issued(Context& x, Access& access, u32 index) {
     parts.newest = index;
     if (access.kind > AccessKind::ATOMIC) return;
     parts.lane_accesses += access.lanes;
-    if (access.kind == AccessKind::ATOMIC) Checker_increments_issued(x, access);
+    if (access.source == Source::WORDS) Checker_increments_issued(x, access);
     if (access.kind == AccessKind::STORE) ++parts.threads.at(x, access.client).open_stores;
 }
 
@@ -300,11 +300,32 @@ inline void Checker_completed(Context& x, Access& access, u64 lanes, u32 line) {
     Checker_close(x, access);
 }
 
+// Old values of an atomic action: there is one right one each.
+inline void Checker_operated(Context& x, Access& access, u64 lanes, const u64* old) {
+    AgentParts& parts = agent_parts(x);
+    const ProgramView& program = program_of(x, access);
+    const u64* addresses = program.address + access.first;
+    const u64* expected = program.expected + access.first;
+    for (u64 left = lanes; left; left &= left - 1) {
+        const u64 line = addresses[__builtin_ctzll(left)] & ~x.s->line_mask;
+        parts.line_progress.at(x, line_index(x, line)) = now(x);
+    }
+    for (u64 left = old ? lanes : 0; left; left &= left - 1) {
+        const u32 lane = static_cast<u32>(__builtin_ctzll(left));
+        const u64 got = *old++;
+        if (UNLIKELY(got != expected[lane])) {
+            return Checker_fail(x, Verdict::WRONG_VALUE, access, lane, expected[lane], got);
+        }
+    }
+    if (!access.pending) Checker_close(x, access);
+}
+
 inline void Checker_returned(Context& x, Access& access, u64 lanes, const u64* old, u32 values) {
     if (!Checker_answered(x, access, lanes, AccessKind::ATOMIC)) return;
     const u32 wanted = access.scope & Scope::QUIET ? 0 : static_cast<u32>(__builtin_popcountll(lanes));
     if (UNLIKELY(values != wanted)) return Checker_unexpected(x, access);
     AgentParts& parts = agent_parts(x);
+    if (access.source == Source::ACTION) return Checker_operated(x, access, lanes, values && !Checker_blind(x, access) ? old : nullptr);
     const Increments increments = increments_of(x, access);
     Word* words = parts.words.in(x) + increments.first_word;
     const u64 tick = now(x);

@@ -76,9 +76,12 @@ inline void row_contents(Context& x, const Row& row, const Access& access, u64 l
     }
     u32 last = 0;
     for (; left; left &= left - 1) {
-        const u32 offset = static_cast<u32>(addresses[__builtin_ctzll(left)] - line);
+        const u32 lane = static_cast<u32>(__builtin_ctzll(left));
+        const u32 offset = static_cast<u32>(addresses[lane] - line);
         mask_add(message.writeMask, offset, size);
         if (row.type == RubyRequestType::LD) continue;
-        atomics_append(x, message.writeMask.atomics, last, static_cast<u16>(offset), AtomicKind::ADD, access.size, 1, 0);
+        const AtomicNode node = access_operation(x, access, lane);
+        atomics_append(x, message.writeMask.atomics, last, static_cast<u16>(offset), node.kind, access.size,
+                       node.operand, node.compare);
     }
 }

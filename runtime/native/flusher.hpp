@@ -94,7 +94,7 @@ inline void each_line(Context& x, const Access& access, Visit visit) {
     const ProgramView& program = program_of(x, access);
     const u8 kind = access.source == Source::LOADS ? AccessKind::LOAD : AccessKind::STORE;
     for (i64 action = program.first_action[access.place]; action < program.first_action[access.place + 1]; ++action) {
-        if (program.action_kind[action] != kind) continue;
+        if (!touches(program.action_kind[action], kind)) continue;
         for (i64 lane = program.first_lane[action]; lane < program.first_lane[action + 1]; ++lane) {
             if (!visit(line_index(x, line_of(x, program.address[lane])))) return;
         }

@@ -16,6 +16,9 @@ inline constexpr u32 QUIET = 4, BARE = 8, PEEK = 16, FLUSHES = 32, PLAIN = 64;
 inline constexpr u32 INSTRUCTION = 8;
 }  // namespace Scope
 
+// Beside AtomicKind::CAS: it compares with something else than what stands there.
+inline constexpr u8 CAS_FAILS = 0x80;
+
 struct ProgramView {
     u64 threads, episodes, actions, lanes_total, words_total, waits, run_key, line_bits;
     const i64* thread_first;    // [threads + 1]: the episodes of a thread in thread_episode
@@ -28,7 +31,7 @@ struct ProgramView {
     const i64* first_wait;      // [episodes + 1]: until wait_count episodes of wait_thread ended
     const i32* wait_thread;
     const i32* wait_count;
-    const u8* action_kind;      // [actions]: AccessKind::LOAD or STORE
+    const u8* action_kind;      // [actions]: AccessKind::LOAD, STORE or ATOMIC
     const u8* action_size;
     const u8* action_scope;
     const i64* first_lane;      // [actions + 1]
@@ -40,5 +43,6 @@ struct ProgramView {
     const u32* word_group;      // beside word_address
     const u64* group_word;      // [groups]: address; no two groups share a word
     const u64* group_increments;// [groups]: fetch-adds of that word in all
+    const u8* action_op;        // [actions]: of an ATOMIC, AtomicKind, perhaps with CAS_FAILS
     u64 reserved;
 };

@@ -52,6 +52,8 @@ class ProgramLike(Protocol):
     @property
     def action_scope(self) -> Array: ...
     @property
+    def action_op(self) -> Array: ...
+    @property
     def lane_address(self) -> Array: ...
     @property
     def store_value(self) -> Array: ...
@@ -99,6 +101,7 @@ _GROUP_ARRAYS: Final = (
     ("word_group", np.uint32),
     ("group_word", np.uint64),
     ("group_increments", np.uint64),
+    ("action_op", np.uint8),
 )
 
 
@@ -182,6 +185,7 @@ def _arrays(program: ProgramLike) -> dict[str, Array]:
         "action_kind": program.action_kind[used],
         "action_size": program.action_size[used],
         "action_scope": program.action_scope[used],
+        "action_op": program.action_op[used],
         "first_lane": _starts(lanes[used]),
         "lane": lane,
         "address": address[action, lane],

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "atomics.hpp"
 #include "lines.hpp"
 #include "message_buffer.hpp"
 #include "plan.hpp"
@@ -14,6 +15,9 @@
 namespace AccessKind {
 inline constexpr u8 LOAD = 0, STORE = 1, ATOMIC = 2, ACQUIRE = 3, RELEASE = 4, FLUSH = 5, INVALIDATE_L2 = 6;
 }
+
+// Whether an action counts among the loads (stores) of its episode; an atomic one does among both.
+inline bool touches(u8 kind, u8 of_kind) { return kind == of_kind || kind == AccessKind::ATOMIC; }
 
 // Why an access was refused: not enough tokens, too much outstanding, a walk is under way.
 enum Reason : u32 { TOKENS, ROOM, WALK, REASONS };
@@ -349,9 +353,26 @@ inline const u64* access_addresses(const Context& x, const Access& access) {
     return (access.source == Source::ACTION ? program.address : program.word_address) + access.first;
 }
 
-// Of a store.
+// Of a store, or the operands of an atomic action.
 inline const u64* access_values(const Context& x, const Access& access) {
     return program_of(x, access).value + access.first;
+}
+
+// What an atomic access does: the fetch-adds of an episode add 1.
+inline AtomicNode access_operation(const Context& x, const Access& access, u32 lane) {
+    AtomicNode node = {};
+    node.size = access.size;
+    node.kind = AtomicKind::ADD;
+    node.operand = 1;
+    if (access.source != Source::ACTION) return node;
+    const ProgramView& program = program_of(x, access);
+    const u8 op = program.action_op[access.place];
+    node.kind = op & static_cast<u8>(~CAS_FAILS);
+    node.operand = program.value[access.first + lane];
+    if (node.kind != AtomicKind::CAS) return node;
+    const u64 ones = access.size == 8 ? ~u64{0} : 0xFFFFFFFF;
+    node.compare = program.expected[access.first + lane] ^ (op & CAS_FAILS ? ones : 0);
+    return node;
 }
 
 inline u64 all_lanes(u32 count) { return count < 64 ? (u64{1} << count) - 1 : ~u64{0}; }

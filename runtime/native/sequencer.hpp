@@ -186,7 +186,7 @@ inline void Sequencer_complete(Context& x, Requester& r, u32 index, u64 line, u8
             client_store_completed(x, access, row.lanes, row.line);
         } else {
             const u64 old = load_bytes(place, access.size);
-            store_bytes(place, old + 1, access.size);
+            store_bytes(place, atomic_apply(access_operation(x, access, lane), old), access.size);
             client_atomic_done(x, access, row.lanes, &old, access.scope & Scope::QUIET ? 0 : 1);
         }
     }

@@ -77,7 +77,7 @@ inline void Thread_hand_over(Context& x, Thread& t, bool wanted, u8 of_kind, u8 
     const ProgramView& program = x.programs[t.driver];
     bool any = false;
     for (i64 action = program.first_action[t.episode]; wanted && !any && action < t.last_action; ++action) {
-        any = program.action_kind[action] == of_kind;
+        any = touches(program.action_kind[action], of_kind);
     }
     if (!any) return Thread_next_phase(x, t);
     const Source source = of_kind == AccessKind::LOAD ? Source::LOADS : Source::STORES;
@@ -333,7 +333,13 @@ inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 li
 }
 
 inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values) {
+    Thread& t = thread_at(x, access.client);
     Checker_returned(x, access, lanes, old, values);
+    if (access.source == Source::ACTION) {
+        const u64 address = access_addresses(x, access)[__builtin_ctzll(lanes)];
+        Thread_free_bytes(x, t, access, lanes, line_index(x, address & ~x.s->line_mask));
+    }
     access.pending &= ~lanes;
-    if (!access.pending) Thread_answered(x, thread_at(x, access.client));
+    if (!access.pending) Thread_answered(x, t);
+    if (t.blocked) Thread_wake(x, t);
 }

@@ -6,7 +6,7 @@
 
 extern "C" {
 
-VISIBLE i64 tester_kernels_version() { return 2; }
+VISIBLE i64 tester_kernels_version() { return 3; }
 
 // Returns the number of picks.
 VISIBLE i64 tester_make_picks(Picking* p) { return make_picks(*p); }

@@ -6,9 +6,10 @@
 // is counting.
 #pragma once
 
+#include "atomics.hpp"
 #include "draws.hpp"
 
-enum { HISTORY = 8, ATTEMPTS = 16, REMEMBERED = 64, STORE_KIND = 1 };
+enum { HISTORY = 8, ATTEMPTS = 16, REMEMBERED = 64, LOAD_KIND = 0, ATOMIC_KIND = 2 };
 
 struct Accesses {
   i64 actions;
@@ -80,7 +81,7 @@ static inline void explode(const Accesses& a, Events& e, i64* ends, i64* start) 
         const i64 at = ends[start[slot] + i]++;
         e.slot[at] = slot;
         e.offset[at] = i;
-        e.is_store[at] = a.kind[action] == STORE_KIND;
+        e.is_store[at] = a.kind[action] != LOAD_KIND;
       }
     }
   for (i64 s = 0; s < segments; s++) {
@@ -166,6 +167,12 @@ struct Derivation {
   const i64* first_action;    // [episodes + 1]
   const i64* number;          // [episodes] within its thread, from 1
   const u64* store_value;     // [slots]
+  // atomic actions: [actions], and [slots] in: the operands, out: what they leave, or null
+  const u8* kind;
+  const u8* size;
+  const u8* op;
+  u64* left;
+  i64* place;  // [slots] room: the event of a slot's first byte
   i32* slot_episode;          // [slots] room
   // state before, and after
   u8* memory;           // [bytes]
@@ -205,11 +212,42 @@ static inline void need_readers(Derivation& d, i64 later, i64 byte) {
     need(d, later, d.loaded[low] % d.threads, d.loaded_number[low]);
 }
 
+// Turns operands into what they leave, one operation after the other. The bytes of an access are
+// those of neighbouring addresses, but not neighbouring events: each is looked for by its offset.
+static inline void perform(const Events& e, Derivation& d) {
+  const i64 slots = d.first_action[d.episodes] * d.lanes;
+  for (i64 i = 0; i < e.count; i++) {
+    if (d.kind[e.slot[i] / d.lanes] != ATOMIC_KIND) continue;
+    u8* byte = (u8*)(d.expected + e.slot[i]) + e.offset[i];
+    // Where the byte comes from: memory, or the event before, whose value may not be known yet.
+    if (e.before[i] < 0) *byte = d.memory[e.byte[i]];
+    if (e.offset[i] == 0) d.place[e.slot[i]] = i;
+  }
+  u8* left = (u8*)d.left;
+  for (i64 s = 0; s < slots; s++) {
+    const i64 action = s / d.lanes;
+    if (d.kind[action] != ATOMIC_KIND) {
+      s += d.lanes - 1;
+      continue;
+    }
+    if (d.place[s] < 0) continue;
+    u8* old = (u8*)(d.expected + s);
+    i64 event = d.place[s];
+    for (i64 offset = 0; offset < d.size[action]; offset++) {
+      while (e.slot[event] != s || e.offset[event] != offset) event++;
+      const i64 before = e.before[event];
+      if (before >= 0) old[offset] = left[e.slot[before] * 8 + e.offset[before]];
+    }
+    d.left[s] = atomic_value(d.op[action], d.size[action], d.expected[s], d.left[s]);
+  }
+}
+
 static inline void collect(const Events& e, Derivation& d) {
   for (i64 n = 0; n < d.episodes; n++)
     for (i64 s = d.first_action[n] * d.lanes; s < d.first_action[n + 1] * d.lanes; s++)
       d.slot_episode[s] = (i32)n;
-  const u8* stored = (const u8*)d.store_value;
+  if (d.left) perform(e, d);
+  const u8* stored = (const u8*)(d.left ? d.left : d.store_value);
   u8* expected = (u8*)d.expected;
   for (i64 i = 0; i < e.count; i++) {
     const i64 byte = e.byte[i], before = e.before[i], after = e.after[i];

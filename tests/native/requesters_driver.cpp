@@ -307,7 +307,7 @@ EXPORT void t_now(void* block, u64 tick) { static_cast<System*>(block)->engine.n
 EXPORT u64 t_issued(void* block, u64 thread, u64 role, u64 kind, u64 place, u64 scope) {
     Context x = context_for(block);
     const ProgramView& program = views[0];
-    const bool action = kind <= AccessKind::STORE;
+    const bool action = kind <= AccessKind::STORE || (kind == AccessKind::ATOMIC && role == Role::ACTION);
     const i64* starts = action ? program.first_lane : program.first_word;
     const i64 first = kind <= AccessKind::ATOMIC ? starts[place] : 0;
     const i64 lanes = kind <= AccessKind::ATOMIC ? starts[place + 1] - first : 0;

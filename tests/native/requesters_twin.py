@@ -173,6 +173,7 @@ class Scene:
             flush_percent=percent(),
             peek_percent=percent(),
             plain_percent=percent(),
+            atomic_percent=percent(),
             instruction_percent=percent(),
             shared_group_percent=(25, 90)[prng.below(2)],
         )

@@ -72,13 +72,17 @@ class History:
             request.size = int(program.action_size[place])
             if kind == LOAD and self.some(10):
                 request.role = role = Role.PEEK
+            if kind == Kind.ATOMIC:
+                request.op = int(program.action_op[place])
+                request.scope = scope = int(program.action_scope[place]) & QUIET
         elif kind == Kind.ATOMIC:
             first = self.native.kept[0].arrays["first_word"]  # type: ignore[attr-defined]
             # A thread has at most one instruction of fetch-adds on its way.
-            busy = {r.thread for r, _ in self.open if r.kind == Kind.ATOMIC}
+            busy = {r.thread for r, _ in self.open if r.role == Role.OPEN}
             if first[episode] == first[episode + 1] or thread in busy:
                 return
             place = episode
+            request.role = role = Role.OPEN
             groups = program.episode_group[episode]
             request.addresses = program.group_word[groups[groups >= 0]].tolist()
             request.scope = scope = QUIET if self.some(50) else 0
@@ -111,7 +115,7 @@ class History:
             what = self.prng.below(5) if request.kind <= Kind.ATOMIC else 4
         lanes = [i for i in range(len(addresses)) if pending >> i & 1]
         line = addresses[lanes[0]] & -64 if lanes else 0
-        if request.kind <= Kind.STORE:
+        if request.role != Role.OPEN:
             lanes = [i for i in lanes if addresses[i] & -64 == line]
         if not sensible and addresses and self.some(50):
             lanes = [i for i in range(len(addresses)) if self.some(50)]
@@ -158,10 +162,13 @@ class History:
             address = request.addresses[lane]
             count = self.memory.get(address, 0)
             value = self.initial(address) + count
+            if request.role == Role.ACTION:
+                value = request.expected[lane]
             if self.some(self.odd):
                 value += (-16, -8, -1, 1, 99, 1 << 12, 1 << 29)[self.prng.below(7)]
-            self.memory[address] = count + 1
-            old.append(value & 0xFFFFFFFF)
+            if request.role == Role.OPEN:
+                self.memory[address] = count + 1
+            old.append(value & ((1 << 8 * request.size) - 1))
         if request.quiet:
             return []
         if not sensible and self.some(10):

@@ -38,6 +38,17 @@ TCP_BUGS: Final = (
         VALUE,
     ),
     Bug(
+        "tcp-atomic-keeps-the-line",
+        BugClass.STALE_L1,
+        _TCP,
+        "Atomic operations on a valid line pass it by, and it stays as it was.",
+        (
+            Edit("d_freeFrame;", "", "transition(V, Atomic, A)"),
+            Edit("transition(A, TCC_AckAtomic, I)", "transition(A, TCC_AckAtomic, V)"),
+        ),
+        VALUE | ATOMIC,
+    ),
+    Bug(
         "tcp-fill-survives-acquire",
         BugClass.STALE_L1,
         _TCP,

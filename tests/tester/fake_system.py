@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runtime.atomics import AtomicOp
 from runtime.engine import Consumer, Engine
 from runtime.requester import Access, AccessKind, Outstanding, Requester
 from runtime.values import DataBlock
@@ -220,14 +221,17 @@ class FakeRequester(Consumer):
             old_values = []
             for i in lanes:
                 address = access.addresses[i]
-                old = memory.read(address, 4)
+                size = access.size
+                old = memory.read(address, size)
                 old_values.append(old)
                 step = access.values[i]
+                compare = access.compares[i] if access.compares else 0
+                new = AtomicOp(access.op, step, size, compare).apply(old)
                 if system.fault.now("duplicated atomic"):
-                    step = 0
+                    new = old
                 if system.fault.now("skipped atomic"):
-                    step += 1
-                memory.write(address, 4, (old + step) & 0xFFFFFFFF)
+                    new = (new + 1) & ((1 << 8 * size) - 1)
+                memory.write(address, size, new)
             if system.fault.now("lost atomic"):
                 return
             self._later(

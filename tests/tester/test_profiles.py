@@ -123,7 +123,7 @@ def test_fixing_one_option_changes_no_other() -> None:
 @pytest.mark.parametrize(
     ("fixed", "message"),
     [
-        ({"colour": 3}, "no option 'colour'; there are atomic_scope_percent, banks"),
+        ({"colour": 3}, "no option 'colour'; there are atomic_percent, atomic_scope"),
         ({"agents": ()}, "no option 'agents'"),
         ({"units": "four"}, "option units is 'four', int is needed"),
         ({"units": 0}, "units is 0, 1 to 64"),

@@ -43,4 +43,4 @@ def test_the_array_table_is_right() -> None:
             else:
                 assert getattr(program, name).shape == tuple(parts)
             checked += 1
-    assert checked == 16
+    assert checked == 17
