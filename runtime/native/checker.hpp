@@ -307,7 +307,7 @@ inline void Checker_operated(Context& x, Access& access, u64 lanes, const u64* o
     const u64* addresses = program.address + access.first;
     const u64* expected = program.expected + access.first;
     for (u64 left = lanes; left; left &= left - 1) {
-        const u64 line = addresses[__builtin_ctzll(left)] & ~x.s->line_mask;
+        const u64 line = line_of(x, addresses[__builtin_ctzll(left)]);
         parts.line_progress.at(x, line_index(x, line)) = now(x);
     }
     for (u64 left = old ? lanes : 0; left; left &= left - 1) {

@@ -337,7 +337,7 @@ inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64*
     Checker_returned(x, access, lanes, old, values);
     if (access.source == Source::ACTION) {
         const u64 address = access_addresses(x, access)[__builtin_ctzll(lanes)];
-        Thread_free_bytes(x, t, access, lanes, line_index(x, address & ~x.s->line_mask));
+        Thread_free_bytes(x, t, access, lanes, line_index(x, line_of(x, address)));
     }
     access.pending &= ~lanes;
     if (!access.pending) Thread_answered(x, t);
