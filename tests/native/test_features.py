@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from runtime.native.plan import Capacities
+from tester import native_leg
 from tests.native.solo import check
 
 PERSISTENT = """
@@ -256,36 +260,30 @@ STEPS = """
 """
 
 
-def test_queues_of_events_in_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store is followed by a list of steps, each its own transition of the same tick, and by
-    messages that are expected in two parts; its slot is taken before and given back after."""
-    check(
-        tmp_path,
-        monkeypatch,
-        ["StepA", "StepB", "Arrive"],
-        parameters="MessageBuffer * triggerQueue;",
-        description="[machine.L1Cache.buffer]\ntriggerQueue = { randomized = false }\n"
-        "[machine.L1Cache.parameters]\nnumber_of_TBEs = 3\n",
-        events='StepA; StepB; Arrive, in_trans="yes";',
-        states="H, AccessPermission:Read_Write;",
-        types="""
+QUEUES = {
+    "parameters": "MessageBuffer * triggerQueue;",
+    "description": "[machine.L1Cache.buffer]\ntriggerQueue = { randomized = false }\n"
+    "[machine.L1Cache.parameters]\nnumber_of_TBEs = 3\n",
+    "events": 'StepA; StepB; Arrive, in_trans="yes";',
+    "states": "H, AccessPermission:Read_Write;",
+    "types": """
           enumeration(Kind) { Part; Whole; Never; }
           structure(Retry) { Addr where; bool odd; }
           structure(Step, interface="Message") { Addr addr; bool arrives;
             bool functionalRead(Packet *pkt) { return false; }
             bool functionalWrite(Packet *pkt) { return false; } }"""
-        + STEPS,
-        tbe="""
+    + STEPS,
+    "tbe": """
           TriggerQueue actions, template="<L1Cache_Event>"; int slot;
           ExpectedMap expected, template="<Kind,Kind>"; """,
-        objects="""
+    "objects": """
           TBEStorage slots, constructor="this, m_number_of_TBEs";
           TriggerQueue finished, template="<L1Cache_Retry>"; """,
-        functions="""
+    "functions": """
           void next(TBE tbe, Addr a) {
             enqueue(trigger_out, Step, 0) { out_msg.addr := a;
               out_msg.arrives := tbe.actions.empty(); } }""",
-        ports="""
+    "ports": """
           out_port(trigger_out, Step, triggerQueue);
           in_port(trigger_in, Step, triggerQueue, rank=2) {
             if (trigger_in.isReady(clockEdge())) { peek(trigger_in, Step) {
@@ -295,9 +293,9 @@ def test_queues_of_events_in_records(tmp_path: Path, monkeypatch: pytest.MonkeyP
               } else {
                 trigger(record.actions.front(), in_msg.addr, getEntry(in_msg.addr), record);
               } } } }""",
-        after_store=", H",
-        on_store="q_queue;",
-        actions="""
+    "after_store": ", H",
+    "on_store": "q_queue;",
+    "actions": """
           action(q_queue, "q") {
             check_allocate(slots); check_allocate(TBEs);
             TBEs.allocate(address); set_tbe(TBEs[address]);
@@ -331,11 +329,33 @@ def test_queues_of_events_in_records(tmp_path: Path, monkeypatch: pytest.MonkeyP
               assert(oldest.where == makeLineAddress(oldest.where));
               finished.pop(); }
             wakeUpAllBuffers(address); }""",
-        transitions="""
+    "transitions": """
           transition(H, {StepA, StepB}) { p_step; }
           transition(H, Arrive, V) { r_arrive; }
           transition(H, {Load, Store}) { z_wait; }""",
-    )
+}
+
+
+def test_queues_of_events_in_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store is followed by a list of steps, each its own transition of the same tick, and by
+    messages that are expected in two parts; its slot is taken before and given back after."""
+    check(tmp_path, monkeypatch, ["StepA", "StepB", "Arrive"], **QUEUES)
+
+
+def test_a_pool_that_is_too_small_for_queues_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Items that nobody holds are collected; what is still too small is doubled by name."""
+    grown: list[str] = []
+
+    def doubled(self: Capacities, pool: str) -> Capacities:
+        grown.append(pool)
+        return replace(self, **{pool: 2 * getattr(self, pool)})
+
+    monkeypatch.setattr(native_leg, "Capacities", partial(Capacities, triggers=1))
+    monkeypatch.setattr(Capacities, "doubled", doubled)
+    check(tmp_path, monkeypatch, ["Arrive"], **QUEUES)
+    assert "triggers" in grown
 
 
 def test_prefetchers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
