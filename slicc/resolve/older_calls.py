@@ -128,7 +128,7 @@ def older_port_call(body: Body, node: syntax.MethodCall, port: PortSymbol) -> ir
     return ir.PortCall(port.ref, operation, arguments, result, span=node.span)
 
 
-def older_counter(node: syntax.Unary) -> syntax.MethodCall | None:
+def older_counter(body: Body, node: syntax.Unary) -> syntax.MethodCall | None:
     """``++cache.demand_misses`` as the call that counts today."""
     operand = node.operand
     while isinstance(operand, syntax.Parenthesized):
@@ -136,10 +136,19 @@ def older_counter(node: syntax.Unary) -> syntax.MethodCall | None:
     if not isinstance(operand, syntax.FieldAccess):
         return None
     today = older.COUNTERS.get(operand.field.text)
-    if today is None:
+    if today is None or is_foreign(body, operand.receiver, today):
         return None
     method = syntax.Name(today, span=operand.field.span)
     return syntax.MethodCall(operand.receiver, method, (), span=node.span)
+
+
+def is_foreign(body: Body, receiver: syntax.Expression, method: str) -> bool:
+    """Whether an object is known to be of a class without that method."""
+    if not isinstance(receiver, syntax.Variable):
+        return False
+    variable = body.locals.find(receiver.name.text)
+    symbol = None if variable is None else body.scope.symbol_of(variable.type)
+    return symbol is not None and not symbol.find_methods(method)
 
 
 def is_foreign_counter(body: Body, node: syntax.Unary) -> bool:

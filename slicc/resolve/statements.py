@@ -78,7 +78,7 @@ def _expression_statement(body: Body, node: syntax.ExpressionStatement, into: St
     if isinstance(inner, syntax.Call) and special_calls.handle(body, inner, node.span, into):
         return
     if isinstance(inner, syntax.Unary) and inner.operator == "++":
-        counted = older_counter(inner)
+        counted = older_counter(body, inner)
         if counted is None and is_foreign_counter(body, inner):
             return
         if counted is None:
