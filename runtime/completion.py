@@ -213,9 +213,7 @@ class _Completion:
                 described = replace(described, start_index_bit=self.line_bits + bank_bits)
             caches[cache] = described
         buffers = {
-            buffer: given.buffers.get(
-                buffer, BufferDescription(ordered=bool(parameter.ordered_hint))
-            )
+            buffer: given.buffers.get(buffer, self._usual_buffer(parameter))
             for buffer, parameter in declared.buffers.items()
         }
         for buffer, parameter in declared.buffers.items():
@@ -228,6 +226,13 @@ class _Completion:
             caches=caches,
             buffers=buffers,
         )
+
+    def _usual_buffer(self, declared: BufferParameter) -> BufferDescription:
+        """A buffer of which nobody said anything."""
+        ordered = declared.ordered_hint
+        if ordered is None:
+            ordered = declared.virtual_network is not None and self.given.network.ordered
+        return BufferDescription(ordered=ordered)
 
     def _check_buffer(
         self, machine: str, declared: BufferParameter, described: BufferDescription

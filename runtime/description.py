@@ -215,6 +215,7 @@ def _read_system(table: Table) -> SystemDescription:
         network=NetworkDescription(
             latency=or_default(network.integer("latency", 1, MAX_LATENCY), given.network.latency),
             delays=network.string("delays", DELAYS) or given.network.delays,
+            ordered=network.boolean("ordered") or False,
         ),
         memory=MemoryDescription(
             latency=or_default(memory.integer("latency", 1, MAX_LATENCY), given.memory.latency)

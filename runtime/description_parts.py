@@ -14,10 +14,14 @@ Scalar = int | bool | str
 
 @dataclass(frozen=True, slots=True)
 class NetworkDescription:
-    """``latency`` cycles are added to every message; ``delays`` names the random part."""
+    """``latency`` cycles are added to every message; ``delays`` names the random part.
+
+    ``ordered``: buffers of the network keep order where nobody says anything else of them.
+    """
 
     latency: int = 1
     delays: str = "nominal"
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

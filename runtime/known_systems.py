@@ -20,6 +20,7 @@ from runtime.description import (
     SystemDescription,
     load_description,
 )
+from runtime.description_text import Origin
 from runtime.parameter_values import INHERITED
 
 V = TypeVar("V")
@@ -88,6 +89,7 @@ def fit(known: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:
     agents = {name: a for name, a in known.agents.items() if a.requester in requesters}
     return replace(
         known,
+        origin=Origin(f"known system {Path(known.protocol or known.origin.file).stem}"),
         protocol=None,
         machines=machines,
         requesters=requesters,

@@ -108,7 +108,9 @@ class ParameterValues:
             for machine, names in self.missing.items()
         )
         tables = ", ".join(f"[machine.{machine}.parameters]" for machine in self.missing)
-        message = f"{said}; say it under {tables}"
+        names = [name.split("`")[1] for name in self.missing[first]]
+        option = f"--set machine.{first}.parameters.{names[0]}=VALUE"
+        message = f"{said}; say it under {tables} or with {option}"
         raise self.origin.error(("machine", first, "parameters"), None, message)
 
     def _derived(self, machine: str, name: str, derived: DerivedParameter) -> Scalar:

@@ -112,7 +112,8 @@ def test_parameters_without_default_are_asked_for_together() -> None:
     assert str(caught.value) == (
         "x.toml: machine.L1Cache.parameters: machine L1Cache has no default for `width` (int), "
         "`label` (std::string); machine L2Cache has no default for `depth` (Cycles); say it under "
-        "[machine.L1Cache.parameters], [machine.L2Cache.parameters]"
+        "[machine.L1Cache.parameters], [machine.L2Cache.parameters] "
+        "or with --set machine.L1Cache.parameters.width=VALUE"
     )
 
 
@@ -176,3 +177,21 @@ def test_values_may_mean_nothing() -> None:
     assert SystemDescription.from_toml(done.to_toml()) == done
     with pytest.raises(DescriptionError, match="expected true or false"):
         completed("values = 1", cache)
+
+
+def test_a_network_in_order_unless_somebody_says_otherwise() -> None:
+    cache = machine(
+        "L1Cache",
+        out("request", virtual_network=0),
+        out("hurried", virtual_network=1, ordered_hint=False),
+        out("said", virtual_network=2),
+        BufferParameter("triggerQueue"),
+    )
+    text = "[machine.L1Cache.buffer]\nsaid = { capacity = 3 }"
+
+    def ordered(given: str) -> list[bool]:
+        buffers = completed(given, cache).machines["L1Cache"].buffers.values()
+        return [buffer.ordered for buffer in buffers]
+
+    assert ordered(text) == [False] * 4
+    assert ordered(text + "\n[network]\nordered = true") == [True, False, False, False]

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import protocols
+from runtime.completion import complete
 from runtime.controller import Parameter, ProtocolInfo
-from runtime.description import SystemDescription, load_description
+from runtime.description import DescriptionError, SystemDescription, load_description
 from runtime.known_systems import fit, known_system, written_system
 from tests.runtime.test_inference import QUEUE, SEQUENCER, into, machine, out
 
@@ -117,3 +118,11 @@ def test_the_files_that_come_along_read_and_name_their_protocol(path: Path) -> N
     described = load_description(path)
     assert described.protocol == f"{path.stem}.slicc"
     assert described.machines
+
+
+def test_complaints_name_the_known_system(tmp_path: Path) -> None:
+    (tmp_path / "Two.toml").write_text(FACTS)
+    found = known_system(protocol("Two"), [], tmp_path)
+    assert found is not None
+    with pytest.raises(DescriptionError, match=r"^known system Two: .*`tokens` \(int\)"):
+        complete(found, protocol("Two"))
