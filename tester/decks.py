@@ -12,7 +12,13 @@ from runtime.prng import Prng
 from tester.draws import Draws, shuffled
 from tester.profiles import DEFAULT, PROFILES
 
-_GPU_DECK: Final = (*PROFILES, *["relay"] * 6, *["system"] * 3)
+NOT_DEALT: Final = frozenset({"resource-famine"})
+"""Only for who asks for it: a protocol may be right and yet need more room than that."""
+_GPU_DECK: Final = (
+    *(name for name in PROFILES if name not in NOT_DEALT),
+    *["relay"] * 6,
+    *["system"] * 3,
+)
 """A round of `default`. What relays look for is rare, and their episodes are short and cheap; a
 system has more kinds of agents than any other profile, so that each of them gets fewer episodes."""
 _CPU_DECK: Final = (
@@ -24,6 +30,7 @@ _CPU_DECK: Final = (
     "hot-ping-pong",
     "write-back",
     "bank-skew",
+    "starvation",
 )
 """The same for protocols without wavefronts: lanes and acquires mean nothing there."""
 

@@ -51,6 +51,8 @@ SHAPE: Final[Mapping[str, Limit]] = MappingProxyType(
         "l2_ways": _WAYS,
         "l3_sets": _SETS,
         "l3_ways": _WAYS,
+        "entries": Limit(0, 1 << 16),
+        "outstanding": Limit(0, 1 << 16),
     }
 )
 """Fields of `tester.scenario.Shape`."""

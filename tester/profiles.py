@@ -56,6 +56,8 @@ class _Dice:
             "fetchers": (0, 0, 1, 2),
             "fetch_waves": (1, 2, 3),
             "processor_threads": (1,),
+            "entries": (0,),
+            "outstanding": (0,),
             "l3_sets": (2, 2, 2, 32),
             "l3_ways": (1, 1, 2, 4),
             "l3_writes": (False, True, True),
@@ -484,6 +486,97 @@ _PROCESSORS: Final[Mapping[str, tuple[Any, ...]]] = MappingProxyType(
 """Caches of 256 and 512 bytes with lines of 64."""
 
 
+def _scope_mix(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Every scope on every kind of access to hot lines, beside processors, engines and flushes."""
+    shape = dice.shape(
+        units=(2, 4),
+        wavefronts=(1, 2),
+        lanes=(2, 4, 8),
+        dmas=(0, 1, 2),
+        l1_sets=(4, 16),
+        l1_ways=(2, 4),
+        l2_sets=(4, 16),
+        l2_ways=(2, 4),
+        banks=(1, 2),
+        write_back=(False, True),
+    )
+    lengths = dice("lengths", (4,), (10,), (4, 16))
+    places = dice.crowded(shape, lengths, dice("crowding", 60, 120), dice("groups", 2, 4))
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=dice("size_weights", (1, 1, 4, 4), (0, 0, 1, 1), (1, 1, 1, 1)),
+        scope_percent=dice("scope_percent", 40, 70, 100),
+        atomic_scope_percent=dice("atomic_scope_percent", 30, 60),
+        quiet_percent=dice("quiet_percent", 20, 50),
+        atomic_percent=dice("atomic_percent", 20, 50),
+        flush_percent=dice("flush_percent", 0, 15, 40),
+    )
+
+
+def _starvation(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """One line, or two, that everybody storms: who waits there must be served in the end."""
+    shape = dice.shape(
+        units=(4, 8),
+        wavefronts=(1, 2),
+        lanes=(1, 2, 4),
+        dmas=(0, 1, 2),
+        l1_sets=(2, 8),
+        l1_ways=(1, 2),
+        l2_sets=(2, 8),
+        l2_ways=(1, 2),
+        banks=(1, 2),
+        write_back=(False, True),
+        delays=("gem5", "skewed", "stragglers", "heavy_tail"),
+    )
+    groups = dice("groups", 1, 2)
+    places = dice.build(
+        MapConfig,
+        groups=groups,
+        locations=None,
+        lines=dice("lines", 1, 1, 2),
+        layout=LINE_DUEL,
+        stride_lines=_set_stride(shape),
+    )
+    return shape, dice.program(
+        shape,
+        places,
+        lengths=dice("lengths", (20,), (40,)),
+        size_weights=dice("size_weights", (4, 2, 1, 1), (1, 0, 0, 0)),
+        repeat_percent=dice("repeat_percent", 30, 60),
+        tight_percent=dice("tight_percent", 40, 100),
+    )
+
+
+def _resource_famine(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+    """Room for a few transactions and requests only: what is full must empty again."""
+    shape = dice.shape(
+        units=(2, 4),
+        wavefronts=(1, 2),
+        lanes=(1, 2, 4),
+        l1_sets=(2, 4),
+        l1_ways=(1, 2),
+        l2_sets=(2, 4),
+        l2_ways=(1, 2),
+        banks=(1,),
+        directories=(1,),
+        write_back=(False, True),
+        entries=(1, 2, 4),
+        outstanding=(1, 2),
+    )
+    lengths = dice("lengths", (10,), (30,))
+    places = dice.spread(
+        shape,
+        lengths,
+        max(8, shape.l2_lines * dice("pressure", 2, 4)),
+        dice("groups", 2, 4),
+        layout=DENSE,
+    )
+    sizes = dice("size_weights", *_SIZES)
+    return shape, dice.program(shape, places, lengths=lengths, size_weights=sizes)
+
+
 def _set_stride(shape: Shape) -> int:
     """Lines this far apart share a set in both levels, a bank and a directory."""
     return max(shape.l1_sets, shape.l2_sets * shape.banks) * shape.directories
@@ -502,6 +595,9 @@ PROFILES: Final[Mapping[str, Callable[[_Dice], tuple[Shape, GeneratorConfig]]]] 
         "relay": _relay,
         "system": _system,
         "bank-skew": _bank_skew,
+        "scope-mix": _scope_mix,
+        "starvation": _starvation,
+        "resource-famine": _resource_famine,
     }
 )
 COMPARISONS: Final = MappingProxyType({"random-check": _random_check, "own-bytes": _own_bytes})

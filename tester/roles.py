@@ -18,6 +18,7 @@ from tester.scenario import Shape
 
 _WRITE_BACK_PARAMETER = "WB"
 _L3_WRITES_PARAMETER = "useL3OnWT"
+_ENTRIES_PARAMETER = "number_of_TBEs"
 SWITCHES = (_WRITE_BACK_PARAMETER, _L3_WRITES_PARAMETER)
 """Parameters of machines that a shape decides."""
 
@@ -143,6 +144,10 @@ def overrides(
         elif shape.processor_threads > 1:  # else as many as the description says
             result[f"agents.{name}.wavefronts"] = shape.processor_threads
     for name, kind in agent_kinds(description).items():
+        if kind in ("cpu", DMA) and shape.outstanding:
+            result[f"requester.{description.agents[name].requester}.outstanding"] = (
+                shape.outstanding
+            )
         if kind == FETCH and shape.fetchers:
             result[f"agents.{name}.wavefronts"] = shape.fetch_waves
     counts = (
@@ -179,6 +184,9 @@ def overrides(
         for name in machines:
             if switch in declared[description.machines[name].of or name]:
                 result[f"machine.{name}.parameters.{switch}"] = value
+    for name in roles.first + roles.second + roles.processors:
+        if shape.entries and _ENTRIES_PARAMETER in description.machines[name].parameters:
+            result[f"machine.{name}.parameters.{_ENTRIES_PARAMETER}"] = shape.entries
     return result
 
 

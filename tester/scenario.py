@@ -47,6 +47,10 @@ class Shape:
     """Whether what is written through stays in the directories' caches."""
     write_back: bool = False
     """Whether the second level keeps dirty data."""
+    entries: int = 0
+    """Transactions that a first-level or second-level cache has room for; 0: as described."""
+    outstanding: int = 0
+    """Requests that the port of a one-lane agent has room for; 0: as described."""
     replacement: str = "tree_plru"
     delays: str = "gem5"
     """Name of the policy of random message delays."""

@@ -16,6 +16,7 @@ from runtime.prng import Prng
 from tester import decks, limits, profiles, roles
 from tester.errors import ConfigError
 from tester.generator import generate_program
+from tester.protocols import load_protocol
 from tester.verify import verify
 from tests.tester.programs import Execution, cpu, gpu
 
@@ -80,12 +81,29 @@ def test_profiles_are_what_their_names_say() -> None:
         assert all(s.shape.l2_lines >= 2 for s in shapes.values())
 
 
+def test_famine_leaves_room_for_few_requests() -> None:
+    seen = set()
+    for seed in range(6):
+        shape = profiles.draw("resource-famine", Prng(seed)).shape
+        description = load_protocol("MESI_Two_Level").description
+        info = load_protocol("MESI_Two_Level").info
+        system = description.override(roles.overrides(shape, info, description))
+        assert system.machines["L1Cache"].parameters["number_of_TBEs"] == shape.entries <= 4
+        assert system.machines["L2Cache"].parameters["number_of_TBEs"] == shape.entries
+        assert "number_of_TBEs" not in system.machines["Directory"].parameters or (
+            system.machines["Directory"].parameters["number_of_TBEs"] > 4
+        )
+        assert system.requesters["cpu"].outstanding == shape.outstanding <= 2
+        seen.add((shape.entries, shape.outstanding))
+    assert len(seen) > 2
+
+
 def test_the_default_deals_every_profile_in_each_round() -> None:
     # Some have several turns; a protocol without a GPU has no use for some others.
     for count, is_gpu, left_out in (
-        (len(ALL) + 9, True, set()),
-        (16, False, {"lane-merge", "acquire-crossing", "relay"}),
-        (len(ALL) + 9, True, set()),
+        (len(ALL) + 8, True, decks.NOT_DEALT),
+        (17, False, {"lane-merge", "acquire-crossing", "relay", "scope-mix"} | decks.NOT_DEALT),
+        (len(ALL) + 8, True, decks.NOT_DEALT),
     ):
         dealt = [decks.deal("default", Prng(count), n, is_gpu) for n in range(2 * count)]
         assert set(dealt[:count]) == set(dealt[count:]) == set(ALL) - left_out
