@@ -101,9 +101,9 @@ def test_famine_leaves_room_for_few_requests() -> None:
 def test_the_default_deals_every_profile_in_each_round() -> None:
     # Some have several turns; a protocol without a GPU has no use for some others.
     for count, is_gpu, left_out in (
-        (len(ALL) + 8, True, decks.NOT_DEALT),
-        (17, False, {"lane-merge", "acquire-crossing", "relay", "scope-mix"} | decks.NOT_DEALT),
-        (len(ALL) + 8, True, decks.NOT_DEALT),
+        (len(ALL) + 6, True, decks.NOT_DEALT),
+        (16, False, {"lane-merge", "acquire-crossing", "relay"} | decks.NOT_DEALT),
+        (len(ALL) + 6, True, decks.NOT_DEALT),
     ):
         dealt = [decks.deal("default", Prng(count), n, is_gpu) for n in range(2 * count)]
         assert set(dealt[:count]) == set(dealt[count:]) == set(ALL) - left_out
