@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tester.events import Verdict
 from tests.planted.bug import (
     ATOMIC,
     HANG,
@@ -68,7 +69,7 @@ MSI_BUGS: Final = (
                 "transition(IM_AD, DataOwner, M)",
             ),
         ),
-        VALUE | ATOMIC,
+        VALUE | ATOMIC | {Verdict.EARLY_WRITE},  # a zero may be a byte's next version, too
     ),
     Bug(
         "msi-overtaken-upgrade-acknowledges-nothing",
