@@ -51,6 +51,8 @@ from tester.thread import Steps
 
 _VERDICTS: Final = tuple(Verdict)
 _SPARE_LINES: Final = 64
+_SLICES: Final = 32
+"""So many at a time: progress is shown, and Ctrl-C heard, some ten times a second."""
 _SEEN: Final = "seen by the native engine"
 
 
@@ -217,15 +219,13 @@ class NativeLegRun:
 
     def _run_driver(self, driver: int) -> bool:
         system = self.system
-        slice_ticks = max(1, min(2000, self.limit // 8))
         until = system.now
         finished = False
-        while not finished and (tick := system.next_tick) is not None:
-            until = max(until, tick) + slice_ticks
-            if self._judged(self._advance(until)) or self._overdue():
+        while not finished and system.next_tick is not None:
+            status, until = self._slices(driver, until)
+            if self._judged(status):
                 return False
-            said = system.statistics(driver)
-            finished = bool(said.finished)
+            finished = bool(system.statistics(driver).finished)
             if self._on_progress is not None:
                 self.driver.completed = system.statistics(0).completed
                 self._on_progress(self)
@@ -238,6 +238,18 @@ class NativeLegRun:
                 self._found(Verdict.HANG)
             return False
         return True
+
+    def _slices(self, driver: int, until: int) -> tuple[int, int]:
+        """Run some slices, as long as those of :mod:`tester.leg`. (status, end of the last)"""
+        system = self.system
+        ticks = max(1, min(2000, self.limit // 8))
+        if self.steps is None:
+            return system.run_slices(driver, until, ticks, self.limit, _SLICES)
+        until = max(until, system.next_tick or 0) + ticks
+        status = self._advance(until)
+        if status != JUDGED and system.overdue(self.limit):
+            status = JUDGED
+        return status, until
 
     def _advance(self, until: int) -> int:
         if self.steps is None:

@@ -10,7 +10,7 @@
 
 #define SLICC_API extern "C" __attribute__((visibility("default")))
 
-inline constexpr u64 SLICC_ABI = 1;
+inline constexpr u64 SLICC_ABI = 2;
 
 enum RunStatus : i64 { STATUS_IDLE, STATUS_UNTIL, STATUS_FINDING, STATUS_POOL };
 
@@ -64,7 +64,24 @@ SLICC_API i64 slicc_run(void* block, const ProgramView* programs, u64 count, u64
     return run_status(x, until);
 }
 
-// The same; transitions are also written to `steps`, 6 words each, while there is room.
+// Run in slices of so many ticks, at most `slices` of them, until the driver's threads have ended;
+// after each one the oldest requests are looked at. `until` is where the last slice ended.
+SLICC_API i64 slicc_run_slices(void* block, const ProgramView* programs, u64 count, u64 driver, u64 ticks,
+                               u64 limit, u64 slices, u64* until) {
+    Context x = context_with(block, programs, count);
+    for (; slices; slices--) {
+        const u64 tick = next_tick(x);
+        if (tick == NONE) return STATUS_IDLE;
+        *until = (tick > *until ? tick : *until) + ticks;
+        const i64 status = run_status(x, *until);
+        if (status >= STATUS_FINDING) return status;
+        if (Checker_overdue(x, limit)) return STATUS_FINDING;
+        if (!agent_parts(x).drivers[driver].running) break;
+    }
+    return STATUS_UNTIL;
+}
+
+// The same as slicc_run; transitions are also written to `steps`, 6 words each, while there is room.
 SLICC_API i64 slicc_run_traced(void* block, const ProgramView* programs, u64 count, u64 until, u64* steps,
                                u64 room, u64* written) {
     Context x = context_with(block, programs, count);

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from runtime.native.program_view import ViewStruct
 
-ABI: Final = 1
+ABI: Final = 2
 
 _U64 = ctypes.c_uint64
 _I64 = ctypes.c_int64
@@ -30,6 +30,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "add_driver": (_I64, (_BLOCK, _VIEWS, ctypes.c_uint32, _WORDS, _WORDS, _U64)),
     "add_flusher": (_I64, (_BLOCK, ctypes.c_uint32, _WORDS, _U64, _U64)),
     "run": (_I64, (_BLOCK, _VIEWS, _U64, _U64)),
+    "run_slices": (_I64, (_BLOCK, _VIEWS, _U64, _U64, _U64, _U64, _U64, _WORDS)),
     "run_traced": (_I64, (_BLOCK, _VIEWS, _U64, _U64, _WORDS, _U64, _WORDS)),
     "next_tick": (_I64, (_BLOCK,)),
     "now": (_U64, (_BLOCK,)),

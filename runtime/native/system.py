@@ -178,6 +178,30 @@ class NativeSystem:
             self._judge_pools()
         return status
 
+    def run_slices(
+        self, driver: int, until: int, ticks: int, limit: int, slices: int
+    ) -> tuple[int, int]:
+        """Run slices of ``ticks`` ticks until the driver has finished, looking after each for
+        requests that are ``limit`` ticks overdue; no more than ``slices``.
+
+        ``until``: the end of the slice before; returns that of the last one beside the status.
+        Raises PoolExhausted.
+        """
+        end = np.array([until], np.uint64)
+        status = self.library.run_slices(
+            self._at,
+            self._programs,
+            len(self._views),
+            driver,
+            ticks,
+            limit,
+            slices,
+            end.ctypes.data,
+        )
+        if status == EXHAUSTED:
+            self._judge_pools()
+        return status, int(end[0])
+
     def run_traced(self, until: int | None = None) -> tuple[int, npt.NDArray[np.uint64]]:
         """The same, and rows (tick, controller, address, state, event, next state)."""
         limit = NONE if until is None else until
