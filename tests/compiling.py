@@ -12,7 +12,7 @@ import pytest
 from runtime.native.toolchain import FLAGS, Compiler, NoCompiler, find_compiler
 
 ROOT: Final = Path(__file__).parents[1]
-WARNINGS: Final = ("-Wall", "-Wextra", "-Werror")
+WARNINGS: Final = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-command-line-argument")
 
 
 @cache
