@@ -144,7 +144,10 @@ def measure(
     print(words)
     if shape.reference_lanes_per_second:
         known = shape.reference_lanes_per_second
-        print(f"  gem5: {known:,} lane requests/s, ratio {ours.lanes_per_second / known:.1f}")
+        print(
+            f"  gem5: {known:,} lane requests/s, ratio {ours.lanes_per_second / known:.1f}; "
+            f"{shape.reference_transitions_per_lane} transitions each"
+        )
     if arguments.python:
         short = shape.shortened().options(one_request_per_lane=one_per_lane)
         campaign = Campaign(protocol, short, engine)
