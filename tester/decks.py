@@ -10,13 +10,10 @@ from typing import Final
 
 from runtime.prng import Prng
 from tester.draws import Draws, shuffled
-from tester.profiles import DEFAULT, PROFILES
+from tester.profiles import DEALT, DEFAULT
 
-NOT_DEALT: Final = frozenset({"scope-mix", "starvation", "resource-famine"})
-"""Only for who asks: a protocol may be right and yet need more room than the last one has, and
-turns of the first two have not been weighed against the planted bugs that the others find."""
 _GPU_DECK: Final = (
-    *(name for name in PROFILES if name not in NOT_DEALT),
+    *DEALT,
     *["relay"] * 6,
     *["system"] * 3,
 )

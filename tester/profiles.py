@@ -12,114 +12,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from runtime.prng import Prng
+from tester.dice import SIZES, Dice, set_stride
 from tester.errors import ConfigError
 from tester.generator import GeneratorConfig
-from tester.generator_config import BYTES, CHECKS
 from tester.groups import BANK_SKEW, DENSE, LINE_DUEL, SET_CONFLICT, MapConfig
-from tester.program import Agent
 from tester.scenario import Scenario as Scenario
 from tester.scenario import Shape as Shape
-from tester.scenario import locations_for, under_way
-
-T = TypeVar("T")
+from tester.special_profiles import COMPARISONS, ON_REQUEST
 
 
-class _Dice:
-    """Draws by name, unless a value was fixed from outside."""
-
-    def __init__(self, prng: Prng, fixed: Mapping[str, object]) -> None:
-        self._prng = prng
-        self._fixed = fixed
-        self.crowding: int | None = None
-
-    def __call__(self, name: str, *choices: T) -> T:
-        """One of the choices (repeat one to make it likelier)."""
-        drawn = choices[self._prng.fork(name).below(len(choices))]
-        return self._fixed.get(name, drawn)  # type: ignore[return-value]
-
-    def build(self, kind: type[T], **drawn: Any) -> T:
-        """A configuration of the drawn values; fixed ones win."""
-        names = {f.name for f in fields(kind)}  # type: ignore[arg-type]
-        fixed = {name: value for name, value in self._fixed.items() if name in names}
-        return kind(**(drawn | fixed))
-
-    def shape(self, **choices: tuple[Any, ...]) -> Shape:
-        """A shape with each field drawn from its choices."""
-        choices = {
-            "delays": ("nominal", "uniform", "gem5", "gem5", "heavy_tail", "skewed", "stragglers"),
-            "replacement": ("tree_plru", "lru"),
-            "cpus": (1, 2, 2),
-            "dmas": (0, 1, 1, 2),
-            "fetchers": (0, 0, 1, 2),
-            "fetch_waves": (1, 2, 3),
-            "processor_threads": (1,),
-            "entries": (0,),
-            "outstanding": (0,),
-            "l3_sets": (2, 2, 2, 32),
-            "l3_ways": (1, 1, 2, 4),
-            "l3_writes": (False, True, True),
-        } | choices
-        shape = self.build(Shape, **{name: self(name, *of) for name, of in choices.items()})
-        shape.check()
-        return shape
-
-    def program(self, shape: Shape, places: MapConfig, **drawn: Any) -> GeneratorConfig:
-        agents = tuple(
-            Agent("gpu", unit, shape.lanes, f"unit{unit}.wave{wave}")
-            for unit in range(shape.units)
-            for wave in range(shape.wavefronts)
-        )
-        drawn = {
-            "scope_percent": self("scope_percent", 0, 0, 10, 30),
-            "atomic_scope_percent": self("atomic_scope_percent", 0, 0, 20),
-            "quiet_percent": self("quiet_percent", 0, 30),
-            "atomic_percent": self("atomic_percent", 0, 10, 30),
-            "bare_percent": self("bare_percent", 0, 0, 50),
-            "chase_percent": self("chase_percent", 0, 0, 10),
-            "peek_percent": self("peek_percent", 0, 50, 100),
-            "plain_percent": self("plain_percent", 50, 80, 100),
-            "instruction_percent": self("instruction_percent", 0, 10, 30),
-            "flush_percent": self("flush_percent", 0, 0, 15),
-        } | drawn
-        return self.build(GeneratorConfig, agents=agents, episodes=None, map=places, **drawn)
-
-    def crowded(
-        self, shape: Shape, lengths: tuple[int, ...], percent: int, groups: int, **drawn: Any
-    ) -> MapConfig:
-        """A map with `percent` / 100 locations for every access that is under way at a time."""
-        if self._fixed.get("locations") is None:
-            self.crowding = percent
-        accesses = under_way(shape.threads * shape.lanes, lengths)
-        locations = locations_for(accesses, percent, groups)
-        return self.build(MapConfig, groups=groups, locations=locations, **drawn)
-
-    def spread(
-        self, shape: Shape, lengths: tuple[int, ...], lines: int, groups: int, **drawn: Any
-    ) -> MapConfig:
-        """A map of so many lines, or of more if half of the accesses would find no room."""
-        fill = self("fill_percent", 30, 60, 100)
-        least = under_way(shape.threads * shape.lanes, lengths) * 50 // (_CELLS_PER_LINE * fill)
-        return self.build(
-            MapConfig,
-            groups=groups,
-            locations=None,
-            lines=max(lines, least, -(-groups // 4)),
-            fill_percent=fill,
-            **drawn,
-        )
-
-
-_CELLS_PER_LINE: Final = 14
-"""About what a line of 64 bytes is cut into."""
-
-
-_SIZES: Final = ((0, 0, 1, 0), (1, 1, 4, 1), (1, 1, 4, 1), (4, 2, 2, 1), (1, 1, 1, 1))
-
-
-def _replacement(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+def _replacement(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     """Small caches, many lines: victims race with requests, dirty data leaves in time."""
     shape = dice.shape(
         units=(2, 4, 8),
@@ -136,12 +41,12 @@ def _replacement(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
     lengths = dice("lengths", (5,), (10,), (5, 10, 20))
     lines = max(8, shape.l2_lines * dice("pressure", 2, 4, 8))
     places = dice.spread(shape, lengths, lines, dice("groups", 4, 8, 16), layout=DENSE)
-    sizes = dice("size_weights", *_SIZES)
+    sizes = dice("size_weights", *SIZES)
     hot = dice("hot_percent", 0, 30)
     return shape, dice.program(shape, places, lengths=lengths, size_weights=sizes, hot_percent=hot)
 
 
-def _coherence(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+def _coherence(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     """Large caches, few lines, many units: a copy that should be gone is still there to be read."""
     shape = dice.shape(
         units=(4, 8),
@@ -162,12 +67,12 @@ def _coherence(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         shape,
         places,
         lengths=lengths,
-        size_weights=dice("size_weights", *_SIZES),
+        size_weights=dice("size_weights", *SIZES),
         load_percent=dice("load_percent", (20, 80), (50, 90)),
     )
 
 
-def _hot_ping_pong(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+def _hot_ping_pong(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     """Few groups that every unit wants: bytes travel from unit to unit all the time."""
     shape = dice.shape(
         units=(2, 4, 4, 8),
@@ -187,12 +92,12 @@ def _hot_ping_pong(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         shape,
         places,
         lengths=lengths,
-        size_weights=dice("size_weights", *_SIZES),
+        size_weights=dice("size_weights", *SIZES),
         tight_percent=dice("tight_percent", 15, 40),
     )
 
 
-def _line_duel(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+def _line_duel(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     """Two to four lines in total: every request meets another one for its line."""
     shape = dice.shape(
         units=(2, 4, 8),
@@ -216,7 +121,7 @@ def _line_duel(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         locations=None,
         lines=max(dice("lines", 2, 3, 4), -(-groups // 4)),
         layout=LINE_DUEL,
-        stride_lines=_set_stride(shape),
+        stride_lines=set_stride(shape),
     )
     return shape, dice.program(
         shape,
@@ -227,7 +132,7 @@ def _line_duel(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
     )
 
 
-def _set_conflict(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+def _set_conflict(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     """All lines fall into one or two sets of every cache: lines are replaced in the middle."""
     shape = dice.shape(
         units=(2, 4, 8),
@@ -249,18 +154,18 @@ def _set_conflict(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         max(4, sets * shape.l2_ways * dice("pressure", 2, 3, 6)),
         dice("groups", 2, 4),
         layout=SET_CONFLICT,
-        stride_lines=_set_stride(shape),
+        stride_lines=set_stride(shape),
         sets=sets,
     )
     return shape, dice.program(
         shape,
         places,
         lengths=lengths,
-        size_weights=dice("size_weights", *_SIZES),
+        size_weights=dice("size_weights", *SIZES),
     )
 
 
-def _lane_merge(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+def _lane_merge(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     """Wide wavefronts whose lanes share lines: coalescing, multi-word masks, split completions."""
     shape = dice.shape(
         units=(2, 4),
@@ -281,14 +186,14 @@ def _lane_merge(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         shape,
         places,
         lengths=lengths,
-        size_weights=dice("size_weights", *_SIZES, (0, 0, 1, 0), (0, 0, 0, 1), (1, 0, 0, 0)),
+        size_weights=dice("size_weights", *SIZES, (0, 0, 1, 0), (0, 0, 0, 1), (1, 0, 0, 0)),
         pattern_percent=dice("pattern_percent", 60, 90),
         shared_group_percent=dice("shared_group_percent", 60, 90),
         lane_percent=dice("lane_percent", 70, 100),
     )
 
 
-def _write_back(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+def _write_back(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     """Dirty lines in a second level of about the size of the data: partial lines, late victims."""
     shape = dice.shape(
         units=(4, 8),
@@ -309,12 +214,12 @@ def _write_back(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         shape,
         places,
         lengths=lengths,
-        size_weights=dice("size_weights", *_SIZES),
+        size_weights=dice("size_weights", *SIZES),
         load_percent=dice("load_percent", (20, 80), (10, 50)),
     )
 
 
-def _acquire_crossing(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+def _acquire_crossing(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     """Several waves per unit, short episodes: one wave's acquire meets another one's fills."""
     shape = dice.shape(
         units=(2, 4),
@@ -334,7 +239,7 @@ def _acquire_crossing(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         shape,
         places,
         lengths=lengths,
-        size_weights=dice("size_weights", *_SIZES),
+        size_weights=dice("size_weights", *SIZES),
         load_percent=dice("load_percent", (40, 90), (20, 80)),
         bare_percent=dice("bare_percent", 0, 80, 100),
         peek_percent=dice("peek_percent", 50, 100),
@@ -342,7 +247,7 @@ def _acquire_crossing(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
     )
 
 
-def _relay(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+def _relay(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     """Episodes of one or two actions that chase each other through a few lines: a byte is passed on
     as soon as it is stored, while other answers for its line are still on their way."""
     shape = dice.shape(
@@ -366,7 +271,7 @@ def _relay(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         shape,
         places,
         lengths=lengths,
-        size_weights=dice("size_weights", *_SIZES),
+        size_weights=dice("size_weights", *SIZES),
         load_percent=dice("load_percent", (50, 90), (30, 70)),
         scope_percent=0,
         flush_percent=0,
@@ -377,7 +282,7 @@ def _relay(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
     )
 
 
-def _system(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+def _system(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     """A small GPU beside busy DMA engines and instruction caches: probes, wide scopes, flushes, and
     little room in the directories' caches."""
     shape = dice.shape(
@@ -405,7 +310,7 @@ def _system(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         shape,
         places,
         lengths=lengths,
-        size_weights=dice("size_weights", *_SIZES),
+        size_weights=dice("size_weights", *SIZES),
         load_percent=dice("load_percent", (20, 80), (40, 60)),
         scope_percent=dice("scope_percent", 0, 30),
         atomic_scope_percent=dice("atomic_scope_percent", 30, 60),
@@ -416,7 +321,7 @@ def _system(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
     )
 
 
-def _bank_skew(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
+def _bank_skew(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     """Several banks and directories, most lines in one: orders that a single channel gives away."""
     shape = dice.shape(
         units=(4, 8),
@@ -440,149 +345,13 @@ def _bank_skew(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
         layout=BANK_SKEW,
         stride_lines=max(shape.banks, shape.directories),
     )
-    sizes = dice("size_weights", *_SIZES)
+    sizes = dice("size_weights", *SIZES)
     return shape, dice.program(shape, places, lengths=lengths, size_weights=sizes)
 
 
-def _random_check(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
-    """Tiny caches, one access at a time: the words of a table are stored byte by byte and loaded.
-    Makes runs that can be compared with those of other testers of processors."""
-    shape = dice.shape(**_PROCESSORS)
-    places = dice.build(MapConfig)
-    return shape, dice.program(
-        shape, places, lengths=(1,), pattern=CHECKS, plain_percent=100, instruction_percent=50
-    )
+Profile = Callable[[Dice], tuple[Shape, GeneratorConfig]]
 
-
-def _own_bytes(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
-    """As random-check, but every processor keeps to a byte of its own in every line."""
-    shape = dice.shape(**_PROCESSORS)
-    places = dice.build(MapConfig, lines=dice("lines", 16, 64, 256))
-    return shape, dice.program(
-        shape,
-        places,
-        lengths=dice("lengths", (8,), (16,)),
-        load_percent=(65, 65),
-        pattern=BYTES,
-        plain_percent=100,
-    )
-
-
-_PROCESSORS: Final[Mapping[str, tuple[Any, ...]]] = MappingProxyType(
-    {
-        "units": (4, 8),
-        "processor_threads": (1,),
-        "dmas": (0,),
-        "fetchers": (0,),
-        "l1_sets": (2,),
-        "l1_ways": (2,),
-        "l2_sets": (4,),
-        "l2_ways": (2,),
-        "banks": (1,),
-        "delays": ("gem5",),
-        "replacement": ("lru",),
-    }
-)
-"""Caches of 256 and 512 bytes with lines of 64."""
-
-
-def _scope_mix(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
-    """Every scope on every kind of access to hot lines, beside processors, engines and flushes."""
-    shape = dice.shape(
-        units=(2, 4),
-        wavefronts=(1, 2),
-        lanes=(2, 4, 8),
-        dmas=(0, 1, 2),
-        l1_sets=(4, 16),
-        l1_ways=(2, 4),
-        l2_sets=(4, 16),
-        l2_ways=(2, 4),
-        banks=(1, 2),
-        write_back=(False, True),
-    )
-    lengths = dice("lengths", (4,), (10,), (4, 16))
-    places = dice.crowded(shape, lengths, dice("crowding", 60, 120), dice("groups", 2, 4))
-    return shape, dice.program(
-        shape,
-        places,
-        lengths=lengths,
-        size_weights=dice("size_weights", (1, 1, 4, 4), (0, 0, 1, 1), (1, 1, 1, 1)),
-        scope_percent=dice("scope_percent", 40, 70, 100),
-        atomic_scope_percent=dice("atomic_scope_percent", 30, 60),
-        quiet_percent=dice("quiet_percent", 20, 50),
-        atomic_percent=dice("atomic_percent", 20, 50),
-        flush_percent=dice("flush_percent", 0, 15, 40),
-    )
-
-
-def _starvation(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
-    """One line, or two, that everybody storms: who waits there must be served in the end."""
-    shape = dice.shape(
-        units=(4, 8),
-        wavefronts=(1, 2),
-        lanes=(1, 2, 4),
-        dmas=(0, 1, 2),
-        l1_sets=(2, 8),
-        l1_ways=(1, 2),
-        l2_sets=(2, 8),
-        l2_ways=(1, 2),
-        banks=(1, 2),
-        write_back=(False, True),
-        delays=("gem5", "skewed", "stragglers", "heavy_tail"),
-    )
-    groups = dice("groups", 1, 2)
-    places = dice.build(
-        MapConfig,
-        groups=groups,
-        locations=None,
-        lines=dice("lines", 1, 1, 2),
-        layout=LINE_DUEL,
-        stride_lines=_set_stride(shape),
-    )
-    return shape, dice.program(
-        shape,
-        places,
-        lengths=dice("lengths", (20,), (40,)),
-        size_weights=dice("size_weights", (4, 2, 1, 1), (1, 0, 0, 0)),
-        repeat_percent=dice("repeat_percent", 30, 60),
-        tight_percent=dice("tight_percent", 40, 100),
-    )
-
-
-def _resource_famine(dice: _Dice) -> tuple[Shape, GeneratorConfig]:
-    """Room for a few transactions and requests only: what is full must empty again."""
-    shape = dice.shape(
-        units=(2, 4),
-        wavefronts=(1, 2),
-        lanes=(1, 2, 4),
-        l1_sets=(2, 4),
-        l1_ways=(1, 2),
-        l2_sets=(2, 4),
-        l2_ways=(1, 2),
-        banks=(1,),
-        directories=(1,),
-        write_back=(False, True),
-        entries=(1, 2, 4),
-        outstanding=(1, 2),
-    )
-    lengths = dice("lengths", (10,), (30,))
-    places = dice.spread(
-        shape,
-        lengths,
-        max(8, shape.l2_lines * dice("pressure", 2, 4)),
-        dice("groups", 2, 4),
-        layout=DENSE,
-    )
-    sizes = dice("size_weights", *_SIZES)
-    return shape, dice.program(shape, places, lengths=lengths, size_weights=sizes)
-
-
-def _set_stride(shape: Shape) -> int:
-    """Lines this far apart share a set in both levels, a bank and a directory."""
-    return max(shape.l1_sets, shape.l2_sets * shape.banks) * shape.directories
-
-
-PROFILES: Final[Mapping[str, Callable[[_Dice], tuple[Shape, GeneratorConfig]]]] = MappingProxyType(
+DEALT: Final[Mapping[str, Profile]] = MappingProxyType(
     {
         "replacement": _replacement,
         "coherence": _coherence,
@@ -595,15 +364,12 @@ PROFILES: Final[Mapping[str, Callable[[_Dice], tuple[Shape, GeneratorConfig]]]] 
         "relay": _relay,
         "system": _system,
         "bank-skew": _bank_skew,
-        "scope-mix": _scope_mix,
-        "starvation": _starvation,
-        "resource-famine": _resource_famine,
     }
 )
-COMPARISONS: Final = MappingProxyType({"random-check": _random_check, "own-bytes": _own_bytes})
-"""Profiles for processors alone that `default` never deals."""
+"""What `default` deals in turn (`tester.decks`)."""
+PROFILES: Final[Mapping[str, Profile]] = MappingProxyType({**DEALT, **ON_REQUEST})
+"""All that look for bugs."""
 DEFAULT: Final = "default"
-"""Draws one of the others."""
 
 _OWN_NAMES: Final = frozenset({"pressure", "crowding"})
 _NOT_FIXABLE: Final = frozenset(
@@ -612,7 +378,7 @@ _NOT_FIXABLE: Final = frozenset(
 
 
 def names() -> tuple[str, ...]:
-    """All profiles, `default` first, those for comparisons last."""
+    """All profiles, `default` (see `tester.decks`) first, those for comparisons last."""
     return (DEFAULT, *PROFILES, *COMPARISONS)
 
 
@@ -641,13 +407,11 @@ def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) ->
         default = known[name]
         if default is not None and type(value) is not type(default):
             raise ConfigError(f"option {name} is {value!r}, {type(default).__name__} is needed")
-    if profile == DEFAULT:
-        profile = tuple(PROFILES)[prng.fork("profile").below(len(PROFILES))]
     everything = {**PROFILES, **COMPARISONS}
     if profile not in everything:
         close = get_close_matches(profile, names(), n=1)
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names())}"
         raise ConfigError(f"no profile {profile!r}; {hint}")
-    dice = _Dice(prng.fork(profile), fixed)
+    dice = Dice(prng.fork(profile), fixed)
     shape, program = everything[profile](dice)
     return Scenario(profile, shape, program, dice.crowding)

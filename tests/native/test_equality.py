@@ -8,7 +8,8 @@ from runtime.native.plan import POOLS, Capacities
 from runtime.native.system import JUDGED
 from tester.campaign import Campaign, Options, manners_of
 from tester.native_leg import NativeLegRun
-from tester.profiles import COMPARISONS, PROFILES
+from tester.profiles import PROFILES
+from tester.special_profiles import COMPARISONS
 from tests.native.equality import (
     PROTOCOLS,
     engine,

@@ -13,7 +13,7 @@ from runtime.declarations import Parameter, ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.description_reader import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
 from runtime.prng import Prng
-from tester import decks, limits, profiles, roles
+from tester import decks, limits, profiles, roles, special_profiles
 from tester.errors import ConfigError
 from tester.generator import generate_program
 from tester.protocols import load_protocol
@@ -49,15 +49,10 @@ def test_the_large_shapes_are_legal_too() -> None:
 
 
 def test_same_seed_same_scenario() -> None:
-    for name in profiles.names():
+    for name in (*ALL, *special_profiles.COMPARISONS):
         first = profiles.draw(name, Prng(5))
         assert profiles.draw(name, Prng(5)) == first
         assert any(profiles.draw(name, Prng(seed)) != first for seed in range(6, 12))
-
-
-def test_default_visits_all_profiles() -> None:
-    seen = {profiles.draw("default", Prng(seed)).profile for seed in range(80)}
-    assert seen == set(ALL)
 
 
 def test_profiles_are_what_their_names_say() -> None:
@@ -99,11 +94,12 @@ def test_famine_leaves_room_for_few_requests() -> None:
 
 
 def test_the_default_deals_every_profile_in_each_round() -> None:
+    on_request = set(special_profiles.ON_REQUEST)
     # Some have several turns; a protocol without a GPU has no use for some others.
     for count, is_gpu, left_out in (
-        (len(ALL) + 6, True, decks.NOT_DEALT),
-        (16, False, {"lane-merge", "acquire-crossing", "relay"} | decks.NOT_DEALT),
-        (len(ALL) + 6, True, decks.NOT_DEALT),
+        (len(ALL) + 6, True, on_request),
+        (16, False, {"lane-merge", "acquire-crossing", "relay"} | on_request),
+        (len(ALL) + 6, True, on_request),
     ):
         dealt = [decks.deal("default", Prng(count), n, is_gpu) for n in range(2 * count)]
         assert set(dealt[:count]) == set(dealt[count:]) == set(ALL) - left_out
