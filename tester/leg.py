@@ -41,6 +41,12 @@ DRAIN_LIMITS: Final = 10
 """How many of these a system has to come to rest when all requests are answered."""
 
 
+def slice_ticks(limit: int) -> int:
+    """Ticks between two looks for requests that are ``limit`` ticks overdue; the same on both
+    engines, because a verdict's tick is that of the look."""
+    return max(1, min(2000, limit // 8))
+
+
 class SystemLike(Protocol):
     """As much of ``runtime.system.System`` as a leg needs."""
 
@@ -154,10 +160,10 @@ class LegRun:
     def _run_driver(self, driver: Driver) -> bool:
         engine = self.system.engine
         checker = self.checker
-        slice_ticks = max(1, min(2000, self.limit // 8))
+        ticks = slice_ticks(self.limit)
         until = engine.now
         while engine.ticks and not driver.finished:
-            until = max(until, engine.ticks[0]) + slice_ticks
+            until = max(until, engine.ticks[0]) + ticks
             engine.run(until)
             self.outcome.finding = checker.finding or checker.overdue(engine.now, self.limit)
             if self.outcome.finding is not None:

@@ -43,7 +43,7 @@ from tester.driver import Statistics
 from tester.events import Finding, Role, Verdict
 from tester.expectations import touched_lines
 from tester.final_contents import FinalContents, final_contents
-from tester.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome
+from tester.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
 from tester.program import IntArray, Program
 from tester.read_back import read_back_program
 from tester.replay import Leg
@@ -240,9 +240,9 @@ class NativeLegRun:
         return True
 
     def _slices(self, driver: int, until: int) -> tuple[int, int]:
-        """Run some slices, as long as those of :mod:`tester.leg`. (status, end of the last)"""
+        """Run on for some slices. (status, end of the last one)"""
         system = self.system
-        ticks = max(1, min(2000, self.limit // 8))
+        ticks = slice_ticks(self.limit)
         if self.steps is None:
             return system.run_slices(driver, until, ticks, self.limit, _SLICES)
         until = max(until, system.next_tick or 0) + ticks
