@@ -189,21 +189,21 @@ inline void controller_scheduleEvent(Context& x, const Controller& c, u64 cycles
     schedule(x, c.id, now(x) + cycles);
 }
 
-inline u64 controller_makeLineAddress(const Context& x, const Controller&, u64 address) {
-    return address & ~line_mask(x);
+inline u64 controller_makeLineAddress(const Context&, const Controller&, u64 address) {
+    return address & ~LINE_MASK;
 }
-inline i32 controller_getOffset(const Context& x, const Controller&, u64 address) {
-    return static_cast<i32>(address & line_mask(x));
+inline i32 controller_getOffset(const Context&, const Controller&, u64 address) {
+    return static_cast<i32>(address & LINE_MASK);
 }
 inline u64 controller_makeNextStrideAddress(
-    const Context& x, const Controller&, u64 address, i64 stride) {
-    return (address & ~line_mask(x)) + static_cast<u64>(stride) * line_bytes(x);
+    const Context&, const Controller&, u64 address, i64 stride) {
+    return (address & ~LINE_MASK) + static_cast<u64>(stride) * LINE_BYTES;
 }
-inline i32 controller_getBlockSizeBits(const Context& x, const Controller&) {
-    return static_cast<i32>(line_bits(x));
+inline i32 controller_getBlockSizeBits(const Context&, const Controller&) {
+    return static_cast<i32>(LINE_BITS);
 }
-inline i32 controller_getBlockSizeBytes(const Context& x, const Controller&) {
-    return static_cast<i32>(line_bytes(x));
+inline i32 controller_getBlockSizeBytes(const Context&, const Controller&) {
+    return static_cast<i32>(LINE_BYTES);
 }
 
 inline MachineID controller_mapAddressToMachine(
@@ -225,7 +225,7 @@ inline MachineID controller_mapAddressToDownstreamMachine(
         if (!topology_interleaved(x, machine.type)) alike++;
         else if (topology_owns(x, machine, address)) return machine;
     }
-    u64 wanted = alike ? (address >> line_bits(x)) % alike : 0;
+    u64 wanted = alike ? (address >> LINE_BITS) % alike : 0;
     for (u32 i = 0; alike && i < c.downstream; i++) {
         const MachineID machine = controller_neighbour(x, c, i);
         if ((type == -1 || type == machine.type) && !wanted--) return machine;
@@ -316,7 +316,7 @@ inline WaitBits wait_bits_of_buffer(const Controller& c, u32 place) {
 
 // Put the head of a port aside until something wakes the line.
 inline void controller_stall_and_wait(Context& x, Controller& c, u32 port, u64 address) {
-    if (UNLIKELY(address & line_mask(x))) {
+    if (UNLIKELY(address & LINE_MASK)) {
         fail(x, ErrorKind::MISALIGNED);
         return;
     }
@@ -345,7 +345,7 @@ inline void controller_wake_bits(Context& x, Controller& c, WaitBits bits, u64 a
 // Wake what waits for the line at ports of lower rank than the current one; in a machine whose
 // ports all have one rank, at all ports but the current one. The rest keeps waiting.
 inline void controller_wakeUpBuffers(Context& x, Controller& c, u64 address) {
-    if (c.waiting == NIL || address & line_mask(x)) return;
+    if (c.waiting == NIL || address & LINE_MASK) return;
     WaitRow& row = wait_row(x, c, address);
     if (!row) return;
     WaitBits lower = ~WaitBits{0};
@@ -362,7 +362,7 @@ inline void controller_wakeUpBuffers(Context& x, Controller& c, u64 address) {
 }
 
 inline void controller_wakeUpAllBuffers(Context& x, Controller& c, u64 address) {
-    if (c.waiting == NIL || address & line_mask(x)) return;
+    if (c.waiting == NIL || address & LINE_MASK) return;
     WaitRow& row = wait_row(x, c, address);
     const WaitBits bits = row;
     row = 0;
@@ -386,7 +386,7 @@ inline void controller_wakeUpAllBuffers(Context& x, Controller& c) {
 inline void controller_wakeup_port(Context& x, Controller& c, u32 port, u64 address) {
     const u32 place = c.buffer_of_port[port];
     if (place == NO_PLACE) return;
-    if (c.waiting != NIL && !(address & line_mask(x))) {
+    if (c.waiting != NIL && !(address & LINE_MASK)) {
         WaitRow& row = wait_row(x, c, address);
         row = static_cast<WaitRow>(row & ~wait_bits_of_buffer(c, place));
     }

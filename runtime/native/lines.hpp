@@ -74,9 +74,8 @@ inline void expect_places(const Context& x, u32 near, u32 line) {
 
 // The entry or record whose place is the second of those will be looked at now.
 inline void expect_entry(const Context& x, u32 near, u32 line) {
-    const System& s = *x.s;
-    const u64 place = s.places.offset + u64{line} * s.place_stride + sizeof(u32) * (near + 1);
-    const u8* entry = x.base + (u64{*in_block<u32>(x, place)} << 3);
+    const u32 handle = line_place(x, x.s->places.offset + sizeof(u32) * (near + 1), line);
+    const u8* entry = x.base + (u64{handle} << 3);
     __builtin_prefetch(entry, 1);
     __builtin_prefetch(entry + 64, 1);
 }

@@ -168,7 +168,6 @@ inline constexpr u32 SORTED_WORDS = 256;
 
 struct RequesterParts {
     u32 first_agent;  // consumer
-    u32 lines;
     u32 free_access;
     u32 free_row;
     u32 accesses_used;
@@ -187,7 +186,6 @@ struct RequesterParts {
     u64 sort_bits[SORTED_WORDS];
 
     void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
-        lines = static_cast<u32>(c.lines);
         first_agent = c.controllers + c.requesters;
         layout.reserve(requesters, c.requesters);
         u64 linked = 0;

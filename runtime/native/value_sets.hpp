@@ -51,10 +51,6 @@ inline MachineID topology_machine_id(const Context&, i32 type, u32 num) {
     return {type, num};
 }
 
-inline u32 line_bytes(const Context&) { return LINE_BYTES; }
-inline u32 line_bits(const Context&) { return LINE_BITS; }
-inline u64 line_mask(const Context&) { return LINE_MASK; }
-
 inline bool MachineID_equal(const Context&, MachineID one, MachineID other) {
     return one == other;
 }

@@ -248,13 +248,13 @@ _MACRO_PATTERN = re.compile(
 RUNTIME_WORDS = (
     words(
         "u8 u16 u32 u64 u128 i8 i16 i32 i64 size_t ptrdiff_t max_align_t NIL NONE LINE_WORDS "
+        "LINE_BITS LINE_MASK "
         "MASK_WORDS Context System Controller Message AbstractCacheEntry TbeHeader MachineShape "
         "Marker "
         "PlanView ErrorKind MessageType AnyMessage AnyController WaitRow WaitBits Place "
         "INVALID_MACHINE RubyRequest SequencerMsg MemoryMsg POLL_NOTHING POLL_RAN POLL_UNCOUNTED "
         "fail valid present required scratch peek now new_message new_entry new_record "
         "set_defaults equal assign made mark_values observe schedule permission_of "
-        "line_mask line_bits line_bytes "
         "undefined_transition protocol std controller machine_start machine_wakeup machine_mark "
         "default_of troubled Transaction Machine State Event trigger wakeup start mark cell "
         "prototypes STRIDE PERMISSIONS Port x c t self AnyEntry AnyRecord "
