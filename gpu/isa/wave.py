@@ -1,0 +1,100 @@
+"""The registers of one wavefront, as its instructions see them.
+
+Scalar registers are Python integers in a list that is indexed by operand code (0-101 SGPRs,
+102-107 flat_scratch, xnack_mask, vcc, 108-123 trap registers, 124 m0, 126-127 exec): reading a
+source operand is one subscript. Vector registers are one array, a row a register, a column a
+lane.
+
+Invariant: ``exec`` equals what ``sgprs[126:128]`` say, ``mask`` is its 64 bools, and ``full``
+whether all are set; whoever writes EXEC calls `set_exec`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+LANES: Final = 64
+VCC: Final = 106
+M0: Final = 124
+EXEC: Final = 126
+ALL: Final = (1 << LANES) - 1
+_KNOWN_MASKS: Final = 4096
+
+VectorRegisters = npt.NDArray[np.uint32]
+Mask = npt.NDArray[np.bool_]
+
+_masks: dict[int, Mask] = {}
+
+
+def mask_of(bits: int) -> Mask:
+    """The 64 bits of a number as bools, lane 0 first. Read-only and shared."""
+    mask = _masks.get(bits)
+    if mask is None:
+        if len(_masks) >= _KNOWN_MASKS:
+            _masks.clear()
+        octets = np.frombuffer(bits.to_bytes(8, "little"), np.uint8)
+        mask = np.unpackbits(octets, bitorder="little").view(np.bool_)
+        mask.flags.writeable = False
+        _masks[bits] = mask
+    return mask
+
+
+def bits_of(mask: Mask) -> int:
+    """The number whose bits are those 64 bools."""
+    return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
+
+
+class FloatMode:
+    """How floating-point instructions round and treat denormal numbers (MODE bits 9:0).
+
+    ``round_32``/``round_64``: 0 nearest even, 1 up, 2 down, 3 to zero; the second also holds for
+    16 bits. ``denormals_32``/``denormals_64``: 0 flush in and out, 1 flush results, 2 flush
+    sources, 3 keep. ``clamp_nan``: clamping makes 0 of NaN. ``ieee``: signalling NaNs are quieted.
+    """
+
+    __slots__ = ("clamp_nan", "denormals_32", "denormals_64", "ieee", "round_32", "round_64")
+
+    def __init__(self, bits: int) -> None:
+        self.round_32 = bits & 3
+        self.round_64 = bits >> 2 & 3
+        self.denormals_32 = bits >> 4 & 3
+        self.denormals_64 = bits >> 6 & 3
+        self.clamp_nan = bool(bits >> 8 & 1)
+        self.ieee = bool(bits >> 9 & 1)
+
+
+class Wave:
+    """One wavefront's architectural state.
+
+    ``pc``: byte address of the next instruction. ``scc``: 0 or 1. ``vgprs``: uint32, shape
+    (registers, 64).
+    """
+
+    __slots__ = ("exec", "float_mode", "full", "mask", "mode", "pc", "scc", "sgprs", "vgprs")
+
+    def __init__(self, vgprs: int, pc: int = 0, mode: int = 0) -> None:
+        self.pc = pc
+        self.scc = 0
+        self.sgprs: list[int] = [0] * 128
+        self.vgprs: VectorRegisters = np.zeros((vgprs, LANES), np.uint32)
+        self.exec = 0
+        self.mask = mask_of(0)
+        self.full = False
+        self.mode = mode
+        self.float_mode = FloatMode(mode)
+
+    def set_exec(self, bits: int) -> None:
+        """Make these 64 bits EXEC."""
+        self.exec = bits
+        self.sgprs[EXEC] = bits & 0xFFFF_FFFF
+        self.sgprs[EXEC + 1] = bits >> 32
+        self.mask = mask_of(bits)
+        self.full = bits == ALL
+
+    def set_mode(self, bits: int) -> None:
+        """Make these bits the MODE register."""
+        self.mode = bits
+        self.float_mode = FloatMode(bits)

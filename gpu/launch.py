@@ -1,0 +1,115 @@
+"""What a dispatcher hands to a compute unit, and what it hears back.
+
+The command processor computes everything by the ABI; a compute unit only copies it into
+registers. Invariant: a group is given to one unit, with all its waves, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+WorkItemIds = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a group takes of a compute unit, all at once or not at all.
+
+    ``vgprs``: registers of each wave, allocated (a multiple of 4). ``sgprs``: likewise (of 16).
+    ``lds``: bytes of the group. ``scratch``: whether each wave takes a scratch slot.
+    """
+
+    waves: int
+    vgprs: int
+    sgprs: int
+    lds: int
+    scratch: bool = False
+
+    @property
+    def barrier(self) -> bool:
+        """Groups of one wave need no barrier slot."""
+        return self.waves > 1
+
+
+@dataclass(slots=True, eq=False)
+class WaveStart:
+    """Initial registers of one wave (AMDGPU usage guide, "Initial Kernel Execution State").
+
+    ``sgprs``: from s0 on. ``vgprs``: work-item ids, uint32, shape (1 to 3, 64). ``exec``: a bit
+    per work-item that exists. ``mode``: from the descriptor's rsrc1.
+    """
+
+    entry: int
+    sgprs: list[int]
+    vgprs: WorkItemIds
+    exec: int
+    mode: int
+    number: int
+    """Of the wave in its group."""
+    private_base: int = 0
+    """Byte address of its scratch slice; 0 without scratch."""
+
+
+@dataclass(slots=True, eq=False)
+class GroupStart:
+    """One work-group, ready to run."""
+
+    kernel: str
+    packet: int
+    """Packet id in its queue."""
+    queue: int
+    """Address of the ``amd_queue_t``."""
+    id: tuple[int, int, int]
+    demand: Demand
+    waves: list[WaveStart]
+    listener: GroupListener
+    private_bytes: int = 0
+    """Scratch of one work-item, rounded up to 4."""
+    shared_aperture: int = 0
+    """Upper 32 bits of flat addresses that mean LDS."""
+    private_aperture: int = 0
+    """Upper 32 bits of flat addresses that mean scratch."""
+
+
+class Fault(Exception):
+    """A wave did what stops its queue: a trap, an unmapped address, an unknown instruction."""
+
+    def __init__(self, message: str, group: GroupStart | None = None) -> None:
+        super().__init__(message)
+        self.group = group
+
+
+class GroupListener(Protocol):
+    """Who hears of a group's end; called in the tick in which it happens."""
+
+    def group_ended(self, group: GroupStart) -> None:
+        """All waves have ended and their resources are free."""
+
+    def group_failed(self, group: GroupStart, fault: Fault) -> None:
+        """A wave failed; the other waves of the packet are to be ended."""
+
+
+class ComputeUnit(Protocol):
+    """What a dispatcher needs of a compute unit, timed or functional."""
+
+    index: int
+
+    def fits(self, demand: Demand) -> bool:
+        """Whether all of it is free now."""
+
+    def could_ever_fit(self, demand: Demand) -> bool:
+        """Whether it would fit an empty unit."""
+
+    def start(self, group: GroupStart) -> None:
+        """Take a group that fits."""
+
+    def kill(self, queue: int, packet: int | None = None) -> None:
+        """End all waves of a queue (or of one packet of it) without an answer."""
+
+    @property
+    def idle(self) -> bool:
+        """No wave is resident."""
