@@ -7,8 +7,13 @@ from difflib import unified_diff
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 Golden = Callable[[str, str], None]
+
+# How long an example takes is the machine's business: one that is busy is no failure.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -54,7 +54,8 @@ PLACES = st.sampled_from([("if ", ":"), ("return ", ""), ("x = ", ""), ("self.y 
 
 
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.tuples(CODES, PLACES), min_size=20, max_size=40))
 def test_ruff_changes_nothing(tmp_path: Path, made: list[tuple[Code, tuple[str, str]]]) -> None:

@@ -44,7 +44,8 @@ def test_a_comment_stays_one(words: str) -> None:
 
 
 @settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=6,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(TEXTS, min_size=10, max_size=30))
 def test_ruff_changes_nothing(tmp_path: Path, many: list[str]) -> None:

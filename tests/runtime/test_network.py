@@ -205,7 +205,7 @@ sendings = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sendings, st.sampled_from(POLICY_NAMES), st.integers(0, 3), st.integers(0, 3))
 def test_ordered_channels_are_fifo_whatever_the_delays(
     letters: list[tuple[int, int, int, int]], policy: str, capacity: int, in_capacity: int

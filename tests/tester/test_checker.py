@@ -319,7 +319,7 @@ def explainable(events: list[tuple[int, int, int, int]]) -> bool:
     return False
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.integers(1, 5).flatmap(
         lambda count: st.tuples(
@@ -344,7 +344,7 @@ def test_fetch_adds_against_brute_force(
     assert (fetch_adds(*events) is None) == explainable(events)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.integers(1, 5).flatmap(
         lambda count: st.tuples(

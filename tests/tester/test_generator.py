@@ -51,7 +51,7 @@ def test_programs_are_race_free(name: str, seed: int) -> None:
     assert program.active().any()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     threads=st.integers(1, 6),
     lanes=st.sampled_from((1, 2, 5, 16, 64)),

@@ -73,7 +73,8 @@ def test_foreign(tmp_path: Path) -> None:
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.integers(0, 10**9), st.integers(1, 255))
 def test_any_changed_byte_is_noticed(

@@ -82,7 +82,6 @@ def evaluate(nodes: list[ir.Expr]) -> list[Case]:
 
 @settings(
     max_examples=4,
-    deadline=None,
     derandomize=True,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
