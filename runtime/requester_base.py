@@ -6,7 +6,7 @@ in ``_refused`` was refused for that reason and has not been called since.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Final
 
 from runtime.atomics import AtomicKind, AtomicOp
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runtime.message_buffer import MessageBuffer
 
 BYTES_MASK: Final = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFF_FFFF, 8: 0xFFFF_FFFF_FFFF_FFFF}
-"""All ones, by access size in bytes; its keys are the legal sizes."""
+"""All ones, by access size in bytes; its keys are the sizes that lanes of wavefronts may have."""
 
 TOKENS: Final = 0
 """Refused: not enough tokens."""
@@ -34,6 +34,9 @@ class RequesterBase(Consumer):
     """Common half of the three requesters. Usable once attached to a controller."""
 
     kind: str = ""
+    sizes: Container[int] = BYTES_MASK
+    """Bytes that one lane may load or store."""
+    sizes_in_words: str = "1, 2, 4 or 8 bytes"
 
     controller: Controller
     queue: MessageBuffer
@@ -117,8 +120,8 @@ class RequesterBase(Consumer):
             raise self._misuse(access, "no lane is active")
         if len(addresses) > self.lanes:
             raise self._misuse(access, f"more than {self.lanes} lanes")
-        if access.size not in BYTES_MASK:
-            raise self._misuse(access, f"size {access.size} is not 1, 2, 4 or 8 bytes")
+        if access.size not in self.sizes:
+            raise self._misuse(access, f"size {access.size} is not {self.sizes_in_words}")
         if access.kind != AccessKind.LOAD and len(access.values) != len(addresses):
             raise self._misuse(access, f"{len(access.values)} values for {len(addresses)} lanes")
         if access.kind == AccessKind.ATOMIC:

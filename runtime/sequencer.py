@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import RubyRequest, RubyRequestType
 from runtime.requester import Access, AccessKind, Outstanding
-from runtime.requester_base import BYTES_MASK, ROOM, WALK, RequesterBase, resident_lines
+from runtime.requester_base import ROOM, WALK, RequesterBase, resident_lines
 from runtime.values import DataBlock, WriteMask
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class Sequencer(RequesterBase):
     """
 
     kind = "cpu"
+    sizes = range(1, 17)
+    sizes_in_words = "1 to 16 bytes"
 
     def __init__(
         self,
@@ -157,9 +159,9 @@ class Sequencer(RequesterBase):
             size = access.size
             message.Size = size
             shift = 8 * request.offset
-            message.writeMask = WriteMask(BYTES_MASK[size] << shift)
+            ones = (1 << 8 * size) - 1
+            message.writeMask = WriteMask(ones << shift)
             if access.kind == AccessKind.STORE:
-                ones = BYTES_MASK[size]
                 message.WTData = DataBlock((access.values[request.lane] & ones) << shift)
         if access.glc:
             message.isGLCSet = True
