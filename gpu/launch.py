@@ -73,6 +73,8 @@ class GroupStart:
     """Upper 32 bits of flat addresses that mean LDS."""
     private_aperture: int = 0
     """Upper 32 bits of flat addresses that mean scratch."""
+    hidden_private_base: int = 0
+    """Address that the offset in FLAT_SCRATCH counts from."""
 
 
 class Fault(Exception):
@@ -91,6 +93,9 @@ class GroupListener(Protocol):
 
     def group_failed(self, group: GroupStart, fault: Fault) -> None:
         """A wave failed; the other waves of the packet are to be ended."""
+
+    def interrupt(self, group: GroupStart, message: int) -> None:
+        """A wave raised an interrupt (``s_sendmsg 1``); ``message``: its M0."""
 
 
 class ComputeUnit(Protocol):
@@ -113,3 +118,14 @@ class ComputeUnit(Protocol):
     @property
     def idle(self) -> bool:
         """No wave is resident."""
+
+    @property
+    def next_tick(self) -> int | None:
+        """When it has something to do without an answer; None while only answers wake it."""
+
+    def run(self, now: int) -> None:
+        """Do all that is due at tick ``now``: start, issue, push requests.
+
+        What a request brings back goes to its ``listener``, after the tick. A functional unit
+        lets each of its waves run for a while and is due again at the next tick.
+        """

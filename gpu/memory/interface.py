@@ -10,6 +10,7 @@ what a port refuses is kept by the memory and entered as soon as the port takes 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Protocol
@@ -71,7 +72,8 @@ class Request:
     cross a line. ``size``: bytes a lane, 1 to 16 (scalar and fetch ports: one lane, 1 to 64).
     ``data``: uint8, shape (n, size): what a STORE writes, the operand of an ATOMIC. ``compares``:
     the same shape, what compare-and-swap compares with. ``op``: a `runtime.atomics.AtomicKind`.
-    ``tag``: the sender's own; answers carry it. ``glc``/``slc``: the instruction's bits: glc loads
+    ``tag``: the sender's own; answers carry it. ``listener``: who is handed the answers; memory
+    only keeps it. ``glc``/``slc``: the instruction's bits: glc loads
     miss on purpose; slc goes past the shared cache; on an atomic ``returns`` says whether the old
     value is wanted.
     """
@@ -87,6 +89,7 @@ class Request:
     returns: bool = False
     glc: bool = False
     slc: bool = False
+    listener: Callable[[Answer], None] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -151,6 +154,12 @@ class Memory(Protocol):
         Afterwards `now` is the next tick, or ``until``. With None: until something is answered
         or nothing is under way (then: no answers). A mistake of the protocol raises the error
         that the engine raises.
+        """
+
+    def watch(self, start: int, size: int, seen: Callable[[int, bytes], None]) -> None:
+        """Tell every store to these bytes: ``seen(address, data)`` once a lane, when performed.
+
+        Doorbells: the range is mapped, can be written by kernels, and nobody reads it.
         """
 
     @property
