@@ -156,12 +156,6 @@ class Memory(Protocol):
         that the engine raises.
         """
 
-    def watch(self, start: int, size: int, seen: Callable[[int, bytes], None]) -> None:
-        """Tell every store to these bytes: ``seen(address, data)`` once a lane, when performed.
-
-        Doorbells: the range is mapped, can be written by kernels, and nobody reads it.
-        """
-
     @property
     def busy(self) -> bool:
         """Whether anything is under way: requests kept or unanswered, messages in flight."""
