@@ -10,13 +10,16 @@ what a port refuses is kept by the memory and entered as soon as the port takes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from gpu.memory.address_space import AddressSpace
 
 Addresses = npt.NDArray[np.uint64]
 Lanes = npt.NDArray[np.uint8]
@@ -109,15 +112,20 @@ class Answer:
 
 
 class Unmapped(Exception):
-    """A lane's address is in no allocation, or may not be written.
+    """A lane's address is in no allocation, or may not be used so.
 
-    ``lane`` is the index into ``request.addresses``.
+    ``lane`` is the index among the addresses of the request.
     """
 
-    def __init__(self, request: Request, lane: int, why: str) -> None:
-        super().__init__(f"address {int(request.addresses[lane]):#x}: {why}")
-        self.request = request
+    def __init__(self, address: int, lane: int, why: str) -> None:
+        super().__init__(f"address {address:#x}: {why}")
+        self.address = address
         self.lane = lane
+        self.why = why
+
+
+class Misaligned(Unmapped):
+    """An atomic whose address is no multiple of its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +138,54 @@ class Port:
     """Which compute unit (VECTOR) or SQC (SCALAR, FETCH) it is."""
 
 
+class Ports(Sequence[Port]):
+    """All ports of a memory; a port's position is its ``index``.
+
+    Vector ports first, one per compute unit, then a scalar and a fetch port for each SQC, the
+    control port last. Compute unit i of n uses SQC i * m // n of m.
+    """
+
+    def __init__(self, cus: int, sqcs: int) -> None:
+        kinds = [(PortKind.VECTOR, i) for i in range(cus)]
+        kinds += [(PortKind.SCALAR, i) for i in range(sqcs)]
+        kinds += [(PortKind.FETCH, i) for i in range(sqcs)]
+        kinds.append((PortKind.CONTROL, 0))
+        self._ports = tuple(Port(i, kind, number) for i, (kind, number) in enumerate(kinds))
+        self.cus = cus
+        self.sqcs = sqcs
+
+    @overload
+    def __getitem__(self, place: int) -> Port: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Port]: ...
+    def __getitem__(self, place: int | slice) -> Port | Sequence[Port]:
+        return self._ports[place]
+
+    def __len__(self) -> int:
+        return len(self._ports)
+
+    def vector(self, cu: int) -> int:
+        """Index of the vector port of a compute unit."""
+        return cu
+
+    def sqc_of(self, cu: int) -> int:
+        """Which SQC a compute unit uses."""
+        return cu * self.sqcs // self.cus
+
+    def scalar(self, cu: int) -> int:
+        """Index of the scalar port that a compute unit uses."""
+        return self.cus + self.sqc_of(cu)
+
+    def fetch(self, cu: int) -> int:
+        """Index of the fetch port that a compute unit uses."""
+        return self.cus + self.sqcs + self.sqc_of(cu)
+
+    @property
+    def control(self) -> int:
+        """Index of the control port."""
+        return len(self._ports) - 1
+
+
 class Memory(Protocol):
     """Memory with a clock. Ticks are cycles of the compute units."""
 
@@ -138,8 +194,12 @@ class Memory(Protocol):
         """The tick that requests pushed next will be entered in."""
 
     @property
-    def ports(self) -> tuple[Port, ...]:
+    def ports(self) -> Ports:
         """All ports; position = index."""
+
+    @property
+    def space(self) -> AddressSpace:
+        """What is mapped; `AddressSpace.allocate` and `free` at any time."""
 
     @property
     def line_size(self) -> int:

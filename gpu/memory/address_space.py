@@ -1,0 +1,200 @@
+"""Which addresses there are: allocations, what may be done there, and how caches treat them.
+
+Invariant: allocations are whole pages, none overlaps another, and behind each at least one page
+is left out, so that whoever runs past an end is caught and not answered from the neighbour.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gpu.memory.interface import Addresses, Misaligned, Unmapped
+
+if TYPE_CHECKING:
+    from gpu.memory.flat import Contents
+
+PAGE: Final = 4096
+"""Bytes; what can be mapped is a multiple of it."""
+FIRST_ADDRESS: Final = 1 << 32
+"""Where allocations begin: no null pointer, and no address whose upper half is zero."""
+LAST_ADDRESS: Final = 1 << 47
+"""Above it are the apertures through which flat addresses mean LDS and scratch."""
+
+OnStore = Callable[[int, bytes], None]
+"""Hears of a store to a doorbell: address and bytes."""
+
+
+class MemoryType(Enum):
+    """How the caches of the GPU treat an allocation."""
+
+    RW = "rw"
+    """Cached wherever a cache likes: coherent at the scope that the program asks for."""
+    CC = "cc"
+    """Coherent with the other agents at every access: accesses go past the shared cache."""
+    UC = "uc"
+    """Not cached: the same, and loads miss the first-level cache on purpose."""
+
+    @property
+    def bypasses(self) -> bool:
+        """Whether accesses get the bit slc."""
+        return self is not MemoryType.RW
+
+
+@dataclass(slots=True, eq=False)
+class Allocation:
+    """Addresses from ``start`` to ``end`` - 1, of which somebody asked for the first ``size``."""
+
+    start: int
+    size: int
+    end: int
+    name: str
+    memory_type: MemoryType
+    writable: bool
+    on_store: OnStore | None
+    """A doorbell: its stores are told here and reach no memory; nothing can be loaded."""
+    base: Addresses
+    """``start`` as an array without dimensions."""
+    contents: Contents | None = field(default=None, repr=False)
+    """What a flat memory keeps here, once it has been touched."""
+
+    def why_not(self, address: int, size: int, writes: bool, loads: bool) -> str | None:
+        """What forbids an access, in words; None if nothing does."""
+        if address < self.start or address + size > self.end:
+            return f"{size} bytes reach past the end of {self}"
+        if writes and not self.writable:
+            return f"{self} may not be written"
+        if loads and self.on_store is not None:
+            return f"{self} is a doorbell, which can only be stored into"
+        return None
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.start:#x}, {self.size:,} bytes"
+
+
+class AddressSpace:
+    """All allocations. Addresses depend on nothing but the calls made."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._allocations: list[Allocation] = []
+        self._next = FIRST_ADDRESS
+
+    @property
+    def allocations(self) -> tuple[Allocation, ...]:
+        """In ascending order."""
+        return tuple(self._allocations)
+
+    # ------------------------------------------------------------------ making
+
+    def allocate(
+        self,
+        size: int,
+        *,
+        memory_type: MemoryType | str = MemoryType.RW,
+        writable: bool = True,
+        name: str = "memory",
+        alignment: int = PAGE,
+    ) -> Allocation:
+        """Map at least ``size`` zeroed bytes at a new address, a multiple of ``alignment``.
+
+        Addresses of freed allocations are not given out again. Raises ValueError for a size below
+        1 or beyond the address space, or an alignment that is no power of two.
+        """
+        return self._map(size, MemoryType(memory_type), writable, name, alignment, None)
+
+    def map_doorbells(self, size: int, on_store: OnStore, name: str = "doorbells") -> Allocation:
+        """Map addresses whose stores are told to ``on_store``, lane by lane."""
+        return self._map(size, MemoryType.UC, True, name, PAGE, on_store)
+
+    def _map(
+        self,
+        size: int,
+        memory_type: MemoryType,
+        writable: bool,
+        name: str,
+        alignment: int,
+        on_store: OnStore | None,
+    ) -> Allocation:
+        if size < 1:
+            raise ValueError(f"{name}: {size} bytes cannot be allocated")
+        if alignment < 1 or alignment & alignment - 1:
+            raise ValueError(f"{name}: alignment {alignment} is not a power of two")
+        alignment = max(alignment, PAGE)
+        start = self._next + alignment - 1 & -alignment
+        end = start + (size + PAGE - 1 & -PAGE)
+        if end + PAGE > LAST_ADDRESS:
+            raise ValueError(f"{name}: {size:,} bytes do not fit into the address space")
+        self._next = end + PAGE
+        made = Allocation(
+            start,
+            size,
+            end,
+            name,
+            memory_type,
+            writable,
+            on_store,
+            np.array(start, np.uint64),
+        )
+        self._starts.append(start)
+        self._allocations.append(made)
+        return made
+
+    def free(self, address: int) -> None:
+        """Unmap the allocation that starts at ``address``. Raises ValueError if none does."""
+        place = bisect_right(self._starts, address) - 1
+        if place < 0 or self._starts[place] != address:
+            raise ValueError(f"no allocation starts at {address:#x}")
+        del self._starts[place], self._allocations[place]
+
+    # ------------------------------------------------------------------ asking
+
+    def find(self, address: int) -> Allocation | None:
+        """The allocation that has this byte."""
+        place = bisect_right(self._starts, address) - 1
+        if place < 0:
+            return None
+        found = self._allocations[place]
+        return found if address < found.end else None
+
+    def at(
+        self,
+        address: int,
+        size: int,
+        lane: int = 0,
+        *,
+        writes: bool = False,
+        loads: bool = False,
+        atomic: bool = False,
+    ) -> Allocation:
+        """The allocation that has all bytes of an access. Raises Unmapped, for lane ``lane``."""
+        found = self.find(address)
+        if found is None:
+            raise Unmapped(address, lane, self._nothing_at(address))
+        why = found.why_not(address, size, writes, loads)
+        if why is not None:
+            raise Unmapped(address, lane, why)
+        if atomic and address % size:
+            raise Misaligned(address, lane, f"an atomic of {size} bytes must be aligned")
+        return found
+
+    def locate(
+        self, addresses: Addresses, size: int, *, writes: bool, loads: bool, atomic: bool
+    ) -> list[Allocation]:
+        """The allocation of each lane. Raises Unmapped for the first that has none."""
+        lanes: list[int] = addresses.tolist()
+        return [
+            self.at(address, size, lane, writes=writes, loads=loads, atomic=atomic)
+            for lane, address in enumerate(lanes)
+        ]
+
+    def _nothing_at(self, address: int) -> str:
+        place = bisect_right(self._starts, address) - 1
+        if place >= 0 and address < self._allocations[place].end + PAGE:
+            return f"nothing is mapped there; it is behind the end of {self._allocations[place]}"
+        return "nothing is mapped there"
