@@ -20,7 +20,7 @@ from tester.engine_choice import Choice
 from tester.limits import LIMITS, Limit
 
 if TYPE_CHECKING:
-    from tester.session import Request
+    from tester.request import Request
 
 PASSED = 0
 FOUND = 1
@@ -262,7 +262,8 @@ def main_command(
     version: Annotated[bool, _option(_OUTPUT, "Print the version.", "--version")] = False,
 ) -> None:
     """Break a coherence protocol: run random data-race-free programs on it and judge every byte."""
-    from tester.session import Request, installed_version, run
+    from tester.request import Request
+    from tester.session import installed_version, run
 
     if version:
         typer.echo(f"gpu-tester {installed_version()}")

@@ -12,26 +12,25 @@ import secrets
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from runtime.description import MAX_ENTRIES, load_description, parse_assignment
+from runtime.description import load_description, parse_assignment
 from runtime.system import build_system
 from tester.campaign import AnyRun, Campaign, Options
 from tester.engine_choice import Choice
 from tester.engines import EngineDisagreement, choose
 from tester.errors import ConfigError
 from tester.events import Finding
-from tester.files import why_not_writable
 from tester.leg import DEADLOCK_LIMIT, LegRun
-from tester.limits import LIMITS
 from tester.parallel import LegResult, Tell, WorkerDied, Workers
 from tester.progress import Progress
 from tester.protocols import LoadedProtocol, load_protocol
 from tester.replay import Leg, ReplayError, load_leg, save_leg
 from tester.report import render
+from tester.request import Request, check, fixed_options
 from tester.words import defects_words
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
@@ -49,41 +48,6 @@ _WORDS: Final = {
     _EXIT_DISAGREE: "BROKEN: the engines disagree",
     _EXIT_BROKEN: "BROKEN: a process died",
 }
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the command line asked for; None: not given."""
-
-    episodes: int = 1000
-    seed: int | None = None
-    protocol: str | None = None
-    profile: str = "default"
-    replay: Path | None = None
-    include: tuple[Path, ...] = ()
-    preludes: tuple[Path, ...] = ()
-    system: Path | None = None
-    leg_episodes: int | None = None
-    fixed: Mapping[str, object] = field(default_factory=dict)
-    cache_sizes: Mapping[str, tuple[int | None, int | None, int | None]] = field(
-        default_factory=dict
-    )
-    """``l1``, ``l2`` -> (bytes, sets, ways)."""
-    one_request_per_lane: bool | None = None
-    known_defects: bool = False
-    assignments: tuple[str, ...] = ()
-    deadlock_limit: int | None = None
-    max_seconds: float | None = None
-    save_program: Path | None = None
-    output: Path = Path()
-    coverage: Path | None = None
-    trace: str | None = None
-    quiet: bool = False
-    readable: bool = False
-    engine: Choice = Choice.auto
-    diff_engines: bool = False
-    jobs: int = 1
-    progress: bool = True
 
 
 def installed_version() -> str:
@@ -105,13 +69,7 @@ def run(request: Request) -> int:
     """Do it; returns the exit status. Errors in the user's input are raised."""
     tune_collector()
     leg = None if request.replay is None else load_leg(request.replay)
-    if leg is not None:
-        _refuse_what_a_leg_fixes(request)
-    _refuse_what_needs_one_process(request)
-    _check_places(request)
-    for directory in request.include:
-        if not directory.is_dir():
-            raise ConfigError(f"--include {directory}: it is not a directory")
+    check(request)
     if request.protocol is not None:
         name = request.protocol
     elif leg is not None:
@@ -141,65 +99,10 @@ def _engine_for(request: Request) -> Choice:
     return Choice.python
 
 
-def _refuse_what_needs_one_process(request: Request) -> None:
-    if request.jobs == 1:
-        return
-    for option, given in (
-        ("--replay", request.replay is not None),
-        ("--trace", request.trace is not None),
-        ("--diff-engines", request.diff_engines),
-    ):
-        if given:
-            raise ConfigError(f"--jobs {request.jobs} has no effect with {option}")
-
-
 def _described_protocol(system: Path | None) -> str | None:
     """The protocol that a system description names, as a path from here."""
     written = None if system is None else load_description(system).protocol
     return str(system.parent / written) if system is not None and written else None
-
-
-def _refuse_what_a_leg_fixes(request: Request) -> None:
-    """A replayed leg runs as it was; an option that could not have its effect is a mistake."""
-    given = {
-        "--episodes": request.episodes != Request.episodes,
-        "--seed": request.seed is not None,
-        "--profile": request.profile != Request.profile,
-        "--system": request.system is not None,
-        "--leg-episodes": request.leg_episodes is not None,
-        "--set": bool(request.assignments),
-        "--known-defects": request.known_defects,
-        "--deadlock-limit": request.deadlock_limit is not None,
-        "--save-program": request.save_program is not None,
-        "an option of shape or size": bool(request.fixed)
-        or request.one_request_per_lane is not None
-        or any(size != (None, None, None) for size in request.cache_sizes.values()),
-    }
-    wrong = [option for option, is_given in given.items() if is_given]
-    if wrong:
-        raise ConfigError(f"--replay runs a leg as it is, so {wrong[0]} has no effect with it")
-
-
-def _check_places(request: Request) -> None:
-    """Refuse places that cannot be written to before hours of running are lost there."""
-    for option, path in (
-        ("--output", request.output / "any.leg"),
-        ("--coverage", request.coverage),
-        ("--save-program", request.save_program),
-    ):
-        if path is None:
-            continue
-        reason = why_not_writable(path.parent)
-        if reason is None and option != "--output" and not path.parent.is_dir():
-            reason = f"{path.parent} does not exist"
-        if reason is None and path.is_dir():
-            reason = "it is a directory"
-        if reason is not None:
-            shown = path.parent if option == "--output" else path
-            raise ConfigError(f"{option} {shown}: cannot be written: {reason}")
-    files = [os.path.realpath(file) for file in (request.save_program, request.coverage) if file]
-    if len(files) == 2 and files[0] == files[1]:
-        raise ConfigError(f"--save-program and --coverage both write to {request.coverage}")
 
 
 class Session:
@@ -215,7 +118,7 @@ class Session:
             seed=seed,
             episodes=request.episodes,
             profile=request.profile,
-            fixed=_fixed(request, protocol.description.line_size),
+            fixed=fixed_options(request, protocol.description.line_size),
             assignments=dict(parse_assignment(text) for text in request.assignments),
             one_request_per_lane=request.one_request_per_lane,
             known_defects=request.known_defects,
@@ -230,7 +133,11 @@ class Session:
         )
         self._engine = choose(engine, protocol, self._say, warn=self._warn)
         self.campaign = Campaign(protocol, self.options, self._engine)
-        self._tracer = _tracer(request.trace, protocol.description.line_size)
+        self._tracer: Callable[..., None] | None = None
+        if request.trace is not None:
+            from tester.line_trace import tracer
+
+            self._tracer = tracer(request.trace, protocol.description.line_size)
 
     def run(self, replayed: Leg | None) -> int:
         """All legs, or the one from a file. Returns the exit status."""
@@ -499,71 +406,3 @@ def _ending(run: AnyRun) -> str:
 
 def _indent(words: str) -> str:
     return words.replace("\n", "\n  ")
-
-
-def _fixed(request: Request, line_size: int) -> dict[str, object]:
-    """The profiles' options that the command line fixes, cache sizes turned into sets and ways."""
-    fixed = dict(request.fixed)
-    for level, (size, sets, ways) in request.cache_sizes.items():
-        if size is not None:
-            lines, rest = divmod(size, line_size)
-            if rest or lines < 1:
-                raise ConfigError(
-                    f"--{level}-size {size} is not a number of {line_size}-byte lines"
-                )
-            if sets is not None and ways is not None:
-                raise ConfigError(f"--{level}-size with both --{level}-sets and --{level}-ways")
-            if sets is None:
-                ways = ways or (2 if lines % 2 == 0 else 1)
-                sets, rest = divmod(lines, ways)
-            else:
-                ways, rest = divmod(lines, sets)
-            if rest or not sets or not ways:
-                raise ConfigError(
-                    f"--{level}-size {size}: {lines} lines are not whole sets of {ways} ways"
-                )
-            refusal = LIMITS[f"{level}_sets"].refusal(sets) or LIMITS[f"{level}_ways"].refusal(ways)
-            if refusal:
-                raise ConfigError(f"--{level}-size {size}: {sets} sets of {ways} ways: {refusal}")
-        if (sets or 1) * (ways or 1) > MAX_ENTRIES:
-            raise ConfigError(
-                f"--{level}-sets {sets} with --{level}-ways {ways}: "
-                f"{MAX_ENTRIES} lines are possible"
-            )
-        if sets is not None:
-            fixed[f"{level}_sets"] = sets
-        if ways is not None:
-            fixed[f"{level}_ways"] = ways
-    return fixed
-
-
-def _tracer(text: str | None, line_size: int) -> Callable[..., None] | None:
-    """An observer that prints transitions of all lines or of one."""
-    if text is None:
-        return None
-    wanted = None
-    if text != "all":
-        try:
-            wanted = int(text, 0) & -line_size
-        except ValueError:
-            raise ConfigError(f"--trace {text}: expected all or an address") from None
-    from tester.introspect import controller_name, transition_location
-
-    def observe(
-        controller: Any, address: int, state: int, event: int, next_state: int, comment: str
-    ) -> None:
-        if wanted is not None and address & -line_size != wanted:
-            return
-        states = controller.STATES
-        change = states.name_of(state)
-        if next_state != state:
-            change += f" -> {states.name_of(next_state)}"
-        name = controller.EVENTS.name_of(event)
-        where = transition_location(type(controller), state, event)
-        sys.stdout.write(
-            f"{controller.engine.now:>9,}  {controller_name(controller):<12} {address:#x}  "
-            f"{name:<24} {change:<16} {where} {comment}".rstrip()
-            + "\n"
-        )
-
-    return observe

@@ -12,7 +12,8 @@ from runtime.description import SystemDescription
 from tester.campaign import Campaign, Options, agents_of, avoided
 from tester.program import FETCH, GLC, SLC, STORE
 from tester.protocols import LoadedProtocol, load_protocol
-from tester.session import Request, run
+from tester.request import Request
+from tester.session import run
 
 WRITTEN = """
 [machine.DMA]
