@@ -13,19 +13,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from slicc.command_session import (
+    FINE,
+    INTERRUPTED,
+    MISUSED,
+    OURS,
+    Color,
+    DiagnosticFormat,
+    Stop,
+    compiling,
+    counted,
+)
+
 if TYPE_CHECKING:
     from slicc.compiler import CompiledProtocol
-    from slicc.diagnostics.model import DiagnosticSink
-
-FINE, FOUND, MISUSED, OURS, INTERRUPTED = 0, 1, 2, 3, 130
 
 app = typer.Typer(
     name="slicc",
@@ -35,17 +43,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-
-class DiagnosticFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
-class Color(StrEnum):
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
 
 
 class Engine(StrEnum):
@@ -97,14 +94,6 @@ GraphDiagnostics = Annotated[
 Colors = Annotated[Color, typer.Option("--color", help="Whether findings are coloured.")]
 
 
-class Stop(Exception):
-    """End the command with a message on stderr and a status."""
-
-    def __init__(self, message: str, status: int = MISUSED) -> None:
-        super().__init__(message)
-        self.status = status
-
-
 # ------------------------------------------------------------------ commands
 
 
@@ -117,13 +106,13 @@ def check(
     color: Colors = Color.AUTO,
 ) -> None:
     """Report everything that is wrong with protocols."""
-    with _session(files, include, prelude, format, color) as session:
+    with compiling(files, include, prelude, format, color) as session:
         for compiled in session.protocols:
             machines = compiled.protocol.machines
             cells = sum(len(machine.cells) for machine in machines)
             print(
-                f"{compiled.protocol.name}: {_count(len(machines), 'machine')}, "
-                f"{_count(cells, 'transition')}"
+                f"{compiled.protocol.name}: {counted(len(machines), 'machine')}, "
+                f"{counted(cells, 'transition')}"
             )
 
 
@@ -147,7 +136,7 @@ def compile_(
     color: Colors = Color.AUTO,
 ) -> None:
     """Write each protocol as a package of Python controllers, or as C++."""
-    with _session(files, include, prelude, format, color) as session:
+    with compiling(files, include, prelude, format, color) as session:
         session.require_different_names()
         session.require_directory(output)
         for compiled in session.protocols:
@@ -215,7 +204,7 @@ def graph(
     color: Colors = Color.AUTO,
 ) -> None:
     """Draw the states of each machine and the transitions between them."""
-    with _session(files, include, prelude, diagnostics, color) as session:
+    with compiling(files, include, prelude, diagnostics, color) as session:
         from slicc.codegen.graph import GraphvizMissing, machine_graph, render_graph
         from slicc.codegen.output import write_file
 
@@ -246,7 +235,7 @@ def table(
     color: Colors = Color.AUTO,
 ) -> None:
     """Write the tables of states and events as HTML pages."""
-    with _session(files, include, prelude, format, color) as session:
+    with compiling(files, include, prelude, format, color) as session:
         from slicc.codegen.output import write_file
         from slicc.codegen.tables import protocol_page
 
@@ -266,7 +255,7 @@ def ir(
     color: Colors = Color.AUTO,
 ) -> None:
     """Print what the compiler understood of protocols."""
-    with _session(files, include, prelude, format, color) as session:
+    with compiling(files, include, prelude, format, color) as session:
         from slicc.ir_printer import print_protocol
 
         for compiled in session.protocols:
@@ -297,7 +286,7 @@ def system(
     """Print the system that a protocol is tested in, as a TOML file to edit."""
     from slicc.system_command import SystemRefused, file_of, system_text
 
-    with _session([file_of(protocol)], include, prelude, format, color) as session:
+    with compiling([file_of(protocol)], include, prelude, format, color) as session:
         session.require_different_names()
         for compiled in session.protocols:
             try:
@@ -357,113 +346,6 @@ def options(
     ] = False,
 ) -> None:
     """Options of the command as a whole; its help is that of the application."""
-
-
-# ------------------------------------------------------------------ what commands share
-
-
-class Session:
-    """The protocols of one command and what was found in them."""
-
-    def __init__(self, protocols: list[CompiledProtocol]) -> None:
-        self.protocols = protocols
-
-    def require_different_names(self) -> None:
-        """Two protocols of one name would be written to one place."""
-        seen: dict[str, Path] = {}
-        for compiled in self.protocols:
-            name = compiled.protocol.name
-            if name.lower() in seen:
-                raise Stop(
-                    f"{seen[name.lower()]} and {compiled.path} both define a protocol {name}; "
-                    "compile them into different directories"
-                )
-            seen[name.lower()] = compiled.path
-
-    def require_directory(self, output: Path) -> None:
-        """What is written goes into a directory; one that is not there yet is made."""
-        if output.exists() and not output.is_dir():
-            raise Stop(f"cannot write into {output}: it is not a directory")
-
-    def require_machine(self, machine: str | None) -> None:
-        """At least one protocol has the machine that was asked for."""
-        from slicc.diagnostics.suggest import suggest
-
-        names = [each.name for one in self.protocols for each in one.protocol.machines]
-        if machine is None or machine in names or not self.protocols:
-            return
-        close = suggest(machine, names)
-        hint = f"did you mean {close}?" if close else f"there are {', '.join(sorted(set(names)))}"
-        raise Stop(f"there is no machine {machine}; {hint}")
-
-
-@contextmanager
-def _session(
-    files: list[Path],
-    include: list[Path] | None,
-    prelude: list[Path] | None,
-    format: DiagnosticFormat,
-    color: Color,
-) -> Iterator[Session]:
-    """Compile, run the command on what is fine, then say what is not."""
-    from slicc.compiler import compile_files
-    from slicc.diagnostics.model import DiagnosticSink
-    from slicc.source_reader import CannotRead
-
-    roots = include or []
-    for root in roots:
-        if not root.is_dir():
-            raise Stop(f"cannot read from {root}: it is not a directory")
-    sink = DiagnosticSink()
-    try:
-        protocols = compile_files(files, roots, sink, prelude or [])
-    except CannotRead as error:
-        _report(sink, format, color)
-        raise Stop(str(error)) from None
-    _report(sink, format, color)
-    yield Session(protocols)
-    sys.stdout.flush()
-    if format is DiagnosticFormat.TEXT:
-        print(_summary(sink), file=sys.stderr)
-    if sink.error_count:
-        raise typer.Exit(FOUND)
-
-
-def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> None:
-    if format is DiagnosticFormat.JSON:
-        from slicc.diagnostics.render_json import render_json
-
-        sys.stderr.write(render_json(sink.in_source_order()))
-    elif sink.diagnostics:
-        from slicc.diagnostics.render_text import render_text
-
-        sys.stderr.write(render_text(sink.in_source_order(), color=_colored(color)) + "\n")
-    sys.stderr.flush()
-
-
-def _colored(color: Color) -> bool:
-    if color is not Color.AUTO:
-        return color is Color.ALWAYS
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stderr.isatty() and not plain
-
-
-def _summary(sink: DiagnosticSink) -> str:
-    from slicc.diagnostics.model import Severity
-
-    errors, warnings = sink.error_count, sink.warning_count
-    if not errors and not warnings:
-        return "slicc: no errors"
-    found = [_count(errors, "error") if errors else "no errors"]
-    if warnings:
-        found.append(_count(warnings, "warning"))
-    ordered = sink.in_source_order()
-    slug = next((one for one in ordered if one.severity is Severity.ERROR), ordered[0]).slug
-    return f"slicc: {', '.join(found)} (`slicc explain {slug}` tells more)"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 # ------------------------------------------------------------------ entry
