@@ -1,14 +1,15 @@
 """Which addresses there are: allocations, what may be done there, and how caches treat them.
 
-Invariant: allocations are whole pages, none overlaps another, and behind each at least one page
-is left out, so that whoever runs past an end is caught and not answered from the neighbour.
+Invariant: allocations are whole pages, none overlaps another, and behind each (or behind the last
+of `AddressSpace.allocate_parts`) at least one page is left out, so that whoever runs past an end is
+caught and not answered from the neighbour.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
@@ -107,6 +108,35 @@ class AddressSpace:
         1 or beyond the address space, or an alignment that is no power of two.
         """
         return self._map(size, MemoryType(memory_type), writable, name, alignment, None)
+
+    def allocate_parts(
+        self, parts: Sequence[tuple[int, bool]], *, name: str = "memory"
+    ) -> list[Allocation]:
+        """Map parts of whole pages, one behind the other without a gap: bytes, writable or not.
+
+        An access may not reach from one part into the next. Raises ValueError for a part that is
+        not whole pages.
+        """
+        for size, _ in parts:
+            if size < PAGE or size % PAGE:
+                raise ValueError(f"{name}: a part of {size} bytes is not whole pages")
+        whole = self._map(sum(size for size, _ in parts), MemoryType.RW, True, name, PAGE, None)
+        self.free(whole.start)
+        made, start = [], whole.start
+        for size, writable in parts:
+            part = replace(
+                whole,
+                start=start,
+                size=size,
+                end=start + size,
+                writable=writable,
+                base=np.array(start, np.uint64),
+            )
+            self._starts.append(start)
+            self._allocations.append(part)
+            made.append(part)
+            start += size
+        return made
 
     def map_doorbells(self, size: int, on_store: OnStore, name: str = "doorbells") -> Allocation:
         """Map addresses whose stores are told to ``on_store``, lane by lane."""

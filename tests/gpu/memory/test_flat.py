@@ -286,3 +286,18 @@ class TestAddressSpace:
     def test_what_cannot_be_allocated(self, size: int, alignment: int) -> None:
         with pytest.raises(ValueError, match="memory: "):
             AddressSpace().allocate(size, alignment=alignment)
+
+    def test_parts_lie_next_to_each_other(self) -> None:
+        space = AddressSpace()
+        code, data = space.allocate_parts([(2 * PAGE, False), (PAGE, True)], name="object")
+        assert (code.writable, data.writable) == (False, True)
+        assert data.start == code.end == code.start + 2 * PAGE
+        assert space.at(code.end - 4, 4) is code and space.at(data.start, 4, writes=True) is data
+        with pytest.raises(Unmapped, match=r"object at .* may not be written"):
+            space.at(code.start, 4, writes=True)
+        with pytest.raises(Unmapped, match="reach past the end"):
+            space.at(code.end - 2, 4)
+        assert space.find(data.end) is None
+        assert space.allocate(1).start >= data.end + PAGE
+        with pytest.raises(ValueError, match="object: a part of 5 bytes is not whole pages"):
+            space.allocate_parts([(5, True)], name="object")
