@@ -1,0 +1,259 @@
+"""A code object: its target, its kernels and the bytes that are loaded.
+
+Invariant: of every `Kernel`, descriptor and first instruction lie inside the loaded segments, the
+first instruction in an executable one.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from gpu.code_object import descriptor as descriptors
+from gpu.code_object import relocations
+from gpu.code_object.descriptor import KernelDescriptor
+from gpu.code_object.elf import FUNCTION, KERNEL_V2, ElfImage, Note, Segment, Symbol, read_elf
+from gpu.code_object.errors import CodeObjectError
+from gpu.code_object.metadata import (
+    KernelMetadata,
+    Metadata,
+    MetadataError,
+    read_message_pack,
+    read_version_2,
+)
+from gpu.code_object.processors import (
+    RUNNABLE,
+    Target,
+    target_of_flags,
+    target_of_isa_version,
+)
+
+PAGE: Final = 4096
+_NEWEST: Final = 6
+_NOTE_OWNER, _NOTE_METADATA = "AMDGPU", 32
+_OWNER_V2, _ISA_V2, _METADATA_V2 = "AMD", 3, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel of a code object. Addresses count from the start of the image.
+
+    ``object_address``: what a dispatch packet points at, once the load address is added.
+    ``code_size``: bytes of its function; 0 if the symbol table does not say.
+    """
+
+    name: str
+    version: int
+    target: Target
+    metadata: KernelMetadata
+    descriptor: KernelDescriptor
+    object_address: int
+    entry: int
+    code_size: int
+
+    def refusals(self) -> tuple[str, ...]:
+        """Why it cannot run here, in words; empty if it can."""
+        found = list(self.descriptor.problems())
+        if self.target.processor != RUNNABLE:
+            found.insert(0, f"compiled for {self.target.processor}; only {RUNNABLE} runs")
+        if self.metadata.wavefront_size != 64:
+            found.append(f"waves of {self.metadata.wavefront_size} lanes")
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSegment:
+    """Bytes at their address; ``data`` may be shorter than ``size``, the rest is zero."""
+
+    address: int
+    size: int
+    data: bytes = field(repr=False)
+    writable: bool
+    executable: bool
+
+
+class CodeObject:
+    """A code object of version 2 to 6, read and checked.
+
+    Reading never depends on the processor: objects for any of them can be looked at. `image`
+    gives what has to be in memory, for any load address.
+    """
+
+    def __init__(self, data: bytes, path: str) -> None:
+        """``path`` names the object in messages. Raises `CodeObjectError`."""
+        self.path = path
+        self.elf: ElfImage = read_elf(data, path)
+        self.version = self.elf.abi_version + 2
+        if not self.version <= _NEWEST:
+            raise self._fail(f"ABI version {self.elf.abi_version} is not known (0 to 4)", 8)
+        self.target = self._target()
+        self.metadata = self._metadata()
+        self.kernels: dict[str, Kernel] = {}
+        for metadata in self.metadata.kernels:
+            kernel = self._kernel(metadata)
+            if kernel.name in self.kernels:
+                raise self._fail(f"two kernels are called {kernel.name!r}")
+            self.kernels[kernel.name] = kernel
+        self._check_relocations()
+
+    @classmethod
+    def load(cls, path: str | Path) -> CodeObject:
+        """Read a file. Raises `CodeObjectError`, also when it cannot be read."""
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise CodeObjectError(str(path), error.strerror or str(error)) from None
+        return cls(data, str(path))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, path: str = "code object") -> CodeObject:
+        return cls(data, path)
+
+    def __getitem__(self, name: str) -> Kernel:
+        """The kernel of that name. Raises `CodeObjectError`, naming those that exist."""
+        try:
+            return self.kernels[name]
+        except KeyError:
+            known = ", ".join(self.kernels) or "none"
+            raise CodeObjectError(self.path, f"no kernel {name!r}; it has: {known}") from None
+
+    # -------------------------------------------------------------- the image
+
+    @cached_property
+    def first_address(self) -> int:
+        """Lowest address of the image, a multiple of the page size."""
+        return min(each.address for each in self.elf.segments) & -PAGE
+
+    @cached_property
+    def image_size(self) -> int:
+        """Bytes from `first_address` to the end of the last segment, whole pages."""
+        last = max(each.address + each.size for each in self.elf.segments)
+        return (last - self.first_address + PAGE - 1) & -PAGE
+
+    def image(self, base: int) -> list[LoadedSegment]:
+        """The segments as they are in memory when address 0 of the object is at ``base``,
+        relocations applied."""
+        parts = [bytearray(each.data) for each in self.elf.segments]
+        for relocation in self.elf.relocations:
+            if relocation.type != relocations.NONE:
+                index = self._segment_of(relocation.address)
+                segment, part = self.elf.segments[index], parts[index]
+                value = relocations.patch(relocation, base)
+                at = relocation.address - segment.address
+                part.extend(bytes(max(0, at + len(value) - len(part))))
+                part[at : at + len(value)] = value
+        return [
+            LoadedSegment(
+                base + each.address, each.size, bytes(part), each.writable, each.executable
+            )
+            for each, part in zip(self.elf.segments, parts, strict=True)
+        ]
+
+    def functions(self) -> Iterator[Symbol]:
+        """Functions with code in the file, by address."""
+        found = {
+            each.address: each
+            for each in self.elf.symbols.values()
+            if each.type in (FUNCTION, KERNEL_V2) and each.section and each.size
+        }
+        for address in sorted(found):
+            yield found[address]
+
+    # -------------------------------------------------------------- reading
+
+    def _fail(self, message: str, offset: int | None = None) -> CodeObjectError:
+        return CodeObjectError(self.path, message, offset)
+
+    def _note(self, owner: str, kind: int) -> Note | None:
+        for note in self.elf.notes:
+            if note.owner == owner and note.type == kind:
+                return note
+        return None
+
+    def _target(self) -> Target:
+        if self.version > 2:
+            return target_of_flags(self.elf.flags, self.elf.abi_version)
+        note = self._note(_OWNER_V2, _ISA_V2)
+        if note is None:
+            raise self._fail("version 2 without the note that names its processor")
+        if len(note.data) < 16:
+            raise self._fail(f"note of the processor has {len(note.data)} bytes", note.offset)
+        return target_of_isa_version(*struct.unpack_from("<III", note.data, 4))
+
+    def _metadata(self) -> Metadata:
+        old = self.version == 2
+        note = (
+            self._note(_OWNER_V2, _METADATA_V2) if old else self._note(_NOTE_OWNER, _NOTE_METADATA)
+        )
+        if note is None:
+            raise self._fail(f"version {self.version} without the note of its metadata")
+        try:
+            return read_version_2(note.data) if old else read_message_pack(note.data)
+        except MetadataError as error:
+            raise self._fail(str(error), note.offset) from None
+
+    def _kernel(self, metadata: KernelMetadata) -> Kernel:
+        old = self.version == 2
+        name = metadata.symbol.removesuffix("@kd") if old else metadata.symbol
+        symbol = self.elf.symbols.get(name)
+        if symbol is None or not symbol.section:
+            raise self._fail(f"kernel {metadata.name!r}: no symbol {name!r}")
+        size = descriptors.SIZE_V2 if old else descriptors.SIZE
+        data = self.elf.read(symbol.address, size)
+        where = self.elf.file_offset(symbol.address)
+        if data is None:
+            raise self._fail(
+                f"kernel {metadata.name!r}: {size} bytes of its descriptor at address "
+                f"{symbol.address:#x} are not in the file"
+            )
+        if symbol.address % descriptors.ADDRESS_ALIGNMENT:
+            raise self._fail(f"descriptor {name!r} is at {symbol.address:#x}, not aligned", where)
+        descriptor = descriptors.read_header_v2(data) if old else descriptors.read_descriptor(data)
+        entry = symbol.address + descriptor.entry_offset
+        self._check_entry(metadata.name, entry, where)
+        code = self.elf.symbols.get(metadata.name if old else name.removesuffix(".kd"))
+        code_size = code.size if code is not None and code.address == entry else 0
+        if old:
+            code_size = max(0, symbol.size - descriptor.entry_offset)
+        return Kernel(
+            metadata.name,
+            self.version,
+            self.target,
+            metadata,
+            descriptor,
+            symbol.address,
+            entry,
+            code_size,
+        )
+
+    def _check_entry(self, name: str, entry: int, where: int | None) -> None:
+        if entry % descriptors.ENTRY_ALIGNMENT:
+            raise self._fail(f"kernel {name!r}: entry {entry:#x} is not a multiple of 256", where)
+        for segment in self.elf.segments:
+            if segment.executable and 0 <= entry - segment.address <= len(segment.data) - 4:
+                return
+        raise self._fail(f"kernel {name!r}: entry {entry:#x} is in no executable segment", where)
+
+    def _segment_of(self, address: int) -> int:
+        for index, each in enumerate(self.elf.segments):
+            if 0 <= address - each.address < each.size:
+                return index
+        return -1
+
+    def _check_relocations(self) -> None:
+        for each in self.elf.relocations:
+            if each.type == relocations.NONE:
+                continue
+            try:
+                size = relocations.field_size(each)
+                relocations.check(each)
+            except relocations.RelocationError as error:
+                raise self._fail(str(error)) from None
+            index = self._segment_of(each.address)
+            segment: Segment | None = self.elf.segments[index] if index >= 0 else None
+            if segment is None or each.address + size > segment.address + segment.size:
+                raise self._fail(f"relocation of {each.address:#x}, {size} bytes: not loaded")

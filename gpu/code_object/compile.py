@@ -1,0 +1,109 @@
+"""OpenCL C to a code object, when a clang that knows AMDGPU is installed.
+
+Source: LLVM "User Guide for AMDGPU Backend", "OpenCL"; `work_items.h` beside this file takes the
+place of device libraries.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from gpu.code_object.errors import CompileError
+
+COMPILER_VARIABLE: Final = "GCN_CLANG"
+_NEWEST, _OLDEST = 29, 9
+_TIME_LIMIT_SECONDS: Final = 300
+_HEADER: Final = Path(__file__).with_name("work_items.h")
+
+
+def compile_kernels(
+    source: str | Path,
+    compiler: str | None = None,
+    processor: str = "gfx803",
+    options: Sequence[str] = ("-O2",),
+) -> bytes:
+    """The code object of one OpenCL file.
+
+    ``compiler``: a clang; without it the one of `find_compiler`. Raises `CompileError` with what
+    the compiler said, or with where a compiler was looked for.
+    """
+    source = Path(source)
+    if not source.is_file():
+        raise CompileError(f"{source}: no such file")
+    clang = compiler or find_compiler()
+    if clang is None:
+        raise CompileError(
+            f"{source}: no clang that compiles for AMDGPU was found; set {COMPILER_VARIABLE}, or "
+            "install clang and lld, or give a compiled object"
+        )
+    with tempfile.TemporaryDirectory(prefix="gcn-") as folder:
+        output = Path(folder) / "kernels.co"
+        command = [clang, *_flags(processor), *options, str(source.resolve()), "-o", str(output)]
+        said = _run(command, source)
+        if not output.is_file():
+            raise CompileError(f"{source}: {clang} failed:\n{said.strip()}")
+        return output.read_bytes()
+
+
+@cache
+def find_compiler() -> str | None:
+    """``$GCN_CLANG``, ``clang``, then ``clang-29`` down to ``clang-9``: the first that compiles
+    for AMDGPU and finds a linker."""
+    given = os.environ.get(COMPILER_VARIABLE)
+    names = (
+        [given] if given else ["clang", *(f"clang-{n}" for n in range(_NEWEST, _OLDEST - 1, -1))]
+    )
+    return next((path for name in names if (path := shutil.which(name)) and _able(path)), None)
+
+
+def compiler_version(clang: str) -> str:
+    """``14.0.6``; empty if it does not say."""
+    said = subprocess.run([clang, "--version"], capture_output=True, text=True, timeout=60).stdout
+    match = re.search(r"version (\d+\.\d+\.\d+)", said)
+    return match[1] if match else ""
+
+
+def _flags(processor: str) -> list[str]:
+    return [
+        *("-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"),
+        *("-x", "cl", "-cl-std=CL2.0", "-nogpulib", "-Xclang", "-finclude-default-header"),
+        *("-ffp-contract=off", "-Wno-unused-command-line-argument", "-include", str(_HEADER)),
+    ]
+
+
+def _able(clang: str) -> bool:
+    """Whether it compiles and links an empty kernel."""
+    with tempfile.TemporaryDirectory(prefix="gcn-") as folder:
+        source = Path(folder) / "empty.cl"
+        source.write_text("__kernel void empty(void) {}\n")
+        output = Path(folder) / "empty.co"
+        command = [clang, *_flags("gfx803"), str(source), "-o", str(output)]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=_TIME_LIMIT_SECONDS)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return done.returncode == 0 and output.is_file()
+
+
+def _run(command: list[str], source: Path) -> str:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=_TIME_LIMIT_SECONDS
+        )
+    except OSError as error:
+        raise CompileError(f"{source}: cannot run {command[0]}: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise CompileError(
+            f"{source}: {command[0]} took more than {_TIME_LIMIT_SECONDS} s"
+        ) from None
+    if done.returncode:
+        raise CompileError(f"{source}: {command[0]} failed:\n{done.stderr.strip()}")
+    return done.stderr

@@ -1,0 +1,319 @@
+"""The ELF file of a code object: header, segments, symbols, relocations, notes.
+
+Headers are read by pyelftools; tables with a count of their own (symbols, relocations, notes) are
+read here, because a hostile count or name must cost no more than the file's size.
+
+Invariant: every offset and size in a returned value lies inside the file.
+Source: LLVM "User Guide for AMDGPU Backend", "ELF Code Object"; System V ABI, "Object Files".
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any, Final
+
+from gpu.code_object.errors import CodeObjectError
+
+LARGEST_FILE: Final = 256 << 20
+LARGEST_IMAGE: Final = 256 << 20
+_LARGEST_NAME: Final = 4096
+_MOST_HEADERS: Final = 4096
+_MOST_ENTRIES: Final = 1 << 20
+
+_MACHINE: Final = 224
+_HSA: Final = 64
+_OTHER_SYSTEMS: Final = {0: "no operating system", 65: "AMDPAL", 66: "Mesa 3D"}
+_READ_TYPES: Final = {1: "a relocatable object (link it first)", 2: "an executable", 4: "a core"}
+
+_PT_LOAD, _PT_DYNAMIC, _PT_NOTE = "PT_LOAD", "PT_DYNAMIC", "PT_NOTE"
+_DT_RELA, _DT_RELASZ, _DT_RELAENT = 7, 8, 9
+_SYMBOL: Final = struct.Struct("<IBBHQQ")
+_RELA: Final = struct.Struct("<QQq")
+_WORDS: Final = struct.Struct("<QQ")
+
+NOTYPE, OBJECT, FUNCTION, KERNEL_V2 = 0, 1, 2, 10
+"""Symbol types; 10 is what version 2 gives to kernels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of the file that is loaded. ``data``: its bytes in the file; the rest, up to
+    ``size`` bytes, is zero. ``offset``: where it lies in the file."""
+
+    address: int
+    size: int
+    offset: int
+    data: bytes = field(repr=False)
+    writable: bool
+    executable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """``section`` 0 means that it is not defined here."""
+
+    name: str
+    address: int
+    size: int
+    type: int
+    section: int
+    is_global: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """``symbol`` is None where none is named."""
+
+    address: int
+    type: int
+    addend: int
+    symbol: Symbol | None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """``offset``: where ``data`` lies in the file."""
+
+    owner: str
+    type: int
+    data: bytes
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class ElfImage:
+    """What of an ELF file concerns a loader."""
+
+    abi_version: int
+    flags: int
+    segments: tuple[Segment, ...]
+    symbols: dict[str, Symbol]
+    relocations: tuple[Relocation, ...]
+    notes: tuple[Note, ...]
+
+    def file_offset(self, address: int) -> int | None:
+        """Where in the file the byte of that address lies, if it does."""
+        for segment in self.segments:
+            if 0 <= address - segment.address < len(segment.data):
+                return segment.offset + address - segment.address
+        return None
+
+    def read(self, address: int, size: int) -> bytes | None:
+        """Bytes by address as the file has them; None if not all are in one segment's file part."""
+        for segment in self.segments:
+            start = address - segment.address
+            if start >= 0 and start + size <= len(segment.data):
+                return segment.data[start : start + size]
+        return None
+
+
+def read_elf(data: bytes, path: str) -> ElfImage:
+    """Read a linked AMDGPU code object for HSA. Raises `CodeObjectError` for any other bytes."""
+    return _Reader(data, path).image()
+
+
+class _Reader:
+    def __init__(self, data: bytes, path: str) -> None:
+        self.data = data
+        self.path = path
+
+    def fail(self, message: str, offset: int | None = None) -> CodeObjectError:
+        return CodeObjectError(self.path, message, offset)
+
+    def image(self) -> ElfImage:
+        from elftools.elf.elffile import ELFFile
+
+        self.check_identification()
+        try:
+            elf = ELFFile(BytesIO(self.data))
+            self.check_header(elf)
+            headers = [segment.header for segment in elf.iter_segments()]
+            sections = list(self.sections(elf))
+        except CodeObjectError:
+            raise
+        except Exception as error:  # The library promises no particular kind for a broken file.
+            raise self.fail(f"broken ELF headers ({type(error).__name__}: {error})") from None
+        segments = tuple(self.segment(each) for each in headers if each["p_type"] == _PT_LOAD)
+        if not segments:
+            raise self.fail("nothing to load: no PT_LOAD segment")
+        self.check_span(segments)
+        dynamic, linked = self.symbols_of(sections)
+        return ElfImage(
+            abi_version=self.data[8],
+            flags=elf["e_flags"],
+            segments=segments,
+            symbols={each.name: each for each in [*linked, *dynamic] if each.name},
+            relocations=tuple(self.relocations(headers, segments, dynamic)),
+            notes=tuple(
+                note for each in headers if each["p_type"] == _PT_NOTE for note in self.notes(each)
+            ),
+        )
+
+    # -------------------------------------------------------------- headers
+
+    def check_identification(self) -> None:
+        data = self.data
+        if len(data) > LARGEST_FILE:
+            raise self.fail(f"{len(data)} bytes are more than the {LARGEST_FILE} that are read")
+        if data[:4] != b"\x7fELF":
+            raise self.fail(f"not an ELF file: it starts with {data[:4].hex(' ') or 'nothing'}", 0)
+        if len(data) < 64:
+            raise self.fail(f"truncated: an ELF header has 64 bytes, the file {len(data)}", 0)
+        if data[4] != 2 or data[5] != 1:
+            raise self.fail(f"not a 64-bit little-endian ELF file: {data[4]}, {data[5]}", 4)
+        kind, machine = struct.unpack_from("<HH", data, 16)
+        if machine != _MACHINE:
+            raise self.fail(f"machine {machine} is not AMDGPU ({_MACHINE})", 18)
+        if data[7] != _HSA:
+            system = _OTHER_SYSTEMS.get(data[7], "unknown")
+            raise self.fail(f"made for operating system {data[7]} ({system}), not HSA ({_HSA})", 7)
+        if kind != 3:
+            raise self.fail(f"type {kind}: {_READ_TYPES.get(kind, 'not a shared object')}", 16)
+
+    def check_header(self, elf: Any) -> None:
+        if elf.num_segments() > _MOST_HEADERS or elf.num_sections() > _MOST_HEADERS:
+            raise self.fail(
+                f"{elf.num_segments()} segments and {elf.num_sections()} sections: more than "
+                f"{_MOST_HEADERS}",
+                56,
+            )
+        for name, offset, least in (("e_phentsize", 54, 56), ("e_shentsize", 58, 64)):
+            count = elf["e_phnum"] if name == "e_phentsize" else elf["e_shnum"]
+            if count and elf[name] != least:
+                raise self.fail(f"{name} is {elf[name]}, not {least}", offset)
+
+    def sections(self, elf: Any) -> Iterator[Any]:
+        for index in range(elf.num_sections()):
+            yield elf.get_section(index).header
+
+    def part(self, offset: int, size: int, what: str) -> bytes:
+        if offset + size > len(self.data):
+            raise self.fail(
+                f"truncated: {what} has {size} bytes from there, the file ends at "
+                f"{len(self.data):#x}",
+                offset,
+            )
+        return self.data[offset : offset + size]
+
+    def segment(self, header: Any) -> Segment:
+        address, size = header["p_vaddr"], header["p_memsz"]
+        offset, in_file = header["p_offset"], header["p_filesz"]
+        if in_file > size:
+            raise self.fail(f"segment at {address:#x}: {in_file} bytes in the file, {size} loaded")
+        if size > LARGEST_IMAGE or address + size > 1 << 48:
+            raise self.fail(f"segment at {address:#x}: {size:#x} bytes are too large to load")
+        data = self.part(offset, in_file, f"segment at {address:#x}")
+        flags = header["p_flags"]
+        return Segment(address, size, offset, data, bool(flags & 2), bool(flags & 1))
+
+    def check_span(self, segments: tuple[Segment, ...]) -> None:
+        first = min(each.address for each in segments)
+        last = max(each.address + each.size for each in segments)
+        if last - first > LARGEST_IMAGE:
+            raise self.fail(
+                f"segments span {last - first:#x} bytes from {first:#x}; at most "
+                f"{LARGEST_IMAGE:#x} are loaded"
+            )
+        end = first
+        for each in sorted(segments, key=lambda segment: segment.address):
+            if each.address < end:
+                raise self.fail(f"segment at {each.address:#x} overlaps the one before it")
+            end = each.address + each.size
+
+    # -------------------------------------------------------------- tables
+
+    def symbols_of(self, sections: list[Any]) -> tuple[list[Symbol], list[Symbol]]:
+        """Those of ``.dynsym``, in order, and those of ``.symtab``."""
+        tables: dict[str, list[Symbol]] = {"SHT_DYNSYM": [], "SHT_SYMTAB": []}
+        for header in sections:
+            if header["sh_type"] in tables:
+                if not header["sh_link"] < len(sections):
+                    raise self.fail(f"symbol table without names: link {header['sh_link']}")
+                names = sections[header["sh_link"]]
+                tables[header["sh_type"]] = self.symbols(header, names)
+        return tables["SHT_DYNSYM"], tables["SHT_SYMTAB"]
+
+    def symbols(self, header: Any, names: Any) -> list[Symbol]:
+        offset, size = header["sh_offset"], header["sh_size"]
+        if header["sh_entsize"] != _SYMBOL.size or size % _SYMBOL.size:
+            raise self.fail(
+                f"symbol table of {size} bytes in entries of {header['sh_entsize']}", offset
+            )
+        if size // _SYMBOL.size > _MOST_ENTRIES:
+            raise self.fail(f"{size // _SYMBOL.size} symbols: more than {_MOST_ENTRIES}", offset)
+        table = self.part(offset, size, "symbol table")
+        strings = self.part(names["sh_offset"], names["sh_size"], "string table")
+        found = []
+        for index, entry in enumerate(_SYMBOL.iter_unpack(table)):
+            name, kind, _, section, address, length = entry
+            at = offset + index * _SYMBOL.size
+            text = self.string(strings, name, at)
+            found.append(Symbol(text, address, length, kind & 15, section, kind >> 4 != 0))
+        return found
+
+    def string(self, strings: bytes, start: int, at: int) -> str:
+        end = strings.find(b"\0", start, start + _LARGEST_NAME)
+        if start >= len(strings) and start == 0:
+            return ""
+        if end < 0:
+            raise self.fail(f"symbol name at {start} of its table of {len(strings)} has no end", at)
+        return strings[start:end].decode("utf-8", "backslashreplace")
+
+    def relocations(
+        self, headers: list[Any], segments: tuple[Segment, ...], symbols: list[Symbol]
+    ) -> Iterator[Relocation]:
+        tags = self.dynamic_tags(headers)
+        size = tags.get(_DT_RELASZ, 0)
+        if not size:
+            return
+        if tags.get(_DT_RELAENT) != _RELA.size or size % _RELA.size:
+            raise self.fail(f"relocations: {size} bytes in entries of {tags.get(_DT_RELAENT)}")
+        if size // _RELA.size > _MOST_ENTRIES:
+            raise self.fail(f"{size // _RELA.size} relocations: more than {_MOST_ENTRIES}")
+        address = tags.get(_DT_RELA, 0)
+        table = next(
+            (
+                each.data[address - each.address :][:size]
+                for each in segments
+                if 0 <= address - each.address <= len(each.data) - size
+            ),
+            None,
+        )
+        if table is None:
+            raise self.fail(f"relocation table at address {address:#x}, {size} bytes: not loaded")
+        for place, info, addend in _RELA.iter_unpack(table):
+            number = info >> 32
+            if number >= max(1, len(symbols)):
+                raise self.fail(f"relocation of {place:#x} names symbol {number}, not there")
+            yield Relocation(place, info & 0xFFFF_FFFF, addend, symbols[number] if number else None)
+
+    def dynamic_tags(self, headers: list[Any]) -> dict[int, int]:
+        for header in headers:
+            if header["p_type"] == _PT_DYNAMIC:
+                size = header["p_filesz"] // _WORDS.size * _WORDS.size
+                if size // _WORDS.size > _MOST_ENTRIES:
+                    raise self.fail(f"dynamic segment of {size} bytes", header["p_offset"])
+                table = self.part(header["p_offset"], size, "dynamic segment")
+                return {tag: value for tag, value in _WORDS.iter_unpack(table) if tag}
+        return {}
+
+    def notes(self, header: Any) -> Iterator[Note]:
+        offset, size = header["p_offset"], header["p_filesz"]
+        data = self.part(offset, size, "notes")
+        at = 0
+        while at + 12 <= size:
+            name_size, length, kind = struct.unpack_from("<III", data, at)
+            name_at = at + 12
+            start = name_at + (name_size + 3 & ~3)
+            if start + length > size:
+                raise self.fail(
+                    f"note of type {kind}: name of {name_size} and content of {length} bytes do "
+                    f"not fit its segment of {size}",
+                    offset + at,
+                )
+            owner = data[name_at : name_at + name_size].rstrip(b"\0").decode("latin-1")
+            yield Note(owner, kind, data[start : start + length], offset + start)
+            at = start + (length + 3 & ~3)
