@@ -1,0 +1,72 @@
+"""Compiling, where a clang for AMDGPU is installed; what is said where none is."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from gpu.code_object import CodeObject, CompileError
+from gpu.code_object.compile import (
+    COMPILER_VARIABLE,
+    compile_kernels,
+    compiler_version,
+    find_compiler,
+)
+from tests.gpu.kernels.stored import CONFIGURATIONS, HERE, build, stored_bytes
+
+
+@pytest.fixture
+def clang() -> str:
+    found = find_compiler()
+    if found is None:
+        pytest.skip("no clang that compiles for AMDGPU")
+    return found
+
+
+def test_a_source_becomes_an_object(clang: str) -> None:
+    code_object = CodeObject.from_bytes(compile_kernels(HERE / "vadd.cl", clang))
+    assert set(code_object.kernels) == {"vadd", "vadd_i"}
+
+
+def test_what_the_compiler_says_is_told(clang: str, tmp_path: Path) -> None:
+    source = tmp_path / "broken.cl"
+    source.write_text("__kernel void k(__global int *a) { *a = b; }\n")
+    with pytest.raises(CompileError, match="use of undeclared identifier 'b'"):
+        compile_kernels(source, clang)
+
+
+def test_no_source() -> None:
+    with pytest.raises(CompileError, match=r"nowhere\.cl: no such file"):
+        compile_kernels("nowhere.cl")
+
+
+def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(COMPILER_VARIABLE, "/nowhere/clang")
+    find_compiler.cache_clear()
+    try:
+        with pytest.raises(CompileError, match=f"set {COMPILER_VARIABLE}"):
+            compile_kernels(HERE / "vadd.cl")
+    finally:
+        find_compiler.cache_clear()
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_stored_objects_are_what_the_sources_give(name: str) -> None:
+    """The same compiler gives the same bytes; run ``python -m tests.gpu.kernels.stored`` else."""
+    configuration = CONFIGURATIONS[name]
+    clang = shutil.which(configuration.compiler)
+    if clang is None:
+        pytest.skip(f"no {configuration.compiler}")
+    with zipfile.ZipFile(HERE / "objects" / f"{name}.zip") as archive:
+        version = archive.comment.decode()
+    if compiler_version(clang) != version:
+        pytest.skip(f"{clang} is not {version}")
+    changed = [
+        source
+        for source in configuration.sources
+        if build(source, configuration) != stored_bytes(source, name)
+    ]
+    assert not changed
