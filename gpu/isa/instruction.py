@@ -38,19 +38,24 @@ class Access(Enum):
 class OperandRow:
     """One operand of an opcode: the field that names it, its type, what is done with it.
 
-    ``type``: ``b32 u32 i32 f32 b64 u64 i64 f64 b16 u16 i16 f16`` for data, ``mask`` for 64 lane
-    bits in a pair of SGPRs, ``b96 b128 b256 b512`` for data of memory, ``imm`` for numbers.
+    ``type``: a name in `gpu.isa.operand_types.TYPES`. ``kind``: ``v`` if only a vector register
+    can be there, ``s`` if none can, else empty.
     """
 
     field: str
     type: str
     access: Access = Access.READ
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Opcode:
-    """One row of a table. ``name`` is the base mnemonic; ``tier`` after the plan of support:
-    1 and 2 execute, 3 decodes and stops with its text, 4 is graphics."""
+    """One row of a table. ``name`` is the base mnemonic.
+
+    ``tier``: 1 is executed, 3 is decoded and printed and stops when executed, 4 likewise and is
+    graphics. ``reads`` and ``writes``: registers that no field names (``scc vcc exec m0``).
+    ``flags``: exceptions from the rules of its format, see `gpu.isa.tables.rows`.
+    """
 
     name: str
     format: str
@@ -58,6 +63,18 @@ class Opcode:
     unit: Unit
     operands: tuple[OperandRow, ...] = ()
     tier: int = 1
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    flags: frozenset[str] = frozenset()
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from every other row of all tables."""
+        return self.format, self.number
+
+    def operand(self, field: str) -> OperandRow | None:
+        """The operand that this field names."""
+        return next((operand for operand in self.operands if operand.field == field), None)
 
 
 class RegisterRange(NamedTuple):
@@ -73,9 +90,11 @@ class RegisterRange(NamedTuple):
 class Instruction:
     """One instruction at one address.
 
-    ``form`` is the encoding it came in (``VOP2``, ``VOP3``, ``SDWA``, ``DPP`` ...); ``fields`` its
-    bit fields by name, a 32-bit literal as ``literal``. ``reads`` and ``writes`` say which
-    registers it uses, implicit ones (VCC, EXEC, SCC, M0) included.
+    ``form`` is the encoding it came in: the name of a format, ``SDWA`` or ``DPP``. ``fields`` are
+    its bit fields by name, the same names in every form: ``src0 src1 src2`` of vector
+    instructions are nine-bit operand codes (256 is v0), ``sdst`` and ``src2`` of those that use
+    VCC without saying so are VCC, a 32-bit constant behind it is ``literal``. ``reads`` and
+    ``writes`` say which registers it uses, implicit ones (VCC, EXEC, SCC, M0) included.
     """
 
     address: int
@@ -88,4 +107,22 @@ class Instruction:
 
     @property
     def name(self) -> str:
+        """The base mnemonic, without ``_e32``, ``_e64``, ``_sdwa`` or ``_dpp``."""
         return self.opcode.name
+
+    @property
+    def unit(self) -> Unit:
+        return self.opcode.unit
+
+    @property
+    def end(self) -> int:
+        """Address of the instruction behind it."""
+        return self.address + self.size
+
+    @property
+    def target(self) -> int | None:
+        """Where a branch with a target in its own bits goes."""
+        if "scalar_target" not in self.opcode.flags:
+            return None
+        words = self.fields["simm16"]
+        return self.end + 4 * (words - (words >> 15 << 16))

@@ -1,0 +1,131 @@
+"""Immediate operands with a structure of their own: wait counts, messages, hardware registers,
+patterns of ds_swizzle. Their parts for who executes them, their text for who reads them.
+
+Source: the public GCN3 instruction set architecture manual; names as in the public AMDGPU
+assembler documentation.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+_REGISTERS: Final = {
+    1: "HW_REG_MODE", 2: "HW_REG_STATUS", 3: "HW_REG_TRAPSTS", 4: "HW_REG_HW_ID",
+    5: "HW_REG_GPR_ALLOC", 6: "HW_REG_LDS_ALLOC", 7: "HW_REG_IB_STS",
+}  # fmt: skip
+_MESSAGES: Final = {
+    1: "MSG_INTERRUPT",
+    2: "MSG_GS",
+    3: "MSG_GS_DONE",
+    4: "MSG_SAVEWAVE",
+    15: "MSG_SYSMSG",
+}
+_GEOMETRY: Final = ("GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT")
+_SYSTEM: Final = {
+    1: "SYSMSG_OP_ECC_ERR_INTERRUPT", 2: "SYSMSG_OP_REG_RD",
+    3: "SYSMSG_OP_HOST_TRAP_ACK", 4: "SYSMSG_OP_TTRACE_PC",
+}  # fmt: skip
+_INDEXED: Final = ("SRC0", "SRC1", "SRC2", "DST")
+
+
+class WaitCounts(NamedTuple):
+    """How many operations of each kind may still be outstanding; the largest number that a field
+    can hold means any number."""
+
+    vm: int
+    exp: int
+    lgkm: int
+
+
+ANY_COUNT: Final = WaitCounts(15, 7, 15)
+
+
+def split_wait(simm16: int) -> WaitCounts:
+    """The three counts of s_waitcnt."""
+    return WaitCounts(simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 15)
+
+
+def wait_counts(simm16: int) -> str:
+    """Their text. Where all are at their largest, all are named."""
+    counts = split_wait(simm16)
+    named = [
+        f"{name}cnt({count})"
+        for name, count, most in zip(counts._fields, counts, ANY_COUNT)
+        if count != most or counts == ANY_COUNT
+    ]
+    return " ".join(named)
+
+
+class RegisterPart(NamedTuple):
+    """``size`` bits from bit ``offset`` of hardware register ``number``."""
+
+    number: int
+    offset: int
+    size: int
+
+
+def split_register(simm16: int) -> RegisterPart:
+    """What s_getreg and s_setreg name."""
+    return RegisterPart(simm16 & 63, simm16 >> 6 & 31, (simm16 >> 11 & 31) + 1)
+
+
+def register_part(simm16: int) -> str:
+    part = split_register(simm16)
+    name = _REGISTERS.get(part.number, str(part.number))
+    if part.offset == 0 and part.size == 32:
+        return f"hwreg({name})"
+    return f"hwreg({name}, {part.offset}, {part.size})"
+
+
+def message(simm16: int) -> str:
+    """What s_sendmsg sends: kind in bits 3:0, operation in 6:4, stream in 9:8."""
+    if simm16 & ~0x37F:
+        return str(simm16)
+    kind, operation, stream = simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 3
+    name = _MESSAGES.get(kind)
+    if kind in (1, 4) and not operation and not stream:
+        return f"sendmsg({name})"
+    if kind == 15 and operation in _SYSTEM and not stream:
+        return f"sendmsg({name}, {_SYSTEM[operation]})"
+    if kind == 3 and not operation and not stream:
+        return f"sendmsg({name}, {_GEOMETRY[0]})"
+    if kind in (2, 3) and 0 < operation < 4:
+        return f"sendmsg({name}, {_GEOMETRY[operation]}, {stream})"
+    return f"sendmsg({kind}, {operation}, {stream})"
+
+
+def gpr_index(bits: int) -> str:
+    """Which operands s_set_gpr_idx_on makes relative."""
+    if bits >> len(_INDEXED):
+        return f"{bits:#x}"
+    names = ",".join(name for place, name in enumerate(_INDEXED) if bits >> place & 1)
+    return f"gpr_idx({names})"
+
+
+def swizzle(offset: int) -> str:
+    """A pattern of ds_swizzle_b32, named where the assembler has a name for it."""
+    if offset & 0xFF00 == 0x8000:
+        lanes = ",".join(str(offset >> 2 * place & 3) for place in range(4))
+        return f"swizzle(QUAD_PERM,{lanes})"
+    if offset & 0x8000:
+        return str(offset)
+    keep, set_bits, flip = offset & 31, offset >> 5 & 31, offset >> 10 & 31
+    if keep == 31 and not set_bits and flip.bit_count() == 1:
+        return f"swizzle(SWAP,{flip})"
+    if keep == 31 and not set_bits and flip and not flip & flip + 1:
+        return f"swizzle(REVERSE,{flip + 1})"
+    group = 32 - keep
+    if not flip and group > 1 and group.bit_count() == 1 and set_bits < group:
+        return f"swizzle(BROADCAST,{group},{set_bits})"
+    return f'swizzle(BITMASK_PERM,"{_bit_pattern(keep, set_bits, flip)}")'
+
+
+def _bit_pattern(keep: int, set_bits: int, flip: int) -> str:
+    """What happens to each bit of a lane's number, highest first: 0, 1, kept (p), inverted (i)."""
+    letters = ""
+    for place in reversed(range(5)):
+        bit = 1 << place
+        low = bool(set_bits & bit) ^ bool(flip & bit)
+        high = bool(keep & bit or set_bits & bit) ^ bool(flip & bit)
+        letters += {(0, 0): "0", (1, 1): "1", (0, 1): "p", (1, 0): "i"}[low, high]
+    return letters
