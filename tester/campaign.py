@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
+from protocols.loader import LoadedProtocol
 from runtime.completion import complete
 from runtime.controller import TransitionObserver
 from runtime.description import (
@@ -33,7 +34,6 @@ from tester.history import History
 from tester.leg import DEADLOCK_LIMIT, LegRun, Outcome
 from tester.native_leg import NativeLegRun, NativeProtocol
 from tester.program import DMA, FETCH, Agent
-from tester.protocols import LoadedProtocol
 from tester.replay import Leg
 from tester.report import Failure, refine
 from tester.words import leg_words

@@ -320,10 +320,10 @@ def main_command(
 
 def _guarded(request: Request, run: Any) -> int:
     """Run; errors in what the user gave become one message and status 2."""
+    from protocols.loader import ProtocolBroken, ProtocolMissing
     from runtime.description import DescriptionError
     from slicc.source_reader import CannotRead
     from tester.errors import ConfigError
-    from tester.protocols import ProtocolBroken, ProtocolMissing
     from tester.replay import ReplayError
 
     try:

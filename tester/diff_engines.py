@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
+from protocols.loader import LoadedProtocol
 from runtime.system import System, build_system
 from tester.campaign import leg_run, manners_of
 from tester.introspect import controller_name, transition_location
 from tester.leg import Outcome
 from tester.native_leg import NativeLegRun, NativeProtocol
-from tester.protocols import LoadedProtocol
 from tester.replay import Leg
 
 if TYPE_CHECKING:

@@ -11,19 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from protocols.loader import LoadedProtocol
 from runtime.native.build import Sizes
+from runtime.native.libraries import Libraries, one_line
 from runtime.native.library import LibraryError
 from runtime.native.object_cache import CacheError, user_cache
 from runtime.native.plan import NotNative, Plans
 from runtime.native.system import SystemTooLarge
 from runtime.native.toolchain import ToolchainError, find_compiler
-from tester.compiled import LaterKernels, Libraries, one_line
 from tester.engine_choice import Choice
 from tester.errors import ConfigError
 from tester.events import Finding
 from tester.kernels import Kernels
+from tester.later_kernels import LaterKernels
 from tester.native_leg import NativeLegRun, NativeProtocol
-from tester.protocols import LoadedProtocol
 from tester.replay import Leg
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _native(
         raise NotNative(protocol.why_not_native or "the protocol was not compiled for it")
     compiler = find_compiler()
     cache = user_cache()
-    libraries = Libraries(protocol, compiler, cache, warn, optimised)
+    libraries = Libraries(protocol.native, compiler, cache, warn, optimised)
     plans = Plans(protocol.info, protocol.native.shape)
     description = protocol.description
     nodes = sum(machine.count or 0 for machine in description.machines.values())

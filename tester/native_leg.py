@@ -17,6 +17,7 @@ import numpy.typing as npt
 from runtime.declarations import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.native.build import Sizes
+from runtime.native.libraries import Libraries
 from runtime.native.plan import Capacities, Plans
 from runtime.native.program_view import ProgramView
 from runtime.native.system import (
@@ -38,7 +39,6 @@ from tester.aftermath import (
     flushing_requesters,
     has_flush,
 )
-from tester.compiled import Libraries
 from tester.driver import Statistics
 from tester.events import Finding, Role, Verdict
 from tester.expectations import touched_lines

@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from protocols.identity import ProtocolIdentity
 from runtime.description import DescriptionError, SystemDescription
 from tester.expectations import derive
 from tester.files import write_whole
@@ -58,16 +59,6 @@ class ReplayError(ValueError):
         self.file = str(file)
         self.message = message
         super().__init__(f"{file}: {message}")
-
-
-@dataclass(frozen=True)
-class ProtocolIdentity:
-    """Which protocol a leg ran on. ``path`` is empty for shipped protocols."""
-
-    name: str
-    digest: str
-    """Hash of the texts of all of its files."""
-    path: str = ""
 
 
 @dataclass(frozen=True)

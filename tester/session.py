@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description, parse_assignment
 from runtime.system import build_system
 from tester.campaign import AnyRun, Campaign, Options
@@ -27,7 +28,6 @@ from tester.events import Finding
 from tester.leg import DEADLOCK_LIMIT, LegRun
 from tester.parallel import LegResult, Tell, WorkerDied, Workers
 from tester.progress import Progress
-from tester.protocols import LoadedProtocol, load_protocol
 from tester.replay import Leg, ReplayError, load_leg, save_leg
 from tester.report import render
 from tester.request import Request, check, fixed_options

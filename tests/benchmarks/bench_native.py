@@ -21,12 +21,12 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+from protocols.loader import LoadedProtocol, load_protocol
 from runtime.system import build_system
 from tester.campaign import Campaign, leg_run, manners_of
 from tester.engine_choice import Choice
 from tester.engines import Chosen, choose
 from tester.native_leg import NativeLegRun
-from tester.protocols import LoadedProtocol, load_protocol
 from tester.replay import Leg
 from tester.session import tune_collector
 from tests.benchmarks.shapes import SHAPES, Shape

@@ -14,10 +14,10 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
+from protocols.loader import load_protocol
 from tester.campaign import Campaign, Options
 from tester.engine_choice import Choice
 from tester.engines import choose
-from tester.protocols import load_protocol
 from tester.session import tune_collector
 from tests.benchmarks.bench_native import run_native
 

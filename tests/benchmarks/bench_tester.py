@@ -24,9 +24,9 @@ from pathlib import Path
 from statistics import median
 from types import ModuleType
 
+from protocols.loader import LoadedProtocol, load_protocol
 from runtime.system import build_system
 from tester.campaign import Campaign, leg_run
-from tester.protocols import LoadedProtocol, load_protocol
 from tester.replay import Leg
 from tester.session import tune_collector
 from tests.benchmarks.shapes import SHAPES, Shape

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from protocols.loader import LoadedProtocol, load_protocol
 from runtime.fused import FusedController
 from runtime.system import System
 from runtime.trace import TraceHash
 from tester.campaign import Campaign, Options
 from tester.cli import app
-from tester.protocols import LoadedProtocol, load_protocol
 from tester.report import render
 
 PROTOCOLS = Path(__file__).parents[2] / "protocols"

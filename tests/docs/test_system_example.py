@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from protocols.loader import load_protocol
 from runtime.completion import complete
 from runtime.description import SystemDescription
 from tester.campaign import Campaign, Options
-from tester.protocols import load_protocol
 
 MANUAL = Path(__file__).parents[2] / "docs" / "system.md"
 

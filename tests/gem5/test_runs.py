@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from protocols.loader import LoadedProtocol, load_protocol
 from tester.campaign import Campaign, Options
-from tester.protocols import LoadedProtocol, load_protocol
 from tests.gem5.checkout import DRIVERS
 from tests.native.equality import native_engine, run_in_python, run_natively
 

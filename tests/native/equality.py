@@ -11,6 +11,7 @@ from functools import cache
 
 import pytest
 
+from protocols.loader import LoadedProtocol, load_protocol
 from runtime.prng import hash64
 from runtime.system import System, build_system
 from runtime.trace import TraceHash
@@ -19,7 +20,6 @@ from tester.engine_choice import Choice
 from tester.engines import Chosen, choose
 from tester.leg import LegRun
 from tester.native_leg import NativeLegRun, NativeProtocol
-from tester.protocols import LoadedProtocol, load_protocol
 from tester.replay import Leg
 
 PROTOCOLS = (

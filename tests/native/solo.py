@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from protocols.loader import LoadedProtocol, load_protocol
 from tester.campaign import Campaign, Options
-from tester.protocols import LoadedProtocol, load_protocol
 from tests.native.equality import Summary, native_engine, run_in_python, run_natively
 
 FRAME = """

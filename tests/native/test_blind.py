@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tester.protocols import LoadedProtocol
+from protocols.loader import LoadedProtocol
 from tests.native.solo import load, run
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from protocols.loader import LoadedProtocol, ProtocolBroken, load_protocol
 from runtime.errors import ProtocolError
 from runtime.native.system import NativeError
 from runtime.system import System
 from tester.campaign import Campaign, Options
-from tester.protocols import LoadedProtocol, ProtocolBroken, load_protocol
 from tests.native.equality import native_engine, run_in_python, run_natively
 
 FILES = {

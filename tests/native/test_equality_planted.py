@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from protocols.loader import LoadedProtocol, load_protocol
 from tester.campaign import Campaign, Options
 from tester.engines import PYTHON, Chosen
-from tester.protocols import LoadedProtocol, load_protocol
 from tests.native.equality import native_engine
 from tests.planted.bug import Bug
 from tests.planted.bugs import BUGS, BY_NAME

@@ -19,14 +19,15 @@ import pytest
 from typer.testing import CliRunner
 
 from runtime.native.background import Pending, stop_all
-from runtime.native.build import PendingObject, Recipe, Sizes
+from runtime.native.build import PendingObject, Recipe, Sizes, Sources
+from runtime.native.libraries import LARGE_LEG, Libraries, NotHere
 from runtime.native.library import LibraryError
 from runtime.native.object_cache import Cache
 from runtime.native.toolchain import Compilation, Compiler, ToolchainError, find_compiler
-from tester import compiled
+from tester import later_kernels
 from tester.cli import MISUSED, PASSED, app
-from tester.compiled import LARGE_LEG, LaterKernels, Libraries, NotHere
 from tester.kernels import kernels_recipe, load_kernels
+from tester.later_kernels import LaterKernels
 from tests.native.equality import leg_of, loaded, native_engine, run_natively
 
 SIZES = Sizes.of(64, 1)
@@ -95,6 +96,12 @@ def gone(process: int) -> bool:
     return False
 
 
+def sources_of(name: str) -> Sources:
+    sources = loaded(name).native
+    assert sources is not None
+    return sources
+
+
 # ------------------------------------------------------------------ the two tiers
 
 
@@ -102,7 +109,7 @@ def test_both_tiers_run_alike(real: Compiler, tmp_path: Path) -> None:
     engine = native_engine(loaded("MI")).native
     assert engine is not None
     said: list[str] = []
-    libraries = Libraries(loaded("MI"), real, Cache(tmp_path / "cache"), said.append)
+    libraries = Libraries(sources_of("MI"), real, Cache(tmp_path / "cache"), said.append)
     quick = libraries(SIZES)
     assert libraries.quick
     engine = type(engine)(engine.info, engine.plans, libraries)
@@ -151,7 +158,7 @@ def test_who_measures_gets_optimised_code(real: Compiler, tmp_path: Path) -> Non
     assert quick is not None
     assert quick.find(cache) is None
     assert quick.key() != tiny.key()
-    libraries = Libraries(loaded("MI"), real, cache, said.append, optimised=True)
+    libraries = Libraries(sources_of("MI"), real, cache, said.append, optimised=True)
     libraries(SIZES)
     assert not libraries.quick
     assert objects(cache.root) == 2
@@ -260,7 +267,7 @@ def test_nothing_is_left_at_the_end(
         "import time\n"
         "from tester.engine_choice import Choice\n"
         "from tester.engines import choose\n"
-        "from tester.protocols import load_protocol\n"
+        "from protocols.loader import load_protocol\n"
         "choose(Choice.native, load_protocol('MI', native=True), print)\n"
         "print('ready', flush=True)\n"
         f"{'1 / 0' if ending == 'error' else 'pass' if ending == 'exit' else 'time.sleep(600)'}\n"
@@ -356,7 +363,7 @@ def test_forks_look_into_the_cache_only(tmp_path: Path, real: Compiler) -> None:
     path = compiler_that(tmp_path, real, f"while [ ! -e {gate} ]; do sleep 0.05; done")
     cache = Cache(tmp_path / "cache")
     pending = unit(Compiler((str(path),), "1")).begin(cache)
-    libraries = Libraries(loaded("MI"), real, cache, print)
+    libraries = Libraries(sources_of("MI"), real, cache, print)
     worker = multiprocessing.get_context("fork").Process(
         target=_as_a_worker, args=(pending._entry, asked, libraries)
     )
@@ -413,7 +420,7 @@ def test_kernels_of_another_version_are_left_away(
     nonsense.write_text("nonsense")
     with pytest.raises(LibraryError):
         load_kernels(nonsense)
-    monkeypatch.setattr(compiled, "kernels_recipe", lambda compiler: unit(compiler, text))
+    monkeypatch.setattr(later_kernels, "kernels_recipe", lambda compiler: unit(compiler, text))
     said: list[str] = []
     kernels = LaterKernels(real, Cache(tmp_path / "cache"), said.append)
     assert kernels() is None

@@ -15,12 +15,12 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+from protocols.loader import LoadedProtocol, load_protocol, render_errors
 from slicc.codegen.python.load import load_package
 from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink
 from tester.campaign import Campaign, Options
 from tester.events import Verdict
-from tester.protocols import LoadedProtocol, load_protocol, render_errors
 from tests.planted.bug import Bug
 from tests.planted.bugs import BUGS
 

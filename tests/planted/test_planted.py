@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from protocols.loader import load_protocol, render_errors
 from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink
-from tester.protocols import load_protocol, render_errors
 from tests.planted.bug import TESTED, Bug, BugClass, plant_together
 from tests.planted.bugs import BUGS, BY_NAME, ELUSIVE
 from tests.planted.run import SEEDS, compile_planted, hunt, load_planted

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from protocols.loader import LoadedProtocol
 from runtime.atomics import AtomicKind
 from runtime.controller import Controller
 from runtime.description import SystemDescription
@@ -21,7 +22,6 @@ from runtime.engine import Consumer
 from runtime.requester import Access, AccessKind, Requester
 from runtime.system import AgentPlace, System, build_system
 from runtime.values import DataBlock
-from tester.protocols import LoadedProtocol
 from tests.coherent_view import coherent_bytes, coherent_line
 
 PATIENCE: Final = 300_000

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from protocols.loader import LoadedProtocol, load_protocol
 from runtime.engine import Consumer
 from runtime.message import Message
 from runtime.prng import initial_byte
 from runtime.requester import Access, AccessKind, Requester
 from runtime.system import System, build_system
 from runtime.values import DataBlock
-from tester.protocols import LoadedProtocol, load_protocol
 
 PROTOCOLS = Path(__file__).parents[2] / "protocols"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from protocols.loader import load_protocol
 from runtime.errors import ProtocolError
-from tester.protocols import load_protocol
 from tests.protocols import stage as stages
 from tests.protocols import test_races as races
 from tests.protocols.stage import PROTOCOLS, Stage

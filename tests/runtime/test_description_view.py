@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import protocols
+from protocols.loader import load_protocol
 from runtime.completion import complete
 from runtime.description import SystemDescription
 from runtime.description_view import editable_toml
-from tester.protocols import load_protocol
 from tests.conftest import Golden
 from tests.runtime.mini_protocol import GPU
 

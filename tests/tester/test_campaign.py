@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from protocols.loader import LoadedProtocol, ProtocolMissing, load_protocol, locate, shipped
 from runtime.system import build_system
 from tester.campaign import Campaign, Options, leg_run
 from tester.coverage import SCHEMA
 from tester.errors import ConfigError
 from tester.events import Verdict
-from tester.protocols import LoadedProtocol, ProtocolMissing, load_protocol, locate, shipped
 from tester.replay import load_leg, save_leg
 from tester.report import render
 

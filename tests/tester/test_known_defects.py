@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import SystemDescription
 from tester.campaign import Campaign, Options, agents_of, avoided
 from tester.program import FETCH, GLC, SLC, STORE
-from tester.protocols import LoadedProtocol, load_protocol
 from tester.request import Request
 from tester.session import run
 

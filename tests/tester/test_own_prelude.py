@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from protocols.front import _key
 from tester.cli import app
-from tester.front import _key
 from tests.compiling import compiler
 
 SHIPPED = Path(__file__).parents[2] / "protocols"

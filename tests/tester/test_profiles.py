@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from protocols.loader import load_protocol
 from runtime.declarations import Parameter, ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.description_reader import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
@@ -16,7 +17,6 @@ from runtime.prng import Prng
 from tester import decks, limits, profiles, roles, special_profiles
 from tester.errors import ConfigError
 from tester.generator import generate_program
-from tester.protocols import load_protocol
 from tester.verify import verify
 from tests.tester.programs import Execution, cpu, gpu
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from protocols.identity import ProtocolIdentity
 from runtime.description import SystemDescription
-from tester.replay import MAGIC, Leg, ProtocolIdentity, ReplayError, load_leg, save_leg
+from tester.replay import MAGIC, Leg, ReplayError, load_leg, save_leg
 from tests.tester.programs import small
 
 DESCRIPTION = SystemDescription.from_toml(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from protocols.identity import ProtocolIdentity
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
 from tester.blame import judge_bytes, misplaced_from
@@ -14,7 +15,7 @@ from tester.hints import suspect
 from tester.history import History, lane_list
 from tester.leg import LegRun
 from tester.program import INACTIVE, LOAD, STORE, Agent, Program
-from tester.replay import Leg, ProtocolIdentity
+from tester.replay import Leg
 from tester.report import Failure, refine, render
 from tests.tester.fake_system import FakeSystem, Fault
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from protocols.loader import LoadedProtocol, load_protocol
 from runtime.system import build_system
 from tester.campaign import Campaign, Options, leg_run, manners_of
 from tester.engines import Chosen
 from tester.native_leg import NativeLegRun
-from tester.protocols import LoadedProtocol, load_protocol
 from tests.native.equality import native_engine
 from tests.planted.bug import Bug, BugClass, Edit
 

@@ -1,6 +1,6 @@
 """From a name or a path on the command line to a compiled protocol with its description.
 
-Only the command line comes here: it is the one place of the tester that calls the compiler.
+Only command lines come here: it is the one place besides `slicc` itself that calls the compiler.
 Invariant: what is loaded is the protocol as its files say now; its identity holds a hash of their
 texts, so that a replay can tell whether they have changed.
 """
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from protocols import SYSTEMS, shipped
+from protocols.front import Front, finish, remembered
+from protocols.identity import ProtocolIdentity
 from runtime.completion import complete
 from runtime.declarations import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.known_systems import written_system
 from runtime.native.build import Sources
-from tester.front import Front, finish, remembered
-from tester.replay import ProtocolIdentity
 
 if TYPE_CHECKING:
     from slicc.diagnostics.model import DiagnosticSink

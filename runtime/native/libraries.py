@@ -15,17 +15,16 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from runtime.native.build import PendingObject, Sizes, build, recipe
+from runtime.native.build import PendingObject, Sizes, Sources, build, recipe
 from runtime.native.library import Library, LibraryError
 from runtime.native.object_cache import Cache, CacheError
 from runtime.native.toolchain import Compiler, ToolchainError
-from tester.kernels import Kernels, kernels_recipe, load_kernels
-from tester.protocols import LoadedProtocol
 
 LARGE_LEG: Final = 1_000_000
 """A leg of so many lane accesses waits for the optimised code rather than run without."""
 
-_SLIPS: Final = (ToolchainError, CacheError, LibraryError, OSError)
+SLIPS: Final = (ToolchainError, CacheError, LibraryError, OSError)
+"""Why code may fail to come."""
 Say = Callable[[str], None]
 
 
@@ -41,14 +40,13 @@ class Libraries:
 
     def __init__(
         self,
-        protocol: LoadedProtocol,
+        sources: Sources,
         compiler: Compiler,
         cache: Cache,
         warn: Say,
         optimised: bool = False,
     ) -> None:
-        assert protocol.native is not None, "there are sources to compile"
-        self._sources = protocol.native
+        self._sources = sources
         self._compiler = compiler
         self._cache = cache
         self._warn = warn
@@ -100,7 +98,7 @@ class Libraries:
         self.began_quick = True
         try:  # not before: on a small machine the two would slow each other down
             self._pending[sizes] = how.begin(self._cache)
-        except _SLIPS as slip:
+        except SLIPS as slip:
             self._refuse(slip)
         return library
 
@@ -111,7 +109,7 @@ class Libraries:
             if path is None:
                 return
             self._made[sizes] = Library(path)
-        except _SLIPS as slip:
+        except SLIPS as slip:
             pending.stop()
             self._refuse(slip)
         del self._pending[sizes]
@@ -132,55 +130,6 @@ class Libraries:
         if library is None:
             raise NotHere(f"no object for {sizes}")
         return library
-
-
-class LaterKernels:
-    """The generator's inner loops, once they are compiled; until then numpy does the same.
-
-    ``warn``: told when they failed to come.
-    """
-
-    def __init__(
-        self, compiler: Compiler, cache: Cache, warn: Say, optimised: bool = False
-    ) -> None:
-        self._warn = warn
-        self._cache = cache
-        self._kernels: Kernels | None = None
-        self._pending: PendingObject | None = None
-        try:
-            how = kernels_recipe(compiler)
-            path = how.make(cache) if optimised else how.find(cache)
-            if path is None:
-                self._pending = how.begin(cache)
-            else:
-                self._kernels = load_kernels(path)
-        except _SLIPS as slip:
-            self._refuse(slip)
-
-    def __call__(self) -> Kernels | None:
-        """What there is now."""
-        pending = self._pending
-        if pending is not None:
-            try:
-                path = pending.path()
-                if path is None:
-                    return None
-                self._kernels = load_kernels(path)
-            except _SLIPS as slip:
-                pending.stop()
-                self._refuse(slip)
-            self._pending = None
-        return self._kernels
-
-    def close(self) -> None:
-        """Give up what is not finished."""
-        self()
-        if self._pending is not None:
-            self._pending.stop()
-            self._pending = None
-
-    def _refuse(self, slip: Exception) -> None:
-        self._warn(f"programs are generated without compiled code: {one_line(slip)}")
 
 
 def one_line(why: Exception) -> str:

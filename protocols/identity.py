@@ -1,0 +1,15 @@
+"""What a protocol is called, and which texts it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ProtocolIdentity:
+    """Which protocol it is. ``path`` is empty for shipped protocols."""
+
+    name: str
+    digest: str
+    """Hash of the texts of all of its files."""
+    path: str = ""

@@ -1,0 +1,58 @@
+"""The generator's compiled inner loops, as soon as they are there."""
+
+from __future__ import annotations
+
+from runtime.native.build import PendingObject
+from runtime.native.libraries import SLIPS, Say, one_line
+from runtime.native.object_cache import Cache
+from runtime.native.toolchain import Compiler
+from tester.kernels import Kernels, kernels_recipe, load_kernels
+
+
+class LaterKernels:
+    """The generator's inner loops, once they are compiled; until then numpy does the same.
+
+    ``warn``: told when they failed to come.
+    """
+
+    def __init__(
+        self, compiler: Compiler, cache: Cache, warn: Say, optimised: bool = False
+    ) -> None:
+        self._warn = warn
+        self._cache = cache
+        self._kernels: Kernels | None = None
+        self._pending: PendingObject | None = None
+        try:
+            how = kernels_recipe(compiler)
+            path = how.make(cache) if optimised else how.find(cache)
+            if path is None:
+                self._pending = how.begin(cache)
+            else:
+                self._kernels = load_kernels(path)
+        except SLIPS as slip:
+            self._refuse(slip)
+
+    def __call__(self) -> Kernels | None:
+        """What there is now."""
+        pending = self._pending
+        if pending is not None:
+            try:
+                path = pending.path()
+                if path is None:
+                    return None
+                self._kernels = load_kernels(path)
+            except SLIPS as slip:
+                pending.stop()
+                self._refuse(slip)
+            self._pending = None
+        return self._kernels
+
+    def close(self) -> None:
+        """Give up what is not finished."""
+        self()
+        if self._pending is not None:
+            self._pending.stop()
+            self._pending = None
+
+    def _refuse(self, slip: Exception) -> None:
+        self._warn(f"programs are generated without compiled code: {one_line(slip)}")
