@@ -1,7 +1,7 @@
 """Grouping the lanes of one instruction by line.
 
 Invariant: rows stand in the order in which their lines are first mentioned, lanes in lane order
-inside a row, and every lane is in exactly one row.
+inside a row, and every lane is in one row for each line that it touches.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Row:
 def coalesce(requester: RequesterBase, access: Access, alone: bool) -> list[Row]:
     """The rows of a load, store or atomic; with ``alone`` every lane has a row of its own.
 
-    Raises ValueError, with the address, for a lane that reaches into the next line.
+    Raises ValueError, with the address, for a lane that reaches into the next line where that
+    is not allowed.
     """
     kind = access.kind
     size = access.size
@@ -74,7 +75,10 @@ def coalesce(requester: RequesterBase, access: Access, alone: bool) -> list[Row]
         offset = address & offset_bits
         line = address - offset
         if offset > last or address < 0:
-            raise requester.crossing(access, address)
+            if address < 0 or alone or not access.crosses or kind == AccessKind.ATOMIC:
+                raise requester.crossing(access, address)
+            _across(access, lane, type, requester.line_size, found, rows)
+            continue
         bits = ones << (offset << 3)
         row = None if alone else found.get(line)
         if row is None:
@@ -94,3 +98,26 @@ def coalesce(requester: RequesterBase, access: Access, alone: bool) -> list[Row]
             else:
                 row.operations.append(operation)
     return rows
+
+
+def _across(
+    access: Access, lane: int, type: int, line_size: int, found: dict[int, Row], rows: list[Row]
+) -> None:
+    """Enter a lane of a load or store in the rows of both of its lines."""
+    offset = access.addresses[lane] & line_size - 1
+    first = access.addresses[lane] - offset
+    ones = BYTES_MASK[access.size] << (offset << 3)
+    value = access.values[lane] << (offset << 3) & ones if type == ST else 0
+    whole = (1 << 8 * line_size) - 1
+    for line, bits, data in (
+        (first, ones & whole, value & whole),
+        (first + line_size, ones >> 8 * line_size, value >> 8 * line_size),
+    ):
+        row = found.get(line)
+        if row is None:
+            found[line] = row = Row(access, line, type, [lane], bits)
+            rows.append(row)
+        else:
+            row.lanes.append(lane)
+            row.mask |= bits
+        row.data = row.data & ~bits | data

@@ -225,7 +225,7 @@ class VIPERCoalescer(RequesterBase):
         line = row.line
         message = RubyRequest()
         message.LineAddress = line
-        message.PhysicalAddress = access.addresses[row.lanes[0]] if row.lanes else line
+        message.PhysicalAddress = max(line, access.addresses[row.lanes[0]]) if row.lanes else line
         message.Type = type
         message.Size = access.size
         message.contextId = self.context

@@ -42,13 +42,15 @@ class Access:
     """One instruction of one wavefront or thread.
 
     ``addresses`` are the byte addresses of the active lanes, in lane order; a lane's number is
-    its index here. ``size`` is bytes per lane: 1, 2, 4 or 8; behind a sequencer 1 to 16, anywhere
-    in a line; of a DMA engine any length from 1, over any number of lines.
+    its index here. ``size`` is bytes per lane: 1, 2, 4, 8, 12 or 16; behind a
+    sequencer 1 to 16, anywhere in a line; of a DMA engine any length from 1, over any number of
+    lines.
     ``values`` holds one unsigned number per lane: what a STORE writes (little-endian, cut to
     ``size`` bytes), the operand of an ATOMIC; empty otherwise. ``op`` is the :class:`AtomicKind`
     of an ATOMIC, whose size is 4 or 8; ``compares`` holds what CAS compares with, per lane.
     ACQUIRE and RELEASE have no addresses.
 
+    ``crosses``: lanes of a LOAD or STORE may reach into the next line (coalescers only).
     ``instruction``: a LOAD is made as an instruction fetch (sequencers only).
     ``tag`` and ``scope`` are the client's own; the requester never looks at them.
     ``sequence``, ``issued`` (tick) and ``open`` (parts not yet answered) are the requester's.
@@ -59,6 +61,7 @@ class Access:
         "addresses",
         "client",
         "compares",
+        "crosses",
         "glc",
         "instruction",
         "issued",
@@ -101,6 +104,7 @@ class Access:
         self.slc = slc
         self.scope = scope
         self.compares = compares
+        self.crosses = False
         self.instruction = False
         self.sequence = -1
         self.issued = -1
@@ -117,7 +121,7 @@ class Client(Protocol):
 
     ``lanes`` index ``access.addresses``. Each lane of an access is reported exactly once by the
     method that answers its kind (a store: once by ``stored``, once by ``store_completed``); lanes
-    of one line are reported together.
+    of one line are reported together. A lane that crosses a line is reported with each of both.
     """
 
     def loaded(self, access: Access, lanes: list[int], line: int, data: DataBlock) -> None:

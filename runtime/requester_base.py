@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from runtime.controller import Controller
     from runtime.message_buffer import MessageBuffer
 
-BYTES_MASK: Final = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFF_FFFF, 8: 0xFFFF_FFFF_FFFF_FFFF}
+BYTES_MASK: Final = {size: (1 << 8 * size) - 1 for size in (1, 2, 4, 8, 12, 16)}
 """All ones, by access size in bytes; its keys are the sizes that lanes of wavefronts may have."""
 
 TOKENS: Final = 0
@@ -36,7 +36,7 @@ class RequesterBase(Consumer):
     kind: str = ""
     sizes: Container[int] = BYTES_MASK
     """Bytes that one lane may load or store."""
-    sizes_in_words: str = "1, 2, 4 or 8 bytes"
+    sizes_in_words: str = "1, 2, 4, 8, 12 or 16 bytes"
 
     controller: Controller
     queue: MessageBuffer

@@ -68,6 +68,11 @@ class Mini(Consumer):
         return [m.LineAddress for m in self.received]
 
 
+def shifted(data: int, offset: int) -> int:
+    """A line's bytes from an offset on, which is negative for a lane that began before the line."""
+    return data >> 8 * offset if offset >= 0 else data << -8 * offset
+
+
 class Recorder(Consumer):
     """A client that writes down every answer with its tick, and reissues what was refused."""
 
@@ -80,7 +85,7 @@ class Recorder(Consumer):
 
     def loaded(self, access: Access, lanes: list[int], line: int, data: DataBlock) -> None:
         values = [
-            data.data >> 8 * (access.addresses[lane] - line) & (1 << 8 * access.size) - 1
+            shifted(data.data, access.addresses[lane] - line) & (1 << 8 * access.size) - 1
             for lane in lanes
         ]
         self.answers.append(("loaded", access.tag, lanes, line, values, self.engine.now))

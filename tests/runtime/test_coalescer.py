@@ -118,6 +118,48 @@ def test_one_request_per_lane_gives_each_lane_its_number_and_token() -> None:
         bench.issue(LOAD, [0, 4, 8, 12, 16])
 
 
+def crossing(bench: Bench, kind: int, addresses: list[int], **fields: Any) -> None:
+    access = Access(kind, bench.client, addresses=addresses, **fields)
+    access.crosses = True
+    bench.client.issue(bench.coalescer, access)
+
+
+def test_a_lane_across_two_lines_is_in_both_rows() -> None:
+    bench = Bench()
+    crossing(bench, STORE, [0x20, 0x3C, 0x78], size=12, values=[1, 0xCC_BBBB_AAAA_9999_8888, 2])
+    crossing(bench, LOAD, [0x3C, 0x20, 0xC0], size=16)
+    bench.run()
+    first, second, third, *_ = bench.mini.received
+    assert [m.LineAddress for m in bench.mini.received] == [0, 0x40, 0x80, 0xC0]
+    assert [m.PhysicalAddress for m in (first, second, third)] == [0x20, 0x40, 0x80]
+    assert mask_bytes(first.writeMask) == [*range(32, 44), *range(60, 64)]
+    assert mask_bytes(second.writeMask) == [*range(8), *range(56, 64)]
+    assert mask_bytes(third.writeMask) == list(range(4))
+    assert first.WTData.data == 1 << 8 * 32 | 0x9999_8888 << 8 * 60
+    assert second.WTData.data == 0xCC_BBBB_AAAA | 2 << 8 * 56
+    for line, lanes in ((0, [0, 1]), (0x40, [1, 2]), (0x80, [2])):
+        bench.coalescer.writeCallback(line, 0, DataBlock())
+        assert bench.client.answers[-1][:3] == ("stored", 0, lanes)
+    for line in (0x80, 0, 0x40):
+        bench.coalescer.writeCompleteCallback(line, 1)
+    bench.run()
+    for message in bench.mini.received[3:]:
+        bench.coalescer.readCallback(message.LineAddress, 0, DataBlock())
+    assert [answer[2] for answer in bench.client.answers if answer[0] == "loaded"] == [
+        [2],
+        [0, 1],
+        [0],
+    ]
+    assert bench.coalescer.leaks() == []
+
+
+@pytest.mark.parametrize("fields", [{"kind": ATOMIC, "values": [1]}, {"kind": LOAD, "alone": True}])
+def test_where_no_lane_may_cross(fields: dict[str, Any]) -> None:
+    bench = Bench(one_request_per_lane=fields.pop("alone", False))
+    with pytest.raises(ValueError, match="reach into the next line"):
+        crossing(bench, addresses=[0x3E], **fields)
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
