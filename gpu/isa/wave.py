@@ -16,6 +16,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from gpu.isa.host_float import FLUSHING, PLAIN
+
 LANES: Final = 64
 VCC: Final = 106
 M0: Final = 124
@@ -53,9 +55,18 @@ class FloatMode:
     ``round_32``/``round_64``: 0 nearest even, 1 up, 2 down, 3 to zero; the second also holds for
     16 bits. ``denormals_32``/``denormals_64``: 0 flush in and out, 1 flush results, 2 flush
     sources, 3 keep. ``clamp_nan``: clamping makes 0 of NaN. ``ieee``: signalling NaNs are quieted.
+    ``environments``: the host's environment for each `gpu.isa.semantics.entry.Environment`.
     """
 
-    __slots__ = ("clamp_nan", "denormals_32", "denormals_64", "ieee", "round_32", "round_64")
+    __slots__ = (
+        "clamp_nan",
+        "denormals_32",
+        "denormals_64",
+        "environments",
+        "ieee",
+        "round_32",
+        "round_64",
+    )
 
     def __init__(self, bits: int) -> None:
         self.round_32 = bits & 3
@@ -64,6 +75,9 @@ class FloatMode:
         self.denormals_64 = bits >> 6 & 3
         self.clamp_nan = bool(bits >> 8 & 1)
         self.ieee = bool(bits >> 9 & 1)
+        single = self.round_32 | self.denormals_32 << 2
+        double = self.round_64 | self.denormals_64 << 2
+        self.environments = (PLAIN, single, double, self.round_32, FLUSHING, PLAIN)
 
 
 class Wave:
