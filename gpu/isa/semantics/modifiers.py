@@ -1,0 +1,54 @@
+"""neg and abs of sources, omod and clamp of results.
+
+Source: the public GCN3 instruction set architecture manual, "Vector ALU operations", on input and
+output modifiers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from gpu.isa import host_float
+from gpu.isa.semantics.entry import Array, Environment
+from gpu.isa.wave import FloatMode
+
+_SIGN: Final = np.uint32(0x8000_0000)
+_FACTORS: Final = (1.0, 2.0, 4.0, 0.5)
+_ENVIRONMENTS: Final = {"e": Environment.PLAIN, "f": Environment.SINGLE, "d": Environment.DOUBLE}
+
+
+def negated(a: Array) -> Array:
+    """Every sign bit inverted, those of NaNs too; 32 bits of no type have theirs at the top."""
+    return np.negative(a) if a.dtype.kind == "f" else np.bitwise_xor(a, _SIGN)
+
+
+def magnitude(a: Array) -> Array:
+    """Every sign bit cleared, those of NaNs too."""
+    return np.absolute(a) if a.dtype.kind == "f" else np.bitwise_and(a, ~_SIGN)
+
+
+def scaled(mode: FloatMode, a: Array, omod: int) -> Array:
+    """A result times 2, 4 or 1/2, for ``omod`` 1 to 3.
+
+    Ignored in IEEE mode and where results may be denormal. Otherwise denormals are flushed, and
+    -0 becomes +0.
+    """
+    denormals = mode.denormals_32 if a.dtype.char == "f" else mode.denormals_64
+    if mode.ieee or denormals & 2 or not omod:
+        return a
+    host_float.use(mode.environments[_ENVIRONMENTS[a.dtype.char]])
+    product = np.multiply(a, np.array([_FACTORS[omod]], a.dtype))
+    small = np.less(np.absolute(product), np.finfo(a.dtype).smallest_normal)
+    flushed: Array = np.where(small, a.dtype.type(0), product)
+    return flushed
+
+
+def clamped(mode: FloatMode, a: Array) -> Array:
+    """A result held between +0 and 1; NaN becomes +0 if the mode says so."""
+    kind = a.dtype.type
+    result: Array = np.minimum(np.where(np.greater(a, 0), a, kind(0)), kind(1))
+    if mode.clamp_nan:
+        return result
+    return np.where(np.isnan(a), a, result)

@@ -1,0 +1,74 @@
+"""Every entry keeps the convention: types, shapes, no writes to operands, declared environment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gpu.isa import host_float
+from gpu.isa.semantics import SEMANTICS, Environment, Semantics
+from gpu.isa.semantics.saturation import SATURATING
+from gpu.isa.wave import FloatMode
+from tests.gpu.isa.semantics.values import KINDS, STOCK, random, run, same
+
+ENTRIES = [(name, entry) for table in (SEMANTICS, SATURATING) for name, entry in table.items()]
+MODES = [0x3C0, 0x3F0, 0x0C0, 0x005, 0x2AA, 0x13F]
+
+
+def _operands(entry: Semantics, lanes: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(7)
+    return [random(kind, lanes, rng) for kind in entry.operands]
+
+
+@pytest.mark.parametrize(("name", "entry"), ENTRIES, ids=[name for name, _ in ENTRIES])
+def test_types_and_shapes(name: str, entry: Semantics) -> None:
+    for bits in MODES:
+        for lanes in (64, 1):
+            operands = _operands(entry, lanes)
+            before = [operand.copy() for operand in operands]
+            for operand in operands:
+                operand.flags.writeable = False
+            result = run(entry, *operands, mode=FloatMode(bits))
+            assert isinstance(result, tuple) == entry.gives_mask
+            if entry.gives_mask:
+                result, mask = result
+                assert mask.dtype == np.bool_
+                assert mask.shape in ((lanes,), (64,))
+            assert result.dtype == KINDS[entry.result]
+            assert result.shape[-1] in (lanes, 64)
+            assert all(
+                np.array_equal(a.view(np.uint8), b.view(np.uint8)) for a, b in zip(operands, before)
+            )
+
+
+@pytest.mark.parametrize(("name", "entry"), ENTRIES, ids=[name for name, _ in ENTRIES])
+def test_a_shared_operand_is_the_same_in_every_lane(name: str, entry: Semantics) -> None:
+    operands = _operands(entry, 64)
+    for place, kind in enumerate(entry.operands):
+        if kind in ("mask", "b128"):
+            continue
+        shared = list(operands)
+        shared[place] = operands[place][:1]
+        spread = list(operands)
+        spread[place] = np.repeat(operands[place][:1], 64)
+        narrow, wide = run(entry, *shared), run(entry, *spread)
+        if not entry.gives_mask:
+            narrow, wide = (narrow,), (wide,)
+        for a, b in zip(narrow, wide):
+            assert same(np.broadcast_to(a, b.shape), b).all()
+
+
+@pytest.mark.skipif(not host_float.AVAILABLE, reason="the host's rounding cannot be set")
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [(name, entry) for name, entry in ENTRIES if entry.environment is Environment.ANY],
+)
+def test_what_declares_no_environment_needs_none(name: str, entry: Semantics) -> None:
+    operands = _operands(entry, 64)
+    plain = run(entry, *operands)
+    with host_float.plain_afterwards():
+        host_float.use(2)
+        arguments = [STOCK, *operands] if entry.takes_mode else operands
+        other = entry.function(*arguments)
+    for a, b in zip(*((x if entry.gives_mask else (x,)) for x in (plain, other))):
+        assert same(a, b).all()
