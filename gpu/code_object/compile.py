@@ -75,6 +75,7 @@ def _flags(processor: str) -> list[str]:
     return [
         *("-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"),
         *("-x", "cl", "-cl-std=CL2.0", "-nogpulib", "-Xclang", "-finclude-default-header"),
+        "-cl-kernel-arg-info",
         *("-ffp-contract=off", "-Wno-unused-command-line-argument", "-include", str(_HEADER)),
     ]
 

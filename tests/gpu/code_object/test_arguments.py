@@ -81,15 +81,15 @@ def test_buffers(value: object) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1, 2, 3], r"'vadd' takes 4 arguments, 3 are given; it takes: 0 \(float\*\), 1"),
-        ([1, 2, 3, 1 << 32], r"argument 3 \(uint\): 4294967296 does not fit 4 bytes"),
-        ([1, 2, 3, 1.5], r"argument 3 \(uint\): takes an integer, 1.5 is none"),
-        ([1, 2, 3, "x"], r"argument 3 \(uint\): takes a number, 'x' is none"),
-        ([1, 2, 3, b"ab"], r"argument 3 \(uint\): takes 4 bytes, 2 are given"),
-        ([1, 2, 3, [1, 2]], r"argument 3 \(uint\): takes 1 values, 2 are given"),
-        ([1.5, 2, 3, 4], r"argument 0 \(float\*\): is a buffer; 1.5 is none"),
-        ([np.zeros(4), 2, 3, 4], r"argument 0 \(float\*\): is a buffer; an array of 4 float64"),
-        ([-1, 2, 3, 4], r"argument 0 \(float\*\): -1 does not fit 8 bytes"),
+        ([1, 2, 3], r"'vadd' takes 4 arguments, 3 are given; it takes: 0 \(float\* a\), 1"),
+        ([1, 2, 3, 1 << 32], r"argument 3 \(uint n\): 4294967296 does not fit 4 bytes"),
+        ([1, 2, 3, 1.5], r"argument 3 \(uint n\): takes an integer, 1.5 is none"),
+        ([1, 2, 3, "x"], r"argument 3 \(uint n\): takes a number, 'x' is none"),
+        ([1, 2, 3, b"ab"], r"argument 3 \(uint n\): takes 4 bytes, 2 are given"),
+        ([1, 2, 3, [1, 2]], r"argument 3 \(uint n\): takes 1 values, 2 are given"),
+        ([1.5, 2, 3, 4], r"argument 0 \(float\* a\): is a buffer; 1.5 is none"),
+        ([np.zeros(4), 2, 3, 4], r"argument 0 \(float\* a\): is a buffer; an array of 4 float64"),
+        ([-1, 2, 3, 4], r"argument 0 \(float\* a\): -1 does not fit 8 bytes"),
     ],
 )
 def test_wrong_values(values: Sequence[object], message: str) -> None:
