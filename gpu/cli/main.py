@@ -1,0 +1,137 @@
+"""The command ``gcn``: looks at code objects and runs their kernels.
+
+Every command parses, calls one function, and turns its result into an exit status.
+
+    0    fine                                    2    bad input, said in one message
+    1    the run found something: a race, a      70   a fault of ours, with its traceback
+         wrong value                             130  interrupted
+
+Invariant: importing this module imports nothing heavy; ``gcn --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+FINE, FOUND, MISUSED, OURS, INTERRUPTED = 0, 1, 2, 70, 130
+
+app = typer.Typer(
+    name="gcn",
+    help="Look at GCN3 code objects and run their kernels on a model of a GPU.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="A code object, or OpenCL C (.cl), which is compiled where a clang is found.",
+        show_default=False,
+    ),
+]
+KernelName = Annotated[str, typer.Argument(metavar="KERNEL", help="Its name.", show_default=False)]
+
+
+class Form(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+@app.command()
+def info(
+    file: File,
+    format: Annotated[
+        Form, typer.Option("--format", help="For people or for programs.")
+    ] = Form.TEXT,
+) -> None:
+    """Target, version and kernels: registers, LDS, scratch, arguments."""
+    from gpu.cli.description import as_data, as_text
+    from gpu.cli.files import open_code_object
+
+    code_object = open_code_object(file)
+    if format is Form.JSON:
+        import json
+
+        print(json.dumps(as_data(code_object), indent=2))
+    else:
+        print("\n".join(as_text(code_object)))
+
+
+@app.command()
+def disasm(
+    file: File,
+    kernel: Annotated[
+        str | None, typer.Option("--kernel", metavar="NAME", help="Only this one.")
+    ] = None,
+) -> None:
+    """Machine code as text that an LLVM assembler takes back."""
+    from gpu.cli.disassembly import disassemble
+    from gpu.cli.files import open_code_object
+
+    for line in disassemble(open_code_object(file), kernel):
+        print(line)
+
+
+@app.command()
+def occupancy(
+    file: File,
+    kernel: KernelName,
+    group: Annotated[
+        str, typer.Option("--group", metavar="X[,Y[,Z]]", help="Work-items of a group.")
+    ] = "",
+    local: Annotated[
+        int, typer.Option("--local", metavar="BYTES", help="LDS beyond what the kernel declares.")
+    ] = 0,
+) -> None:
+    """How many groups fit one compute unit, and what stops the next one."""
+    from gpu.cli.files import open_code_object
+    from gpu.cli.occupancy_table import as_text
+
+    print("\n".join(as_text(open_code_object(file)[kernel], group, local)))
+
+
+def main() -> NoReturn:
+    """Entry point of the ``gcn`` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(_status())
+
+
+def _status() -> int:
+    """The exit status of a command; errors in what the user gave become one message."""
+    try:
+        app()
+        sys.stdout.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else FINE
+    except KeyboardInterrupt:
+        print("gcn: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away: not worth a word, and Python must not flush again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except Exception as error:
+        from gpu.cli.failures import in_words
+
+        words = in_words(error)
+        if words is None:
+            import traceback
+
+            traceback.print_exc()
+            print("gcn: this is a fault of the model, not of your kernel", file=sys.stderr)
+            return OURS
+        print(f"gcn: {words}", file=sys.stderr)
+        return MISUSED
+    return FINE
