@@ -11,6 +11,7 @@ whether all are set; whoever writes EXEC calls `set_exec`.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -80,25 +81,54 @@ class FloatMode:
         self.environments = (PLAIN, single, double, self.round_32, FLUSHING, PLAIN)
 
 
+@cache
+def float_mode_of(bits: int) -> FloatMode:
+    """The float mode of MODE bits 9:0; waves share them."""
+    return FloatMode(bits)
+
+
+class RegisterError(Exception):
+    """A register was named by a computed number that no register has."""
+
+
 class Wave:
     """One wavefront's architectural state.
 
     ``pc``: byte address of the next instruction. ``scc``: 0 or 1. ``vgprs``: uint32, shape
-    (registers, 64).
+    (registers, 64). ``u32 i32 f32``: its rows, one view a register and type, made once because
+    making a view costs a third of an addition. ``hardware``: what s_getreg finds in registers
+    other than MODE, by number.
     """
 
-    __slots__ = ("exec", "float_mode", "full", "mask", "mode", "pc", "scc", "sgprs", "vgprs")
+    __slots__ = (
+        "exec",
+        "f32",
+        "float_mode",
+        "full",
+        "hardware",
+        "i32",
+        "mask",
+        "mode",
+        "pc",
+        "scc",
+        "sgprs",
+        "u32",
+        "vgprs",
+    )
 
     def __init__(self, vgprs: int, pc: int = 0, mode: int = 0) -> None:
         self.pc = pc
         self.scc = 0
         self.sgprs: list[int] = [0] * 128
         self.vgprs: VectorRegisters = np.zeros((vgprs, LANES), np.uint32)
+        self.u32 = list(self.vgprs)
+        self.i32 = list(self.vgprs.view(np.int32))
+        self.f32 = list(self.vgprs.view(np.float32))
         self.exec = 0
         self.mask = mask_of(0)
         self.full = False
-        self.mode = mode
-        self.float_mode = FloatMode(mode)
+        self.hardware: dict[int, int] = {}
+        self.set_mode(mode)
 
     def set_exec(self, bits: int) -> None:
         """Make these 64 bits EXEC."""
@@ -111,4 +141,22 @@ class Wave:
     def set_mode(self, bits: int) -> None:
         """Make these bits the MODE register."""
         self.mode = bits
-        self.float_mode = FloatMode(bits)
+        self.float_mode = float_mode_of(bits & 0x3FF)
+
+    def read_scalar(self, first: int, registers: int) -> int:
+        """One or two scalar registers whose number was computed, as an unsigned number."""
+        self._check_scalar(first, registers)
+        low = self.sgprs[first]
+        return low if registers == 1 else low | self.sgprs[first + 1] << 32
+
+    def write_scalar(self, first: int, registers: int, value: int) -> None:
+        """Change one or two scalar registers whose number was computed."""
+        self._check_scalar(first, registers)
+        for place in range(registers):
+            self.sgprs[first + place] = value >> 32 * place & 0xFFFF_FFFF
+        if first + registers > EXEC:
+            self.set_exec(self.sgprs[EXEC] | self.sgprs[EXEC + 1] << 32)
+
+    def _check_scalar(self, first: int, registers: int) -> None:
+        if not 0 <= first <= len(self.sgprs) - registers:
+            raise RegisterError(f"there is no scalar register {first}")

@@ -1,0 +1,23 @@
+"""Waves and words for tests."""
+
+from __future__ import annotations
+
+from gpu.isa import host_float
+from gpu.isa.binding import bind
+from gpu.isa.decoder import decode
+from gpu.isa.wave import ALL, Wave
+
+
+def run(wave: Wave, *words: int, address: int = 0x1000) -> Wave:
+    """Carry out one instruction as a compute unit would."""
+    instruction = decode(words[0], words[1] if len(words) > 1 else None, address)
+    wave.pc = instruction.end
+    with host_float.plain_afterwards():
+        bind(instruction)(wave)
+    return wave
+
+
+def a_wave(vgprs: int = 32, exec: int = ALL) -> Wave:
+    wave = Wave(vgprs, mode=0xC0)
+    wave.set_exec(exec)
+    return wave
