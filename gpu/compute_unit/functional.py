@@ -1,0 +1,198 @@
+"""A compute unit without time: its waves take turns on memory that answers at once.
+
+It runs the same bound instructions as the timed unit and is the oracle of coherent runs. A turn is
+a fixed number of wave instructions, so that waves that wait for each other get on, in the same
+order each time. Straight-line code runs as a *block*: a list of closures with nothing in between.
+
+Invariant: between turns every wave is at the start of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import length_hint
+from typing import Final, Protocol
+
+from gpu.compute_unit.access import Access, DirectMemory, Operation
+from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
+from gpu.compute_unit.program import Bound, Control, Program
+from gpu.compute_unit.residents import Residents
+from gpu.compute_unit.scalar_memory import ScalarAccess, ScalarKind
+from gpu.compute_unit.wavefront import Group, Wavefront
+from gpu.isa.host_float import plain_afterwards
+from gpu.isa.instruction import Unit
+from gpu.isa.step import Step
+from gpu.isa.wave import M0, Wave
+from gpu.launch import Fault, GroupStart
+from gpu.occupancy import Limits
+
+TURN: Final = 256
+"""Wave instructions after which the next wave has its turn (at the end of the block)."""
+LONGEST_BLOCK: Final = 64
+INTERRUPT: Final = 1
+"""The message of ``s_sendmsg`` that reaches the host."""
+
+_FREE: Final = (Control.NOTHING, Control.WAIT, Control.PRIORITY, Control.INVALIDATE)
+"""Controls that mean nothing without time."""
+
+
+class CodeMemory(DirectMemory, Protocol):
+    """What a functional unit needs of memory; `gpu.memory.flat.FlatMemory` has it."""
+
+    def read(self, address: int, size: int) -> bytes: ...
+
+
+class Block:
+    """Straight-line code. ``steps`` leaves out what does nothing; ``last`` is the unit's to do."""
+
+    __slots__ = ("bound", "count", "end", "last", "steps")
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.bound: list[Bound] = []
+        self.count = 0
+        self.end = 0
+        self.last: Bound | None = None
+
+
+class FunctionalUnit(Residents[Wavefront]):
+    """`gpu.launch.ComputeUnit` on memory without time.
+
+    ``executed``: wave instructions so far; they are also the clock that kernels read.
+    """
+
+    def __init__(self, index: int, memory: CodeMemory, limits: Limits | None = None) -> None:
+        super().__init__(index, Wavefront, limits)
+        self.executed = 0
+        self._memory: DirectMemory = memory
+        self._program = Program(memory.read)
+        self._waves: list[Wavefront] = []
+        self._blocks: dict[int, Block] = {}
+        self._packet: tuple[int, int] | None = None
+        self._now = -1
+
+    def start(self, group: GroupStart) -> None:
+        """Take a group that fits."""
+        packet = (group.queue, group.packet)
+        if packet != self._packet:  # the host may have loaded other code
+            self._packet = packet
+            self._blocks.clear()
+        super().start(group)
+
+    @property
+    def next_tick(self) -> int | None:
+        """The tick after the last one, while there are waves."""
+        return self._now + 1 if self._groups else None
+
+    def run(self, now: int) -> None:
+        """Every resident wave has one turn."""
+        self._now = now
+        for wave in list(self._waves):
+            if wave.ended or wave.at_barrier:
+                continue
+            try:
+                with plain_afterwards():
+                    self._turn(wave)
+            except Fault as fault:
+                self._fail(wave.group, fault)
+
+    def _entered(self, group: Group[Wavefront]) -> None:
+        self._waves += group.waves
+
+    def _left(self, group: Group[Wavefront]) -> None:
+        self._waves = [wave for wave in self._waves if not wave.ended]
+
+    # ------------------------------------------------------------------ one wave
+
+    def _turn(self, wave: Wavefront) -> None:
+        left = TURN
+        blocks = self._blocks
+        while left > 0:
+            pc = wave.pc
+            block = blocks.get(pc) or self._translate(wave, pc)
+            wave.pc = block.end
+            steps = iter(block.steps)
+            try:
+                for step in steps:
+                    step(wave)
+            except MISTAKES as mistake:
+                place = len(block.steps) - length_hint(steps) - 1
+                bound = block.bound[place]
+                address = bound.instruction.address
+                raise fault_of(wave, bound, address, mistake) from mistake
+            left -= block.count
+            self.executed += block.count
+            wave.executed += block.count
+            if block.last is not None and not self._control(wave, block.last):
+                return
+
+    def _control(self, wave: Wavefront, bound: Bound) -> bool:
+        """What the unit does at the end of a block; whether the wave may go on at once."""
+        control = bound.control
+        if control is Control.END:
+            self._end(wave)
+            return False
+        if control is Control.BARRIER:
+            wave.group.arrive(wave)
+            return not wave.at_barrier
+        if control is Control.SLEEP:
+            return False
+        if control is Control.TRAP:
+            if bound.value not in IGNORED_TRAPS:
+                raise trap_fault(wave, bound)
+        elif control is Control.MESSAGE:
+            if bound.value == INTERRUPT:
+                wave.group.start.listener.interrupt(wave.group.start, wave.sgprs[M0])
+        elif control is Control.FETCH_AGAIN:
+            self._blocks.clear()
+        return True
+
+    def _end(self, wave: Wavefront) -> None:
+        group = wave.group
+        group.end(wave)
+        self._waves.remove(wave)
+        if not group.live:
+            self._finish(group)
+
+    # ------------------------------------------------------------------ code
+
+    def _translate(self, wave: Wavefront, start: int) -> Block:
+        """The block at an address, made and remembered."""
+        block = Block()
+        address = start
+        while block.count < LONGEST_BLOCK:
+            try:
+                bound = self._program.at(address)
+            except MISTAKES as mistake:
+                if block.count:
+                    break  # it fails when it is reached
+                raise fault_of(wave, None, address, mistake) from mistake
+            block.count += 1
+            address = bound.end
+            if bound.control is None:
+                block.bound.append(bound)
+                block.steps.append(bound.step or self._memory_step(bound.operation))
+                if bound.unit is Unit.BRANCH or bound.instruction.name == "s_getpc_b64":
+                    break
+            elif bound.control not in _FREE:
+                block.last = bound
+                break
+        block.end = address
+        self._blocks[start] = block
+        return block
+
+    def _memory_step(self, operation: Operation | None) -> Step:
+        assert operation is not None, "neither step nor control"
+        execute: Callable[[Wavefront], Access | None] = operation.execute
+
+        def step(wave: Wave) -> None:
+            assert isinstance(wave, Wavefront)
+            access = execute(wave)
+            if access is None:
+                return
+            access.perform(self._memory)
+            if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
+                access.tell(self.executed)
+            access.complete()
+
+        return step

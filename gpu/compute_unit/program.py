@@ -1,0 +1,129 @@
+"""Machine code as bound instructions, found once per address.
+
+Invariant: what an address is bound to never depends on a wave; a wave's registers are arguments.
+A word that is unknown or cannot be carried out is bound too: it fails when it is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Final
+
+from gpu.compute_unit.access import Operation
+from gpu.compute_unit.global_memory import VectorOperation, buffer_parts, flat_parts
+from gpu.compute_unit.local_operations import bind_local
+from gpu.compute_unit.movement import movement_of
+from gpu.compute_unit.scalar_memory import bind_scalar
+from gpu.isa.binding import bind
+from gpu.isa.decoder import decode_at
+from gpu.isa.instruction import Instruction, Unit
+from gpu.isa.printer import text
+from gpu.isa.step import Step
+from gpu.memory.interface import Unmapped
+
+ReadCode = Callable[[int, int], bytes]
+"""Address, size: the bytes of the program. Raises Unmapped."""
+
+LONGEST: Final = 8
+"""Bytes of the longest instruction."""
+
+
+class Control(Enum):
+    """What a compute unit itself does when a wave comes to an instruction."""
+
+    END = "s_endpgm"
+    BARRIER = "s_barrier"
+    WAIT = "s_waitcnt"
+    SLEEP = "s_sleep"
+    PRIORITY = "s_setprio"
+    MESSAGE = "s_sendmsg"
+    TRAP = "s_trap"
+    FETCH_AGAIN = "s_icache_inv"
+    NOTHING = "s_nop"
+    INVALIDATE = "buffer_wbinvl1"
+
+
+_CONTROLS: Final = {control.value: control for control in Control} | {
+    "s_wakeup": Control.NOTHING,
+    "buffer_wbinvl1_vol": Control.INVALIDATE,
+}
+
+
+class Bound:
+    """One instruction of a program: exactly one of ``step``, ``operation``, ``control``.
+
+    ``value``: its 16-bit immediate, for controls.
+    """
+
+    __slots__ = ("control", "end", "instruction", "operation", "step", "unit", "value")
+
+    def __init__(self, instruction: Instruction) -> None:
+        self.instruction = instruction
+        self.unit = instruction.opcode.unit
+        self.end = instruction.address + instruction.size
+        self.value = instruction.fields.get("simm16", 0)
+        self.step: Step | None = None
+        self.operation: Operation | None = None
+        self.control: Control | None = None
+
+    def __str__(self) -> str:
+        return text(self.instruction)
+
+
+class Program:
+    """All code that one unit has met. ``read`` fetches bytes the first time."""
+
+    def __init__(self, read: ReadCode) -> None:
+        self._read = read
+        self._bound: dict[tuple[int, bytes], Bound] = {}
+
+    def at(self, address: int) -> Bound:
+        """The instruction at an address. Raises Unmapped, `NotAnInstruction`."""
+        return self.bind(address, self.bytes_at(address))
+
+    def bytes_at(self, address: int) -> bytes:
+        """Enough bytes for any instruction there, fewer at the end of what is mapped."""
+        try:
+            return self._read(address, LONGEST)
+        except Unmapped:
+            return self._read(address, LONGEST // 2)
+
+    def bind(self, address: int, code: bytes) -> Bound:
+        """The instruction that these bytes are at this address."""
+        key = (address, code)
+        bound = self._bound.get(key)
+        if bound is None:
+            bound = self._bound[key] = bind_one(decode_at(code, 0, address))
+        return bound
+
+
+def bind_one(instruction: Instruction) -> Bound:
+    """What a compute unit does at one instruction."""
+    bound = Bound(instruction)
+    control = _CONTROLS.get(instruction.name)
+    if control is not None:
+        bound.control = control
+        return bound
+    operation = _bind_memory(instruction)
+    if operation is not None:
+        bound.operation = operation
+    else:
+        bound.step = bind(instruction)
+    return bound
+
+
+def _bind_memory(instruction: Instruction) -> Operation | None:
+    unit, fields = instruction.opcode.unit, instruction.fields
+    if unit is Unit.LDS:
+        return bind_local(instruction)
+    if unit is Unit.SCALAR_MEMORY:
+        return bind_scalar(instruction)
+    if unit is not Unit.VECTOR_MEMORY or fields.get("tfe") or fields.get("lds"):
+        return None
+    move = movement_of(instruction.name)
+    if move is None or instruction.opcode.format not in ("FLAT", "MUBUF"):
+        return None
+    flat = instruction.opcode.format == "FLAT"
+    find = flat_parts(instruction) if flat else buffer_parts(instruction)
+    return VectorOperation(instruction, move, find)
