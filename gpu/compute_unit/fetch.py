@@ -1,0 +1,127 @@
+"""Instruction fetch: aligned groups of bytes through the FETCH port into the waves' buffers.
+
+One request a cycle; a wave asks for its next group while it still has instructions, and for a new
+one after a taken branch. Invariant: a wave executes only bytes that were fetched for it: `lookup`
+gives an instruction whose last byte is before ``wave.fetched``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from gpu.compute_unit.pipelined_wave import PipelinedWave
+from gpu.compute_unit.program import LONGEST, Bound, Program
+from gpu.compute_unit.timing import Timing
+from gpu.isa.decoder import NotAnInstruction
+from gpu.memory.interface import Answer, Memory, Request, RequestKind, Unmapped
+
+Arrived = Callable[[PipelinedWave], None]
+
+
+class Fetch:
+    """The front of one compute unit. ``requests``: made so far."""
+
+    def __init__(self, memory: Memory, port: int, timing: Timing, arrived: Arrived) -> None:
+        self._memory = memory
+        self._port = port
+        self._size = timing.fetch_bytes
+        self._low = timing.buffer_bytes - timing.fetch_bytes
+        self._arrived = arrived
+        self._queue: deque[PipelinedWave] = deque()
+        self._code: dict[int, bytes] = {}
+        self._bound: dict[int, Bound] = {}
+        self._program = Program(self._bytes)
+        self.requests = 0
+
+    @property
+    def pending(self) -> bool:
+        """Whether a request is to be made next cycle."""
+        return bool(self._queue)
+
+    def want(self, wave: PipelinedWave) -> None:
+        """Ask for the wave's next group if its buffer has room and none is on its way."""
+        if wave.fetching < 0 and not wave.queued and wave.fetched - wave.pc <= self._low:
+            wave.queued = True
+            self._queue.append(wave)
+
+    def flush(self, wave: PipelinedWave) -> None:
+        """The wave goes on somewhere else: what it has and what is coming is of no use."""
+        wave.fetched = wave.pc & -self._size
+        wave.fetching = -1
+        wave.unmapped = None
+        self.want(wave)
+
+    def lookup(self, wave: PipelinedWave) -> Bound | None:
+        """The instruction at ``pc``, None while it is not there. Raises what it does wrong."""
+        bound = self._bound.get(wave.pc)
+        if bound is None:
+            bound = self._decode(wave)
+        if bound is not None and bound.end <= wave.fetched:
+            return bound
+        if wave.unmapped is not None:
+            raise wave.unmapped
+        return None
+
+    def forget(self) -> None:
+        """What instructions were: memory may hold others now."""
+        self._code.clear()
+        self._bound.clear()
+
+    def cycle(self) -> None:
+        """Make one request."""
+        while self._queue:
+            wave = self._queue.popleft()
+            wave.queued = False
+            if wave.ended or wave.fetching >= 0:
+                continue
+            wave.fetching = wave.fetched
+            addresses = np.array([wave.fetched], np.uint64)
+            request = Request(self._port, RequestKind.LOAD, 0, addresses, self._size)
+            request.listener = partial(self._answer, wave)
+            try:
+                self._memory.push(request)
+            except Unmapped as mistake:
+                wave.unmapped = mistake
+                wave.fetching = -1
+                self._arrived(wave)
+                continue
+            self.requests += 1
+            return
+
+    def _answer(self, wave: PipelinedWave, answer: Answer) -> None:
+        address = int(answer.request.addresses[0])
+        if wave.ended or wave.fetching != address or answer.data is None:
+            return
+        code = answer.data.tobytes()
+        if self._code.get(address) != code:
+            self._code[address] = code
+            for place in range(address - 4, address + self._size, 4):
+                self._bound.pop(place, None)
+        wave.fetching = -1
+        wave.fetched = address + self._size
+        self.want(wave)
+        self._arrived(wave)
+
+    def _decode(self, wave: PipelinedWave) -> Bound | None:
+        available = min(LONGEST, wave.fetched - wave.pc)
+        if available < LONGEST // 2:
+            return None
+        try:
+            bound = self._program.bind(wave.pc, self._bytes(wave.pc, available))
+        except NotAnInstruction:
+            if available < LONGEST and wave.unmapped is None:
+                return None  # its second word may be on its way
+            raise
+        self._bound[wave.pc] = bound
+        return bound
+
+    def _bytes(self, address: int, size: int) -> bytes:
+        first = address & -self._size
+        data = self._code[first]
+        if address + size > first + self._size:
+            data += self._code[first + self._size]
+        return data[address - first : address - first + size]

@@ -1,0 +1,122 @@
+"""The local and the scalar memory pipelines: everything that counts in ``lgkm`` alone.
+
+LDS serves one instruction after the other and brings results back in that order; scalar answers
+come back in any order. Invariant: ``lgkm`` of a wave is one for each of its instructions here
+between issue and return.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from gpu.compute_unit.access import Access
+from gpu.compute_unit.lanes import LaneMistake
+from gpu.compute_unit.local_memory import bank_cycles
+from gpu.compute_unit.local_operations import LocalAccess
+from gpu.compute_unit.pipelined_wave import PipelinedWave
+from gpu.compute_unit.program import Bound
+from gpu.compute_unit.scalar_memory import ScalarAccess, ScalarKind
+from gpu.compute_unit.vector_pipeline import Owner
+from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind, Unmapped
+
+
+class LocalPipeline:
+    """LDS of one compute unit: 32 banks, one instruction at a time."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._free_at = 0
+
+    def issue(self, wave: PipelinedWave, bound: Bound, access: Access, now: int) -> None:
+        """Perform the access in its turn; registers are written when it returns."""
+        statistics = self._owner.statistics
+        cycles = 1
+        if isinstance(access, LocalAccess):
+            lanes = self._owner.timing.conflict_lanes
+            cycles = sum(bank_cycles(place, access.size, lanes) for place in access.places)
+            least = -(-len(access.lanes) // lanes) * len(access.places) * max(1, access.size // 4)
+            statistics.bank_cycles += cycles
+            statistics.bank_conflicts += max(0, cycles - least)
+            try:
+                access.perform()
+            except LaneMistake as mistake:
+                self._owner.blame(wave, bound, mistake)
+                return
+        wave.lgkm += 1
+        start = max(now, self._free_at)
+        self._free_at = start + cycles
+        back = start + cycles + self._owner.timing.lds_cycles
+        self._owner.later(back, partial(self._return, wave, access))
+
+    def _return(self, wave: PipelinedWave, access: Access) -> None:
+        if wave.ended:
+            return
+        access.complete()
+        wave.lgkm -= 1
+        self._owner.counted_down(wave)
+
+
+_KINDS: Final = {
+    ScalarKind.LOAD: RequestKind.LOAD,
+    ScalarKind.STORE: RequestKind.STORE,
+    ScalarKind.INVALIDATE: RequestKind.ACQUIRE,
+    ScalarKind.WRITE_BACK: RequestKind.RELEASE,
+}
+
+
+class ScalarPipeline:
+    """One compute unit's way to the scalar side of its SQC."""
+
+    def __init__(self, owner: Owner, port: int) -> None:
+        self._owner = owner
+        self._port = port
+
+    def issue(self, wave: PipelinedWave, bound: Bound, access: ScalarAccess, now: int) -> None:
+        """The request goes out a few cycles later."""
+        wave.lgkm += 1
+        tick = now + self._owner.timing.scalar_memory_cycles
+        self._owner.later(tick, partial(self._send, wave, bound, access))
+
+    def _send(self, wave: PipelinedWave, bound: Bound, access: ScalarAccess) -> None:
+        if wave.ended:
+            return
+        memory = self._owner.memory
+        if access.kind is ScalarKind.CLOCK:
+            real = bound.instruction.name == "s_memrealtime"
+            access.tell(memory.now // (self._owner.timing.clock_divider if real else 1))
+            self._return(wave, access)
+            return
+        kind = _KINDS[access.kind]
+        request = Request(self._port, kind, 0)
+        request.listener = partial(self._answer, wave, access)
+        if kind in (RequestKind.LOAD, RequestKind.STORE):
+            if not access.count:
+                self._return(wave, access)
+                return
+            request.addresses = np.array([access.address], np.uint64)
+            request.size = 4 * access.count
+            request.glc = access.glc
+            if kind is RequestKind.STORE:
+                words = np.array([access.dwords[: access.count]], np.uint32)
+                request.data = words.view(np.uint8)
+        try:
+            memory.push(request)
+        except Unmapped as mistake:
+            self._owner.blame(wave, bound, mistake)
+
+    def _answer(self, wave: PipelinedWave, access: ScalarAccess, answer: Answer) -> None:
+        if answer.kind is AnswerKind.PERFORMED:
+            return  # a scalar store returns when the cache has it; s_dcache_wb waits for more
+        if answer.data is not None:
+            access.dwords = np.ascontiguousarray(answer.data).view(np.uint32)[0].tolist()
+        self._return(wave, access)
+
+    def _return(self, wave: PipelinedWave, access: ScalarAccess) -> None:
+        if wave.ended:
+            return
+        access.complete()
+        wave.lgkm -= 1
+        self._owner.counted_down(wave)

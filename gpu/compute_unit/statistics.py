@@ -1,0 +1,71 @@
+"""What a compute unit did, counted.
+
+Invariant: counters only grow, and cost one addition where they are counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from gpu.isa.instruction import Unit
+
+
+@dataclass(slots=True)
+class Statistics:
+    """``instructions``: wave instructions by unit. ``memory``: memory instructions by mnemonic.
+    ``lines``: how many cache lines a vector memory instruction touched -> how many did. ``stalls``:
+    cycles that waves waited, by reason. ``bank_cycles``: of LDS, ``bank_conflicts`` of them more
+    than one per half-wave. ``lds_out_of_range``: lanes beyond their bound.
+    """
+
+    instructions: Counter[Unit] = field(default_factory=Counter)
+    memory: Counter[str] = field(default_factory=Counter)
+    lines: Counter[int] = field(default_factory=Counter)
+    stalls: Counter[str] = field(default_factory=Counter)
+    bank_cycles: int = 0
+    bank_conflicts: int = 0
+    lds_out_of_range: int = 0
+    fetches: int = 0
+    waves: int = 0
+    groups: int = 0
+
+    @property
+    def executed(self) -> int:
+        """Wave instructions."""
+        return self.instructions.total()
+
+    def add(self, other: Statistics) -> None:
+        """Count what another unit did as well."""
+        for mine, theirs in (
+            (self.instructions, other.instructions),
+            (self.memory, other.memory),
+            (self.lines, other.lines),
+            (self.stalls, other.stalls),
+        ):
+            mine.update(theirs)  # type: ignore[arg-type]
+        for name in ("bank_cycles", "bank_conflicts", "lds_out_of_range", "fetches", "waves"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.groups += other.groups
+
+    def as_dict(self) -> dict[str, object]:
+        """For a JSON file."""
+        lines = sum(count * lines for lines, count in self.lines.items())
+        accesses = self.lines.total()
+        return {
+            "wave_instructions": self.executed,
+            "by_unit": {
+                unit.value: count
+                for unit, count in sorted(self.instructions.items(), key=lambda item: item[0].value)
+            },
+            "memory_instructions": dict(sorted(self.memory.items())),
+            "lines_per_vector_access": lines / accesses if accesses else 0.0,
+            "vector_accesses_by_lines": {str(n): c for n, c in sorted(self.lines.items())},
+            "stall_cycles": dict(sorted(self.stalls.items())),
+            "lds_bank_cycles": self.bank_cycles,
+            "lds_bank_conflict_cycles": self.bank_conflicts,
+            "lds_lanes_out_of_range": self.lds_out_of_range,
+            "fetches": self.fetches,
+            "waves": self.waves,
+            "groups": self.groups,
+        }

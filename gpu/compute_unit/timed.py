@@ -1,0 +1,349 @@
+"""The compute unit with a clock: four SIMDs that take turns, three memory pipelines, one fetch.
+
+Each cycle one SIMD's waves are looked at; from different waves at most one instruction of each
+kind issues. Instructions that only steer a wave (waits, barriers, priorities) need no unit. What
+an instruction computes is computed when it issues; what it loads is written when it returns, so
+that a program that does not wait reads the old value, as it would on a GPU.
+
+Invariant: outside of `run` every wave is ready at a known tick or waits for an answer, an event
+or another wave; `next_tick` is the first tick in which anything can happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from heapq import heappop, heappush
+from typing import Final
+
+from gpu.compute_unit.access import VectorAccess
+from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
+from gpu.compute_unit.fetch import Fetch
+from gpu.compute_unit.other_pipelines import LocalPipeline, ScalarPipeline
+from gpu.compute_unit.pipelined_wave import NEVER, PipelinedWave, Waiting
+from gpu.compute_unit.program import Bound, Control
+from gpu.compute_unit.residents import Residents
+from gpu.compute_unit.scalar_memory import ScalarAccess
+from gpu.compute_unit.schedule import OldestFirst, Policy
+from gpu.compute_unit.statistics import Statistics
+from gpu.compute_unit.timing import Timing
+from gpu.compute_unit.vector_pipeline import VectorPipeline
+from gpu.compute_unit.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group
+from gpu.isa.host_float import plain_afterwards
+from gpu.isa.instruction import Unit
+from gpu.isa.wave import M0
+from gpu.launch import Fault
+from gpu.memory.interface import Memory
+from gpu.occupancy import Limits
+
+INTERRUPT: Final = 1
+"""The message of ``s_sendmsg`` that reaches the host."""
+ALL_RETURNED: Final = (0, 0, 0)
+_LONG: Final = ("v_rcp", "v_rsq", "v_sqrt", "v_exp", "v_log", "v_sin", "v_cos")
+
+
+@dataclass(slots=True, eq=False)
+class Simd:
+    """One SIMD. ``waves``: oldest first. ``busy``: until when its vector lanes are."""
+
+    policy: Policy
+    waves: list[PipelinedWave] = field(default_factory=list)
+    busy: int = 0
+    next: int = NEVER
+
+
+class TimedUnit(Residents[PipelinedWave]):
+    """`gpu.launch.ComputeUnit` on a memory with a clock."""
+
+    def __init__(
+        self,
+        index: int,
+        memory: Memory,
+        timing: Timing | None = None,
+        limits: Limits | None = None,
+        policy: Callable[[], Policy] = OldestFirst,
+    ) -> None:
+        super().__init__(index, PipelinedWave, limits)
+        self.timing = timing or Timing()
+        self.statistics = Statistics()
+        self.memory = memory
+        ports = memory.ports
+        self._fetch = Fetch(memory, ports.fetch(index), self.timing, self._arrived)
+        self._vector = VectorPipeline(self, ports.vector(index))
+        self._scalar = ScalarPipeline(self, ports.scalar(index))
+        self._local = LocalPipeline(self)
+        self._simds = [Simd(policy()) for _ in range(self._resources.limits.simds)]
+        self._events: list[tuple[int, int, Callable[[], None]]] = []
+        self._event_number = 0
+        self._packet: tuple[int, int] | None = None
+
+    # ------------------------------------------------------------------ time
+
+    @property
+    def next_tick(self) -> int | None:
+        """When something is to be done without an answer; None while only answers wake it."""
+        now = self.memory.now
+        tick = self._events[0][0] if self._events else NEVER
+        if self._fetch.pending:
+            tick = now
+        sending = self._vector.next_tick
+        if sending is not None and sending < tick:
+            tick = sending
+        count = len(self._simds)
+        for place, simd in enumerate(self._simds):
+            if simd.next < tick:
+                due = max(simd.next, now)
+                tick = min(tick, due + (place - due) % count)
+        return None if tick >= NEVER else tick
+
+    def run(self, now: int) -> None:
+        """Do all that is due at tick ``now``."""
+        while self._events and self._events[0][0] <= now:
+            heappop(self._events)[2]()
+        self._vector.send(now)
+        if self._fetch.pending:
+            self._fetch.cycle()
+        simd = self._simds[now % len(self._simds)]
+        if simd.next <= now:
+            with plain_afterwards():
+                self._turn(simd, now)
+
+    def later(self, tick: int, action: Callable[[], None]) -> None:
+        """Do something at a later tick."""
+        self._event_number += 1
+        heappush(self._events, (tick, self._event_number, action))
+
+    # ------------------------------------------------------------------ waves come and go
+
+    def _entered(self, group: Group[PipelinedWave]) -> None:
+        packet = (group.start.queue, group.start.packet)
+        if packet != self._packet:  # the host may have loaded other code
+            self._packet = packet
+            self._fetch.forget()
+        self.statistics.groups += 1
+        self.statistics.waves += len(group.waves)
+        now = self.memory.now
+        for wave in group.waves:
+            self._simds[wave.simd].waves.append(wave)
+            wave.block(Waiting.FETCH, now)
+            self._fetch.flush(wave)
+
+    def _left(self, group: Group[PipelinedWave]) -> None:
+        self.statistics.lds_out_of_range += group.lds.out_of_range
+        for simd in self._simds:
+            simd.waves = [wave for wave in simd.waves if not wave.ended]
+
+    def _wake(self, wave: PipelinedWave, tick: int) -> None:
+        """What the wave waited for has happened."""
+        self.statistics.stalls[wave.waiting.value] += tick - wave.since
+        wave.waiting = Waiting.NOTHING
+        wave.ready = tick
+        simd = self._simds[wave.simd]
+        if tick < simd.next:
+            simd.next = tick
+
+    def _arrived(self, wave: PipelinedWave) -> None:
+        if wave.waiting is Waiting.FETCH:
+            self._wake(wave, self.memory.now)
+
+    def counted_down(self, wave: PipelinedWave) -> None:
+        """One of the wave's counters is lower; it may wait for that."""
+        waiting = wave.waiting
+        if waiting is Waiting.FULL or (waiting is Waiting.COUNTERS and wave.within(wave.limits)):
+            self._wake(wave, self.memory.now)
+        elif waiting is Waiting.END and wave.within(ALL_RETURNED):
+            self._end(wave)
+
+    def blame(self, wave: PipelinedWave, bound: Bound, mistake: Exception) -> None:
+        """A wave did something wrong: its group is gone."""
+        address = bound.instruction.address
+        self._fail(wave.group, fault_of(wave, bound, address, mistake))
+
+    # ------------------------------------------------------------------ issue
+
+    def _turn(self, simd: Simd, now: int) -> None:
+        """Let waves of one SIMD issue, one instruction of each kind."""
+        ready = [wave for wave in simd.waves if wave.ready <= now]
+        taken: set[Unit] = set()
+        for wave in simd.policy.order(ready):
+            if wave.ready > now or wave.ended:
+                continue  # an instruction of another wave has changed that
+            try:
+                bound = wave.next or self._fetch.lookup(wave)
+                if bound is None:
+                    wave.block(Waiting.FETCH, now)
+                    self._fetch.want(wave)
+                    continue
+                wave.next = bound
+                if bound.control is not None:
+                    self._control(wave, bound, bound.control, now)
+                elif bound.unit in taken:
+                    self.statistics.stalls["unit taken"] += len(self._simds)
+                else:
+                    if self._issue(simd, wave, bound, now):
+                        taken.add(bound.unit)
+                        simd.policy.issued(wave)
+            except MISTAKES as mistake:
+                self._fail(wave.group, fault_of(wave, wave.next, wave.pc, mistake))
+            except Fault as fault:
+                self._fail(wave.group, fault)
+        simd.next = min((wave.ready for wave in simd.waves), default=NEVER)
+
+    def _issue(self, simd: Simd, wave: PipelinedWave, bound: Bound, now: int) -> bool:
+        """Issue one instruction if its unit and its counters have room."""
+        if bound.operation is not None:
+            if not self._has_room(wave, bound, now):
+                return False
+            self._advance(wave, bound, now)
+            self._memory(wave, bound, now)
+            wave.ready = now + self.timing.scalar_cycles
+            return True
+        step = bound.step
+        assert step is not None, "neither operation, control nor step"
+        unit = bound.unit
+        if unit is Unit.VECTOR_ALU:
+            if simd.busy > now:
+                self.statistics.stalls["SIMD busy"] += len(self._simds)
+                return False
+            cycles = self._vector_cycles(bound)
+            simd.busy = wave.ready = now + cycles
+        elif unit is Unit.BRANCH:
+            wave.ready = now + self.timing.branch_cycles
+        else:
+            wave.ready = now + self.timing.scalar_cycles
+        place = wave.pc
+        wave.pc = bound.end
+        try:
+            step(wave)
+        except MISTAKES:
+            wave.pc = place
+            raise
+        self._count(wave, bound)
+        if wave.pc == bound.end:
+            self._fetch.want(wave)
+        else:
+            self._fetch.flush(wave)
+        return True
+
+    def _advance(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
+        wave.pc = bound.end
+        self._count(wave, bound)
+        self._fetch.want(wave)
+
+    def _count(self, wave: PipelinedWave, bound: Bound) -> None:
+        wave.next = None
+        wave.executed += 1
+        self.statistics.instructions[bound.unit] += 1
+
+    def _vector_cycles(self, bound: Bound) -> int:
+        cycles = self.timing.vector_cycles
+        name = bound.instruction.name
+        if "f64" in name or name.startswith(_LONG):
+            return cycles * self.timing.long_factor
+        return cycles
+
+    # ------------------------------------------------------------------ memory
+
+    def _has_room(self, wave: PipelinedWave, bound: Bound, now: int) -> bool:
+        vector = bound.unit is Unit.VECTOR_MEMORY
+        if vector and self._vector.full:
+            self.statistics.stalls["memory pipeline full"] += len(self._simds)
+            return False
+        flat = vector and bound.instruction.form == "FLAT"
+        if (vector and wave.vm >= VM_MAX) or ((flat or not vector) and wave.lgkm >= LGKM_MAX):
+            wave.block(Waiting.FULL, now)
+            return False
+        return True
+
+    def _memory(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
+        """Execute a memory instruction and hand it to its pipeline."""
+        self.statistics.memory[bound.instruction.name] += 1
+        assert bound.operation is not None, "asked before"
+        access = bound.operation.execute(wave)
+        if access is None:
+            return  # no lane is active
+        if isinstance(access, VectorAccess):
+            self._vector.issue(wave, bound, access, now)
+        elif isinstance(access, ScalarAccess):
+            self._scalar.issue(wave, bound, access, now)
+        else:
+            self._local.issue(wave, bound, access, now)
+
+    # ------------------------------------------------------------------ what steers a wave
+
+    def _control(self, wave: PipelinedWave, bound: Bound, control: Control, now: int) -> None:
+        value = bound.value
+        wave.ready = now + 1
+        if control is Control.WAIT:
+            limits = (value & VM_MAX, value >> 4 & EXP_MAX, value >> 8 & LGKM_MAX)
+            self._advance(wave, bound, now)
+            if not wave.within(limits):
+                wave.limits = limits
+                wave.block(Waiting.COUNTERS, now)
+        elif control is Control.END:
+            self._count(wave, bound)
+            if wave.within(ALL_RETURNED):
+                self._end(wave)
+            else:
+                wave.block(Waiting.END, now)
+        elif control is Control.BARRIER:
+            self._advance(wave, bound, now)
+            wave.block(Waiting.BARRIER, now)
+            if wave.group.arrive(wave):
+                self._open_barrier(wave.group, now)
+        elif control is Control.INVALIDATE:
+            if self._has_room(wave, bound, now):
+                self._advance(wave, bound, now)
+                self._vector.invalidate(wave, bound, now)
+        elif control is Control.MESSAGE:
+            self._message(wave, bound, now)
+        else:
+            self._steer(wave, bound, control, now)
+
+    def _steer(self, wave: PipelinedWave, bound: Bound, control: Control, now: int) -> None:
+        value = bound.value
+        if control is Control.TRAP:
+            if value not in IGNORED_TRAPS:
+                raise trap_fault(wave, bound)
+        elif control is Control.SLEEP:
+            wave.ready = now + 1 + self.timing.sleep_cycles * (value & 0x7F)
+        elif control is Control.PRIORITY:
+            wave.priority = value & 3
+        elif control is Control.NOTHING and bound.instruction.name == "s_nop":
+            wave.ready = now + 1 + (value & 0xF)
+        self._advance(wave, bound, now)
+        if control is Control.FETCH_AGAIN:
+            self._fetch.forget()
+            self._fetch.flush(wave)
+
+    def _message(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
+        if not self._has_room(wave, bound, now):
+            return
+        self._advance(wave, bound, now)
+        wave.lgkm += 1
+        message = wave.sgprs[M0] if bound.value == INTERRUPT else None
+        self.later(now + self.timing.message_cycles, partial(self._deliver, wave, message))
+
+    def _deliver(self, wave: PipelinedWave, message: int | None) -> None:
+        if wave.ended:
+            return
+        if message is not None:
+            wave.group.start.listener.interrupt(wave.group.start, message)
+        wave.lgkm -= 1
+        self.counted_down(wave)
+
+    def _open_barrier(self, group: Group[PipelinedWave], now: int) -> None:
+        for wave in group.waves:
+            if wave.waiting is Waiting.BARRIER:
+                self._wake(wave, now + 1)
+
+    def _end(self, wave: PipelinedWave) -> None:
+        group = wave.group
+        wave.ready = NEVER
+        simd = self._simds[wave.simd]
+        simd.waves = [other for other in simd.waves if other is not wave]
+        if group.end(wave):
+            self._open_barrier(group, self.memory.now)
+        if not group.live:
+            self._finish(group)

@@ -1,0 +1,66 @@
+"""Timing parameters of a compute unit, with their defaults.
+
+All times are cycles of the compute unit, which are ticks of the memory system. The defaults are
+round numbers of the right order for a GCN3 part; none is a measurement, and no accuracy is
+claimed. Invariant: every value is a positive integer, so that nothing takes no time for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The table ``[gpu]`` of a system description may set any of these by name.
+
+    ``vector_cycles``: a vector operation holds its SIMD (64 lanes on 16). ``long_factor``: that
+    many times longer for 64-bit floating point and transcendental operations. ``scalar_cycles``,
+    ``branch_cycles``: until the wave's next instruction. ``fetch_bytes``: of one fetch, aligned;
+    ``buffer_bytes``: instruction bytes a wave keeps. ``lines_per_cycle``: cache lines that the
+    vector memory pipeline sends. ``memory_queue``: vector memory instructions that wait there.
+    ``address_cycles``: from issue to the first request. ``lds_cycles``: from the access to the
+    registers, bank conflicts added. ``conflict_lanes``: lanes whose banks are looked at together.
+    ``scalar_memory_cycles``: from issue to the request. ``message_cycles``: until ``s_sendmsg``
+    has arrived. ``clock_divider``: cycles in one step of ``s_memrealtime``. ``sleep_cycles``: of
+    one unit of ``s_sleep``.
+    """
+
+    vector_cycles: int = 4
+    long_factor: int = 4
+    scalar_cycles: int = 4
+    branch_cycles: int = 4
+    fetch_bytes: int = 32
+    buffer_bytes: int = 64
+    lines_per_cycle: int = 4
+    memory_queue: int = 16
+    address_cycles: int = 4
+    lds_cycles: int = 32
+    conflict_lanes: int = 32
+    scalar_memory_cycles: int = 4
+    message_cycles: int = 16
+    clock_divider: int = 8
+    sleep_cycles: int = 64
+
+    def __post_init__(self) -> None:
+        for place in fields(self):
+            value = getattr(self, place.name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{place.name} = {value!r} is not a whole number of at least 1")
+        if self.fetch_bytes & self.fetch_bytes - 1 or not 8 <= self.fetch_bytes <= 64:
+            raise ValueError(f"fetch_bytes = {self.fetch_bytes} is none of 8, 16, 32, 64")
+        if self.buffer_bytes < 2 * self.fetch_bytes:
+            raise ValueError(
+                f"buffer_bytes = {self.buffer_bytes} is less than two fetches of "
+                f"{self.fetch_bytes} bytes, which an instruction may need"
+            )
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, object]) -> Timing:
+        """Values by name, the others as they are. Raises ValueError for an unknown name."""
+        known = [place.name for place in fields(cls)]
+        for name in table:
+            if name not in known:
+                raise ValueError(f"no timing parameter `{name}`; there are {', '.join(known)}")
+        return cls(**table)  # type: ignore[arg-type]

@@ -1,0 +1,210 @@
+"""The vector memory pipeline: from an executed FLAT or MUBUF instruction to its return.
+
+Instructions wait in one queue per compute unit and are sent in order; those of one wave also
+return in order, whatever the order of the answers. Invariant: ``vm`` (and for FLAT ``lgkm``) of a
+wave is one for each of its instructions between issue and return.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from gpu.compute_unit.access import Part, VectorAccess
+from gpu.compute_unit.lanes import from_bytes, to_bytes
+from gpu.compute_unit.local_memory import MisalignedLocal
+from gpu.compute_unit.pipelined_wave import PipelinedWave
+from gpu.compute_unit.program import Bound
+from gpu.compute_unit.statistics import Statistics
+from gpu.compute_unit.timing import Timing
+from gpu.memory.interface import Answer, AnswerKind, Memory, Request, RequestKind, Unmapped
+
+
+class Owner(Protocol):
+    """The compute unit, as its pipelines see it."""
+
+    timing: Timing
+    statistics: Statistics
+    memory: Memory
+
+    def later(self, tick: int, action: Callable[[], None]) -> None:
+        """Do something at a later tick."""
+
+    def counted_down(self, wave: PipelinedWave) -> None:
+        """One of the wave's counters is lower; it may wait for that."""
+
+    def blame(self, wave: PipelinedWave, bound: Bound, mistake: Exception) -> None:
+        """A wave did something wrong."""
+
+
+class Flight:
+    """One vector memory instruction on its way. ``access`` is None for an invalidation."""
+
+    __slots__ = ("access", "bound", "done", "flat", "left", "pipeline", "wave")
+
+    def __init__(
+        self,
+        pipeline: VectorPipeline,
+        wave: PipelinedWave,
+        bound: Bound,
+        access: VectorAccess | None,
+    ) -> None:
+        self.pipeline = pipeline
+        self.wave = wave
+        self.bound = bound
+        self.access = access
+        self.flat = access is not None and bound.instruction.form == "FLAT"
+        self.left = 1
+        self.done = False
+
+    def answer(self, part: Part, answer: Answer) -> None:
+        """Some lanes of one part have been answered."""
+        if answer.kind is AnswerKind.ACCEPTED:
+            return
+        rows = len(answer.lanes)
+        if answer.data is not None:
+            if rows == len(part.addresses):
+                part.result = from_bytes(answer.data)
+            else:
+                if part.gathered is None:
+                    part.gathered = np.empty((len(part.addresses), part.size), np.uint8)
+                part.gathered[answer.lanes] = answer.data
+        self.settle(rows)
+
+    def synchronized(self, answer: Answer) -> None:
+        """The caches have dropped what they held."""
+        self.settle(1)
+
+    def settle(self, count: int) -> None:
+        """So many answers fewer are missing."""
+        self.left -= count
+        if self.left == 0:
+            self.done = True
+            self.pipeline.returned(self.wave)
+
+    def retire(self) -> None:
+        access = self.access
+        if access is None:
+            return
+        for part in access.parts:
+            if part.gathered is not None:
+                part.result = from_bytes(part.gathered)
+        access.complete()
+
+
+class VectorPipeline:
+    """One compute unit's way to its first-level vector cache."""
+
+    def __init__(self, owner: Owner, port: int) -> None:
+        self._owner = owner
+        self._port = port
+        self._queue: deque[tuple[int, Flight]] = deque()
+        self._free_at = 0
+        self._line_bits = owner.memory.line_size.bit_length() - 1
+
+    @property
+    def full(self) -> bool:
+        """Whether an instruction must wait before it can be issued."""
+        return len(self._queue) >= self._owner.timing.memory_queue
+
+    @property
+    def next_tick(self) -> int | None:
+        """When the next instruction is to be sent."""
+        return self._queue[0][0] if self._queue else None
+
+    def issue(self, wave: PipelinedWave, bound: Bound, access: VectorAccess, now: int) -> None:
+        """An executed instruction enters the pipeline; the counters go up."""
+        timing = self._owner.timing
+        flight = Flight(self, wave, bound, access)
+        wave.vm += 1
+        if flight.flat:
+            wave.lgkm += 1
+        wave.outstanding.append(flight)
+        lines = self._lines(access)
+        self._owner.statistics.lines[lines] += 1
+        start = max(now + timing.address_cycles, self._free_at)
+        self._free_at = start + max(1, -(-lines // timing.lines_per_cycle))
+        self._queue.append((start, flight))
+
+    def invalidate(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
+        """``buffer_wbinvl1``: behind what was issued before it."""
+        flight = Flight(self, wave, bound, None)
+        wave.vm += 1
+        wave.outstanding.append(flight)
+        start = max(now + self._owner.timing.address_cycles, self._free_at)
+        self._free_at = start + 1
+        self._queue.append((start, flight))
+
+    def send(self, now: int) -> None:
+        """Hand memory what is due."""
+        while self._queue and self._queue[0][0] <= now:
+            flight = self._queue.popleft()[1]
+            if flight.wave.ended:
+                continue
+            if flight.access is None:
+                request = Request(self._port, RequestKind.ACQUIRE, 0, listener=flight.synchronized)
+                self._owner.memory.push(request)
+            else:
+                self._send(flight, flight.access)
+
+    def _send(self, flight: Flight, access: VectorAccess) -> None:
+        flight.left = 1 + sum(len(part.addresses) for part in access.parts if not part.local)
+        for part in access.parts:
+            try:
+                if part.local:
+                    access.perform_local(part)
+                else:
+                    self._owner.memory.push(self._request(flight, access, part))
+            except (Unmapped, MisalignedLocal) as mistake:
+                self._owner.blame(flight.wave, flight.bound, access.blame(part, mistake))
+                return
+        if flight.left == 1:  # only LDS: it takes as long as any LDS access
+            later = self._owner.timing.lds_cycles
+            self._owner.later(self._owner.memory.now + later, partial(flight.settle, 1))
+        else:
+            flight.settle(1)
+
+    def _request(self, flight: Flight, access: VectorAccess, part: Part) -> Request:
+        kind = access.movement.kind
+        request = Request(self._port, kind, 0, part.addresses, part.size)
+        request.glc = access.glc and kind is not RequestKind.ATOMIC
+        request.slc = access.slc
+        request.listener = partial(flight.answer, part)
+        if kind is not RequestKind.LOAD:
+            request.data = to_bytes(access.values_of(part), part.size)
+            if kind is RequestKind.ATOMIC:
+                request.op = access.movement.op
+                request.returns = access.returns
+                if access.movement.compares:
+                    request.compares = to_bytes(access.operands(part)[1], part.size)
+        return request
+
+    def returned(self, wave: PipelinedWave) -> None:
+        """An instruction of the wave has all its answers: those at the head of the line retire."""
+        if wave.ended:
+            return
+        line = wave.outstanding
+        while line and line[0].done:
+            flight = line.popleft()
+            flight.retire()
+            wave.vm -= 1
+            if isinstance(flight, Flight) and flight.flat:
+                wave.lgkm -= 1
+        self._owner.counted_down(wave)
+
+    def _lines(self, access: VectorAccess) -> int:
+        """How many cache lines the access touches."""
+        lines: set[int] = set()
+        shift = np.uint64(self._line_bits)
+        for part in access.parts:
+            if part.local:
+                continue
+            lines.update((part.addresses >> shift).tolist())
+            if part.size > 1 and int(np.bitwise_or.reduce(part.addresses)) & (part.size - 1):
+                last = part.addresses + np.uint64(part.size - 1)
+                lines.update((last >> shift).tolist())
+        return len(lines)
