@@ -54,6 +54,7 @@ class Kernel:
     object_address: int
     entry: int
     code_size: int
+    owner: CodeObject | None = field(default=None, repr=False, compare=False)
 
     def refusals(self) -> tuple[str, ...]:
         """Why it cannot run here, in words; empty if it can."""
@@ -228,6 +229,7 @@ class CodeObject:
             symbol.address,
             entry,
             code_size,
+            self,
         )
 
     def _check_entry(self, name: str, entry: int, where: int | None) -> None:
