@@ -1,0 +1,68 @@
+"""What can go wrong on the way from a host program to the end of its kernel, in words.
+
+Invariant: each error names what it is about (kernel, queue, packet, address), the rule that was
+broken where there is one, and the value that broke it. Command lines print the text alone.
+"""
+
+from __future__ import annotations
+
+
+class GpuError(Exception):
+    """Base of all errors of a device and its host API."""
+
+
+class HostError(GpuError):
+    """The host program asked for what the API does not allow; nothing has happened."""
+
+
+class RuleError(GpuError):
+    """A packet breaks a rule. ``rule``: what has to hold. ``value``: what was found."""
+
+    def __init__(self, rule: str, value: object, kernel: str = "") -> None:
+        of_kernel = f"kernel {kernel}: " if kernel else ""
+        super().__init__(f"{of_kernel}{rule}, not {value}")
+        self.rule = rule
+        self.value = value
+        self.kernel = kernel
+        self.where = ""
+
+    def locate(self, where: str) -> None:
+        """Say which packet of which queue it was; shown in front of the rule."""
+        self.where = where
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{self.where}: {text}" if self.where else text
+
+
+class PacketError(RuleError):
+    """The packet completes with an error, and its queue takes no further one."""
+
+
+class QueueError(RuleError):
+    """Nothing of the packet can be believed: its queue stops and the packet does not complete."""
+
+
+class KernelError(GpuError):
+    """A wave stopped its kernel: a trap, an unmapped address, an instruction without meaning."""
+
+    def __init__(self, kernel: str, where: str, why: str) -> None:
+        super().__init__(f"{where}: kernel {kernel}: {why}")
+        self.kernel = kernel
+        self.why = why
+
+
+class InactiveQueueError(GpuError):
+    """The host or its driver made the queue inactive; what was left completes with an error."""
+
+
+class NoProgressError(GpuError):
+    """Nothing that is under way can change what the host waits for.
+
+    ``waiting``: one line for each party that waits, and for what.
+    """
+
+    def __init__(self, what: str, waiting: list[str]) -> None:
+        lines = "".join(f"\n  {line}" for line in waiting or ["nothing is under way"])
+        super().__init__(f"{what} can never happen:{lines}")
+        self.waiting = waiting

@@ -1,0 +1,71 @@
+"""Structures in memory as lists of fields.
+
+Invariant: every byte that no field has is zero when packed, and is told when it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Field(NamedTuple):
+    """Little-endian integer at a byte offset."""
+
+    name: str
+    offset: int
+    size: int
+    signed: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A structure of ``size`` bytes. Bytes outside ``fields`` are reserved and zero."""
+
+    name: str
+    size: int
+    fields: tuple[Field, ...]
+
+    def field(self, name: str) -> Field:
+        """Raises KeyError with the structure's name."""
+        for each in self.fields:
+            if each.name == name:
+                return each
+        raise KeyError(f"{self.name} has no field {name}")
+
+    def pack(self, values: Mapping[str, int]) -> bytes:
+        """Bytes; fields that are not given are 0. Raises ValueError for what does not fit."""
+        data = bytearray(self.size)
+        for name, value in values.items():
+            field = self.field(name)
+            data[field.offset : field.offset + field.size] = self.pack_field(name, value)
+        return bytes(data)
+
+    def pack_field(self, name: str, value: int) -> bytes:
+        """Bytes of one field. Raises ValueError if the value does not fit it."""
+        field = self.field(name)
+        try:
+            return int(value).to_bytes(field.size, "little", signed=field.signed)
+        except OverflowError:
+            raise ValueError(
+                f"{self.name}.{name} has {field.size} bytes; {value} does not fit"
+            ) from None
+
+    def unpack(self, data: bytes) -> dict[str, int]:
+        """Every field. Raises ValueError for another number of bytes."""
+        if len(data) != self.size:
+            raise ValueError(f"{self.name} has {self.size} bytes, not {len(data)}")
+        return {
+            field.name: int.from_bytes(
+                data[field.offset : field.offset + field.size], "little", signed=field.signed
+            )
+            for field in self.fields
+        }
+
+    def reserved(self, data: bytes) -> dict[int, int]:
+        """Reserved bytes that are not zero, by offset."""
+        left = bytearray(data)
+        for field in self.fields:
+            left[field.offset : field.offset + field.size] = bytes(field.size)
+        return {offset: value for offset, value in enumerate(left) if value}
