@@ -1,0 +1,388 @@
+"""A GPU as its host program sees it: memory, code objects, queues, time.
+
+What its memory and its compute units are is chosen by `gpu.device`.
+
+Invariant: nothing runs but inside `run`, `Signal.wait`, and operations on a device that has work
+under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gpu.arena import Arena
+from gpu.buffer import Buffer
+from gpu.code_object import CodeObject, Kernel, LoadedCodeObject, LoadedKernel, load
+from gpu.device_queue import DeviceQueue
+from gpu.errors import GpuError, HostError, InactiveQueueError, NoProgressError
+from gpu.host_access import DeviceHost
+from gpu.hsa import queue_layout
+from gpu.hsa.activity import Activities
+from gpu.hsa.command_processor import Apertures, CommandProcessor, ScratchLimits
+from gpu.hsa.connection import Connection, QueueState
+from gpu.hsa.control import ControlPort
+from gpu.hsa.dispatcher import Dispatcher, Placement
+from gpu.hsa.events import EMPTY, SLOT, SLOTS, EventPage, HostEvent
+from gpu.hsa.fences import Fences, Obey
+from gpu.hsa.packet_processor import Handler, Outside, Pace, PacketProcessor
+from gpu.hsa.queue import check_size, empty_ring, object_bytes
+from gpu.hsa.signal import SIGNAL, VALUE, Signal, SignalKind
+from gpu.launch import ComputeUnit
+from gpu.loop import Loop
+from gpu.memory.interface import Memory
+
+DOORBELL_BYTES: Final = 8
+DOORBELLS: Final = 1024
+WAVES_PER_UNIT: Final = 40
+
+OnError = Callable[[DeviceQueue, GpuError], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the front end behaves. ``dispatch_rate``: groups started per tick; None: no limit."""
+
+    pace: Pace = field(default_factory=Pace)
+    fences: Obey = Obey.HEADER
+    placement: Placement = Placement.ROUND_ROBIN
+    dispatch_rate: int | None = None
+    apertures: Apertures = field(default_factory=Apertures)
+
+
+class BareDevice:
+    """Front end, compute units and memory put together; `gpu.device.Device` chooses them.
+
+    ``units``: all compute units, in the order of their index.
+    """
+
+    def __init__(
+        self, memory: Memory, units: Sequence[ComputeUnit], options: Options = Options()
+    ) -> None:
+        self.memory = memory
+        self.units = units
+        self.options = options
+        activities = Activities(memory)
+        self._control = ControlPort(activities)
+        self._dispatcher = Dispatcher(
+            units, lambda: memory.now, options.placement, options.dispatch_rate
+        )
+        self._loop = Loop(memory, activities, self._dispatcher, units)
+        self.host = DeviceHost(self._loop, self._control, self._interrupt, options.pace.poll)
+        self._signals = Arena(memory.space, "cc", "signals")
+        self._arguments = Arena(memory.space, "cc", "kernel arguments")
+        self._loaded: dict[int, LoadedCodeObject] = {}
+        self._kernels: dict[int, LoadedKernel] = {}
+        self._queues: list[DeviceQueue] = []
+        self._on_error: dict[int, OnError] = {}
+        self._errors: list[GpuError] = []
+        self._doorbells = memory.space.map_doorbells(DOORBELLS * DOORBELL_BYTES, self._rung)
+        self.events = self._make_events()
+        self._processor = self._make_processor()
+
+    def _make_events(self) -> EventPage:
+        page = self.memory.space.allocate(SLOTS * SLOT, memory_type="cc", name="event mailboxes")
+        self.memory.write(page.start, EMPTY.to_bytes(SLOT, "little") * SLOTS)
+        return EventPage(self._control, page.start)
+
+    def _make_processor(self) -> PacketProcessor:
+        options = self.options
+        fences = Fences(self.memory, options.fences)
+        command_processor = CommandProcessor(
+            self._control,
+            self._dispatcher,
+            fences,
+            self,
+            self.memory.space,
+            options.apertures,
+            ScratchLimits(len(self.units) * WAVES_PER_UNIT),
+        )
+        outside = Outside(self._interrupt, self._loop.calls.append, self._inactive)
+        return PacketProcessor(
+            self._control, command_processor, self._dispatcher, fences, outside, options.pace
+        )
+
+    # ------------------------------------------------------------------ memory
+
+    def alloc(self, values: npt.ArrayLike, mtype: str = "rw", name: str = "buffer") -> Buffer:
+        """Device memory that holds a copy of an array.
+
+        ``mtype``: ``rw`` cached, ``cc`` coherent with other agents, ``uc`` not cached.
+        """
+        array = np.asarray(values)
+        if array.dtype == object:
+            raise HostError("an array of Python objects cannot be copied to a device")
+        buffer = self._allocate(array.shape, array.dtype, mtype, name)
+        buffer.write(array)
+        return buffer
+
+    def alloc_like(
+        self, values: npt.ArrayLike | Buffer, mtype: str = "rw", name: str = "buffer"
+    ) -> Buffer:
+        """Zeroed device memory of the shape and type of an array or `Buffer`."""
+        if not isinstance(values, Buffer):
+            values = np.asarray(values)
+        return self._allocate(values.shape, values.dtype, mtype, name)
+
+    def _allocate(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], mtype: str, name: str
+    ) -> Buffer:
+        size = max(1, int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+        try:
+            made = self.memory.space.allocate(size, memory_type=mtype, name=name)
+        except ValueError as error:
+            raise HostError(str(error)) from None
+        return Buffer(self.host, made.start, shape, dtype)
+
+    def free(self, buffer: Buffer) -> None:
+        """Unmap a buffer; a kernel that still uses it fails."""
+        try:
+            self.memory.space.free(buffer.address)
+        except ValueError as error:
+            raise HostError(str(error)) from None
+
+    def arguments(self, data: bytes) -> int:
+        """Address of a copy that is aligned as an argument segment; 0 for no bytes."""
+        if not data:
+            return 0
+        address = self._arguments.allocate(len(data))
+        self.host.write(address, data)
+        return address
+
+    # ------------------------------------------------------------------ code
+
+    def load(self, code_object: CodeObject) -> LoadedCodeObject:
+        """Bring a code object into memory, once."""
+        loaded = self._loaded.get(id(code_object))
+        if loaded is None:
+            self.settle()
+            loaded = load(code_object, self.memory)
+            self._loaded[id(code_object)] = loaded
+            for kernel in loaded.kernels.values():
+                self._kernels[kernel.object_address] = kernel
+        return loaded
+
+    def loaded_kernel(self, kernel: Kernel | LoadedKernel) -> LoadedKernel:
+        """A kernel at its address; loads its code object if need be."""
+        if isinstance(kernel, LoadedKernel):
+            return kernel
+        if kernel.owner is None:
+            raise HostError(f"kernel {kernel.name} belongs to no code object")
+        return self.load(kernel.owner).kernels[kernel.name]
+
+    def kernel_at(self, address: int) -> LoadedKernel | None:
+        """The kernel whose descriptor lies there."""
+        return self._kernels.get(address)
+
+    # ------------------------------------------------------------------ signals, events
+
+    def signal(self, value: int = 1) -> Signal:
+        """A new user signal in this device's memory."""
+        signal = Signal(value)
+        self.handle_of(signal)
+        return signal
+
+    def handle_of(self, signal: Signal) -> int:
+        """Its address; a signal without a device comes to this one."""
+        if not signal.bound:
+            signal.bind(self.host, self._signals.allocate(SIGNAL.size))
+        elif not signal.belongs_to(self.host):
+            raise HostError(f"{signal} belongs to another device")
+        return signal.handle
+
+    def create_event(self, signal: Signal | None = None) -> HostEvent:
+        """An event, which happens whenever ``signal`` is changed."""
+        event = self.events.create()
+        if signal is not None:
+            self.handle_of(signal)
+            signal.notify_by(event.mailbox, event.id)
+        return event
+
+    def on_agent_dispatch(self, type: int, handler: Handler) -> None:
+        """Have agent-dispatch packets of this type call ``handler`` with their four numbers."""
+        self._processor.handlers[type] = handler
+
+    def _interrupt(self, message: int) -> None:
+        self.events.interrupt(message)
+
+    # ------------------------------------------------------------------ queues
+
+    def create_queue(
+        self,
+        size: int = 64,
+        *,
+        producers: str = "many",
+        doorbell: str = "plain",
+        features: int = queue_layout.FEATURE_KERNEL_DISPATCH | queue_layout.FEATURE_AGENT_DISPATCH,
+        profiled: bool = False,
+        cu_mask: int | None = None,
+        on_error: OnError | None = None,
+    ) -> DeviceQueue:
+        """An AQL queue of ``size`` packets, a power of two.
+
+        ``producers``: ``one`` or ``many``. ``doorbell``: ``plain`` takes packet ids, ``legacy``
+        is gfx8's, which counts one more and never goes back. ``cu_mask``: a bit per compute unit
+        that may be used. ``on_error`` is called once when an error has made the queue inactive;
+        without it `run` raises the error. Raises HostError.
+        """
+        check_size(size)
+        if producers not in ("one", "many") or doorbell not in ("plain", "legacy"):
+            raise HostError(
+                "producers is 'one' or 'many' and doorbell 'plain' or 'legacy', "
+                f"not {producers!r} and {doorbell!r}"
+            )
+        if len(self._queues) >= DOORBELLS:
+            raise HostError(f"there are {DOORBELLS} doorbells; no further queue can be made")
+        self.settle()
+        number = len(self._queues)
+        link = Connection(
+            queue=self.memory.space.allocate(
+                queue_layout.AMD_QUEUE.size, memory_type="cc", name=f"queue {number}"
+            ).start,
+            cus=self._masked(cu_mask),
+            doorbell_is_index=doorbell == "legacy",
+            id=number,
+        )
+        fields = {
+            "type": queue_layout.TYPE_MULTI if producers == "many" else queue_layout.TYPE_SINGLE,
+            "features": features,
+            "base_address": self._make_ring(size, number),
+            "doorbell_signal": self._make_doorbell(link),
+            "size": size,
+            "queue_properties": queue_layout.PROPERTY_POINTERS_64
+            | (queue_layout.PROPERTY_PROFILING if profiled else 0),
+        }
+        self._write_queue(link, fields)
+        queue = DeviceQueue(self, link)
+        self._queues.append(queue)
+        if on_error is not None:
+            self._on_error[number] = on_error
+        self._processor.connect(link)
+        return queue
+
+    def _make_ring(self, size: int, number: int) -> int:
+        ring = self.memory.space.allocate(
+            size * 64, memory_type="cc", name=f"packets of queue {number}"
+        )
+        self.memory.write(ring.start, empty_ring(size))
+        return ring.start
+
+    def _make_doorbell(self, link: Connection) -> int:
+        handle = self._signals.allocate(SIGNAL.size)
+        kind = SignalKind.LEGACY_DOORBELL if link.doorbell_is_index else SignalKind.DOORBELL
+        where = self._doorbells.start + link.id * DOORBELL_BYTES
+        fields = {"kind": kind, "value": where, "queue_ptr": link.queue}
+        self.memory.write(handle, SIGNAL.pack(fields))
+        return handle
+
+    def _write_queue(self, link: Connection, fields: dict[str, int]) -> None:
+        read_id = queue_layout.AMD_QUEUE.field("read_dispatch_id").offset
+        fields |= {
+            "id": link.id,
+            "group_segment_aperture_base_hi": self.options.apertures.shared,
+            "private_segment_aperture_base_hi": self.options.apertures.private,
+            "max_cu_id": len(self.units) - 1,
+            "max_wave_id": WAVES_PER_UNIT - 1,
+            "read_dispatch_id_field_base_byte_offset": read_id,
+            "queue_inactive_signal": self.signal(0).handle,
+        }
+        self.memory.write(link.queue, object_bytes(fields, link.queue))
+
+    def _masked(self, mask: int | None) -> tuple[int, ...]:
+        """Which units a mask names. Raises HostError for none."""
+        count = len(self.units)
+        if mask is None:
+            return tuple(range(count))
+        cus = tuple(cu for cu in range(count) if mask >> cu & 1)
+        if not cus:
+            raise HostError(f"mask {mask:#x} has none of the {count} compute units")
+        return cus
+
+    def set_cu_mask(self, queue: DeviceQueue, mask: int) -> None:
+        """For the dispatches that are launched from now on. Raises HostError."""
+        queue.link.cus = self._masked(mask)
+
+    def inactivate(self, queue: DeviceQueue, why: str = "made inactive by the host") -> None:
+        """Stop a queue and end its waves; what was launched completes with an error."""
+        if queue.link.active:
+            self._processor.inactivate(queue.link, why)
+        while queue.link.state is QueueState.ERROR_PENDING:
+            if not self._loop.tick():
+                raise GpuError(f"{queue.link.name} cannot come to its end")
+
+    def destroy(self, queue: DeviceQueue) -> None:
+        """Stop a queue; packets that were not taken complete with an error. Frees its memory."""
+        if queue.state is QueueState.DESTROYED:
+            return
+        self.inactivate(queue, "destroyed by the host")
+        self.settle()
+        queue.fail_what_is_left()
+        ring = queue.field("base_address")
+        queue.link.state = QueueState.DESTROYED
+        self.memory.space.free(ring)
+        self.memory.space.free(queue.address)
+
+    def _rung(self, address: int, data: bytes) -> None:
+        number = (address - self._doorbells.start) // DOORBELL_BYTES
+        if number < len(self._queues):
+            self._queues[number].link.rung(data)
+
+    def _inactive(self, link: Connection) -> None:
+        """Called in the middle of a tick: the host hears of it between two ticks."""
+        error = link.error
+        if error is None or isinstance(error, InactiveQueueError):
+            return
+        on_error = self._on_error.pop(link.id, None)
+        if on_error is None:
+            self._errors.append(error)
+        else:
+            queue = self._queues[link.id]
+            self._loop.calls.append(lambda: on_error(queue, error))
+
+    # ------------------------------------------------------------------ time
+
+    @property
+    def now(self) -> int:
+        """Ticks since the start."""
+        return self.memory.now
+
+    def run(
+        self, until: Signal | Callable[[], bool] | None = None, limit: int | None = None
+    ) -> None:
+        """Run until a signal is below 1, a condition holds, or nothing happens any more.
+
+        ``limit``: ticks. Raises the error of a queue that became inactive, NoProgressError if
+        ``until`` can never come true.
+        """
+        if isinstance(until, Signal):
+            self._run_to_signal(until, limit)
+            self._raise_error()
+            return
+        end = None if limit is None else self.now + limit
+        while not (until is not None and until()) and (end is None or self.now < end):
+            moved = self._loop.tick()
+            self._raise_error()
+            if not moved:
+                if until is not None and not until():
+                    raise NoProgressError("the condition", self._loop.waiting)
+                return
+
+    def _run_to_signal(self, signal: Signal, limit: int | None) -> None:
+        def accept(data: bytes) -> bool:
+            return bool(self._errors) or int.from_bytes(data, "little", signed=True) < 1
+
+        where = self.handle_of(signal) + VALUE
+        self.host.wait(where, accept, limit, f"{signal} < 1")
+
+    def settle(self) -> None:
+        """Run until memory has answered everything that was asked so far."""
+        while self.memory.busy:
+            self._loop.tick()
+
+    def _raise_error(self) -> None:
+        if self._errors:
+            raise self._errors.pop(0)

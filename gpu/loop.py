@@ -1,0 +1,86 @@
+"""The one loop of a device: front end, compute units and memory, tick by tick.
+
+At a tick everything of ours that is due runs, in a fixed order, and pushes requests; then memory
+runs to its first answers or to our next tick, and each answer goes to whoever asked.
+
+Invariant: nothing here depends on anything but the calls made: same calls, same ticks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from gpu.hsa.activity import Activities
+from gpu.hsa.dispatcher import Dispatcher
+from gpu.launch import ComputeUnit
+from gpu.memory.interface import Memory
+
+
+class Loop:
+    """``calls``: functions to be called between ticks, where they may run the loop themselves."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        activities: Activities,
+        dispatcher: Dispatcher,
+        units: Sequence[ComputeUnit],
+    ) -> None:
+        self.memory = memory
+        self.activities = activities
+        self.calls: deque[Callable[[], None]] = deque()
+        self._dispatcher = dispatcher
+        self._units = units
+
+    @property
+    def at_rest(self) -> bool:
+        """Nothing changes any more unless the host acts."""
+        return (
+            self.activities.at_rest
+            and not self.calls
+            and not self.memory.busy
+            and self._dispatcher.next_tick is None
+            and all(unit.next_tick is None for unit in self._units)
+        )
+
+    @property
+    def waiting(self) -> list[str]:
+        """Who waits for what."""
+        lines = self.activities.waiting
+        for unit in self._units:
+            if not unit.idle:
+                lines.append(f"compute unit {unit.index}: waves are resident, and none can go on")
+        return lines
+
+    def tick(self) -> bool:
+        """Go on to the next tick at which something happens; False at rest."""
+        while self.calls:
+            self.calls.popleft()()
+        if self.at_rest:
+            return False
+        now = self.memory.now
+        self.activities.run(now)
+        self._dispatcher.run(now)
+        self._run_units(now)
+        for answer in self.memory.run(self._next(now)):
+            listener = answer.request.listener
+            if listener is not None:
+                listener(answer)
+        return True
+
+    def _run_units(self, now: int) -> None:
+        for unit in self._units:
+            due = unit.next_tick
+            if due is not None and due <= now:
+                unit.run(now)
+                self.activities.happened += 1
+
+    def _next(self, now: int) -> int | None:
+        """Our next tick, after this one; None if only answers lead on."""
+        ticks = [self.activities.next_tick, self._dispatcher.next_tick]
+        ticks += [unit.next_tick for unit in self._units]
+        if self.calls:
+            ticks.append(now)
+        due = min((tick for tick in ticks if tick is not None), default=None)
+        return None if due is None else max(due, now + 1)
