@@ -16,9 +16,8 @@ from gpu.isa.host_float import PLAIN
 from gpu.isa.semantics import exact
 from gpu.isa.semantics.entry import Array, Environment, Semantics, define
 from gpu.isa.semantics.fused import fused_16, fused_32, fused_64
+from gpu.isa.semantics.half import has_denormals
 from gpu.isa.wave import FloatMode
-
-_SMALLEST_NORMAL_16: Final = np.float16(2.0**-14)
 
 
 def _subtract_reversed(a: Array, b: Array) -> Array:
@@ -55,17 +54,12 @@ def _subtract_reversed_exactly(a: Array, b: Array, environment: int) -> Array:
     return exact.subtract(b, a, environment)
 
 
-def _has_denormals(a: Array) -> bool:
-    small = np.less(np.absolute(a), _SMALLEST_NORMAL_16)
-    return 1 in np.not_equal(small, np.equal(a, 0)).tobytes()
-
-
 def _multiply_add_half(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
     """Two roundings, and denormals are flushed whatever the mode says."""
     if mode.round_64 == 0:
         product = np.multiply(a, b)
         total = np.add(product, c)
-        if not any(_has_denormals(value) for value in (a, b, c, product, total)):
+        if not any(has_denormals(value) for value in (a, b, c, product, total)):
             return total
     product = exact.multiply(a, b, mode.round_64)
     return exact.add(product, c, mode.round_64)

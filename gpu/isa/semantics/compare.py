@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpu.isa.semantics.entry import Array, Environment, Semantics, define
+from gpu.isa.semantics.half import under_mode
 
 Comparison = Callable[[Array, Array], Array]
 
@@ -117,7 +118,9 @@ def _all() -> dict[str, Semantics]:
             table |= _both(f"{name}_{kind}", define(comparison, f"{kind} {kind} -> mask"))
     for kind, environment in _FLOAT_ENVIRONMENTS.items():
         for name, comparison in _OF_FLOATS.items():
-            entry = define(comparison, f"{kind} {kind} -> mask", environment)
+            half = kind == "f16"
+            function = under_mode(comparison) if half else comparison
+            entry = define(function, f"{kind} {kind} -> mask", environment, takes_mode=half)
             table |= _both(f"{name}_{kind}", entry)
     for kind, unsigned, fraction_bits, width in (
         ("f16", np.uint16, 10, 16),

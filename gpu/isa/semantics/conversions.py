@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from gpu.isa.host_float import PLAIN
-from gpu.isa.semantics import exact
 from gpu.isa.semantics.entry import Array, Environment, Semantics, define
+from gpu.isa.semantics.half import to_half, widened
 from gpu.isa.wave import FloatMode
 
 _FOUR_BITS: Final = np.array([(value - 16 * (value > 7)) / 16 for value in range(16)], np.float32)
@@ -76,19 +75,8 @@ def _four_bits(a: Array) -> Array:
     return _FOUR_BITS[np.bitwise_and(a, 15)]
 
 
-def to_half(mode: FloatMode, a: Array) -> Array:
-    """32- or 64-bit numbers in 16 bits; sources are not flushed."""
-    environment = mode.environments[Environment.DOUBLE]
-    if environment == PLAIN:
-        return a.astype(np.float16)
-    if not environment & 4:
-        environment |= 4
-    return exact.convert(a, np.float16, environment)
-
-
 def _from_half(mode: FloatMode, a: Array) -> Array:
-    environment = mode.environments[Environment.DOUBLE]
-    return a.astype(np.float32) if environment & 4 else exact.convert(a, np.float32, environment)
+    return widened(mode, a).astype(np.float32)
 
 
 def _integer_to_half(mode: FloatMode, a: Array) -> Array:

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from gpu.isa import host_float
 from gpu.isa.semantics.entry import Array, Environment, Semantics, define
+from gpu.isa.semantics.half import under_mode
 
 Unary = Callable[[Array], Array]
 
@@ -25,7 +27,9 @@ _BELOW_ONE: Final = {
 
 
 def canonical(a: Array) -> Array:
-    """The number as arithmetic sees it: flushed if the environment flushes, no signalling NaN."""
+    """The number as arithmetic sees it: flushed if the environment flushes sources."""
+    if host_float.current & 4:
+        return a
     return np.multiply(a, _ONE[a.dtype.char])
 
 
@@ -63,7 +67,7 @@ def _exponent_16(a: Array) -> Array:
 def _mantissa(a: Array) -> Array:
     """The number scaled by a power of two to at least 1/2 and below 1."""
     value = canonical(a)
-    return np.where(np.isfinite(value), np.frexp(value)[0], value)
+    return np.where(np.isfinite(value), np.frexp(value)[0], np.add(value, value))
 
 
 def _power_of_two(exponent: Array) -> Array:
@@ -81,28 +85,30 @@ def _scale_64(a: Array, exponent: Array) -> Array:
     return np.ldexp(canonical(a), np.minimum(np.maximum(exponent, -3000), 3000))
 
 
-SEMANTICS: Final[dict[str, Semantics]] = {
-    **{
-        f"v_{name}_{kind}": define(_whole(function), f"{kind} -> {kind}", environment)
-        for name, function in (
-            ("trunc", np.trunc),
-            ("ceil", np.ceil),
-            ("rndne", np.rint),
-            ("floor", np.floor),
+def _of_every_width(name: str, make: Callable[[str], Unary]) -> dict[str, Semantics]:
+    """An operation whose result has the type of its source."""
+    table = {}
+    for kind, environment in _ENVIRONMENTS.items():
+        half = kind == "f16"
+        function = under_mode(make(kind)) if half else make(kind)
+        table[f"v_{name}_{kind}"] = define(
+            function, f"{kind} -> {kind}", environment, takes_mode=half
         )
-        for kind, environment in _ENVIRONMENTS.items()
-    },
-    **{
-        f"v_fract_{kind}": define(_fraction(_BELOW_ONE[kind]), f"{kind} -> {kind}", environment)
-        for kind, environment in _ENVIRONMENTS.items()
-    },
-    **{
-        f"v_frexp_mant_{kind}": define(_mantissa, f"{kind} -> {kind}", environment)
-        for kind, environment in _ENVIRONMENTS.items()
-    },
+    return table
+
+
+SEMANTICS: Final[dict[str, Semantics]] = {
+    **_of_every_width("trunc", lambda kind: _whole(np.trunc)),
+    **_of_every_width("ceil", lambda kind: _whole(np.ceil)),
+    **_of_every_width("rndne", lambda kind: _whole(np.rint)),
+    **_of_every_width("floor", lambda kind: _whole(np.floor)),
+    **_of_every_width("fract", lambda kind: _fraction(_BELOW_ONE[kind])),
+    **_of_every_width("frexp_mant", lambda kind: _mantissa),
     "v_frexp_exp_i32_f32": define(_exponent, "f32 -> i32", Environment.SINGLE),
     "v_frexp_exp_i32_f64": define(_exponent, "f64 -> i32", Environment.DOUBLE),
-    "v_frexp_exp_i16_f16": define(_exponent_16, "f16 -> i16", Environment.PLAIN),
+    "v_frexp_exp_i16_f16": define(
+        under_mode(_exponent_16), "f16 -> i16", Environment.PLAIN, takes_mode=True
+    ),
     "v_ldexp_f32": define(_scale_32, "f32 i32 -> f32", Environment.SINGLE),
     "v_ldexp_f64": define(_scale_64, "f64 i32 -> f64", Environment.DOUBLE),
 }

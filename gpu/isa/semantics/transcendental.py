@@ -12,9 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from gpu.isa.semantics.conversions import to_half
 from gpu.isa.semantics.entry import Array, Environment, Semantics, define
-from gpu.isa.semantics.rounding import canonical
+from gpu.isa.semantics.half import to_half, widened
 from gpu.isa.wave import FloatMode
 
 Unary = Callable[[Array], Array]
@@ -62,26 +61,14 @@ def _half(function: Unary) -> Callable[[FloatMode, Array], Array]:
     """A function of 64-bit numbers for 16-bit ones."""
 
     def operation(mode: FloatMode, a: Array) -> Array:
-        return to_half(mode, function(_half_source(mode, a)))
+        return to_half(mode, function(widened(mode, a)))
 
     return operation
 
 
-def _half_source(mode: FloatMode, a: Array) -> Array:
-    """16-bit numbers in 64 bits, flushed if the mode says so."""
-    wide = a.astype(np.float64)
-    if mode.environments[Environment.DOUBLE] & 4:
-        return wide
-    return np.where(np.less(np.absolute(wide), 2.0**-14), np.copysign(0.0, wide), wide)
-
-
 def _scale_half(mode: FloatMode, a: Array, exponent: Array) -> Array:
     bounded = np.minimum(np.maximum(exponent, -100), 100).astype(np.int32)
-    return to_half(mode, np.ldexp(_half_source(mode, a), bounded))
-
-
-def _square_root_64(a: Array) -> Array:
-    return np.sqrt(canonical(a))
+    return to_half(mode, np.ldexp(widened(mode, a), bounded))
 
 
 _APPROXIMATE: Final = Environment.APPROXIMATE
@@ -113,6 +100,6 @@ SEMANTICS: Final[dict[str, Semantics]] = {
     },
     "v_rcp_f64": define(np.reciprocal, "f64 -> f64", Environment.DOUBLE),
     "v_rsq_f64": define(_reciprocal_root, "f64 -> f64", Environment.DOUBLE),
-    "v_sqrt_f64": define(_square_root_64, "f64 -> f64", Environment.DOUBLE),
+    "v_sqrt_f64": define(np.sqrt, "f64 -> f64", Environment.DOUBLE),
     "v_ldexp_f16": define(_scale_half, "f16 i16 -> f16", Environment.PLAIN, takes_mode=True),
 }
