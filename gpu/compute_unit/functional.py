@@ -13,11 +13,13 @@ from collections.abc import Callable
 from operator import length_hint
 from typing import Final, Protocol
 
-from gpu.compute_unit.access import Access, DirectMemory, Operation
+from gpu.compute_unit.access import Access, DirectMemory, VectorAccess
 from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
+from gpu.compute_unit.global_memory import VectorOperation
 from gpu.compute_unit.program import Bound, Control, Program
 from gpu.compute_unit.residents import Residents
 from gpu.compute_unit.scalar_memory import ScalarAccess, ScalarKind
+from gpu.compute_unit.watch import Watch
 from gpu.compute_unit.wavefront import Group, Wavefront
 from gpu.isa.host_float import plain_afterwards
 from gpu.isa.instruction import Unit
@@ -61,9 +63,17 @@ class FunctionalUnit(Residents[Wavefront]):
     ``executed``: wave instructions so far; they are also the clock that kernels read.
     """
 
-    def __init__(self, index: int, memory: CodeMemory, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        index: int,
+        memory: CodeMemory,
+        limits: Limits | None = None,
+        watch: Watch | None = None,
+    ) -> None:
         super().__init__(index, Wavefront, limits)
         self.executed = 0
+        self._watch = watch or Watch()
+        self._watch.add(lambda: self._waves)
         self._memory: DirectMemory = memory
         self._program = Program(memory.read)
         self._waves: list[Wavefront] = []
@@ -87,20 +97,26 @@ class FunctionalUnit(Residents[Wavefront]):
     def run(self, now: int) -> None:
         """Every resident wave has one turn."""
         self._now = now
-        for wave in list(self._waves):
-            if wave.ended or wave.at_barrier:
-                continue
-            try:
-                with plain_afterwards():
+        with plain_afterwards():
+            for wave in list(self._waves):
+                if wave.ended or wave.at_barrier:
+                    continue
+                before = wave.executed
+                try:
                     self._turn(wave)
-            except Fault as fault:
-                self._fail(wave.group, fault)
+                    self._watch.executed(wave, wave.executed - before)
+                    if self._watch.observing and not wave.ended:
+                        self._watch.state(wave)
+                except Fault as fault:
+                    self._fail(wave.group, fault)
 
     def _entered(self, group: Group[Wavefront]) -> None:
         self._waves += group.waves
+        self._watch.progress()
 
     def _left(self, group: Group[Wavefront]) -> None:
         self._waves = [wave for wave in self._waves if not wave.ended]
+        self._watch.progress()
 
     # ------------------------------------------------------------------ one wave
 
@@ -151,6 +167,7 @@ class FunctionalUnit(Residents[Wavefront]):
         group = wave.group
         group.end(wave)
         self._waves.remove(wave)
+        self._watch.progress()
         if not group.live:
             self._finish(group)
 
@@ -171,7 +188,7 @@ class FunctionalUnit(Residents[Wavefront]):
             address = bound.end
             if bound.control is None:
                 block.bound.append(bound)
-                block.steps.append(bound.step or self._memory_step(bound.operation))
+                block.steps.append(bound.step or self._memory_step(bound))
                 if bound.unit is Unit.BRANCH or bound.instruction.name == "s_getpc_b64":
                     break
             elif bound.control not in _FREE:
@@ -181,9 +198,12 @@ class FunctionalUnit(Residents[Wavefront]):
         self._blocks[start] = block
         return block
 
-    def _memory_step(self, operation: Operation | None) -> Step:
+    def _memory_step(self, bound: Bound) -> Step:
+        operation = bound.operation
         assert operation is not None, "neither step nor control"
         execute: Callable[[Wavefront], Access | None] = operation.execute
+        watch = self._watch
+        atomic = isinstance(operation, VectorOperation) and operation.move.atomic
 
         def step(wave: Wave) -> None:
             assert isinstance(wave, Wavefront)
@@ -194,5 +214,10 @@ class FunctionalUnit(Residents[Wavefront]):
             if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
                 access.tell(self.executed)
             access.complete()
+            if atomic:
+                assert isinstance(access, VectorAccess)
+                watch.lock(access)
+            if watch.observing:
+                watch.note(bound, access)
 
         return step

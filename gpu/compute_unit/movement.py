@@ -28,6 +28,11 @@ class Movement:
     op: int = 0
 
     @property
+    def atomic(self) -> bool:
+        """Whether it reads, changes and writes at once."""
+        return self.kind is RequestKind.ATOMIC
+
+    @property
     def compares(self) -> bool:
         """Whether a second value, to compare with, follows the operand."""
         return self.kind is RequestKind.ATOMIC and self.op == AtomicKind.CAS

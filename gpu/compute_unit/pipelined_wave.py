@@ -40,7 +40,7 @@ class Returning(Protocol):
 class PipelinedWave(Wavefront):
     """``fetched``: end of the instruction bytes it has from ``pc`` on; ``fetching``: address of a
     fetch under way, or -1. ``limits``: of an ``s_waitcnt``: vm, exp, lgkm. ``outstanding``: vector
-    memory instructions in order of issue.
+    memory instructions in order of issue. ``watched``: instructions that the watch has been told.
     """
 
     __slots__ = (
@@ -54,6 +54,7 @@ class PipelinedWave(Wavefront):
         "since",
         "unmapped",
         "waiting",
+        "watched",
     )
 
     def __init__(self, start: WaveStart, group: Group[Any], simd: int, age: int) -> None:
@@ -68,6 +69,7 @@ class PipelinedWave(Wavefront):
         self.fetching = -1
         self.queued = False
         self.unmapped: Exception | None = None
+        self.watched = 0
 
     def block(self, reason: Waiting, now: int) -> None:
         """It cannot go on before something happens."""

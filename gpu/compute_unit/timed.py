@@ -11,13 +11,13 @@ or another wave; `next_tick` is the first tick in which anything can happen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
 from typing import Final
 
-from gpu.compute_unit.access import VectorAccess
+from gpu.compute_unit.access import Access, VectorAccess
 from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
 from gpu.compute_unit.fetch import Fetch
 from gpu.compute_unit.other_pipelines import LocalPipeline, ScalarPipeline
@@ -29,6 +29,7 @@ from gpu.compute_unit.schedule import OldestFirst, Policy
 from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.vector_pipeline import VectorPipeline
+from gpu.compute_unit.watch import Watch
 from gpu.compute_unit.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group
 from gpu.isa.host_float import plain_afterwards
 from gpu.isa.instruction import Unit
@@ -63,6 +64,7 @@ class TimedUnit(Residents[PipelinedWave]):
         timing: Timing | None = None,
         limits: Limits | None = None,
         policy: Callable[[], Policy] = OldestFirst,
+        watch: Watch | None = None,
     ) -> None:
         super().__init__(index, PipelinedWave, limits)
         self.timing = timing or Timing()
@@ -77,6 +79,8 @@ class TimedUnit(Residents[PipelinedWave]):
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._event_number = 0
         self._packet: tuple[int, int] | None = None
+        self.watch = watch or Watch()
+        self.watch.add(self._resident)
 
     # ------------------------------------------------------------------ time
 
@@ -121,6 +125,7 @@ class TimedUnit(Residents[PipelinedWave]):
         if packet != self._packet:  # the host may have loaded other code
             self._packet = packet
             self._fetch.forget()
+        self.watch.progress()
         self.statistics.groups += 1
         self.statistics.waves += len(group.waves)
         now = self.memory.now
@@ -129,7 +134,11 @@ class TimedUnit(Residents[PipelinedWave]):
             wave.block(Waiting.FETCH, now)
             self._fetch.flush(wave)
 
+    def _resident(self) -> Iterable[PipelinedWave]:
+        return (wave for simd in self._simds for wave in simd.waves)
+
     def _left(self, group: Group[PipelinedWave]) -> None:
+        self.watch.progress()
         self.statistics.lds_out_of_range += group.lds.out_of_range
         for simd in self._simds:
             simd.waves = [wave for wave in simd.waves if not wave.ended]
@@ -146,6 +155,13 @@ class TimedUnit(Residents[PipelinedWave]):
     def _arrived(self, wave: PipelinedWave) -> None:
         if wave.waiting is Waiting.FETCH:
             self._wake(wave, self.memory.now)
+
+    def returned(self, bound: Bound, access: Access) -> None:
+        """A memory instruction has its answers and its registers."""
+        if isinstance(access, VectorAccess) and access.movement.atomic:
+            self.watch.lock(access)
+        if self.watch.observing:
+            self.watch.note(bound, access)
 
     def counted_down(self, wave: PipelinedWave) -> None:
         """One of the wave's counters is lower; it may wait for that."""
@@ -224,7 +240,17 @@ class TimedUnit(Residents[PipelinedWave]):
             self._fetch.want(wave)
         else:
             self._fetch.flush(wave)
+            if wave.pc < place:
+                self._went_back(wave)
         return True
+
+    def _went_back(self, wave: PipelinedWave) -> None:
+        """A loop's end: where a wave that waits for ever can be found out."""
+        watch = self.watch
+        watch.executed(wave, wave.executed - wave.watched)
+        wave.watched = wave.executed
+        if watch.observing and wave.within(ALL_RETURNED):
+            watch.state(wave)
 
     def _advance(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
         wave.pc = bound.end
@@ -341,6 +367,7 @@ class TimedUnit(Residents[PipelinedWave]):
     def _end(self, wave: PipelinedWave) -> None:
         group = wave.group
         wave.ready = NEVER
+        self.watch.progress()
         simd = self._simds[wave.simd]
         simd.waves = [other for other in simd.waves if other is not wave]
         if group.end(wave):

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from gpu.compute_unit.access import Part, VectorAccess
+from gpu.compute_unit.access import Access, Part, VectorAccess
 from gpu.compute_unit.lanes import from_bytes, to_bytes
 from gpu.compute_unit.local_memory import MisalignedLocal
 from gpu.compute_unit.pipelined_wave import PipelinedWave
@@ -33,6 +33,9 @@ class Owner(Protocol):
 
     def later(self, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
+
+    def returned(self, bound: Bound, access: Access) -> None:
+        """A memory instruction has its answers and its registers."""
 
     def counted_down(self, wave: PipelinedWave) -> None:
         """One of the wave's counters is lower; it may wait for that."""
@@ -94,13 +97,14 @@ class Flight:
             if part.gathered is not None:
                 part.result = from_bytes(part.gathered)
         access.complete()
+        self.pipeline.owner.returned(self.bound, access)
 
 
 class VectorPipeline:
     """One compute unit's way to its first-level vector cache."""
 
     def __init__(self, owner: Owner, port: int) -> None:
-        self._owner = owner
+        self.owner = owner
         self._port = port
         self._queue: deque[tuple[int, Flight]] = deque()
         self._free_at = 0
@@ -109,7 +113,7 @@ class VectorPipeline:
     @property
     def full(self) -> bool:
         """Whether an instruction must wait before it can be issued."""
-        return len(self._queue) >= self._owner.timing.memory_queue
+        return len(self._queue) >= self.owner.timing.memory_queue
 
     @property
     def next_tick(self) -> int | None:
@@ -118,14 +122,14 @@ class VectorPipeline:
 
     def issue(self, wave: PipelinedWave, bound: Bound, access: VectorAccess, now: int) -> None:
         """An executed instruction enters the pipeline; the counters go up."""
-        timing = self._owner.timing
+        timing = self.owner.timing
         flight = Flight(self, wave, bound, access)
         wave.vm += 1
         if flight.flat:
             wave.lgkm += 1
         wave.outstanding.append(flight)
         lines = self._lines(access)
-        self._owner.statistics.lines[lines] += 1
+        self.owner.statistics.lines[lines] += 1
         start = max(now + timing.address_cycles, self._free_at)
         self._free_at = start + max(1, -(-lines // timing.lines_per_cycle))
         self._queue.append((start, flight))
@@ -135,7 +139,7 @@ class VectorPipeline:
         flight = Flight(self, wave, bound, None)
         wave.vm += 1
         wave.outstanding.append(flight)
-        start = max(now + self._owner.timing.address_cycles, self._free_at)
+        start = max(now + self.owner.timing.address_cycles, self._free_at)
         self._free_at = start + 1
         self._queue.append((start, flight))
 
@@ -147,7 +151,7 @@ class VectorPipeline:
                 continue
             if flight.access is None:
                 request = Request(self._port, RequestKind.ACQUIRE, 0, listener=flight.synchronized)
-                self._owner.memory.push(request)
+                self.owner.memory.push(request)
             else:
                 self._send(flight, flight.access)
 
@@ -158,13 +162,13 @@ class VectorPipeline:
                 if part.local:
                     access.perform_local(part)
                 else:
-                    self._owner.memory.push(self._request(flight, access, part))
+                    self.owner.memory.push(self._request(flight, access, part))
             except (Unmapped, MisalignedLocal) as mistake:
-                self._owner.blame(flight.wave, flight.bound, access.blame(part, mistake))
+                self.owner.blame(flight.wave, flight.bound, access.blame(part, mistake))
                 return
         if flight.left == 1:  # only LDS: it takes as long as any LDS access
-            later = self._owner.timing.lds_cycles
-            self._owner.later(self._owner.memory.now + later, partial(flight.settle, 1))
+            later = self.owner.timing.lds_cycles
+            self.owner.later(self.owner.memory.now + later, partial(flight.settle, 1))
         else:
             flight.settle(1)
 
@@ -194,7 +198,7 @@ class VectorPipeline:
             wave.vm -= 1
             if isinstance(flight, Flight) and flight.flat:
                 wave.lgkm -= 1
-        self._owner.counted_down(wave)
+        self.owner.counted_down(wave)
 
     def _lines(self, access: VectorAccess) -> int:
         """How many cache lines the access touches."""
