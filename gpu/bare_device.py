@@ -376,7 +376,15 @@ class BareDevice:
             return bool(self._errors) or int.from_bytes(data, "little", signed=True) < 1
 
         where = self.handle_of(signal) + VALUE
-        self.host.wait(where, accept, limit, f"{signal} < 1")
+        data = self.host.wait(where, accept, limit, f"{signal} < 1")
+        if int.from_bytes(data, "little", signed=True) < 0:
+            self._end_stopped_queues()
+
+    def _end_stopped_queues(self) -> None:
+        """An error is told by the signal first and by its queue once nothing of it runs."""
+        while any(queue.state is QueueState.ERROR_PENDING for queue in self._queues):
+            if not self._loop.tick():
+                return
 
     def settle(self) -> None:
         """Run until memory has answered everything that was asked so far."""

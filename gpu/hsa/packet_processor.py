@@ -335,7 +335,6 @@ class PacketProcessor:
     def _wind_down(self, link: Connection, error: GpuError) -> Steps[None]:
         while link.incomplete:
             yield Pause(None, link.changed, link.changed.count)
-        link.state = QueueState.INACTIVE
         try:
             field = AMD_QUEUE.field("queue_inactive_signal")
             signal = yield from self._control.load_int(link.queue + field.offset)
@@ -345,6 +344,7 @@ class PacketProcessor:
             yield from self._completions.set(signal, reason)
         except (PacketError, Unmapped):
             pass
+        link.state = QueueState.INACTIVE
         self._happened(link)
         self._outside.inactive(link)
 

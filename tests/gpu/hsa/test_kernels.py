@@ -1,0 +1,189 @@
+"""Compiled kernels from a user queue to their results, on both kinds of compute units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from gpu import Device, LocalBytes, Signal
+from gpu.code_object import ArgumentError
+from gpu.errors import HostError, KernelError, NoProgressError
+from gpu.hsa.connection import QueueState
+from gpu.hsa.signal import ERROR_VALUE
+from gpu.memory.flat import FlatMemory
+from tests.gpu.kernels.stored import stored
+
+MakeDevice = Callable[[], Device]
+
+
+def without_time() -> Device:
+    return Device(cus=2)
+
+
+def with_pipelines() -> Device:
+    return Device(memory=FlatMemory(cus=2))
+
+
+@pytest.fixture(params=[without_time, with_pipelines], ids=["functional", "timed"])
+def device(request: pytest.FixtureRequest) -> Device:
+    return request.param()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("built", ["clang14-O2", "clang19-O2", "clang14-O0", "clang14-O2-v2"])
+def test_vadd(device: Device, built: str) -> None:
+    """The example of the documentation, with a group that is not full."""
+    count = 300
+    x, y = np.linspace(0, 1, count, dtype=np.float32), np.arange(count, dtype=np.float32)
+    a, b, c = device.alloc(x), device.alloc(y), device.alloc_like(x)
+    done, after = Signal(1), Signal(1)
+    queue = device.create_queue()
+    code = stored("vadd", built)
+    queue.dispatch(code["vadd"], grid=count, group=256, args=[a, b, c, count], completion=done)
+    queue.barrier_and([done], completion=after)
+    queue.ring()
+    device.run(until=after)
+    np.testing.assert_array_equal(c.numpy(), x + y)
+    assert done.value == after.value == 0
+
+
+@pytest.mark.parametrize("built", ["clang14-O2", "clang19-O2", "clang14-O0"])
+@pytest.mark.parametrize("doorbell", ["plain", "legacy"])
+def test_a_kernel_dispatches_a_kernel(device: Device, built: str, doorbell: str) -> None:
+    """It writes an AQL packet into its own queue and stores to the doorbell's address."""
+    queue = device.create_queue(doorbell=doorbell)
+    child = device.loaded_kernel(stored("vadd")["vadd_i"])
+    x = np.arange(100, dtype=np.int32)
+    a, b, c = device.alloc(x), device.alloc(x[::-1]), device.alloc_like(x)
+    arguments = device.arguments(np.array([a.address, b.address, c.address], np.uint64).tobytes())
+    done = device.signal(1)
+    queue.dispatch(
+        stored("device_hsa", built)["enqueue"],
+        64,
+        64,
+        [queue.address, child.object_address, arguments, done.handle, 100],
+    )
+    queue.ring()
+    device.run(until=done)
+    device.run()
+    assert c.numpy().tolist() == [99] * 100
+    assert (queue.read_index, queue.write_index) == (2, 2)
+
+
+def test_signals_in_kernels(device: Device) -> None:
+    """Store, subtract and wait; each change is told by mailbox and interrupt."""
+    code, queue = stored("device_hsa"), device.create_queue()
+    signal = device.signal(70)
+    event = device.create_event(signal)
+    queue.dispatch(code["signal_sub"], 64, 64, [signal.handle, 1])
+    queue.ring()
+    device.run()
+    assert signal.value == 6 and event.count >= 1
+    told = event.count
+    queue.dispatch(code["signal_store"], 1, 1, [signal.handle, -3])
+    queue.ring()
+    device.run()
+    assert signal.value == -3 and event.count == told + 1
+
+
+def test_a_kernel_waits_for_the_host(device: Device) -> None:
+    queue, signal, done = device.create_queue(), device.signal(9), Signal(1)
+    out = device.alloc(np.zeros(1, np.int64))
+    arguments = [signal.handle, 5, 1 << 40, out.address]
+    queue.dispatch(stored("device_hsa")["signal_wait_lt"], 1, 1, arguments, completion=done)
+    queue.ring()
+    device.run(limit=500)
+    assert done.value == 1
+    signal.store(4)
+    device.run(until=done)
+    assert out.numpy().tolist() == [4]
+
+
+def test_traps(device: Device) -> None:
+    code, queue = stored("device_hsa"), device.create_queue()
+    data, done = device.alloc(np.array([3] * 63 + [-3], np.int32)), Signal(1)
+    queue.dispatch(code["debugtrapk"], 64, 64, [data], completion=done)
+    queue.ring()
+    device.run(until=done)
+    assert data.numpy().tolist() == [4] * 63 + [-2]
+    failed = Signal(1)
+    queue.dispatch(code["trapk"], 64, 64, [data], completion=failed)
+    queue.ring()
+    with pytest.raises(KernelError, match=r"queue 0, packet 1: kernel trapk: .*s_trap"):
+        device.run(until=failed)
+    assert (failed.value, queue.state) == (ERROR_VALUE, QueueState.INACTIVE)
+    assert all(unit.idle for unit in device.units)
+
+
+def test_an_unmapped_address(device: Device) -> None:
+    queue = device.create_queue()
+    queue.dispatch(stored("vadd")["vadd"], 64, 64, [0x10, 0x10, 0x10, 64])
+    queue.ring()
+    with pytest.raises(KernelError, match="0x10"):
+        device.run()
+
+
+@pytest.mark.parametrize("built", ["clang14-O2", "clang19-O2", "clang14-O0"])
+def test_private_memory(device: Device, built: str) -> None:
+    """The pool grows to what the packet asks; slices of waves do not overlap."""
+    rng = np.random.default_rng(5)
+    values = rng.integers(-1000, 1000, (160, 32), dtype=np.int32)
+    data, done = device.alloc(values), Signal(1)
+    queue = device.create_queue()
+    assert queue.field("compute_tmpring_size") == 0
+    queue.dispatch(stored("scratch", built)["isort"], 160, 64, [data], completion=done)
+    queue.ring()
+    device.run(until=done)
+    np.testing.assert_array_equal(data.numpy(), np.sort(values, axis=1))
+    private = stored("scratch", built)["isort"].descriptor.private_size
+    assert queue.field("scratch_workitem_byte_size") >= private
+    assert queue.field("compute_tmpring_size") & 0xFFF == 80
+
+
+@pytest.mark.parametrize("built", ["clang14-O2", "clang14-O2-v3", "clang19-O2", "clang19-O2-v6"])
+def test_generic_pointers(device: Device, built: str) -> None:
+    """Apertures from the queue object (to version 4) and from hidden arguments (from 5 on)."""
+    given = np.arange(64, dtype=np.int32) + 100
+    expected = {0: given[:8], 1: np.arange(8) * 3, 2: np.arange(8) + given[:8]}
+    for selected, eight in expected.items():
+        for name in ("gen3", "gen3_call"):
+            data, out, done = device.alloc(given), device.alloc_like(given), Signal(1)
+            queue = device.create_queue()
+            queue.dispatch(
+                stored("flatgen", built)[name], 64, 64, [data, out, selected], completion=done
+            )
+            queue.ring()
+            device.run(until=done)
+            np.testing.assert_array_equal(out.numpy(), np.tile(eight, 8))
+
+
+def test_wrong_calls_say_what_is_wrong(device: Device) -> None:
+    code, queue = stored("vadd"), device.create_queue()
+    with pytest.raises(ArgumentError, match="takes 4 arguments, 3 are given"):
+        queue.dispatch(code["vadd"], 64, 64, [0, 0, 0])
+    with pytest.raises(ArgumentError, match="is a buffer"):
+        queue.dispatch(code["vadd"], 64, 64, [LocalBytes(4), 0, 0, 64])
+    with pytest.raises(HostError, match="1 to 3 dimensions, not 4"):
+        queue.dispatch(code["vadd"], (1, 1, 1, 1), 64, [0, 0, 0, 64])
+    with pytest.raises(HostError, match="'gpu' is no scope"):
+        queue.dispatch(code["vadd"], 64, 64, [0, 0, 0, 64], acquire="gpu")
+    with pytest.raises(HostError, match=r"kernel vadd: .*group_x has 2 bytes; 65536"):
+        queue.dispatch(code["vadd"], 1 << 17, 1 << 16, [0, 0, 0, 64])
+    with pytest.raises(HostError, match="power of two"):
+        device.create_queue(48)
+    with pytest.raises(HostError, match="mask 0xc has none of the 2"):
+        device.create_queue(cu_mask=0b1100)
+    with pytest.raises(HostError, match="belongs to another device"):
+        queue.barrier_and([without_time().signal(1)])
+    with pytest.raises(HostError, match="1 to 64 compute units, not 0"):
+        Device(cus=0)
+    assert queue.write_index == 0
+
+
+def test_waiting_for_what_nobody_does(device: Device) -> None:
+    with pytest.raises(NoProgressError, match="can never happen"):
+        device.run(until=device.signal(1))
+    with pytest.raises(NoProgressError, match="the condition can never happen"):
+        device.run(until=lambda: False)
+    assert device.signal(3).wait("==", 4, timeout=100) == 3
