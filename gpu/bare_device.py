@@ -382,7 +382,8 @@ class BareDevice:
 
     def _end_stopped_queues(self) -> None:
         """An error is told by the signal first and by its queue once nothing of it runs."""
-        while any(queue.state is QueueState.ERROR_PENDING for queue in self._queues):
+        unheard = [queue for queue in self._queues if queue.link.id not in self._on_error]
+        while any(queue.state is QueueState.ERROR_PENDING for queue in unheard):
             if not self._loop.tick():
                 return
 
