@@ -23,7 +23,6 @@ from typing import Final
 
 from tester.events import Finding, Kind, Request, Role, Verdict
 
-_BYTE_MASKS = {1: 0xFF, 2: 0xFFFF, 4: 0xFFFFFFFF, 8: 0xFFFFFFFFFFFFFFFF}
 _WORD = 0xFFFFFFFF
 _PLAUSIBLE = 1 << 24
 """No leg makes so many increments: a sum beyond is not a sum."""
@@ -143,7 +142,7 @@ class Checker:
         if request.role == _PEEK:
             self._peeked(entry, indices, line, tick)
             return
-        mask = _BYTE_MASKS[request.size]
+        mask = (1 << (request.size << 3)) - 1
         addresses = request.addresses
         expected = request.expected
         line_size = self._line_size
@@ -401,8 +400,7 @@ class Checker:
             stores = [each for each in self._open.values() if each.uncompleted]
             mine = [each for each in stores if each.request.thread == entry.request.thread]
             return max([since, *map(self._progress, mine)])
-        lines = {address & -self._line_size for address in entry.request.addresses}
-        for line in lines:
+        for line in entry.request.lines(self._line_size):
             since = max(since, self._line_progress.get(line, 0))
         return since
 
@@ -416,11 +414,19 @@ class Checker:
         self._fail(Verdict.UNEXPECTED_RESPONSE, tick, headline, request, index)
 
     def _wrong_value(self, request: Request, index: int, got: int, tick: int) -> None:
-        wanted = request.expected[index]
-        width = 2 + 2 * request.size
+        wanted, size, offset = request.expected[index], request.size, 0
         reader = "read-back" if request.role == Role.READ_BACK else request.what
+        if request.pieces:
+            reader += f" of {size} bytes"
+            size, offset, wanted, got = _first_wrong(request.pieces, wanted, got)
+        width = 2 + 2 * size
         headline = f"{reader} returned {got:#0{width}x}, expected {wanted:#0{width}x}"
+        if offset:
+            headline += f" from byte {offset} on"
         self._fail(Verdict.WRONG_VALUE, tick, headline, request, index, wanted, got)
+        if request.pieces and self.finding is not None and self.finding.request is request:
+            self.finding.address += offset
+            self.finding.size = size
 
     def _hang(self, entry: _Open, tick: int, why: str) -> Finding | None:
         request = entry.request
@@ -452,6 +458,18 @@ class Checker:
             verdict, tick, headline, request, index, address, request.size, expected, got
         )
         self._stop()
+
+
+def _first_wrong(pieces: list[int], expected: int, got: int) -> tuple[int, int, int, int]:
+    """(size, offset, expected, got) of the lowest piece that differs."""
+    offset = 0
+    for size in pieces:
+        ones = (1 << 8 * size) - 1
+        wanted, found = expected >> 8 * offset & ones, got >> 8 * offset & ones
+        if wanted != found:
+            return size, offset, wanted, found
+        offset += size
+    raise AssertionError("our own bug: no piece of the access is wrong")
 
 
 def _bits(indices: list[int]) -> int:

@@ -74,6 +74,7 @@ class Dice:
             "peek_percent": self("peek_percent", 0, 50, 100),
             "plain_percent": self("plain_percent", 50, 80, 100),
             "instruction_percent": self("instruction_percent", 0, 10, 30),
+            "unaligned_percent": self("unaligned_percent", 0, 20, 50),
             "flush_percent": self("flush_percent", 0, 0, 15),
         } | drawn
         return self.build(GeneratorConfig, agents=agents, episodes=None, map=places, **drawn)

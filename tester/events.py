@@ -64,7 +64,8 @@ class Request:
     position in the program's total order (-1 outside of any), ``row`` the action's row in the
     program's arrays (-1 for everything but actions of an episode), ``scope`` its bits. ``identity``
     is given when it is issued first. ``issued`` is the tick in which the requester took it (-1
-    before).
+    before). ``pieces`` has the bytes of each row of an access that the program writes as several;
+    ``row`` is then the first of them.
     """
 
     __slots__ = (
@@ -76,6 +77,7 @@ class Request:
         "kind",
         "lanes",
         "op",
+        "pieces",
         "role",
         "row",
         "scope",
@@ -113,6 +115,7 @@ class Request:
         self.scope = 0
         self.op = 0
         """Of an atomic action, as in `tester.program`."""
+        self.pieces: list[int] = []
 
     @property
     def what(self) -> str:
@@ -121,6 +124,26 @@ class Request:
             name = AtomicKind.name_of(self.op & ~FAILS).lower()
             return f"atomic {name}" + (" (to fail)" if self.op & FAILS else "")
         return Kind.NAMES[self.kind]
+
+    def add_piece(self, size: int, value: int, expected: int) -> None:
+        """The access of a single lane has ``size`` bytes more."""
+        if not self.pieces:
+            self.pieces.append(self.size)
+        self.pieces.append(size)
+        self.values[0] |= value << 8 * self.size
+        self.expected[0] |= expected << 8 * self.size
+        self.size += size
+
+    def has_row(self, row: int) -> bool:
+        """Whether the action's row is one of this request's."""
+        return self.row <= row < self.row + max(1, len(self.pieces)) and self.row >= 0
+
+    def lines(self, line_size: int) -> list[int]:
+        """The lines that the addresses lie in, each once, in their order."""
+        if self.pieces:
+            end = self.addresses[0] + self.size
+            return list(range(self.addresses[0] & -line_size, end, line_size))
+        return list(dict.fromkeys(address & -line_size for address in self.addresses))
 
     @property
     def quiet(self) -> bool:

@@ -28,6 +28,7 @@ from tester.patterns import PatternGenerator
 from tester.program import (
     ATOMIC,
     BARE,
+    CONTINUES,
     FLUSHES,
     GLC,
     INACTIVE,
@@ -47,6 +48,7 @@ from tester.program import (
 )
 from tester.pursuit import Pursuit, pursue
 from tester.reservation import ROUNDS, Reservations, Wishes
+from tester.unaligned import Drawn, Unaligned
 from tester.versions import Versions
 from tester.virtual_clock import Pace, Timetable, VirtualClock
 
@@ -141,6 +143,7 @@ class Generator:
         self._chase_draws = Draws(prng.fork("chase"))
         self._own_draws = Draws(prng.fork("own"))
         self._slot_draws = Draws(prng.fork("slot"))
+        self._unaligned = Unaligned(config, self.map, prng)
         self._line_start: Final = _line_starts(self.map)
         self._made = 0
         slots = int(self._agent_lanes.mean() * sum(config.lengths) / len(config.lengths))
@@ -206,8 +209,6 @@ class Generator:
             address = self._addresses(table, action, number, is_store, kind_of_size, first, group)
         else:
             address = self._compiled_addresses(table, is_store, kind_of_size, first, group)
-        used = (address >= 0).any(axis=1)
-        actions = np.bincount(episode[used], minlength=count)
         scoped = draws.percent(action * 8 + 2, config.scope_percent)
         scope = np.where(scoped, 1 + draws.below(~action, GLC | SLC), 0)
         fetched = self._instruction_draws.percent(action, config.instruction_percent)
@@ -215,24 +216,30 @@ class Generator:
         scope |= np.where(fetched, INSTRUCTION, 0)
         kind, op, quiet = self._operations(table, action, episode, is_store, kind_of_size)
         scope |= quiet
+        manner = self._atomic_scope(table)
+        drawn = Drawn(action, episode, table.thread[episode], kind, _SIZES[kind_of_size], address)
+        rows = self._unaligned.rows(drawn, manner, self._reservations)
+        at = rows.action
         program = Program(
             agents=config.agents,
             run_key=self.run_key,
             line_size=self.map.line_size,
             episode_thread=table.thread.astype(np.int32),
-            episode_first_action=np.concatenate(([0], np.cumsum(actions))),
+            episode_first_action=np.searchsorted(episode[at], np.arange(count + 1)),
             episode_group=group.astype(np.int32),
-            episode_scope=self._atomic_scope(table),
+            episode_scope=manner,
             group_word=self.map.group_word,
-            action_kind=kind[used],
-            action_op=op[used],
-            action_size=_SIZES[kind_of_size][used].astype(np.uint8),
-            action_scope=scope.astype(np.uint8)[used],
-            lane_address=address[used],
-            store_value=np.zeros((int(used.sum()), lanes), np.uint64),
+            action_kind=kind[at],
+            action_op=op[at],
+            action_size=rows.size.astype(np.uint8),
+            action_scope=(scope[at] | np.where(rows.part, CONTINUES, 0)).astype(np.uint8),
+            lane_address=rows.address,
+            store_value=np.zeros((len(at), lanes), np.uint64),
             thread_base=base,
         )
-        return program, (action[used, None] << _LANE_BITS) | np.arange(lanes)
+        identity = (action[at, None] << _LANE_BITS) | np.arange(lanes)
+        identity[:, 0] += rows.part  # whoever has pieces has one lane
+        return program, identity
 
     def _operations(
         self,

@@ -12,11 +12,20 @@ from typing import Final
 from tester.errors import ConfigError
 from tester.groups import MapConfig
 from tester.limits import MAX_LENGTH
-from tester.program import MAX_LANES, MAX_THREADS, Agent
+from tester.program import (
+    DMA,
+    MAX_ACCESS_BYTES,
+    MAX_LANES,
+    MAX_THREADS,
+    MAX_TRANSFER_BYTES,
+    Agent,
+)
 
 EPISODES: Final = "episodes"
 CHECKS: Final = "checks"
 BYTES: Final = "bytes"
+LONGEST_TRANSFER: Final = MAX_TRANSFER_BYTES // 2
+"""Bytes of a DMA engine's longest access; rounded out to whole lines it may become longer."""
 PATTERNS: Final = (EPISODES, CHECKS, BYTES)
 
 
@@ -30,11 +39,15 @@ class Abilities:
     """It is coherent without acquire and release."""
     instructions: bool = False
     """Its machine tells instruction fetches from loads."""
+    longest: int = 0
+    """Bytes of its longest access at any place; 0: it keeps to aligned cells. If there are more
+    than MAX_ACCESS_BYTES, it may reach over several lines."""
 
     @staticmethod
     def of_kind(kind: str) -> Abilities:
         """What agents of a kind usually can."""
-        return Abilities(flush=kind == "gpu", plain=kind == "cpu")
+        longest = {"gpu": 0, DMA: LONGEST_TRANSFER}.get(kind, MAX_ACCESS_BYTES)
+        return Abilities(flush=kind == "gpu", plain=kind == "cpu", longest=longest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +94,9 @@ class GeneratorConfig:
     """Episodes of processors without fetch-adds and fences, handed over by completion alone."""
     instruction_percent: int = 0
     """Loads of processors that are made as instruction fetches."""
+    unaligned_percent: int = 0
+    """Accesses of processors, readers and engines that have any size and place: 1 to 16 bytes in a
+    line, of an engine up to some lines."""
     flush_percent: int = 0
     """Episodes that flush what they have stored, of agents that can."""
     peek_percent: int = 0
@@ -148,6 +164,7 @@ class GeneratorConfig:
             "bare_percent",
             "plain_percent",
             "instruction_percent",
+            "unaligned_percent",
             "flush_percent",
             "peek_percent",
             "chase_percent",

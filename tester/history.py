@@ -8,9 +8,9 @@ nothing is sorted afterwards.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tester.events import Kind, Request, Role
 from tester.introspect import controller_name, transition_location
@@ -144,7 +144,7 @@ class History:
         """The record of an action of the program."""
         for record in self.records.values():
             request = record.request
-            if request.row == row and request.role == Role.ACTION:
+            if request.has_row(row) and request.role == Role.ACTION:
                 return record
         return None
 
@@ -182,32 +182,50 @@ class History:
         """One row per line of interest: ``load/4 +2c=0x63 (lane 7)``, offsets in hexadecimal."""
         if self.lines is None:
             return
-        by_line: dict[int, list[int]] = {}
-        for index in indices:
-            line = request.addresses[index] & self._line_mask
+        by_line: dict[int, list[_Part]] = {}
+        for part in _parts(request, indices, values):
+            line = part.address & self._line_mask
             if line in self.lines:
-                by_line.setdefault(line, []).append(index)
+                by_line.setdefault(line, []).append(part)
         for line, mine in by_line.items():
             # Bytes in question first: a row shows only so many.
-            mine.sort(key=lambda index: not self._touches(request, index))
+            mine.sort(key=lambda part: not self._touches(part))
             parts = []
-            for index in mine[:_SHOWN_LANES]:
-                part = f"+{request.addresses[index] - line:x}"
-                if values is not None:
-                    part += f"={values[index]:#x}"
-                parts.append(part)
+            for part in mine[:_SHOWN_LANES]:
+                value = f"={part.value:#x}" if values is not None else ""
+                parts.append(f"+{part.address - line:x}{value}")
             if len(mine) > _SHOWN_LANES:
                 parts.append(f"and {len(mine) - _SHOWN_LANES} more")
-            lanes = lane_list([request.lanes[index] for index in mine])
-            who = f"thread {request.thread} lane{'s' if len(mine) > 1 else ''} {lanes}"
+            lanes = sorted({part.lane for part in mine})
+            who = f"thread {request.thread} lane{'s' if len(lanes) > 1 else ''} {lane_list(lanes)}"
             what = f"{request.what}/{request.size} {' '.join(parts)}"
-            touched = any(self._touches(request, index) for index in mine)
+            touched = any(self._touches(part) for part in mine)
             self.rows.append(Row(tick, who, what, change, touched=touched))
 
-    def _touches(self, request: Request, index: int) -> bool:
-        """Whether an access overlaps the bytes in question."""
-        first = request.addresses[index]
-        return first < self.bytes.stop and self.bytes.start < first + request.size
+    def _touches(self, part: _Part) -> bool:
+        """Whether it overlaps the bytes in question."""
+        first = part.address
+        return first < self.bytes.stop and self.bytes.start < first + part.size
+
+
+class _Part(NamedTuple):
+    """One lane of a request, or one piece of an access that the program writes as several rows."""
+
+    lane: int
+    address: int
+    size: int
+    value: int
+
+
+def _parts(
+    request: Request, indices: Iterable[int], values: Sequence[int] | None
+) -> Iterator[_Part]:
+    for index in indices:
+        address = request.addresses[index]
+        value = 0 if values is None else values[index]
+        for size in request.pieces or (request.size,):
+            yield _Part(request.lanes[index], address, size, value & (1 << 8 * size) - 1)
+            address, value = address + size, value >> 8 * size
 
 
 def lane_list(lanes: list[int]) -> str:

@@ -13,6 +13,11 @@ that cannot add (DMA engines, instruction caches) leave the fetch-adds out, and 
 plain ones, of processors behind coherent caches, consist of loads and stores alone. A program may
 be a chunk of an endless one: `thread_base` then counts the episodes of each thread that came
 before, and waits keep counting from the very beginning.
+
+A row of the action arrays is a load, store or atomic action of 1 to 8 bytes per lane, inside one
+line. A longer access, or one over several lines, is written as several rows, its *pieces*: each but
+the first goes on where the one before it ended (CONTINUES). What to expect is known row by row;
+whoever issues asks for all pieces at once.
 """
 
 from __future__ import annotations
@@ -64,7 +69,9 @@ EPISODE_BITS: Final = GLC | SLC | QUIET | BARE | PEEK | FLUSHES | PLAIN
 
 INSTRUCTION: Final = 8
 """Besides scope bits in `action_scope`: a load that a processor makes as an instruction fetch."""
-ACTION_BITS: Final = GLC | SLC | QUIET | INSTRUCTION
+CONTINUES: Final = 16
+"""Likewise: the row is a further piece of the access that the row before it belongs to."""
+ACTION_BITS: Final = GLC | SLC | QUIET | INSTRUCTION | CONTINUES
 """An atomic action with QUIET asks for no old values."""
 
 FAILS: Final = 0x80
@@ -77,6 +84,12 @@ FETCH: Final = "fetch"
 """Kinds of agents that make no fetch-adds; a fetching one does not store either."""
 
 MAX_LANES: Final = 64
+MAX_ROW_BYTES: Final = 8
+MAX_ACCESS_BYTES: Final = 16
+"""Of one access of a processor or reader; it lies in one line."""
+MAX_TRANSFER_BYTES: Final = 512
+"""Of one access of a DMA engine."""
+MAX_PIECES: Final = 64
 MAX_THREADS: Final = 512
 
 
@@ -98,8 +111,13 @@ class Agent:
     def stores(self) -> bool:
         return self.kind != FETCH
 
+    @property
+    def aligned(self) -> bool:
+        """Whether its accesses have 1, 2, 4 or 8 bytes at a multiple of that."""
+        return self.kind == "gpu"
 
-_DTYPES: Final[dict[str, Any]] = {
+
+DTYPES: Final[dict[str, Any]] = {
     "episode_thread": np.int32,
     "episode_first_action": np.int64,
     "episode_group": np.int32,
@@ -137,7 +155,7 @@ class Program:
     episode_group: npt.NDArray[np.int32]  # [E, L]; -1: the lane is off for the episode
     group_word: IntArray  # [G]; byte address, 4-byte aligned
     action_kind: ByteArray  # [A]; LOAD, STORE or ATOMIC
-    action_size: ByteArray  # [A]; bytes per lane: 1, 2, 4 or 8
+    action_size: ByteArray  # [A]; bytes per lane: 1 to 8
     lane_address: IntArray  # [A, L]; byte address, -1: the lane sits out
     store_value: WordArray  # [A, L]; little endian, zero for loads; operands
     action_scope: ByteArray = field(
@@ -172,8 +190,8 @@ class Program:
             put(self, "expected", np.zeros(np.shape(self.lane_address), np.uint64))
             put(self, "wait_first", np.zeros(len(self.episode_thread) + 1, np.int64))
             for name in ("wait_thread", "wait_count", "wait_kind"):
-                put(self, name, np.zeros(0, _DTYPES[name]))
-        for name, dtype in _DTYPES.items():
+                put(self, name, np.zeros(0, DTYPES[name]))
+        for name, dtype in DTYPES.items():
             array = np.ascontiguousarray(getattr(self, name), dtype).view()
             array.flags.writeable = False
             put(self, name, array)
@@ -254,7 +272,8 @@ class Program:
 
     def lane_requests(self) -> int:
         """Loads, stores and fetch-adds counted per lane: the usual unit of a tester's speed."""
-        return int(np.count_nonzero(self.active())) + int(self.increments().sum())
+        heads = self.action_scope & CONTINUES == 0
+        return int(np.count_nonzero(self.active()[heads])) + int(self.increments().sum())
 
     # ------------------------------------------------------------------ identity
 
@@ -272,7 +291,7 @@ class Program:
     def digest(self) -> str:
         """A short hash of the contents; equal in every process and on every platform."""
         state = hashlib.sha256(repr((self.agents, self.run_key, self.line_size)).encode())
-        for name, dtype in _DTYPES.items():
+        for name, dtype in DTYPES.items():
             array = getattr(self, name)
             state.update(f"{name}{array.shape}".encode())
             state.update(array.astype(np.dtype(dtype).newbyteorder("<"), copy=False).tobytes())
@@ -327,11 +346,14 @@ class Program:
         return self._kept(np.asarray((group >= 0).any(axis=1)), address, group)
 
     def keep_actions(self, keep: BoolArray) -> Program:
-        """Only the marked [A] actions; an episode without any still synchronises."""
+        """Only the marked [A] rows; an episode without any still synchronises.
+
+        Without a piece in its middle an access falls into two.
+        """
         return self.keep_slots(np.broadcast_to(keep[:, None], self.lane_address.shape))
 
     def keep_slots(self, keep: BoolArray) -> Program:
-        """Only the marked [A, L] accesses; actions left without one disappear."""
+        """Only the marked [A, L] accesses; rows left without one disappear."""
         everything = np.ones(self.episodes, np.bool_)
         address = np.where(keep, self.lane_address, INACTIVE)
         return self._kept(everything, address, self.episode_group)
@@ -339,8 +361,11 @@ class Program:
     def _kept(
         self, episodes: BoolArray, address: IntArray, group: npt.NDArray[np.int32]
     ) -> Program:
-        """Apply a deletion: actions without a lane go, values of absent lanes become zero."""
+        """Apply a deletion: rows without a lane go, values of absent lanes become zero; a piece
+        whose predecessor goes begins an access of its own."""
         actions = episodes[self.action_episode()] & (address >= 0).any(axis=1)
+        orphan = ~np.append(False, actions)[:-1]
+        scope = np.where(orphan, self.action_scope & ~np.uint8(CONTINUES), self.action_scope)
         count = np.bincount(self.action_episode()[actions], minlength=self.episodes)[episodes]
         address = address[actions]
         return replace(
@@ -352,13 +377,11 @@ class Program:
             episode_scope=self.episode_scope[episodes],
             action_kind=self.action_kind[actions],
             action_size=self.action_size[actions],
-            action_scope=self.action_scope[actions],
+            action_scope=scope[actions],
             action_op=self.action_op[actions],
             lane_address=address,
             store_value=np.where(address >= 0, self.store_value[actions], np.uint64(0)),
         )
-
-    # ------------------------------------------------------------------ well-formedness
 
     def shape_errors(self) -> list[str]:
         """What stops the arrays from being read at all (lengths, ranges, index order).
@@ -366,82 +389,9 @@ class Program:
         Everything else, `verify` included, may assume that this list is empty. Meant for
         programs that come from a file: no message means no array access can go astray.
         """
-        tables = ("episode_group", "lane_address", "store_value", "expected")
-        for name in _DTYPES:
-            if getattr(self, name).ndim != (2 if name in tables else 1):
-                return [f"{name} has {getattr(self, name).ndim} dimensions"]
-        e, a, lanes, threads = self.episodes, self.actions, self.lanes, self.threads
-        shapes = {
-            "episode_first_action": (e + 1,),
-            "episode_group": (e, lanes),
-            "episode_scope": (e,),
-            "action_size": (a,),
-            "action_scope": (a,),
-            "action_op": (a,),
-            "lane_address": (a, lanes),
-            "store_value": (a, lanes),
-            "thread_base": (threads,),
-            "expected": (a, lanes),
-            "wait_first": (e + 1,),
-            "wait_count": (self.waits,),
-            "wait_kind": (self.waits,),
-        }
-        errors = [
-            f"{name} has shape {getattr(self, name).shape}, {shape} is needed"
-            for name, shape in shapes.items()
-            if getattr(self, name).shape != shape
-        ]
-        if not 1 <= threads <= MAX_THREADS:
-            errors.append(f"{threads} threads, 1 to {MAX_THREADS} are possible")
-        if self.line_size < 8 or self.line_size & (self.line_size - 1) or self.line_size > 4096:
-            errors.append(f"line size {self.line_size} is not a power of two from 8 to 4096")
-        errors += [
-            f"agent {agent.name} has {agent.lanes} lanes, the arrays {lanes}"
-            for agent in self.agents
-            if not 1 <= agent.lanes <= min(lanes, MAX_LANES)
-        ]
-        if errors:
-            return errors
-        for name, total in (("episode_first_action", a), ("wait_first", self.waits)):
-            index = getattr(self, name)
-            if index[0] != 0 or index[-1] != total or (np.diff(index) < 0).any():
-                errors.append(f"{name} does not cut 0..{total} into consecutive parts")
-        for name, low, high in (
-            ("episode_thread", 0, threads),
-            ("episode_group", INACTIVE, self.groups),
-            ("action_kind", LOAD, ATOMIC + 1),
-            ("action_scope", 0, ACTION_BITS + 1),
-            ("episode_scope", 0, EPISODE_BITS + 1),
-            ("lane_address", INACTIVE, 1 << 62),
-            ("group_word", 0, 1 << 62),
-            ("wait_thread", 0, threads),
-            ("wait_count", 0, 1 << 31),
-            ("wait_kind", BY_COMPLETION, BY_COMPLETION + 1),
-            ("thread_base", 0, 1 << 31),
-        ):
-            array = getattr(self, name)
-            if array.size and not (low <= int(array.min()) and int(array.max()) < high):
-                errors.append(f"{name} leaves the range {low} to {high - 1}")
-        if (self.episode_scope & (PLAIN | BARE) == PLAIN).any():
-            errors.append("episode_scope has a plain episode with fetch-adds")
-        if not np.isin(self.action_size, (1, 2, 4, 8)).all():
-            errors.append("action_size holds something else than 1, 2, 4 or 8")
-        errors += self._atomic_errors()
-        return errors
+        from tester.form import shape_errors
 
-    def _atomic_errors(self) -> list[str]:
-        """What is wrong with the atomic actions."""
-        atomic = self.action_kind == ATOMIC
-        errors = []
-        if self.action_op[~atomic].any():
-            errors.append("action_op names an operation of a load or store")
-        if ((self.action_scope & QUIET > 0) & ~atomic).any():
-            errors.append("action_scope has a load or store without old values")
-        if not np.isin(self.action_size[atomic], (4, 8)).all():
-            errors.append("action_size has an atomic action of other than 4 or 8 bytes")
-        if not np.isin(self.action_op[atomic], OPERATIONS).all():
-            errors.append("action_op holds something that is no operation")
-        return errors
+        return shape_errors(self)
 
 
 def concatenate(chunks: Sequence[Program]) -> Program:
@@ -469,6 +419,6 @@ def concatenate(chunks: Sequence[Program]) -> Program:
 
     index_arrays = ("episode_first_action", "wait_first")
     kept = ("group_word", "thread_base", *index_arrays)
-    changes: dict[str, Any] = {name: joined(name) for name in _DTYPES if name not in kept}
+    changes: dict[str, Any] = {name: joined(name) for name in DTYPES if name not in kept}
     changes |= {name: indices(name) for name in index_arrays}
     return replace(head, **changes)

@@ -24,10 +24,12 @@ from protocols.identity import ProtocolIdentity
 from runtime.description import DescriptionError, SystemDescription
 from tester.expectations import derive
 from tester.files import write_whole
-from tester.program import Agent, Program
+from tester.program import CONTINUES, Agent, Program
 
 MAGIC: Final = b"gpu-tester leg\n"
 FORMAT: Final = 1
+PIECES_FORMAT: Final = 2
+"""As FORMAT, with accesses of any size and of several rows; older versions cannot run them."""
 MAX_FILE_BYTES: Final = 1 << 30
 MAX_HEADER_BYTES: Final = 1 << 22
 MAX_ARRAY_BYTES: Final = 1 << 30
@@ -100,7 +102,7 @@ def save_leg(leg: Leg, path: str | Path) -> None:
         blobs.append(blob)
         table[name] = {"shape": list(array.shape), "bytes": len(blob)}
     header = {
-        "format": FORMAT,
+        "format": _format_of(program),
         "version": leg.version,
         "protocol": {
             "name": leg.protocol.name,
@@ -125,6 +127,13 @@ def save_leg(leg: Leg, path: str | Path) -> None:
     _write_whole(Path(path), body + hashlib.sha256(body).digest())
 
 
+def _format_of(program: Program) -> int:
+    """The oldest format that can say everything."""
+    continues = (program.action_scope & CONTINUES).any()
+    plain = not continues and np.isin(program.action_size, (1, 2, 4, 8)).all()
+    return FORMAT if plain else PIECES_FORMAT
+
+
 def load_leg(path: str | Path) -> Leg:
     """Read and check a file. Raises ReplayError for anything that is not a sound leg."""
     file = Path(path)
@@ -143,9 +152,11 @@ def load_leg(path: str | Path) -> Leg:
         header = _Fields(path, "header", json.loads(header_text))
     except (ValueError, RecursionError):
         raise ReplayError(path, "its header is not JSON") from None
-    if header.integer("format") != FORMAT:
+    if header.integer("format") not in (FORMAT, PIECES_FORMAT):
         raise ReplayError(
-            path, f"it has format {header.integer('format')}; this version reads format {FORMAT}"
+            path,
+            f"it has format {header.integer('format')}; "
+            f"this version reads formats {FORMAT} and {PIECES_FORMAT}",
         )
     protocol = header.fields("protocol")
     program = _read_program(header.fields("program"), blobs)

@@ -115,6 +115,7 @@ def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[st
             instructions=processor
             and "instructions" not in group.without
             and any("ifetch" in event for event in events),
+            longest=Abilities.of_kind(kinds[name]).longest,
         )
     return found
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from tester.events import Request
-from tester.program import BARE, Program
+from tester.program import BARE, CONTINUES, Program
 
 
 class Episode:
@@ -71,6 +71,10 @@ def read_episode(
         program.store_value[part].tolist(),
         program.expected[part].tolist(),
     ):
+        if scope & CONTINUES:
+            (lane,) = actions[-1].lanes
+            actions[-1].add_piece(size, values[lane], expected[lane])
+            continue
         active = everyone
         if -1 in addresses:
             active = [lane for lane in everyone if addresses[lane] >= 0]

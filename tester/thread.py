@@ -75,7 +75,6 @@ _PHASES: Final = (
     "closing fetch-adds",
     "all episodes done",
 )
-_BYTES_OF: Final = {1: 0x1, 2: 0x3, 4: 0xF, 8: 0xFF}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +234,7 @@ class Thread(Consumer):
         if self._steps.any or episode.scope & FLUSHES:
             self._lines = ({}, {})
             for action in episode.actions:
-                lines = (address & self._line_mask for address in action.addresses)
-                touched = dict.fromkeys(lines)
+                touched = dict.fromkeys(action.lines(-self._line_mask))
                 for kind in (LOAD, STORE) if action.kind == ATOMIC else (action.kind,):
                     self._lines[kind].update(touched)
         self._phase = _HANDOVER
@@ -342,13 +340,21 @@ class Thread(Consumer):
         """Line -> bytes of it that the action touches."""
         line_mask = self._line_mask
         offset_mask = self._offset_mask
-        pattern = _BYTES_OF[action.size]
+        pattern = (1 << action.size) - 1
         footprint: dict[int, int] = {}
         for address in action.addresses:
             line = address & line_mask
             bits = pattern << (address & offset_mask)
             footprint[line] = footprint[line] | bits if line in footprint else bits
-        return footprint
+        return self._over_lines(action) if action.pieces else footprint
+
+    def _over_lines(self, action: Request) -> dict[int, int]:
+        """The same for an access of pieces, which may reach over several lines."""
+        bits = (1 << action.size) - 1 << (action.addresses[0] & self._offset_mask)
+        line_size = -self._line_mask
+        ones = (1 << line_size) - 1
+        lines = enumerate(action.lines(line_size))
+        return {line: bits >> number * line_size & ones for number, line in lines}
 
     def peek(self) -> None:
         """Load the line that the awaited access will move, if the episode does such things."""
@@ -363,6 +369,7 @@ class Thread(Consumer):
             return
         flight = self._flight(Role.PEEK, Kind.LOAD, wanted.lanes, wanted.addresses)
         flight.request.size = flight.size = wanted.size
+        flight.request.pieces = wanted.pieces
         self._issue(flight)
         self._held = None
 
@@ -452,8 +459,13 @@ class Thread(Consumer):
 
     def _free_bytes(self, flight: Flight, indices: list[int]) -> None:
         """These lanes of one line are answered: others of the wave may use their bytes."""
+        if flight.request.pieces:
+            flight.pending = 0
+            for line, bits in self._over_lines(flight.request).items():
+                self._free(line, bits)
+            return
         addresses = flight.addresses
-        pattern = _BYTES_OF[flight.size]
+        pattern = (1 << flight.size) - 1
         offset_mask = self._offset_mask
         line = addresses[indices[0]] & self._line_mask
         bits = 0
@@ -467,6 +479,9 @@ class Thread(Consumer):
             for index, address in enumerate(addresses):
                 if pending >> index & 1 and address & self._line_mask == line:
                     bits &= ~(pattern << (address & offset_mask))
+        self._free(line, bits)
+
+    def _free(self, line: int, bits: int) -> None:
         busy = self._busy
         left = busy.get(line, 0) & ~bits
         if left:

@@ -14,7 +14,18 @@ from dataclasses import dataclass
 
 from runtime.atomics import AtomicOp
 from runtime.prng import initial_byte
-from tester.program import ACTION_NAMES, ATOMIC, ATOMIC_BYTES, FAILS, LOAD, STORE, Program
+from tester.program import (
+    ACTION_NAMES,
+    ATOMIC,
+    ATOMIC_BYTES,
+    BARE,
+    CONTINUES,
+    DMA,
+    FAILS,
+    LOAD,
+    STORE,
+    Program,
+)
 
 MAX_MESSAGES = 20
 
@@ -32,6 +43,7 @@ class _Access:
     old: int = 0
     """What an atomic action expects to be told."""
     op: int = 0
+    scope: int = 0
 
     @property
     def is_store(self) -> bool:
@@ -57,7 +69,7 @@ def verify(program: Program) -> list[str]:
         return ["the program starts in the middle: episodes before it are missing"]
     if not program.derived:
         return ["the program has no expectations and waits yet"]
-    for check in (_check_form, _check_words, _check_lanes, _check_waits):
+    for check in (_check_form, _check_pieces, _check_words, _check_lanes, _check_waits):
         errors += check(program)
     if not errors:  # both need accesses and waits that make sense
         errors += _check_races(program)
@@ -69,26 +81,33 @@ def _accesses(program: Program) -> Iterator[_Access]:
     """All accesses in program order of the total order."""
     for episode in range(program.episodes):
         for action in program.actions_of(episode):
-            kind = int(program.action_kind[action])
-            values = program.expected if kind == LOAD else program.store_value
-            for lane in range(program.lanes):
-                address = int(program.lane_address[action, lane])
-                if address >= 0:
-                    yield _Access(
-                        episode,
-                        action,
-                        lane,
-                        kind,
-                        address,
-                        int(program.action_size[action]),
-                        int(values[action, lane]),
-                        int(program.expected[action, lane]) if kind == ATOMIC else 0,
-                        int(program.action_op[action]),
-                    )
+            yield from _of_row(program, episode, action)
+
+
+def _of_row(program: Program, episode: int, action: int) -> Iterator[_Access]:
+    """The accesses of the lanes of one row."""
+    kind = int(program.action_kind[action])
+    values = program.expected if kind == LOAD else program.store_value
+    for lane in range(program.lanes):
+        address = int(program.lane_address[action, lane])
+        if address >= 0:
+            yield _Access(
+                episode,
+                action,
+                lane,
+                kind,
+                address,
+                int(program.action_size[action]),
+                int(values[action, lane]),
+                int(program.expected[action, lane]) if kind == ATOMIC else 0,
+                int(program.action_op[action]),
+                int(program.action_scope[action]),
+            )
 
 
 def _check_form(program: Program) -> Iterator[str]:
-    """Lanes exist and are active, accesses are aligned, stay in their line, values fit."""
+    """Lanes exist and are active, rows stay in their line, those of wavefronts and atomic actions
+    are aligned, values fit."""
     for episode in range(program.episodes):
         agent = program.agents[int(program.episode_thread[episode])]
         active = [lane for lane, _ in program.groups_of(episode)]
@@ -111,7 +130,8 @@ def _check_form(program: Program) -> Iterator[str]:
     for access in _accesses(program):
         if int(program.episode_group[access.episode, access.lane]) < 0:
             yield f"{access}: the lane is off for this episode"
-        if access.address % access.size:
+        agent = program.agents[int(program.episode_thread[access.episode])]
+        if (agent.kind == "gpu" or access.kind == ATOMIC) and access.address % access.size:
             yield f"{access}: not aligned to its size"
         last = access.address + access.size - 1
         if access.address // program.line_size != last // program.line_size:
@@ -121,8 +141,42 @@ def _check_form(program: Program) -> Iterator[str]:
                 yield f"{access}: value {value:#x} is wider than the access"
 
 
+def _check_pieces(program: Program) -> Iterator[str]:
+    """Accesses of several rows belong to one lane, lie together, and are no longer than allowed."""
+    for episode in range(program.episodes):
+        agent = program.agents[int(program.episode_thread[episode])]
+        longest = 512 if agent.kind == DMA else 16
+        parts: list[_Access] = []
+        for row in program.actions_of(episode):
+            here = list(_of_row(program, episode, row))
+            if not program.action_scope[row] & CONTINUES:
+                parts = here
+                continue
+            if len(parts) == 0 or len(here) != 1 or agent.kind == "gpu":
+                yield f"episode {episode}, action {row}: continues nothing that it could"
+                continue
+            last, piece = parts[-1], here[0]
+            if (last.lane, last.kind) != (piece.lane, piece.kind) or last.kind == ATOMIC:
+                yield f"{piece}: does not belong to {last}"
+            if piece.address != last.address + last.size:
+                yield f"{piece}: does not lie behind {last}"
+            if int(program.action_scope[row]) & ~CONTINUES != last.scope & ~CONTINUES:
+                yield f"{piece}: is not made like {last}"
+            parts.append(piece)
+            length = piece.address + piece.size - parts[0].address
+            if length > longest or len(parts) > 64:
+                yield f"{piece}: {agent.name} cannot access {length} bytes at once"
+            lines = {access.address // program.line_size for access in parts}
+            if agent.kind != DMA and len(lines) > 1:
+                yield f"{piece}: {agent.name} cannot access several lines at once"
+
+
 def _check_words(program: Program) -> Iterator[str]:
-    """Atomic words are aligned and apart; every other byte is used by one group only."""
+    """Atomic words are aligned and apart; every other byte is used by one group only.
+
+    Episodes without fetch-adds hand over by completion alone: to them it does not matter which
+    word others use.
+    """
     owner: dict[int, str] = {}
     for group in range(program.groups):
         word = int(program.group_word[group])
@@ -134,7 +188,11 @@ def _check_words(program: Program) -> Iterator[str]:
             owner[byte] = f"atomic word of group {group}"
     for access in _accesses(program):
         group = int(program.episode_group[access.episode, access.lane])
+        agent = program.agents[int(program.episode_thread[access.episode])]
+        bare = not agent.adds or int(program.episode_scope[access.episode]) & BARE
         for byte in range(access.address, access.address + access.size):
+            if bare and not owner.get(byte, "").startswith("atomic"):
+                continue
             name = owner.setdefault(byte, f"data of group {group}")
             if name != f"data of group {group}":
                 yield f"{access}: a lane of group {group} touches the {name}"
@@ -192,9 +250,9 @@ def _completed_before(program: Program) -> list[set[int]]:
 def _check_races(program: Program) -> Iterator[str]:
     """Any two episodes that touch a byte, one of them storing, are ordered by completion.
 
-    `_check_words` has shown that their lanes belong to one group, hence that the earlier one ended,
-    and the later one began, with a fetch-add on the same word: completion before start therefore
-    means release before acquire in memory.
+    If both make fetch-adds, `_check_words` has shown that their lanes belong to one group, hence
+    that the earlier one ended, and the later one began, with a fetch-add on the same word:
+    completion before start therefore means release before acquire in memory.
     """
     before = _completed_before(program)
     touching: dict[int, set[int]] = defaultdict(set)

@@ -168,7 +168,7 @@ struct AgentParts {
     Array<u32> buckets;       // by thread: the lines with busy bytes
     Array<Busy> busy;
 
-    void layout(Layout& layout, const Capacities& c, const PlanView&) {
+    void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
         layout.reserve(threads, c.agents);
         layout.reserve(flushers, c.agents);
         layout.reserve(flush_lines, c.lines);
@@ -178,8 +178,10 @@ struct AgentParts {
         layout.reserve(line_progress, c.lines);
         layout.reserve(lower, u64{c.agents} * 64);
         layout.reserve(buckets, u64{c.agents} * BUSY_BUCKETS);
-        // What is busy has a lane in a row, or in the one refused instruction of its thread.
-        layout.reserve(busy, c.rows + u64{c.agents} * 64 + 1);
+        // What is busy has a lane in a row, or in the one refused instruction of its thread; a
+        // transfer has one in each of its lines.
+        const u64 transfer_lines = (MAX_TRANSFER_BYTES >> plan.line_bits) + 1;
+        layout.reserve(busy, c.rows + transfers_of(c, plan) * transfer_lines + u64{c.agents} * 64 + 1);
     }
 };
 

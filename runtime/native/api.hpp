@@ -10,7 +10,7 @@
 
 #define SLICC_API extern "C" __attribute__((visibility("default")))
 
-inline constexpr u64 SLICC_ABI = 2;
+inline constexpr u64 SLICC_ABI = 3;
 
 enum RunStatus : i64 { STATUS_IDLE, STATUS_UNTIL, STATUS_FINDING, STATUS_POOL };
 

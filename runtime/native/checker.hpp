@@ -241,11 +241,48 @@ inline u32 Checker_wrong_lane(const u64* addresses, const u64* expected, u64 lan
     return 64;
 }
 
+// The same for other sizes.
+inline COLD u32 Checker_wrong_odd(const Context& x, const Access& access, u64 lanes, u64 line, const u8* bytes) {
+    const u64* addresses = access_addresses(x, access);
+    const u64* expected = program_of(x, access).expected + access.first;
+    for (; lanes; lanes &= lanes - 1) {
+        const u32 lane = static_cast<u32>(__builtin_ctzll(lanes));
+        const u64 offset = addresses[lane] - line;
+        if (!(access.pending >> lane & 1) || offset > LINE_MASK) return lane;
+        if (load_bytes(bytes + offset, access.size) != expected[lane]) return lane;
+    }
+    return 64;
+}
+
+// The first wrong piece, or 64; 0 as well if there should be no data for the access.
+inline u32 Checker_wrong_piece(const Context& x, const Access& access, u64 lanes, u64 line, const u8* bytes) {
+    const u64* expected = program_of(x, access).expected + access.first;
+    if (lanes & ~access.pending || access_addresses(x, access)[0] - line > LINE_MASK) return 0;
+    u32 wrong = 64;
+    each_piece(x, access, [&](u32 piece, u64 address, u32 size) {
+        if (wrong == 64 && load_bytes(bytes + (address - line), size) != expected[piece]) wrong = piece;
+    });
+    return wrong;
+}
+
+inline COLD void Checker_fail_piece(Context& x, const Access& access, u32 wrong, u64 line, const u8* bytes) {
+    const u64* expected = program_of(x, access).expected + access.first;
+    each_piece(x, access, [&](u32 piece, u64 address, u32 size) {
+        if (piece != wrong) return;
+        Access part = access;
+        part.size = static_cast<u16>(size);
+        const u64 got = load_bytes(bytes + (address - line), size);
+        Checker_found(x, Verdict::WRONG_VALUE, now(x), part, 0, address, expected[piece], got);
+    });
+}
+
 inline COLD void Checker_wrong(
-    Context& x, const Access& access, u32 lane, u64 line, const u64* expected, const u8* bytes) {
+    Context& x, const Access& access, u32 wrong, u64 line, const u64* expected, const u8* bytes) {
+    const u32 lane = access.pieces ? 0 : wrong;
     if (!(access.pending >> lane & 1)) return Checker_unexpected(x, access);
     const u64 offset = access_addresses(x, access)[lane] - line;
     if (offset > LINE_MASK) return Checker_fail(x, Verdict::UNEXPECTED_RESPONSE, access, lane);
+    if (access.pieces) return Checker_fail_piece(x, access, wrong, line, bytes);
     Checker_fail(x, Verdict::WRONG_VALUE, access, lane, expected[lane], load_bytes(bytes + offset, access.size));
 }
 
@@ -265,11 +302,13 @@ inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, cons
     const u64 start = line_address_of(x, line);
     const u64 last = LINE_MASK;
     u32 wrong;
-    switch (access.size) {
+    switch (access.pieces ? 0 : access.size) {
+        case 0: wrong = Checker_wrong_piece(x, access, lanes, start, bytes); break;
         case 1: wrong = Checker_wrong_lane<u8>(addresses, expected, lanes, access.pending, start, last, bytes); break;
         case 2: wrong = Checker_wrong_lane<u16>(addresses, expected, lanes, access.pending, start, last, bytes); break;
         case 4: wrong = Checker_wrong_lane<u32>(addresses, expected, lanes, access.pending, start, last, bytes); break;
-        default: wrong = Checker_wrong_lane<u64>(addresses, expected, lanes, access.pending, start, last, bytes);
+        case 8: wrong = Checker_wrong_lane<u64>(addresses, expected, lanes, access.pending, start, last, bytes); break;
+        default: wrong = Checker_wrong_odd(x, access, lanes, start, bytes);
     }
     if (UNLIKELY(wrong < 64)) {
         if (Checker_blind(x, access)) return Checker_peeked(x, access, lanes, line);
@@ -381,7 +420,8 @@ inline u64 Checker_progress(Context& x, const Access& access) {
     };
     if (access.source == Source::ACTION || access.source == Source::WORDS) {
         const u64* addresses = access_addresses(x, access);
-        for (u32 lane = 0; lane < access.lanes; ++lane) look(line_index(x, line_of(x, addresses[lane])));
+        const u32 entries = access.pieces ? access.pieces : access.lanes;
+        for (u32 entry = 0; entry < entries; ++entry) look(line_index(x, line_of(x, addresses[entry])));
     } else {
         each_line(x, access, look);
     }

@@ -1,8 +1,8 @@
-// The port of a DMA engine: transfers of one to eight bytes, one line at a time.
+// The port of a DMA engine: transfers of one byte to several lines, one line at a time.
 //
 // Invariants: a transfer has at most one line in flight; of each line at most one transfer is in
 // flight, later ones queue; data is reported once, when the last line has arrived. A row is one
-// lane's transfer, `line` where it is now, `done` its bytes so far.
+// lane's transfer, `line` where it is now, `done` its bytes so far, `transfer` their place.
 
 #pragma once
 
@@ -12,32 +12,40 @@ inline u64 Dma_address(const Context& x, const Row& row) {
     return access_addresses(x, access_at(x, row.access))[__builtin_ctzll(row.lanes)];
 }
 
-struct Piece {
+// The bytes of a transfer, from the beginning of its first line on.
+inline u8* Dma_bytes(const Context& x, const Row& row) {
+    return requester_parts(x).transfers.in(x) + row.transfer * TRANSFER_ROOM;
+}
+
+struct Part {
     u32 offset;
     u32 length;
+    u32 place;  // of its first byte among those of the transfer
 };
 
 // Offset in the current line and length of the part of the transfer that lies there.
-inline Piece Dma_piece(const Context& x, const Row& row) {
-    const u64 offset = Dma_address(x, row) + row.done - line_address_of(x, row.line);
+inline Part Dma_part(const Context& x, const Row& row) {
+    const u64 address = Dma_address(x, row);
+    const u64 offset = address + row.done - line_address_of(x, row.line);
     const u64 room = LINE_MASK + 1 - offset;
     const u64 left = access_at(x, row.access).size - row.done;
-    return {static_cast<u32>(offset), static_cast<u32>(room < left ? room : left)};
+    const u64 place = (address & LINE_MASK) + row.done;
+    return {static_cast<u32>(offset), static_cast<u32>(room < left ? room : left), static_cast<u32>(place)};
 }
 
 inline void Dma_send(Context& x, Requester& r, const Row& row) {
-    const Piece piece = Dma_piece(x, row);
+    const Part part = Dma_part(x, row);
     SequencerMsg& message = new_message<SequencerMsg>(x);
     message.LineAddress = line_address_of(x, row.line);
-    message.PhysicalAddress = message.LineAddress + piece.offset;
-    message.Len = static_cast<i32>(piece.length);
-    mask_add(message.writeMask, piece.offset, piece.length);
+    message.PhysicalAddress = message.LineAddress + part.offset;
+    message.Len = static_cast<i32>(part.length);
+    mask_add(message.writeMask, part.offset, part.length);
     i32 type = RubyRequestType::LD;
     message.Type = SequencerRequestType::LD;
     if (access_at(x, row.access).kind == AccessKind::STORE) {
         type = RubyRequestType::ST;
         message.Type = SequencerRequestType::ST;
-        store_bytes(bytes_of(message.DataBlk) + piece.offset, row.data >> 8 * row.done, piece.length);
+        __builtin_memcpy(bytes_of(message.DataBlk) + part.offset, Dma_bytes(x, row) + part.place, part.length);
     }
     MessageBuffer_enqueue(x, r.queue, message, mandatory_latency(x, r, type));
 }
@@ -58,11 +66,16 @@ inline bool Dma_issue_transfers(Context& x, Requester& r, u32 index) {
     Requester_accept(x, r, access, access.lanes);
     r.count += access.lanes;
     const u64* addresses = access_addresses(x, access);
+    RequesterParts& parts = requester_parts(x);
     for (u32 lane = 0; lane < access.lanes; ++lane) {
         const u32 line = line_index(x, addresses[lane] & ~LINE_MASK);
-        const u32 row = row_new(x, index, line, 0, u64{1} << lane);
-        if (access.kind == AccessKind::STORE) row_at(x, row).data = access_values(x, access)[lane];
-        Dma_enter(x, r, row);
+        const u32 number = row_new(x, index, line, 0, u64{1} << lane);
+        Row& row = row_at(x, number);
+        row.transfer = parts.free_transfers.at(x, parts.transfers_used++);
+        if (access.kind == AccessKind::STORE) {
+            put_value(x, access, lane, Dma_bytes(x, row) + (addresses[lane] & LINE_MASK));
+        }
+        Dma_enter(x, r, number);
     }
     return true;
 }
@@ -87,14 +100,12 @@ inline void Dma_over(Context& x, Requester& r, u32 index) {
     const Row& row = row_at(x, index);
     const u32 number = row.access;
     Access& access = access_at(x, number);
-    const u64 address = Dma_address(x, row);
-    const u32 offset = static_cast<u32>(address & LINE_MASK);
-    const u32 line = line_index(x, address - offset);
+    const u32 line = line_index(x, Dma_address(x, row) & ~LINE_MASK);
     --r.count;
+    RequesterParts& parts = requester_parts(x);
+    parts.free_transfers.at(x, --parts.transfers_used) = static_cast<u32>(row.transfer);
     if (access.kind == AccessKind::LOAD) {
-        u8 bytes[2 * LINE_BYTES];
-        store_bytes(bytes + offset, row.data, 8);
-        client_loaded(x, access, row.lanes, line, bytes);
+        client_loaded(x, access, row.lanes, line, Dma_bytes(x, row));
     } else {
         client_stored(x, access, row.lanes, line);
         client_store_completed(x, access, row.lanes, line);
@@ -129,17 +140,17 @@ inline void DMASequencer_dataCallback(Context& x, u32 requester, const DataBlock
     Requester* r = called(x, requester);
     const u32 index = r ? Dma_in_flight(x, *r, address, AccessKind::LOAD) : 0;
     if (!index) return;
-    Row& row = row_at(x, index);
-    const Piece piece = Dma_piece(x, row);
-    row.data |= load_bytes(bytes_of(data) + piece.offset, piece.length) << 8 * row.done;
-    Dma_advance(x, *r, index, piece.length);
+    const Row& row = row_at(x, index);
+    const Part part = Dma_part(x, row);
+    __builtin_memcpy(Dma_bytes(x, row) + part.place, bytes_of(data) + part.offset, part.length);
+    Dma_advance(x, *r, index, part.length);
 }
 
 // The line's bytes have been written for the transfer in flight there.
 inline void DMASequencer_ackCallback(Context& x, u32 requester, u64 address) {
     Requester* r = called(x, requester);
     const u32 index = r ? Dma_in_flight(x, *r, address, AccessKind::STORE) : 0;
-    if (index) Dma_advance(x, *r, index, Dma_piece(x, row_at(x, index)).length);
+    if (index) Dma_advance(x, *r, index, Dma_part(x, row_at(x, index)).length);
 }
 
 // DMA atomics are never asked for.

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from runtime.native.program_view import ViewStruct
 
-ABI: Final = 2
+ABI: Final = 3
 
 _U64 = ctypes.c_uint64
 _I64 = ctypes.c_int64

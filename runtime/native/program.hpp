@@ -32,9 +32,9 @@ struct ProgramView {
     const i32* wait_thread;
     const i32* wait_count;
     const u8* action_kind;      // [actions]: AccessKind::LOAD, STORE or ATOMIC
-    const u8* action_size;
+    const u16* action_size;
     const u8* action_scope;
-    const i64* first_lane;      // [actions + 1]
+    const i64* first_lane;      // [actions + 1]: its lanes, or the pieces of its only one
     const u8* lane;
     const u64* address;
     const u64* value;
@@ -44,5 +44,5 @@ struct ProgramView {
     const u64* group_word;      // [groups]: address; no two groups share a word
     const u64* group_increments;// [groups]: fetch-adds of that word in all
     const u8* action_op;        // [actions]: of an ATOMIC, AtomicKind, perhaps with CAS_FAILS
-    u64 reserved;
+    const u8* action_pieces;    // [actions]: how many make up one access; 0: it has none
 };

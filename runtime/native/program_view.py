@@ -17,6 +17,8 @@ Array = npt.NDArray[Any]
 
 _BARE: Final = 8
 """Bit of ``episode_scope``: the episode makes no fetch-adds."""
+_CONTINUES: Final = 16
+"""Bit of ``action_scope``: the row is a further piece of the access before it."""
 
 
 class AgentLike(Protocol):
@@ -89,7 +91,7 @@ _ARRAYS: Final = (
     ("wait_thread", np.int32),
     ("wait_count", np.int32),
     ("action_kind", np.uint8),
-    ("action_size", np.uint8),
+    ("action_size", np.uint16),
     ("action_scope", np.uint8),
     ("first_lane", np.int64),
     ("lane", np.uint8),
@@ -102,6 +104,7 @@ _GROUP_ARRAYS: Final = (
     ("group_word", np.uint64),
     ("group_increments", np.uint64),
     ("action_op", np.uint8),
+    ("action_pieces", np.uint8),
 )
 
 
@@ -113,7 +116,6 @@ class ViewStruct(ctypes.Structure):
         *((name, ctypes.c_void_p) for name, _ in _ARRAYS),
         ("groups", ctypes.c_uint64),
         *((name, ctypes.c_void_p) for name, _ in _GROUP_ARRAYS),
-        ("reserved", ctypes.c_uint64),
     ]
 
 
@@ -140,7 +142,6 @@ class ProgramView:
             *(arrays[name].ctypes.data for name, _ in _ARRAYS),
             len(arrays["group_word"]),
             *(arrays[name].ctypes.data for name, _ in _GROUP_ARRAYS),
-            0,
         )
 
     @property
@@ -167,6 +168,10 @@ def _arrays(program: ProgramLike) -> dict[str, Array]:
     action, lane = np.nonzero(active)
     used = lanes > 0
     group = program.episode_group[episode, lane_of_word]
+    size, pieces = program.action_size, np.zeros(len(lanes), np.uint8)
+    if (program.action_scope & _CONTINUES).any():
+        used &= program.action_scope & _CONTINUES == 0
+        size, pieces, lanes = _joined(program, lanes)
     first_action = program.episode_first_action
     if not used.all():
         # An action without lanes is nothing to anybody; whoever cuts programs leaves none.
@@ -183,9 +188,10 @@ def _arrays(program: ProgramLike) -> dict[str, Array]:
         "wait_thread": program.wait_thread,
         "wait_count": program.wait_count,
         "action_kind": program.action_kind[used],
-        "action_size": program.action_size[used],
+        "action_size": size[used],
         "action_scope": program.action_scope[used],
         "action_op": program.action_op[used],
+        "action_pieces": pieces[used],
         "first_lane": _starts(lanes[used]),
         "lane": lane,
         "address": address[action, lane],
@@ -195,6 +201,21 @@ def _arrays(program: ProgramLike) -> dict[str, Array]:
         "group_word": program.group_word,
         "group_increments": 2 * np.bincount(group, minlength=len(program.group_word)),
     }
+
+
+def _joined(program: ProgramLike, lanes: Array) -> tuple[Array, Array, Array]:
+    """[A] size, number of pieces (0: it is no piece) and lanes, where the first row of an access
+    stands for all: each piece counts as a lane."""
+    first = np.flatnonzero(program.action_scope & _CONTINUES == 0)
+    rows = np.diff(np.append(first, len(lanes)))
+    size = program.action_size.astype(np.uint16)
+    several = rows > 1
+    size[first[several]] = np.add.reduceat(size, first)[several]
+    pieces = np.zeros(len(lanes), np.uint8)
+    pieces[first[several]] = rows[several]
+    joined = lanes.copy()
+    joined[first[several]] = rows[several]
+    return size, pieces, joined
 
 
 def _starts(counts: Array) -> Array:

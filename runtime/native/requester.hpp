@@ -28,6 +28,7 @@ enum class RequesterKind : u8 { SEQUENCER, COALESCER, DMA };
 enum class Source : u8 {
     NOTHING,
     ACTION,  // lanes of action `place` of the program
+    PIECES,  // of its only lane: of keys of `find_lines` alone
     WORDS,   // fetch-adds of episode `place`
     LOADS,   // the lines of the loads of episode `place`
     STORES,  // the lines of its stores
@@ -52,12 +53,13 @@ struct Access {
     u32 older;  // open requests in the order of their issue, for the checker; 0: none
     u32 newer;
     u32 link;   // free, or ends in the next tick
+    u16 size;   // bytes, of each lane
     u8 kind;
-    u8 size;
     u8 role;
     u8 scope;
     Source source;
     u8 driver;
+    u8 pieces;    // entries of its only lane in the program's arrays; 0: one for each lane
     bool shared;  // lanes ask for the same bytes
     bool listed;  // the checker waits for it
 };
@@ -68,7 +70,7 @@ struct Row {
     u64 lanes;  // bit i: address i of its access
     union {
         u64 sequence;  // the instSeqNum sent along
-        u64 data;      // of a DMA transfer, from its first byte on
+        u64 transfer;  // of an engine: where its bytes are
         u64 count;     // of a wait: complete episodes
     };
     union {
@@ -165,6 +167,19 @@ struct Requester {
 };
 
 inline constexpr u32 SORTED_WORDS = 256;
+inline constexpr u32 MAX_TRANSFER_BYTES = 512;
+// The bytes of a transfer, from the beginning of its first line on.
+inline constexpr u32 TRANSFER_ROOM = MAX_TRANSFER_BYTES + LINE_BYTES;
+
+// Transfers that the engines of a system have room for.
+inline u64 transfers_of(const Capacities& c, const PlanView& plan) {
+    u64 count = 0;
+    for (u32 i = 0; i < c.requesters; ++i) {
+        const PlanWords words = plan.requester(i);
+        if (static_cast<RequesterKind>(words.word(PLAN_KIND)) == RequesterKind::DMA) count += words.word(PLAN_OUTSTANDING);
+    }
+    return count < c.rows ? count : c.rows;
+}
 
 struct RequesterParts {
     u32 first_agent;  // consumer
@@ -183,6 +198,9 @@ struct RequesterParts {
     Array<ClientBook> clients;
     Array<Line> marks;      // by line: what the running function knows about it
     Array<u64> sorted;      // lines of a walk
+    Array<u8> transfers;    // bytes
+    Array<u32> free_transfers;
+    u32 transfers_used;     // the free ones stand behind so many
     u64 sort_bits[SORTED_WORDS];
 
     void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
@@ -199,6 +217,8 @@ struct RequesterParts {
         layout.reserve(rows, c.rows + 1);
         layout.reserve(marks, c.lines);
         layout.reserve(sorted, c.lines);
+        layout.reserve(transfers, transfers_of(c, plan) * TRANSFER_ROOM);
+        layout.reserve(free_transfers, transfers_of(c, plan));
     }
 };
 
@@ -412,13 +432,14 @@ inline bool access_lines(Context& x, const Access& access) {
 // The word of a mask in which the bit of a byte stands.
 inline u64 mask_word(u64 offset) { return MASK_WORDS == 1 ? 0 : offset >> 6; }
 
-// Up to 8 bytes.
 inline void mask_add(WriteMask& mask, u32 offset, u32 size) {
-    const u64 bits = (u64{1} << size) - 1;
-    mask.m[mask_word(offset)] |= bits << (offset & 63);
     if constexpr (MASK_WORDS > 1) {
-        if ((offset & 63) + size > 64) mask.m[(offset >> 6) + 1] |= bits >> (64 - (offset & 63));
+        for (u32 part; (offset & 63) + size > 64; offset += part, size -= part) {
+            part = 64 - (offset & 63);
+            mask.m[offset >> 6] |= all_lanes(part) << (offset & 63);
+        }
     }
+    if (LIKELY(size)) mask.m[mask_word(offset)] |= all_lanes(size) << (offset & 63);
 }
 
 // Little-endian numbers of 1 to 8 bytes.
@@ -446,3 +467,26 @@ inline void store_bytes(u8* to, u64 value, u32 size) {
 
 inline const u8* bytes_of(const DataBlock& block) { return reinterpret_cast<const u8*>(block.data); }
 inline u8* bytes_of(DataBlock& block) { return reinterpret_cast<u8*>(block.data); }
+
+// ---------------------------------------------------------------- accesses of pieces
+
+// Calls `visit(number, address, bytes)` for the pieces of an access, from the lowest address up.
+template <class Visit>
+inline void each_piece(const Context& x, const Access& access, Visit visit) {
+    const u64* addresses = access_addresses(x, access);
+    const u64 end = addresses[0] + access.size;
+    for (u32 piece = 0; piece < access.pieces; ++piece) {
+        const u64 next = piece + 1u < access.pieces ? addresses[piece + 1] : end;
+        visit(piece, addresses[piece], static_cast<u32>(next - addresses[piece]));
+    }
+}
+
+// What a lane stores.
+inline void put_value(const Context& x, const Access& access, u32 lane, u8* to) {
+    const u64* values = access_values(x, access);
+    if (LIKELY(!access.pieces)) return store_bytes(to, values[lane], access.size);
+    const u64 first = access_addresses(x, access)[0];
+    each_piece(x, access, [&](u32 piece, u64 address, u32 size) {
+        store_bytes(to + (address - first), values[piece], size);
+    });
+}

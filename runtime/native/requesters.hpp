@@ -69,6 +69,7 @@ inline u32 copy_links(Context& x, const u64* list, u32& used) {
 inline void requesters_start(Context& x, const PlanView& plan) {
     RequesterParts& parts = requester_parts(x);
     u32 used = 0;
+    for (u32 i = 0; i < parts.free_transfers.count; ++i) parts.free_transfers.at(x, i) = i;
     for (u32 i = 0; i < parts.requesters.count; ++i) {
         const PlanWords words = plan.requester(i);
         Requester& r = parts.requesters.at(x, i);

@@ -33,7 +33,7 @@ inline void Sequencer_send(Context& x, Requester& r, const Row& row) {
         message.Size = access.size;
         mask_add(message.writeMask, offset, access.size);
         if (access.kind == AccessKind::STORE) {
-            store_bytes(bytes_of(message.WTData) + offset, access_values(x, access)[lane], access.size);
+            put_value(x, access, lane, bytes_of(message.WTData) + offset);
         }
     }
     message.isGLCSet = access.scope & Scope::GLC;
@@ -181,7 +181,7 @@ inline void Sequencer_complete(Context& x, Requester& r, u32 index, u64 line, u8
         const u32 lane = static_cast<u32>(__builtin_ctzll(row.lanes));
         u8* place = bytes + (access_addresses(x, access)[lane] - line);
         if (access.kind == AccessKind::STORE) {
-            store_bytes(place, access_values(x, access)[lane], access.size);
+            put_value(x, access, lane, place);
             client_stored(x, access, row.lanes, row.line);
             client_store_completed(x, access, row.lanes, row.line);
         } else {

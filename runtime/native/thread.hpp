@@ -44,6 +44,20 @@ inline u32 Thread_access(
     return index;
 }
 
+// The access that an action of the program asks for; 0 when there is no slot left.
+inline u32 Thread_action_access(Context& x, Thread& t, u8 role, u8 kind, u64 action) {
+    const ProgramView& program = x.programs[t.driver];
+    const u8 pieces = program.action_pieces[action];
+    const i64 first = program.first_lane[action];
+    const i64 lanes = pieces ? 1 : program.first_lane[action + 1] - first;
+    const u32 index = Thread_access(x, t, role, kind, Source::ACTION, action, first, lanes);
+    if (UNLIKELY(!index)) return 0;
+    Access& access = access_at(x, index);
+    access.size = program.action_size[action];
+    access.pieces = pieces;
+    return index;
+}
+
 inline void Thread_issue(Context& x, Thread& t, u32 index) {
     if (UNLIKELY(!index)) return;
     Access& access = access_at(x, index);
@@ -98,6 +112,29 @@ inline void Thread_fetch_add(Context& x, Thread& t, u8 role) {
 
 // ---------------------------------------------------------------- bytes with an outstanding access
 
+// A bit for each of up to 8 bytes.
+inline u64 pattern(u32 size) { return (u64{1} << size) - 1; }
+
+// Those of them that belong to the next word of a mask.
+inline u64 over(u64 offset, u64 ones) { return MASK_WORDS > 1 && offset & 63 ? ones >> (64 - (offset & 63)) : 0; }
+
+inline bool bytes_taken(const u64* bytes, u64 offset, u64 ones) {
+    const u64* word = bytes + mask_word(offset);
+    return *word & ones << (offset & 63) || (over(offset, ones) && word[1] & over(offset, ones));
+}
+
+inline void bytes_add(u64* bytes, u64 offset, u64 ones) {
+    u64* word = bytes + mask_word(offset);
+    *word |= ones << (offset & 63);
+    if (over(offset, ones)) word[1] |= over(offset, ones);
+}
+
+inline void bytes_remove(u64* bytes, u64 offset, u64 ones) {
+    u64* word = bytes + mask_word(offset);
+    *word &= ~(ones << (offset & 63));
+    if (over(offset, ones)) word[1] &= ~over(offset, ones);
+}
+
 inline u32& Thread_bucket(const Context& x, const Thread& t, u32 line) {
     return agent_parts(x).buckets.in(x)[t.number * BUSY_BUCKETS + line % BUSY_BUCKETS];
 }
@@ -122,19 +159,19 @@ inline u32 busy_new(const Context& x, u32 line) {
 }
 
 // Take the bytes of the lanes, whose lines stand in `scratch`, unless one of them is taken. Lanes
-// of one instruction may share bytes; it is noted whether they do.
-inline bool Thread_take_bytes(Context& x, const Thread& t, const u64* addresses, u32 lanes, u32 size, bool& shared) {
+// of one instruction may share bytes; it is noted whether they do. `size_of` has the bytes of each.
+template <class Size>
+inline bool Thread_take_bytes(Context& x, const Thread& t, const u64* addresses, u32 lanes, Size size_of, bool& shared) {
     const u32* lines = requester_parts(x).scratch;
     const u64 offset_bits = LINE_MASK;
-    const u64 pattern = (u64{1} << size) - 1;
     Busy* busy = agent_parts(x).busy.in(x);
     u32* buckets = &Thread_bucket(x, t, 0);
     for (u32 lane = 0; lane < lanes; ++lane) {
         const u64 offset = addresses[lane] & offset_bits;
         const u32 index = busy_place(busy, buckets[lines[lane] % BUSY_BUCKETS], lines[lane]);
-        if (index && busy[index].bytes[mask_word(offset)] & pattern << (offset & 63)) return false;
+        if (index && bytes_taken(busy[index].bytes, offset, pattern(size_of(lane)))) return false;
     }
-    u64 twice = 0;
+    shared = false;
     u32 line = NIL;
     u32 index = 0;
     for (u32 lane = 0; lane < lanes; ++lane) {
@@ -145,34 +182,14 @@ inline bool Thread_take_bytes(Context& x, const Thread& t, const u64* addresses,
             index = place;
         }
         const u64 offset = addresses[lane] & offset_bits;
-        const u64 bits = pattern << (offset & 63);
-        u64& bytes = busy[index].bytes[mask_word(offset)];
-        twice |= bytes & bits;
-        bytes |= bits;
+        shared |= bytes_taken(busy[index].bytes, offset, pattern(size_of(lane)));
+        bytes_add(busy[index].bytes, offset, pattern(size_of(lane)));
     }
-    shared = twice;
     return true;
 }
 
-// These lanes of one line are answered: others of the wave may use their bytes, if no other lane
-// of the instruction waits for them.
-inline void Thread_free_bytes(Context& x, const Thread& t, Access& access, u64 lanes, u32 line) {
-    const u64* addresses = access_addresses(x, access);
-    const u64 pattern = (u64{1} << access.size) - 1;
-    const u64 offset_bits = LINE_MASK;
-    u64 bits[MASK_WORDS] = {};
-    for (u64 left = lanes; left; left &= left - 1) {
-        const u64 offset = addresses[__builtin_ctzll(left)] & offset_bits;
-        bits[mask_word(offset)] |= pattern << (offset & 63);
-    }
-    access.pending &= ~lanes;
-    if (UNLIKELY(access.shared)) {
-        const u64 start = line_address_of(x, line);
-        for (u64 left = access.pending; left; left &= left - 1) {
-            const u64 offset = addresses[__builtin_ctzll(left)] - start;
-            if (offset <= offset_bits) bits[mask_word(offset)] &= ~(pattern << (offset & 63));
-        }
-    }
+// These bytes of a line are answered.
+inline void Thread_free(Context& x, const Thread& t, u32 line, const u64* bits) {
     AgentParts& parts = agent_parts(x);
     Busy* busy = parts.busy.in(x);
     u32& place = busy_place(busy, Thread_bucket(x, t, line), line);
@@ -184,6 +201,39 @@ inline void Thread_free_bytes(Context& x, const Thread& t, Access& access, u64 l
     place = busy[index].next;
     busy[index].next = parts.free_busy;
     parts.free_busy = index;
+}
+
+// All bytes of an access of pieces are.
+inline void Thread_free_pieces(Context& x, const Thread& t, const Access& access) {
+    each_piece(x, access, [&](u32, u64 address, u32 size) {
+        const u64 offset = address & LINE_MASK;
+        u64 bits[MASK_WORDS] = {};
+        bytes_add(bits, offset, pattern(size));
+        Thread_free(x, t, line_index(x, address - offset), bits);
+    });
+}
+
+// These lanes of one line are answered: others of the wave may use their bytes, if no other lane
+// of the instruction waits for them.
+inline void Thread_free_bytes(Context& x, const Thread& t, Access& access, u64 lanes, u32 line) {
+    const u64* addresses = access_addresses(x, access);
+    const u64 ones = pattern(access.size);
+    const u64 offset_bits = LINE_MASK;
+    u64 bits[MASK_WORDS] = {};
+    access.pending &= ~lanes;
+    if (UNLIKELY(access.pieces)) return Thread_free_pieces(x, t, access);
+    for (u64 left = lanes; left; left &= left - 1) {
+        const u64 offset = addresses[__builtin_ctzll(left)] & offset_bits;
+        bytes_add(bits, offset, ones);
+    }
+    if (UNLIKELY(access.shared)) {
+        const u64 start = line_address_of(x, line);
+        for (u64 left = access.pending; left; left &= left - 1) {
+            const u64 offset = addresses[__builtin_ctzll(left)] - start;
+            if (offset <= offset_bits) bytes_remove(bits, offset, ones);
+        }
+    }
+    Thread_free(x, t, line, bits);
 }
 
 // ---------------------------------------------------------------- issue
@@ -198,19 +248,26 @@ inline void Thread_next_action(Context& x, Thread& t) {
     const i64 first = program.first_lane[action];
     const u32 lanes = static_cast<u32>(program.first_lane[action + 1] - first);
     const u64* addresses = program.address + first;
-    const u8 size = program.action_size[action];
+    const u32 size = program.action_size[action];
+    const bool whole = !program.action_pieces[action];
     bool shared;
-    if (!find_lines(x, addresses, lanes, size, lines_key(t.driver, Source::ACTION, action))) return;
-    t.blocked = !Thread_take_bytes(x, t, addresses, lanes, size, shared);
+    if (!find_lines(x, addresses, lanes, whole ? size : 1, lines_key(t.driver, whole ? Source::ACTION : Source::PIECES, action))) return;
+    if (LIKELY(whole)) {
+        t.blocked = !Thread_take_bytes(x, t, addresses, lanes, [size](u32) { return size; }, shared);
+    } else {
+        const u64 end = addresses[0] + size;
+        const auto size_of = [=](u32 piece) {
+            return static_cast<u32>((piece + 1 < lanes ? addresses[piece + 1] : end) - addresses[piece]);
+        };
+        t.blocked = !Thread_take_bytes(x, t, addresses, lanes, size_of, shared);
+    }
     if (t.blocked) return;  // the answer that frees the byte wakes this thread
     ++t.next_action;
-    const u8 kind = program.action_kind[action];
-    const u32 index = Thread_access(x, t, driver_of(x, t).role, kind, Source::ACTION, action, first, lanes);
+    const u32 index = Thread_action_access(x, t, driver_of(x, t).role, program.action_kind[action], action);
     if (UNLIKELY(!index)) return;
     Access& access = access_at(x, index);
-    access.size = size;
     access.scope = program.action_scope[action];
-    access.shared = shared;
+    access.shared = shared && whole;
     Thread_issue(x, t, index);
     if (t.next_action == t.last_action) Driver_last_access(x, t);
 }
@@ -222,12 +279,8 @@ inline void Thread_peek(Context& x, Thread& t) {
     i64 action = t.next_action;
     while (action < t.last_action && program.action_kind[action] != AccessKind::LOAD) ++action;
     if (action == t.last_action) return;
-    const i64 first = program.first_lane[action];
-    const i64 lanes = program.first_lane[action + 1] - first;
-    const u32 index = Thread_access(
-        x, t, Role::PEEK, AccessKind::LOAD, Source::ACTION, static_cast<u64>(action), first, lanes);
+    const u32 index = Thread_action_access(x, t, Role::PEEK, AccessKind::LOAD, static_cast<u64>(action));
     if (UNLIKELY(!index)) return;
-    access_at(x, index).size = program.action_size[action];
     Thread_issue(x, t, index);
     if (!t.held) return;
     t.held = 0;

@@ -49,6 +49,7 @@ enum FaultKind : u64 {
     BACKWARD_ATOMIC,
     LOST_WALK,
     WRONG_ADDRESS,
+    WRONG_END,
 };
 
 // The script: what decides, and what goes wrong when.
@@ -84,6 +85,10 @@ static void reside(Context& x, u32 cache, u64 line, u64 h) {
 static void spoil(const RubyRequest& request, DataBlock& block) {
     if (!faulty(WRONG_BYTE)) return;
     bytes_of(block)[request.PhysicalAddress - request.LineAddress] ^= 1;
+}
+
+static void spoil_end(u64 end, DataBlock& block) {
+    if (faulty(WRONG_END)) bytes_of(block)[end - 1] ^= 1;
 }
 
 static void later(Context& x, u32 c, u64 line, u64 sequence, u32 what, u64 h) {
@@ -170,6 +175,7 @@ static void serve_sequencer(Context& x, u32 c, const RubyRequest& request, u64 h
     } else if (request.Type == RubyRequestType::LD || request.Type == RubyRequestType::IFETCH) {
         reside(x, c, line, h);
         spoil(request, block);
+        spoil_end(request.PhysicalAddress - line + static_cast<u64>(request.Size), block);
         if (faulty(LOST_ANSWER)) return;
         if (faulty(WRONG_CALLBACK)) return Sequencer_writeCallback(x, c, line, block);
         Sequencer_readCallback(x, c, line, block);
@@ -187,6 +193,7 @@ static void serve_dma(Context& x, u32 c, const SequencerMsg& request) {
     DataBlock block = block_of(x, request.LineAddress);
     if (faulty(LOST_ANSWER)) return;
     if (request.Type == SequencerRequestType::LD) {
+        spoil_end(request.PhysicalAddress - request.LineAddress + static_cast<u64>(request.Len), block);
         DMASequencer_dataCallback(x, c, block, request.PhysicalAddress);
     } else {
         if (!faulty(LOST_STORE)) {
@@ -308,17 +315,16 @@ EXPORT u64 t_issued(void* block, u64 thread, u64 role, u64 kind, u64 place, u64 
     Context x = context_for(block);
     const ProgramView& program = views[0];
     const bool action = kind <= AccessKind::STORE || (kind == AccessKind::ATOMIC && role == Role::ACTION);
-    const i64* starts = action ? program.first_lane : program.first_word;
-    const i64 first = kind <= AccessKind::ATOMIC ? starts[place] : 0;
-    const i64 lanes = kind <= AccessKind::ATOMIC ? starts[place + 1] - first : 0;
-    const Source source = action ? Source::ACTION : kind == AccessKind::ATOMIC ? Source::WORDS : Source::NOTHING;
-    const u32 index = Thread_access(
-        x, thread_at(x, static_cast<u32>(thread)), static_cast<u8>(role), static_cast<u8>(kind), source, place,
-        first, lanes);
+    const i64 first = kind == AccessKind::ATOMIC ? program.first_word[place] : 0;
+    const i64 lanes = kind == AccessKind::ATOMIC ? program.first_word[place + 1] - first : 0;
+    const Source source = kind == AccessKind::ATOMIC ? Source::WORDS : Source::NOTHING;
+    Thread& t = thread_at(x, static_cast<u32>(thread));
+    const u32 index =
+        action ? Thread_action_access(x, t, static_cast<u8>(role), static_cast<u8>(kind), place)
+               : Thread_access(x, t, static_cast<u8>(role), static_cast<u8>(kind), source, place, first, lanes);
     Access& access = access_at(x, index);
     access.issued = now(x);
     access.scope = static_cast<u8>(scope);
-    if (action) access.size = program.action_size[place];
     Checker_issued(x, access, index);
     return index;
 }

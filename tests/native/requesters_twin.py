@@ -63,6 +63,7 @@ FAULTS: Final = (
     "backward atomic",
     "lost walk",
     "wrong address",
+    "wrong end",
 )
 STATE: Final = (
     *("verdict", "tick", "identity", "index", "address", "size", "expected", "got", "role", "kind"),
@@ -108,8 +109,9 @@ class Scene:
     fault_at: int = 0
 
     @staticmethod
-    def draw(seed: int, episodes: int = 60) -> Scene:
-        """Any mixture of ports, pressures and programs."""
+    def draw(seed: int, episodes: int = 60, unaligned: bool = False) -> Scene:
+        """Any mixture of ports, pressures and programs; if need be with an engine, and one lane
+        for all who may access any bytes."""
         prng = Prng(seed)
         lanes = (1, 4, 8, 16)[prng.below(4)]
         ports: list[Port] = []
@@ -135,12 +137,14 @@ class Scene:
                     linked=sequencers if prng.below(2) else (),
                 )
             )
-        if prng.below(3) == 0:
+        if prng.below(3) == 0 or unaligned:
             ports.append(Port("dma", lanes, (1, 1), outstanding=lanes + prng.below(9)))
         for number, port in enumerate(ports):
             kind = "fetch" if port.fetch else port.kind
             waves = range(1 + prng.below(4))
-            agents += [Agent(kind, number, port.lanes, f"{kind}{number}.{wave}") for wave in waves]
+            one = unaligned or prng.below(2) == 1
+            width = 1 if port.kind != "gpu" and one else port.lanes
+            agents += [Agent(kind, number, width, f"{kind}{number}.{wave}") for wave in waves]
         if not any(agent.adds for agent in agents):
             number = len(ports)
             ports.append(Port("gpu", lanes, (2, 2)))
@@ -161,6 +165,7 @@ class Scene:
                     flush=agent.kind == "gpu" and not any(a.kind == "dma" for a in agents),
                     plain=agent.kind == "cpu" and not ports[agent.requester].walk,
                     instructions=agent.kind == "cpu",
+                    longest=Abilities.of_kind(agent.kind).longest,
                 )
                 for agent in agents
             ),
@@ -175,6 +180,7 @@ class Scene:
             plain_percent=percent(),
             atomic_percent=percent(),
             instruction_percent=percent(),
+            unaligned_percent=90 if unaligned else percent(),
             shared_group_percent=(25, 90)[prng.below(2)],
         )
         steps = []
@@ -287,6 +293,10 @@ class Mini(Consumer):
         if self.script.faulty("wrong byte"):
             block.data ^= 1 << 8 * (request.PhysicalAddress - request.LineAddress)
 
+    def spoil_end(self, end: int, block: DataBlock) -> None:
+        if self.script.faulty("wrong end"):
+            block.data ^= 1 << 8 * (end - 1)
+
     def complete(self, line: int, sequence: int) -> None:
         if self.script.faulty("lost completion"):
             return
@@ -378,6 +388,7 @@ class Mini(Consumer):
         elif request.Type in (RubyRequestType.LD, RubyRequestType.IFETCH):
             self.reside(line, h)
             self.spoil(request, block)
+            self.spoil_end(request.PhysicalAddress - line + request.Size, block)
             if faulty("lost answer"):
                 return
             if faulty("wrong callback"):
@@ -397,6 +408,7 @@ class Mini(Consumer):
         if self.script.faulty("lost answer"):
             return
         if request.Type == SequencerRequestType.LD:
+            self.spoil_end(request.PhysicalAddress - request.LineAddress + request.Len, block)
             self.requester.dataCallback(block, request.PhysicalAddress)
             return
         if not self.script.faulty("lost store"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.prng import Prng
+from tester.program import CONTINUES
 from tests.native.requesters_twin import FAULTS, NativeRun, PythonRun, Run, Scene, play
 
 
@@ -24,6 +25,20 @@ def test_without_faults_everything_is_alike(seed: int) -> None:
     assert end["verdict"] == end["error"] == end["pool"] == end["leaks"] == 0
     assert end["running0"] == end["running1"] == end["flushers"] == 0
     assert end["completed0"] == scene.program.episodes
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_accesses_of_any_size_are_alike(seed: int) -> None:
+    scene = Scene.draw(seed, unaligned=True)
+    assert (scene.program.action_scope & CONTINUES).any()
+    native, python = states(NativeRun(scene)), states(PythonRun(scene))
+    assert native == python
+    assert native[-1]["verdict"] == native[-1]["leaks"] == 0
+    assert native[-1]["completed0"] == scene.program.episodes
+    for number in range(4):
+        scene = scene.with_fault(("wrong end", "lost store")[number % 2], 1 + 7 * number)
+        native, python = states(NativeRun(scene)), states(PythonRun(scene))
+        assert native == python
 
 
 @pytest.mark.parametrize("fault", FAULTS[1:])

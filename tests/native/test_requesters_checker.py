@@ -11,7 +11,7 @@ import pytest
 from runtime.prng import Prng, initial_byte
 from tester.checker import Checker
 from tester.events import Kind, Request, Role, Verdict
-from tester.program import LOAD, QUIET
+from tester.program import CONTINUES, LOAD, QUIET
 from tests.native.requesters_twin import NativeRun, Scene
 
 WHAT = ("loaded", "accepted", "completed", "returned", "synchronized")
@@ -28,6 +28,7 @@ class History:
         """Percent of the loads and fetch-adds that return something else."""
         scene = Scene.draw(seed, episodes=30)
         self.program = program = scene.program
+        self.heads = np.flatnonzero(program.action_scope & CONTINUES == 0).tolist()
         self.native = NativeRun(scene)
         self.native.add_driver(program, Role.ACTION, 0, steps=False)
         self.checker = Checker(64, self.initial, lambda: None)
@@ -64,17 +65,22 @@ class History:
         place, scope, role = 0, 0, Role.ACTION
         request = Request(self.identity + 1, thread, episode, role, kind, [], [], 4, [], [])
         if kind <= Kind.STORE:
-            place = self.prng.below(program.actions)
-            request.kind = kind = int(program.action_kind[place])
-            lanes = [i for i, a in enumerate(program.lane_address[place].tolist()) if a >= 0]
-            request.addresses = program.lane_address[place, lanes].tolist()
-            request.expected = program.expected[place, lanes].tolist()
-            request.size = int(program.action_size[place])
+            place = self.prng.below(len(self.heads))
+            row = self.heads[place]
+            request.kind = kind = int(program.action_kind[row])
+            lanes = [i for i, a in enumerate(program.lane_address[row].tolist()) if a >= 0]
+            request.addresses = program.lane_address[row, lanes].tolist()
+            request.expected = program.expected[row, lanes].tolist()
+            request.values = [0] * len(lanes)
+            request.size = int(program.action_size[row])
+            for piece in range(row + 1, [*self.heads, program.actions][place + 1]):
+                (expected,) = program.expected[piece, lanes].tolist()
+                request.add_piece(int(program.action_size[piece]), 0, expected)
             if kind == LOAD and self.some(10):
                 request.role = role = Role.PEEK
             if kind == Kind.ATOMIC:
-                request.op = int(program.action_op[place])
-                request.scope = scope = int(program.action_scope[place]) & QUIET
+                request.op = int(program.action_op[row])
+                request.scope = scope = int(program.action_scope[row]) & QUIET
         elif kind == Kind.ATOMIC:
             first = self.native.kept[0].arrays["first_word"]  # type: ignore[attr-defined]
             # A thread has at most one instruction of fetch-adds on its way.
@@ -141,7 +147,7 @@ class History:
         return any(e.uncompleted and e.request.thread == thread for e in entries)
 
     def block(self, request: Request, lanes: list[int], line: int, sensible: bool) -> Any:
-        data = np.zeros(128, np.uint8)
+        data = np.zeros(1024, np.uint8)  # transfers are longer than a line
         for lane in lanes:
             offset = request.addresses[lane] - line
             if request.expected and 0 <= offset < 64:
@@ -150,8 +156,8 @@ class History:
         if not sensible and self.some(50):
             data[self.prng.below(64)] ^= 1
         if lanes and self.some(self.odd):
-            data[request.addresses[lanes[0]] & 63] ^= 1
-        return data[:64].copy()
+            data[(request.addresses[lanes[0]] & 63) + self.prng.below(request.size)] ^= 1
+        return data
 
     def old_values(self, request: Request, lanes: list[int], sensible: bool) -> list[int]:
         """Nearly what a memory would return that performs everything when it answers."""
@@ -171,7 +177,7 @@ class History:
             old.append(value & ((1 << 8 * request.size) - 1))
         if request.quiet:
             return []
-        if not sensible and self.some(10):
+        if not sensible and self.some(10) and old:
             del old[0]
         return old
 

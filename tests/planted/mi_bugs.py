@@ -196,6 +196,24 @@ MI_BUGS: Final = (
         VALUE | ATOMIC,
     ),
     Bug(
+        "mi-dma-long-write-is-cut",
+        BugClass.UPPER_BYTES,
+        _DIR,
+        "A DMA write of more than 16 bytes into a line that a cache had brings only the first.",
+        (
+            Edit(
+                "out_msg.DataBlk.copyPartial(tbe.DataBlk, getOffset(tbe.PhysicalAddress)"
+                ", tbe.Len);",
+                "out_msg.DataBlk.copyPartial(tbe.DataBlk, getOffset(tbe.PhysicalAddress), 1);\n"
+                "        if (tbe.Len <= 16) {\n"
+                "          out_msg.DataBlk.copyPartial(tbe.DataBlk, getOffset(tbe.PhysicalAddress)"
+                ", tbe.Len);\n"
+                "        }",
+            ),
+        ),
+        VALUE,
+    ),
+    Bug(
         "mi-dma-write-not-acknowledged",
         BugClass.LOST_COMPLETION,
         _DIR,

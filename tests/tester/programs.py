@@ -18,6 +18,10 @@ def cpu(threads: int) -> tuple[Agent, ...]:
     return tuple(Agent("cpu", i, 1, f"cpu{i}") for i in range(threads))
 
 
+def engines(threads: int) -> tuple[Agent, ...]:
+    return tuple(Agent("dma", i, 1, f"dma{i}") for i in range(threads))
+
+
 CONFIGS: dict[str, GeneratorConfig] = {
     "default": GeneratorConfig(gpu(8, 4), 120),
     "wide": GeneratorConfig(gpu(4, 16), 40, MapConfig(4, 128)),
@@ -33,6 +37,16 @@ CONFIGS: dict[str, GeneratorConfig] = {
     ),
     "lengths": GeneratorConfig(
         gpu(4, 4), 60, MapConfig(4, 64, layout=BANK_SKEW, stride_lines=4), lengths=(1, 10, 60)
+    ),
+    "unaligned": GeneratorConfig(
+        cpu(3) + engines(2) + gpu(2, 4),
+        150,
+        MapConfig(3, 60),
+        camps=(0, 0, 0, 0, 0, 1, 1),
+        plain_percent=50,
+        bare_percent=30,
+        unaligned_percent=70,
+        chase_percent=20,
     ),
     "patterns": GeneratorConfig(
         gpu(4, 16),
@@ -60,6 +74,7 @@ def interpret(program: Program) -> tuple[dict[tuple[int, int], int], dict[int, i
     def byte(address: int) -> int:
         return memory.get(address, initial_byte(program.run_key, address))
 
+    adds = program.adds()
     for episode in range(program.episodes):
         for action in program.actions_of(episode):
             size = int(program.action_size[action])
@@ -72,7 +87,7 @@ def interpret(program: Program) -> tuple[dict[tuple[int, int], int], dict[int, i
                         memory[address + i] = value >> 8 * i & 0xFF
                 else:
                     loads[action, lane] = sum(byte(address + i) << 8 * i for i in range(size))
-        for _, group in program.groups_of(episode):
+        for _, group in program.groups_of(episode) if adds[episode] else ():
             word = int(program.group_word[group])
             value = sum(byte(word + i) << 8 * i for i in range(4)) + 2
             for i in range(4):
