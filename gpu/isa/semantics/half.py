@@ -36,9 +36,12 @@ def widened(mode: FloatMode, a: Array) -> Array:
     return wide if mode.environments[Environment.DOUBLE] & 4 else flushed(wide)
 
 
-def to_half(mode: FloatMode, a: Array) -> Array:
-    """32- or 64-bit numbers in 16 bits; sources are not flushed."""
+def to_half(mode: FloatMode, a: Array, *, nearest: bool = False) -> Array:
+    """32- or 64-bit numbers in 16 bits, on request to nearest in any mode; sources are not
+    flushed."""
     environment = mode.environments[Environment.DOUBLE]
+    if nearest:
+        environment &= ~3
     if environment == PLAIN:
         return a.astype(np.float16)
     return exact.convert(a, np.float16, environment | 4)

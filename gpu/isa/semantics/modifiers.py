@@ -11,12 +11,13 @@ from typing import Final
 import numpy as np
 
 from gpu.isa import host_float
+from gpu.isa.semantics import exact
 from gpu.isa.semantics.entry import Array, Environment
 from gpu.isa.wave import FloatMode
 
 _SIGN: Final = np.uint32(0x8000_0000)
 _FACTORS: Final = (1.0, 2.0, 4.0, 0.5)
-_ENVIRONMENTS: Final = {"e": Environment.PLAIN, "f": Environment.SINGLE, "d": Environment.DOUBLE}
+_ENVIRONMENTS: Final = {"f": Environment.SINGLE, "d": Environment.DOUBLE}
 
 
 def negated(a: Array) -> Array:
@@ -38,11 +39,14 @@ def scaled(mode: FloatMode, a: Array, omod: int) -> Array:
     denormals = mode.denormals_32 if a.dtype.char == "f" else mode.denormals_64
     if mode.ieee or denormals & 2 or not omod:
         return a
-    host_float.use(mode.environments[_ENVIRONMENTS[a.dtype.char]])
-    product = np.multiply(a, np.array([_FACTORS[omod]], a.dtype))
-    small = np.less(np.absolute(product), np.finfo(a.dtype).smallest_normal)
-    flushed: Array = np.where(small, a.dtype.type(0), product)
-    return flushed
+    factor = np.array([_FACTORS[omod]], a.dtype)
+    if a.dtype.char == "e":
+        product = exact.multiply(a, factor, mode.environments[Environment.DOUBLE])
+    else:
+        host_float.use(mode.environments[_ENVIRONMENTS[a.dtype.char]])
+        product = np.multiply(a, factor)
+    result: Array = np.where(np.equal(product, 0), a.dtype.type(0), product)
+    return result
 
 
 def clamped(mode: FloatMode, a: Array) -> Array:

@@ -1,8 +1,9 @@
 """Reciprocals, roots, powers, logarithms, sines.
 
 The hardware's results are within an ulp; these are the correctly rounded ones as far as the host's
-64-bit functions tell (see docs/gpu-isa-semantics.md). The 32-bit functions flush denormals whatever
-the mode says, and round to nearest.
+64-bit functions tell (see docs/gpu-isa-semantics.md). All round to nearest except
+the roots and reciprocals of 64 bits, and the 32-bit functions flush denormals whatever the mode
+says.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _half(function: Unary) -> Callable[[FloatMode, Array], Array]:
     """A function of 64-bit numbers for 16-bit ones."""
 
     def operation(mode: FloatMode, a: Array) -> Array:
-        return to_half(mode, function(widened(mode, a)))
+        return to_half(mode, function(widened(mode, a)), nearest=True)
 
     return operation
 

@@ -74,6 +74,16 @@ OPERATIONS = {
 }
 
 
+COVERED = {
+    *OPERATIONS, "v_mul_legacy_f32", "v_mad_legacy_f32",
+    *(f"v_{stem}_{kind}" for stem in ("mad", "mac", "madmk", "madak") for kind in ("f16", "f32")),
+    *(f"v_ldexp_{kind}" for kind in ieee.FORMATS),
+    *(f"v_cvt_{pair}" for pair in ("f32_f64", "f64_f32", "f16_f32", "f32_f16")),
+    *(f"v_cvt_{wide}_{kind}" for wide in ("f32", "f64") for kind in ("i32", "u32")),
+    "v_cvt_f16_i16", "v_cvt_f16_u16",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize(("rounding", "denormals"), MODES)
 def test_one_rounding(name: str, rounding: int, denormals: int) -> None:
