@@ -48,6 +48,8 @@ def split_wait(simm16: int) -> WaitCounts:
 def wait_counts(simm16: int) -> str:
     """Their text. Where all are at their largest, all are named."""
     counts = split_wait(simm16)
+    if simm16 & ~0xF7F:
+        return f"{simm16:#x}"
     named = [
         f"{name}cnt({count})"
         for name, count, most in zip(counts._fields, counts, ANY_COUNT)
@@ -117,6 +119,8 @@ def swizzle(offset: int) -> str:
     group = 32 - keep
     if not flip and group > 1 and group.bit_count() == 1 and set_bits < group:
         return f"swizzle(BROADCAST,{group},{set_bits})"
+    if set_bits & keep or flip & ~keep:
+        return str(offset)
     return f'swizzle(BITMASK_PERM,"{_bit_pattern(keep, set_bits, flip)}")'
 
 

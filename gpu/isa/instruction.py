@@ -39,7 +39,7 @@ class OperandRow:
     """One operand of an opcode: the field that names it, its type, what is done with it.
 
     ``type``: a name in `gpu.isa.operand_types.TYPES`. ``kind``: ``v`` if only a vector register
-    can be there, ``s`` if none can, else empty.
+    can be there, ``s`` if none can, ``r`` if no constant can, else empty.
     """
 
     field: str

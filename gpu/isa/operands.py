@@ -61,7 +61,7 @@ def _buffer_data(opcode: Opcode, operand: OperandRow, fields: dict[str, int]) ->
 
 
 def _image_data(opcode: Opcode, operand: OperandRow, fields: dict[str, int]) -> OperandRow:
-    if "gather4" in opcode.name or "atomic" in opcode.name:
+    if "gather4" in opcode.name:
         return operand
     words = max(fields["dmask"].bit_count(), 1)
     return replace(operand, type=f"b{32 * words}")

@@ -73,6 +73,8 @@ def mnemonic(instruction: Instruction) -> str:
         return opcode.name + "_e64"
     if opcode.format not in ("VOP1", "VOP2", "VOPC") or "nosuffix" in opcode.flags:
         return opcode.name
+    if opcode.format == "VOPC" and instruction.form == "SDWA":
+        return opcode.name
     return opcode.name + _SUFFIXES.get(instruction.form, "_e32")
 
 
@@ -83,15 +85,15 @@ def _operand(instruction: Instruction, operand: OperandRow) -> str:
     if operand.type == "imm":
         return _immediate(instruction, field, code)
     if field == "literal":
-        return f"{code:#x}"
-    if field in ("vsrc0", "vsrc1", "vsrc2", "vsrc3"):
-        return f"v{code}" if fields["en"] >> int(field[-1]) & 1 else "off"
+        if instruction.form == "SOPK":
+            return _literal(code, type)
+        return f"{code & (1 << type.bits) - 1:#x}"
+    if instruction.opcode.format == "EXP":
+        return _export_source(fields, int(field[-1]))
     if field in VECTOR_FIELDS:
-        more = fields.get("tfe", 0) if field in ("vdata", "vdst") else 0
+        more = fields.get("tfe", 0) if field == "vdata" else 0
         return _registers("v", code, type.registers + more)
     if field in QUAD_FIELDS:
-        if field == "srsrc" and fields.get("r128"):
-            type = TYPES["b128"]
         return scalar_name(code * QUAD_FIELDS[field], type.registers)
     return _with_modifiers(instruction, field, source_text(code, type, fields.get("literal", 0)))
 
@@ -105,8 +107,6 @@ def source_text(code: int, type: OperandType, literal: int = 0) -> str:
     if 128 <= code <= 208:
         return str(code - 128 if code <= 192 else 192 - code)
     if 240 <= code <= 248:
-        if type.bits == 16 and not type.floating:
-            return f"{_INLINE_PATTERNS[16][code - 240]:#x}"
         if type.bits == 64 and code == 248:
             return _REVOLUTION_64
         return _INLINE_FLOATS[code - 240]
@@ -187,7 +187,8 @@ def _immediate(instruction: Instruction, field: str, value: int) -> str:
         return str(value)
     if instruction.form == "SOPK":
         return f"{value:#x}"
-    return str(value) if value <= 16 else f"{value:#x}"
+    decimal = value <= 64 or instruction.name == "s_endpgm"
+    return str(value) if decimal else f"{value:#x}"
 
 
 def _attribute(number: int, channel: int) -> str:
@@ -200,6 +201,14 @@ def _export_target(number: int) -> str:
     if number < 10:
         return ("mrtz", "null")[number - 8]
     return f"pos{number - 12}" if number < 32 else f"param{number - 32}"
+
+
+def _export_source(fields: dict[str, int], place: int) -> str:
+    """Compressed exports have two sources, each printed twice."""
+    if not fields["en"] >> place & 1:
+        return "off"
+    source = place // 2 if fields["compr"] else place
+    return f"v{fields[f'vsrc{source}']}"
 
 
 def _tail(instruction: Instruction) -> Iterator[str]:
@@ -221,7 +230,8 @@ def _tail(instruction: Instruction) -> Iterator[str]:
     elif form in ("MUBUF", "MTBUF"):
         yield from _buffer_tail(fields)
     elif form == "MIMG":
-        yield f"dmask:{fields['dmask']:#x}"
+        if fields["dmask"]:
+            yield f"dmask:{fields['dmask']:#x}"
         yield from (
             name
             for name in ("unorm", "glc", "slc", "r128", "tfe", "lwe", "da", "d16")
@@ -292,7 +302,7 @@ def _ds_tail(instruction: Instruction) -> Iterator[str]:
 
 def has_two_offsets(name: str) -> bool:
     """Whether a DS instruction has two offsets of one byte, in elements, or one of two bytes."""
-    return "2_b" in name or "2st64_" in name or "2_rtn" in name
+    return any(pair in name for pair in ("read2", "write2", "wrxchg2"))
 
 
 def _buffer_tail(fields: dict[str, int]) -> Iterator[str]:

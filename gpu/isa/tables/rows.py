@@ -7,7 +7,7 @@ A line is ``number name operands... flags...``::
 An operand is ``[field:]type[suffix]`` in the order in which it is printed. Without ``field:`` it is
 the next one of the format's usual fields. The suffix ``+`` says that a destination is read as
 well, ``-`` that it is only read, ``=`` that it is only written; ``/v`` that only a vector register
-can be there, ``/s`` that none can.
+can be there, ``/s`` that none can, ``/r`` no constant.
 Flags: ``reads=scc,vcc`` and ``writes=exec`` name registers that no field names; ``tier3`` marks
 what is decoded and printed only; the others are in `FLAGS`.
 """

@@ -110,9 +110,9 @@ SOP1: Final = rows("SOP1", Unit.SCALAR_ALU, "sdst ssrc0", """
     26  s_bitset1_b32         b32+ u32
     27  s_bitset1_b64         b64+ u32
     28  s_getpc_b64           b64
-    29  s_setpc_b64           ssrc0:b64   unit=branch
-    30  s_swappc_b64          b64 b64     unit=branch
-    31  s_rfe_b64             ssrc0:b64   tier3 unit=branch
+    29  s_setpc_b64           ssrc0:b64/r unit=branch
+    30  s_swappc_b64          b64 b64/r   unit=branch
+    31  s_rfe_b64             ssrc0:b64/r   tier3 unit=branch
     32  s_and_saveexec_b64    b64 b64   reads=exec writes=exec,scc
     33  s_or_saveexec_b64     b64 b64   reads=exec writes=exec,scc
     34  s_xor_saveexec_b64    b64 b64   reads=exec writes=exec,scc
@@ -123,11 +123,11 @@ SOP1: Final = rows("SOP1", Unit.SCALAR_ALU, "sdst ssrc0", """
     39  s_xnor_saveexec_b64   b64 b64   reads=exec writes=exec,scc
     40  s_quadmask_b32        b32 b32   writes=scc
     41  s_quadmask_b64        b64 b64   writes=scc
-    42  s_movrels_b32         b32 b32   reads=m0
-    43  s_movrels_b64         b64 b64   reads=m0
+    42  s_movrels_b32         b32 b32/r reads=m0
+    43  s_movrels_b64         b64 b64/r reads=m0
     44  s_movreld_b32         b32 b32   reads=m0
     45  s_movreld_b64         b64 b64   reads=m0
-    46  s_cbranch_join        ssrc0:b32   tier3 unit=branch
+    46  s_cbranch_join        ssrc0:b32/r   tier3 unit=branch
     48  s_abs_i32             i32 i32   writes=scc
     50  s_set_gpr_idx_idx     ssrc0:b32   tier3
 """)  # fmt: skip
