@@ -152,10 +152,18 @@ LLVM = next(
 )
 
 
+def _release(assembler: str) -> int:
+    shown = subprocess.run([assembler, "--version"], capture_output=True, text=True, check=True)
+    found = re.search(r"version (\d+)", shown.stdout)
+    return int(found[1]) if found else 0
+
+
 @pytest.mark.skipif(LLVM is None, reason="no llvm-mc")
 @pytest.mark.parametrize("configuration", ["clang14-O2", "clang19-O2", "clang14-O0"])
 def test_an_assembler_takes_the_text_back(configuration: str, tmp_path: Path) -> None:
     """Every stored kernel, byte by byte."""
+    if configuration.startswith("clang19") and _release(str(LLVM)) < 15:
+        pytest.skip("this llvm-mc refuses v_writelane_b32 with two scalar registers")
     for source in CONFIGURATIONS[configuration].sources:
         code_object = stored(source, configuration)
         lines = list(disassemble(code_object))
