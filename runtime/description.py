@@ -91,6 +91,9 @@ class SystemDescription:
     agents: Mapping[str, AgentsDescription] = field(default_factory=dict)
     handovers: tuple[HandoverDescription, ...] = ()
     defects: tuple[DefectDescription, ...] = ()
+    gpu: Mapping[str, object] = field(default_factory=dict)
+    """The table of that name, as written: it is not about memory, and who models compute units
+    reads it."""
     origin: Origin = field(default_factory=Origin, compare=False, repr=False)
 
     @staticmethod
@@ -118,6 +121,7 @@ class SystemDescription:
         data["agents"] = {name: plain(a) for name, a in self.agents.items()}
         data["handover"] = [plain(h) for h in self.handovers]
         data["defect"] = [plain_defect(defect) for defect in self.defects]
+        data["gpu"] = copied(self.gpu)
         return {key: value for key, value in data.items() if value not in ({}, [])}
 
     def groups_of(self, machine: str) -> list[str]:
@@ -225,11 +229,19 @@ def _read_system(table: Table) -> SystemDescription:
         agents={name: read_agents(t) for name, t in table.tables("agents").items()},
         handovers=read_handovers(table),
         defects=read_defects(table),
+        gpu=copied(table.table("gpu").data),
         origin=table.origin,
     )
     for finished in (network, memory, table):
         finished.finish()
     return system
+
+
+def copied(table: Mapping[str, object]) -> dict[str, object]:
+    """A table of plain values, with tables of its own."""
+    return {
+        key: copied(value) if isinstance(value, Mapping) else value for key, value in table.items()
+    }
 
 
 def _split(name: str) -> Path:

@@ -61,6 +61,8 @@ def editable_toml(
         parts.append(toml_text({"defect": [plain_defect(defect) for defect in completed.defects]}))
     if completed.handovers:
         parts.append(toml_text({"handover": [plain(row) for row in completed.handovers]}))
+    if completed.gpu:
+        parts.append(toml_text({"gpu": completed.gpu}))
     return "\n".join(parts)
 
 

@@ -23,9 +23,12 @@ def initial_line(run_key: int, line: int, line_bits: int = 6) -> int:
 
 
 class Memory:
-    """The bytes of the system. ``latency``: cycles from taking a request to its answer."""
+    """The bytes of the system. ``latency``: cycles from taking a request to its answer.
 
-    __slots__ = ("latency", "line_bits", "line_mask", "line_size", "lines", "run_key")
+    ``zeroed``: what nobody wrote is zero, not hashed.
+    """
+
+    __slots__ = ("latency", "line_bits", "line_mask", "line_size", "lines", "run_key", "zeroed")
 
     def __init__(self, run_key: int, latency: int = 40, line_bits: int = 6) -> None:
         if latency < 0:
@@ -36,11 +39,14 @@ class Memory:
         self.line_size = 1 << line_bits
         self.line_mask = self.line_size - 1
         self.lines: dict[int, int] = {}
+        self.zeroed = False
 
     def read_line(self, line: int) -> int:
         """The bytes of a line as an integer; ``line`` is its address."""
         data = self.lines.get(line)
-        return initial_line(self.run_key, line, self.line_bits) if data is None else data
+        if data is None:
+            return 0 if self.zeroed else initial_line(self.run_key, line, self.line_bits)
+        return data
 
     def write_line(self, line: int, data: int) -> None:
         self.lines[line] = data

@@ -1,0 +1,351 @@
+"""Memory behind a protocol's caches, whichever engine runs them.
+
+What both engines share: addresses are checked, requests cut into parts and put together again,
+doorbells told, and the host's reads and writes made to agree with what caches hold.
+
+Invariants: both engines are handed the same parts at the same ticks, so they give the same
+answers at the same ticks. A line that no request has touched since the last host's write is in no
+cache, so the host may write it in memory itself; a line that no request has stored into since the
+host's last look is in memory as any reader would find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpu.memory.address_space import AddressSpace, Allocation
+from gpu.memory.interface import (
+    Answer,
+    AnswerKind,
+    PortKind,
+    Request,
+    RequestKind,
+)
+from gpu.memory.kernel_system import KernelSystem
+from gpu.memory.parts import LANES, Cutter, Flight, Part, all_lanes
+from gpu.memory.request_check import check_shape
+
+PATIENCE: Final = 1_000_000
+"""Ticks after which an unanswered request is called stuck."""
+_SLICE: Final = 1 << 16
+
+
+class MemoryStuck(Exception):
+    """The protocol does not answer any more; the message lists what waits."""
+
+
+class Backend(Protocol):
+    """An engine with a client on every port. Ticks count from 1."""
+
+    def enter(self, part: Part) -> None:
+        """Queue a part at its port; the port's client issues it in the tick that runs next."""
+
+    def run(self, now: int, last: int | None) -> Iterator[tuple[Part, AnswerKind]]:
+        """Let clients that were given parts act at tick ``now``, and run to the end of the first
+        tick with answers; no later than ``last``. Results are in the parts."""
+
+    @property
+    def tick(self) -> int:
+        """The last tick that had anything to do."""
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is pending."""
+
+    def peek(self, address: int, size: int) -> bytes:
+        """Bytes of main memory itself."""
+
+    def poke(self, address: int, data: bytes) -> None:
+        """Write main memory itself."""
+
+    def waiting(self) -> list[str]:
+        """What is unanswered, in words."""
+
+
+class _Marks:
+    """By line of an allocation: whether a cache may have it, whether memory may be old."""
+
+    __slots__ = ("cached", "stored")
+
+    def __init__(self, lines: int) -> None:
+        self.cached = np.zeros(lines, np.bool_)
+        self.stored = np.zeros(lines, np.bool_)
+
+
+class CoherentMemory:
+    """Memory of a `KernelSystem`; see `gpu.memory.interface.Memory`.
+
+    The control port is a coalescer of its own whose loads miss on purpose: it caches nothing, its
+    atomics are performed where those of kernels are, which is what makes both atomic with each
+    other.
+    """
+
+    def __init__(
+        self, system: KernelSystem, backend: Backend, space: AddressSpace | None = None
+    ) -> None:
+        self.system = system
+        self.backend = backend
+        self.space = AddressSpace() if space is None else space
+        self.ports = system.ports()
+        self.line_size = system.description.line_size
+        self.now = 1
+        self._cutter = Cutter(self.line_size)
+        self._flights: dict[int, Flight] = {}
+        """Unanswered requests by ``id``, oldest first."""
+        self._at_once: list[Flight] = []
+        """Requests without parts: answered in the tick in which they are made."""
+        self._rung: list[tuple[Allocation, int, bytes]] = []
+        self._marks: dict[int, _Marks] = {}
+
+    # ------------------------------------------------------------------ requests
+
+    def push(self, request: Request) -> None:
+        """Enter a request at tick `now`, after those pushed before at its port.
+
+        Raises Unmapped, and ValueError for a request that no memory could answer.
+        """
+        check_shape(request, self.ports)
+        kind = self.ports[request.port].kind
+        flight = Flight(request, 0, self.now)
+        if request.kind > RequestKind.ATOMIC:
+            parts = [
+                Part(flight, request.port, request.addresses, 1, None, None, None, False, False,
+                     False)
+            ]  # fmt: skip
+        else:
+            self._check_port(request, kind)
+            parts = self._parts(flight, kind)
+        for answer in flight.left:
+            flight.left[answer] = len(parts)
+        if not parts:
+            self._at_once.append(flight)
+            return
+        self._flights[id(flight)] = flight
+        for part in parts:
+            self.backend.enter(part)
+
+    def _check_port(self, request: Request, kind: PortKind) -> None:
+        if kind in (PortKind.SCALAR, PortKind.FETCH) and request.kind != RequestKind.LOAD:
+            raise ValueError(
+                f"{request.kind.name} request, tag {request.tag}: the caches of scalar data and "
+                f"instructions of {self.system.protocol.name} only read"
+            )
+
+    def _parts(self, flight: Flight, kind: PortKind) -> list[Part]:
+        request = flight.request
+        addresses = request.addresses
+        writes = request.kind != RequestKind.LOAD
+        loads = request.kind != RequestKind.STORE
+        atomic = request.kind == RequestKind.ATOMIC
+        whole = self._one_place(request, writes, atomic)
+        if whole is not None:
+            self._mark(whole, addresses, request.size, writes)
+            return self._cutter.whole(flight, kind, whole)
+        places = self.space.locate(
+            addresses, request.size, writes=writes, loads=loads, atomic=atomic
+        )
+        for place in dict.fromkeys(places):
+            lanes = [lane for lane, other in enumerate(places) if other is place]
+            if place.on_store is None:
+                self._mark(place, addresses[lanes], request.size, writes)
+        parts, doorbells = self._cutter.mixed(flight, kind, places)
+        for lane in doorbells:
+            assert request.data is not None, "only stores reach doorbells"
+            self._rung.append((places[lane], int(addresses[lane]), request.data[lane].tobytes()))
+        return parts
+
+    def _one_place(self, request: Request, writes: bool, atomic: bool) -> Allocation | None:
+        """The allocation of all lanes, if nothing is to be said against any of them."""
+        addresses = request.addresses
+        low = int(np.minimum.reduce(addresses))
+        place = self.space.find(low)
+        if place is None or place.on_store is not None or (writes and not place.writable):
+            return None
+        if int(np.maximum.reduce(addresses)) + request.size > place.end:
+            return None
+        if atomic and int(np.bitwise_or.reduce(addresses)) % request.size:
+            return None
+        return place
+
+    def _mark(
+        self, place: Allocation, addresses: npt.NDArray[np.uint64], size: int, stored: bool
+    ) -> None:
+        marks = self._marks_of(place)
+        first = (addresses - place.base) // np.uint64(self.line_size)
+        last = (addresses + np.uint64(size - 1) - place.base) // np.uint64(self.line_size)
+        marks.cached[first] = True
+        marks.cached[last] = True
+        if size > self.line_size:
+            raise ValueError(f"{size} bytes are more than a line")
+        if stored:
+            marks.stored[first] = True
+            marks.stored[last] = True
+
+    def _marks_of(self, place: Allocation) -> _Marks:
+        marks = self._marks.get(place.start)
+        if marks is None:
+            lines = (place.end - place.start) // self.line_size
+            marks = self._marks[place.start] = _Marks(lines)
+        return marks
+
+    # ------------------------------------------------------------------ time
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._flights or self._at_once) or not self.backend.idle
+
+    def run(self, until: int | None) -> list[Answer]:
+        """See `gpu.memory.interface.Memory.run`.
+
+        Raises ProtocolError, and MemoryStuck when a request is never answered.
+        """
+        if until is not None and until <= self.now:
+            return []
+        last = None if until is None else until - 1
+        answers = self._answer_at_once()
+        if answers:
+            last = self.now
+        while True:
+            slice_end = max(self.backend.tick, self.now) + _SLICE
+            limit = slice_end if last is None else min(last, slice_end)
+            for part, kind in self.backend.run(self.now, limit):
+                self._answered(part, kind, answers)
+            self._watch()
+            if answers:
+                self.now = max(self.backend.tick, self.now) + 1
+                break
+            if self.backend.idle or (last is not None and limit >= last):
+                self.now = max(self.now, self.backend.tick + 1, until or 0)
+                break
+        self._ring()
+        return answers
+
+    def _answer_at_once(self) -> list[Answer]:
+        flights, self._at_once = self._at_once, []
+        return [
+            Answer(flight.request, kind, self.now, all_lanes(len(flight.request.addresses)))
+            for flight in flights
+            for kind in flight.left
+        ]
+
+    def _answered(self, part: Part, kind: AnswerKind, answers: list[Answer]) -> None:
+        flight = part.flight
+        if kind is AnswerKind.LOADED or kind is AnswerKind.OLD_VALUES:
+            part.deliver()
+        if not flight.answered(kind):
+            return
+        request = flight.request
+        data = flight.data if kind in (AnswerKind.LOADED, AnswerKind.OLD_VALUES) else None
+        lanes = all_lanes(min(len(request.addresses), LANES))
+        answers.append(Answer(request, kind, self.backend.tick, lanes, data))
+        if flight.over:
+            del self._flights[id(flight)]
+
+    def _watch(self) -> None:
+        """Raise MemoryStuck if the oldest request will never be answered."""
+        if not self._flights:
+            return
+        oldest = next(iter(self._flights.values()))
+        waited = self.backend.tick - oldest.issued
+        if not self.backend.idle and waited < PATIENCE:
+            return
+        why = "nothing moves any more" if self.backend.idle else f"{waited:,} ticks have passed"
+        listed = "".join(f"\n  {line}" for line in self.backend.waiting()[:20])
+        raise MemoryStuck(
+            f"{self.system.protocol.name} does not answer {len(self._flights)} requests in tick "
+            f"{self.backend.tick}: {why}{listed}"
+        )
+
+    def _ring(self) -> None:
+        rung, self._rung = self._rung, []
+        for place, address, data in rung:
+            assert place.on_store is not None, "only doorbells are noted"
+            place.on_store(address, data)
+
+    # ------------------------------------------------------------------ for the host
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes as a coherent reader would see them. Raises Unmapped.
+
+        Lines that were stored into since the last look are loaded through the control port, which
+        takes ticks. ValueError: the memory is busy.
+        """
+        place = self.space.at(address, size, loads=True)
+        marks = self._marks_of(place)
+        first, last = self._lines(place, address, size)
+        old = np.flatnonzero(marks.stored[first:last]) + first
+        if len(old):
+            self._refresh(place, old)
+            marks.stored[old] = False
+        return self.backend.peek(address, size)
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write so that every later reader that acquires sees it. Raises Unmapped.
+
+        Lines that a cache may have are stored into through the control port, which takes ticks.
+        ValueError: the memory is busy.
+        """
+        place = self.space.at(address, len(data), loads=True)
+        marks = self._marks_of(place)
+        first, last = self._lines(place, address, len(data))
+        if not marks.cached[first:last].any():
+            self.backend.poke(address, data)
+            return
+        end = address + len(data)
+        for line in range(first, last):
+            start = max(address, place.start + line * self.line_size)
+            stop = min(end, place.start + (line + 1) * self.line_size)
+            some = data[start - address : stop - address]
+            if marks.cached[line]:
+                self._store(start, some)
+            else:
+                self.backend.poke(start, some)
+        self._settle()
+
+    def _lines(self, place: Allocation, address: int, size: int) -> tuple[int, int]:
+        """The lines of the allocation from the first one to behind the last one."""
+        offset = address - place.start
+        return offset // self.line_size, -(-(offset + size) // self.line_size)
+
+    def _refresh(self, place: Allocation, lines: npt.NDArray[np.int64]) -> None:
+        """Bring memory itself up to date with what a coherent reader finds."""
+        self._settle()
+        width = min(self.line_size, 16)
+        a_line = self.line_size // width
+        steps = np.arange(a_line, dtype=np.uint64) * np.uint64(width)
+        starts = place.base + lines.astype(np.uint64) * np.uint64(self.line_size)
+        addresses = (starts[:, None] + steps).reshape(-1)
+        found: dict[int, Answer] = {}
+        for first in range(0, len(addresses), LANES):
+            some = np.ascontiguousarray(addresses[first : first + LANES])
+            self.push(Request(self.ports.control, RequestKind.LOAD, first, some, width))
+        for answer in self._settle():
+            found[answer.request.tag] = answer
+        for answer in found.values():
+            assert answer.data is not None, "loads bring data"
+            rows = answer.data.reshape(-1, self.line_size)
+            for start, row in zip(answer.request.addresses[::a_line].tolist(), rows, strict=True):
+                self.backend.poke(start, row.tobytes())
+
+    def _store(self, address: int, data: bytes) -> None:
+        array = np.frombuffer(data, np.uint8)[:, None]
+        addresses = np.uint64(address) + np.arange(len(data), dtype=np.uint64)
+        for first in range(0, len(data), LANES):
+            some = slice(first, first + LANES)
+            stored = Request(
+                self.ports.control, RequestKind.STORE, 0, addresses[some], 1, array[some]
+            )
+            self.push(stored)
+
+    def _settle(self) -> list[Answer]:
+        """Run until nothing is under way but what nobody asked for."""
+        if any(f.request.port != self.ports.control for f in self._flights.values()):
+            raise ValueError("the host reads and writes when no request is under way")
+        answers = []
+        while self.busy:
+            answers += self.run(None)
+        return answers

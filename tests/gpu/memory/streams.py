@@ -1,0 +1,67 @@
+"""Random requests, and memories to try them on."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gpu.memory.coherent_base import CoherentMemory
+from gpu.memory.interface import Answer, Memory, Request, RequestKind
+from gpu.memory.opening import LoadedSystem, load_system, open_memory
+from runtime.atomics import AtomicKind
+
+PROTOCOLS = ("GPU_VIPER", "GPU_VIPER_APU")
+Numbers = np.random.Generator
+
+
+@cache
+def loaded(protocol: str, cus: int = 2, tccs: int = 2, delays: str = "nominal") -> LoadedSystem:
+    settings = {"network.delays": delays}
+    return load_system(protocol, cus=cus, tccs=tccs, settings=settings)
+
+
+def opened(
+    protocol: str, cus: int = 2, tccs: int = 2, delays: str = "nominal", seed: int = 1
+) -> CoherentMemory:
+    return open_memory(loaded(protocol, cus, tccs, delays), seed)
+
+
+def settle(memory: Memory) -> list[Answer]:
+    """All answers, until nothing is under way."""
+    answers = []
+    while memory.busy:
+        answers += memory.run(None)
+    return answers
+
+
+def ask(memory: Memory, request: Request) -> list[Answer]:
+    memory.push(request)
+    return settle(memory)
+
+
+def words(address: int, count: int = 1, step: int = 4) -> Any:
+    return np.uint64(address) + np.arange(count, dtype=np.uint64) * np.uint64(step)
+
+
+def random_request(
+    numbers: Numbers, port: int, tag: int, starts: list[int], area: int = 1000
+) -> Request:
+    """Any vector request: lanes may meet, cross lines, and lie in several allocations."""
+    lanes = int(numbers.integers(1, 65))
+    kind = RequestKind(int(numbers.integers(0, 3)))
+    atomic = kind is RequestKind.ATOMIC
+    size = int(numbers.choice((4, 8) if atomic else (1, 2, 3, 4, 8, 12, 16)))
+    align = size if atomic else int(numbers.choice((1, 4)))
+    first: Any = numbers.choice(starts, lanes) if numbers.integers(0, 2) else starts[0]
+    addresses = (first + numbers.integers(0, area // align, lanes) * align).astype(np.uint64)
+    request = Request(port, kind, tag, addresses, size)
+    request.glc, request.slc, request.returns = (bool(n) for n in numbers.integers(0, 2, 3))
+    if kind is not RequestKind.LOAD:
+        request.data = numbers.integers(0, 256, (lanes, size), dtype=np.uint8)
+    if atomic:
+        request.op = int(numbers.integers(0, AtomicKind.NUM))
+        changed = numbers.integers(0, 2, (lanes, 1), dtype=np.uint8)
+        request.compares = (request.data * changed).astype(np.uint8)
+    return request
