@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tester.engine_choice import Choice
+from tester.engine_choice import Choice, Train
 from tester.limits import LIMITS, Limit
 
 if TYPE_CHECKING:
@@ -249,6 +249,14 @@ def main_command(
             "results are the same (auto: native where there is a compiler).",
         ),
     ] = Choice.auto,
+    train: Annotated[
+        Train,
+        _option(
+            _RUN,
+            "Compile the protocol once more, with what was seen of it at work, which makes it some "
+            "5 % faster: beside the legs of a long run, before the first leg, or never (auto).",
+        ),
+    ] = Train.auto,
     jobs: Annotated[
         int,
         _number(_RUN, "Processes to run legs in (1).", "jobs", "--jobs", "-j"),
@@ -311,6 +319,7 @@ def main_command(
         quiet=quiet,
         readable=form is Form.readable,
         engine=engine,
+        train=train,
         diff_engines=diff_engines,
         jobs=jobs,
         progress=not no_progress,

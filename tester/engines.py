@@ -12,19 +12,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from protocols.loader import LoadedProtocol
-from runtime.native.build import Sizes
-from runtime.native.libraries import Libraries, one_line
+from runtime.native.form import one_line
+from runtime.native.libraries import Libraries
 from runtime.native.library import LibraryError
 from runtime.native.object_cache import CacheError, user_cache
 from runtime.native.plan import NotNative, Plans
 from runtime.native.system import SystemTooLarge
 from runtime.native.toolchain import ToolchainError, find_compiler
+from runtime.native.trained import Trainer
 from tester.engine_choice import Choice
 from tester.errors import ConfigError
 from tester.events import Finding
 from tester.kernels import Kernels
 from tester.later_kernels import LaterKernels
-from tester.native_leg import NativeLegRun, NativeProtocol
+from tester.native_leg import NativeLegRun, NativeProtocol, sizes_of
 from tester.replay import Leg
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Chosen:
     native: NativeProtocol | None
     words: str
     say: Callable[[str], None] | None = None
+    libraries: Libraries | None = None
+    """Where the native one has its compiled code from."""
     later_kernels: LaterKernels | None = None
     """The generator's inner loops, compiled as well."""
 
@@ -68,19 +71,24 @@ class Chosen:
     @property
     def began_quick(self) -> bool:
         """Whether legs ran on code that was not optimised; rates tell of that, results do not."""
-        return self.native is not None and self.native.library.began_quick
+        return self.libraries is not None and self.libraries.began_quick
+
+    @property
+    def trained(self) -> bool:
+        """Whether legs run on code that was trained by now."""
+        return self.libraries is not None and self.libraries.trained
 
     def look(self) -> None:
         """See what was compiled meanwhile, so that forks of this process find it."""
-        if self.native is not None:
-            self.native.library.look()
+        if self.libraries is not None:
+            self.libraries.look()
         if self.later_kernels is not None:
             self.later_kernels()
 
     def close(self) -> None:
         """No further leg is run: give up what is still being compiled."""
-        if self.native is not None:
-            self.native.library.close()
+        if self.libraries is not None:
+            self.libraries.close()
         if self.later_kernels is not None:
             self.later_kernels.close()
 
@@ -94,8 +102,8 @@ class Chosen:
             raise ConfigError(f"--engine native: {why}") from None
         words = _instead(why)
         self.say(words)
-        if self.native is not None:
-            self.native.library.close()
+        if self.libraries is not None:
+            self.libraries.close()
         return Chosen(None, words, later_kernels=self.later_kernels)
 
 
@@ -109,17 +117,19 @@ def choose(
     *,
     warn: Callable[[str], None] | None = None,
     optimised: bool = False,
+    trainer: Trainer | None = None,
 ) -> Chosen:
     """The engine for a run. Raises ConfigError if the native one is asked for and not possible.
 
     ``say``: see :class:`Chosen`. ``warn``: told what only costs time, else ``say`` is.
     ``optimised``: compile for speed at once, whatever it takes, for whoever measures.
+    ``trainer``: None: use nothing that was trained.
     """
     if choice is Choice.python:
         return PYTHON
     fallback = None if choice is Choice.native else say
     try:
-        return _native(protocol, fallback, warn or say, optimised)
+        return _native(protocol, fallback, warn or say, optimised, trainer)
     except CANNOT as slip:
         if fallback is None:
             raise ConfigError(f"--engine native: {slip}") from None
@@ -131,22 +141,22 @@ def _native(
     fallback: Callable[[str], None] | None,
     warn: Callable[[str], None],
     optimised: bool,
+    trainer: Trainer | None,
 ) -> Chosen:
     if protocol.native is None:
         raise NotNative(protocol.why_not_native or "the protocol was not compiled for it")
     compiler = find_compiler()
     cache = user_cache()
-    libraries = Libraries(protocol.native, compiler, cache, warn, optimised)
+    libraries = Libraries(protocol.native, compiler, cache, warn, optimised, trainer)
     plans = Plans(protocol.info, protocol.native.shape)
-    description = protocol.description
-    nodes = sum(machine.count or 0 for machine in description.machines.values())
-    libraries(Sizes.of(description.line_size, nodes))
+    libraries(sizes_of(protocol.description))
     kernels = LaterKernels(compiler, cache, warn, optimised)
     note = f"\nnote: {cache.note}" if cache.note else ""
     return Chosen(
         NativeProtocol(protocol.info, plans, libraries),
         f"native engine, compiled by {compiler.version}{note}",
         fallback,
+        libraries,
         kernels,
     )
 

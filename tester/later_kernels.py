@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.native.build import PendingObject
-from runtime.native.libraries import SLIPS, Say, one_line
+from runtime.native.form import SLIPS, Say, one_line
 from runtime.native.object_cache import Cache
 from runtime.native.toolchain import Compiler
 from tester.kernels import Kernels, kernels_recipe, load_kernels

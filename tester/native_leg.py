@@ -17,7 +17,7 @@ import numpy.typing as npt
 from runtime.declarations import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.native.build import Sizes
-from runtime.native.libraries import Libraries
+from runtime.native.library import Library
 from runtime.native.plan import Capacities, Plans
 from runtime.native.program_view import ProgramView
 from runtime.native.system import (
@@ -56,14 +56,18 @@ _SLICES: Final = 32
 _SEEN: Final = "seen by the native engine"
 
 
+LibraryFor = Callable[[Sizes, int], Library]
+"""The object for a system of such sizes and a leg of so many lane accesses."""
+
+
 class NativeProtocol:
     """A protocol that the native engine can run: its plans and its compiled forms.
 
-    ``library`` has the object for each kind of leg. ``grown``: capacities that earlier legs turned
+    ``grown``: capacities that earlier legs turned
     out to need, so that none has to learn it again.
     """
 
-    def __init__(self, info: ProtocolInfo, plans: Plans, library: Libraries) -> None:
+    def __init__(self, info: ProtocolInfo, plans: Plans, library: LibraryFor) -> None:
         self.info = info
         self.plans = plans
         self.library = library
@@ -72,9 +76,7 @@ class NativeProtocol:
     def system(self, leg: Leg, capacities: Capacities, agents: int) -> NativeSystem:
         """A system at tick 0. Raises SystemTooLarge, NotNative, ToolchainError, CacheError."""
         description = leg.description
-        nodes = sum(machine.count or 0 for machine in description.machines.values())
-        accesses = leg.program.lane_address.size
-        library = self.library(Sizes.of(description.line_size, nodes), accesses)
+        library = self.library(sizes_of(description), leg.program.lane_address.size)
         plan = self.plans.plan(description, leg.run_key, capacities, agents)
         return NativeSystem(library, plan)
 
@@ -330,6 +332,12 @@ class NativeLegRun:
             READ_BACKS,
         )
         return self._run_driver(driver)
+
+
+def sizes_of(description: SystemDescription) -> Sizes:
+    """What the object for such a system must be compiled for."""
+    nodes = sum(machine.count or 0 for machine in description.machines.values())
+    return Sizes.of(description.line_size, nodes)
 
 
 def memory_contents(system: NativeSystem, program: Program, addresses: IntArray) -> np.ndarray:

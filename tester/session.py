@@ -21,7 +21,7 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description, parse_assignment
 from runtime.system import build_system
 from tester.campaign import AnyRun, Campaign, Options
-from tester.engine_choice import Choice
+from tester.engine_choice import Choice, Train
 from tester.engines import EngineDisagreement, choose
 from tester.errors import ConfigError
 from tester.events import Finding
@@ -31,6 +31,7 @@ from tester.progress import Progress
 from tester.replay import Leg, ReplayError, load_leg, save_leg
 from tester.report import render
 from tester.request import Request, check, fixed_options
+from tester.training import Trainer
 from tester.words import defects_words
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
@@ -131,7 +132,14 @@ class Session:
             request.episodes if request.replay is None else 0,
             request.progress and not request.quiet and request.trace is None,
         )
-        self._engine = choose(engine, protocol, self._say, warn=self._warn)
+        trainer = Trainer(protocol, request.train is Train.first)
+        self._engine = choose(
+            engine,
+            protocol,
+            self._say,
+            warn=self._warn,
+            trainer=None if request.train is Train.never else trainer,
+        )
         self.campaign = Campaign(protocol, self.options, self._engine)
         self._tracer: Callable[..., None] | None = None
         if request.trace is not None:
@@ -377,11 +385,12 @@ class Session:
             for line in campaign.coverage.summary():
                 print(f"  {line}")
         seconds = max(1e-9, time.monotonic() - self._started)
-        quick = "; not yet optimised at first" if self._engine.began_quick else ""
+        code = "; not yet optimised at first" if self._engine.began_quick else ""
+        code += "; trained" if self._engine.trained else ""
         print(
             f"{seconds:.1f} s: {totals.episodes / seconds:,.0f} episodes/s, "
             f"{totals.lane_accesses / seconds:,.0f} lane accesses/s, "
-            f"{campaign.transitions / seconds:,.0f} transitions/s{quick}",
+            f"{campaign.transitions / seconds:,.0f} transitions/s{code}",
             flush=True,
         )
 

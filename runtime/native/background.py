@@ -1,4 +1,4 @@
-"""Objects that are compiled while other things go on.
+"""Objects that are made while other things go on.
 
 Nothing waits for them and no thread is needed: whoever wants one asks now and then whether it is
 there. Invariant: what this process has started is over when it ends, however it ends short of
@@ -16,24 +16,34 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Final, Protocol
 
 from runtime.native.object_cache import Cache
-from runtime.native.toolchain import Compilation
 
 _ENDINGS: Final = ("SIGTERM", "SIGHUP")
 
 
-class Pending:
-    """One entry of the cache to be. ``fresh``: its directory, where ``compilation`` writes."""
+class Step(Protocol):
+    """What goes on beside us; see :class:`runtime.native.toolchain.Compilation`."""
 
-    def __init__(
-        self, cache: Cache, kind: str, key: str, fresh: Path, compilation: Compilation
-    ) -> None:
+    def finished(self) -> bool:
+        """Whether it is over. Raises ToolchainError, OSError if it has failed."""
+
+    def wait(self) -> None:
+        """Until it is over. Raises ToolchainError, OSError."""
+
+    def stop(self) -> None:
+        """End it, if it is not over."""
+
+
+class Pending:
+    """One entry of the cache to be. ``fresh``: its directory, where ``step`` writes."""
+
+    def __init__(self, cache: Cache, kind: str, key: str, fresh: Path, step: Step) -> None:
         self._place = kind, key
         self._cache = cache
         self._fresh = fresh
-        self._compilation = compilation
+        self._step = step
         self._entry: Path | None = None
         self._owner = os.getpid()
         _started.append(self)
@@ -43,25 +53,25 @@ class Pending:
         """The directory of the entry, once it is there. Raises ToolchainError, OSError."""
         if os.getpid() != self._owner:
             return self._cache.find(*self._place)
-        if self._entry is None and self._compilation.finished():
+        if self._entry is None and self._step.finished():
             self._entry = self._cache.keep(self._fresh, *self._place)
             self.stop()
         return self._entry
 
     def wait(self) -> Path:
         """The same, however long it takes. Raises ToolchainError, OSError."""
-        assert os.getpid() == self._owner, "only who has started a compiler can wait for it"
+        assert os.getpid() == self._owner, "only who has started it can wait for it"
         if self._entry is None:
-            self._compilation.wait()
+            self._step.wait()
         entry = self.entry()
-        assert entry is not None, "a compiler that has ended is finished or has failed"
+        assert entry is not None, "what has ended is finished or has failed"
         return entry
 
     def stop(self) -> None:
         """End it; what is not finished leaves nothing."""
         if os.getpid() != self._owner:
             return
-        self._compilation.stop()
+        self._step.stop()
         shutil.rmtree(self._fresh, ignore_errors=True)
         with suppress(ValueError):
             _started.remove(self)

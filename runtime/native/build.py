@@ -9,13 +9,13 @@ from __future__ import annotations
 import errno
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
-from runtime.native.background import Pending
+from runtime.native.background import Pending, Step
 from runtime.native.library import Library, LibraryError
 from runtime.native.object_cache import Cache, digest_of_files, key_of, write_all
 from runtime.native.plan import MachineShape, Shape
@@ -26,6 +26,7 @@ from runtime.native.toolchain import (
     all_flags,
     compile_object,
 )
+from runtime.native.training import TRAINED, Exercise, Training, can_train
 
 UNIT: Final = "protocol.cpp"
 SITES: Final = "sites.json"
@@ -69,6 +70,10 @@ class Sizes:
     def of(line_size: int, nodes: int) -> Sizes:
         return Sizes(line_size, max(1, (nodes + 63) // 64))
 
+    def serve(self, others: Sizes) -> bool:
+        """Whether what was compiled for these runs systems of the others."""
+        return self.line_bytes == others.line_bytes and self.node_words >= others.node_words
+
     def defines(self) -> dict[str, int]:
         return {"LINE_BYTES": self.line_bytes, "NODE_WORDS": self.node_words}
 
@@ -78,7 +83,8 @@ class Recipe:
     """How one object is made: C++ texts by name, which of them is the unit, and the rest.
 
     ``headers``: a digest of what it includes from elsewhere. ``quick``: compiled in little time
-    rather than for speed; an object of its own.
+    rather than for speed. ``lessons``: names what it is trained on; empty: it is not trained.
+    Each is an object of its own.
     """
 
     files: Mapping[str, str]
@@ -87,11 +93,15 @@ class Recipe:
     defines: Mapping[str, int] = field(default_factory=dict)
     headers: str = ""
     quick: bool = False
+    lessons: str = ""
 
+    @cached_property
     def key(self) -> str:
         """The name of the object in the cache. Raises ToolchainError."""
         texts = [part for item in sorted(self.files.items()) for part in item]
         how = [" ".join(self._flags()), str(self.compiler), self.compiler.version]
+        if self.lessons:
+            how += [*TRAINED, self.lessons]
         return key_of(*texts, self.unit, repr(dict(self.defines)), self.headers, *how)
 
     def quickly(self) -> Recipe | None:
@@ -99,9 +109,13 @@ class Recipe:
         quick = replace(self, quick=True)
         return None if quick._flags() == self._flags() else quick
 
+    def trained(self, lessons: str) -> Recipe | None:
+        """The recipe for the object that lessons of that name make; None: none can."""
+        return replace(self, lessons=lessons) if can_train(self.compiler) else None
+
     def find(self, cache: Cache) -> Path | None:
         """The object, if it was made before. Raises ToolchainError."""
-        return _object_in(cache.find(_KIND, self.key()))
+        return _object_in(cache.find(_KIND, self.key))
 
     def make(self, cache: Cache) -> Path:
         """The object, compiled now if it has to be. Raises ToolchainError, CacheError."""
@@ -115,18 +129,43 @@ class Recipe:
                     raise OSError(errno.ENOSPC, "No space left on device") from None
                 raise
 
-        return cache.make(_KIND, self.key(), fill) / _OBJECT
+        return cache.make(_KIND, self.key, fill) / _OBJECT
 
     def begin(self, cache: Cache) -> PendingObject:
         """Start compiling. Raises ToolchainError, OSError."""
+        return self._begin(
+            cache,
+            lambda fresh: Compilation(*self._places(fresh), self.defines, flags=self._flags()),
+        )
+
+    def begin_training(self, cache: Cache, exercise: Exercise) -> PendingObject:
+        """Start with the first of three steps: there are others after it, begun by whoever asks
+        how far they are. Raises ToolchainError, OSError.
+        """
+
+        def start(fresh: Path) -> Training:
+            def compile_with(flags: tuple[str, ...]) -> Compilation:
+                return Compilation(
+                    *self._places(fresh),
+                    self.defines,
+                    flags=(*self._flags(), *flags),
+                    directory=fresh,
+                    hurried=False,
+                )
+
+            return Training(compile_with, fresh / _OBJECT, exercise)
+
+        return self._begin(cache, start)
+
+    def _begin(self, cache: Cache, start: Callable[[Path], Step]) -> PendingObject:
         fresh = cache.begin(_KIND)
         try:
             write_all(fresh, self.files)
-            started = Compilation(*self._places(fresh), self.defines, flags=self._flags())
+            started = start(fresh)
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
-        return PendingObject(Pending(cache, _KIND, self.key(), fresh, started))
+        return PendingObject(Pending(cache, _KIND, self.key, fresh, started))
 
     def _places(self, directory: Path) -> tuple[Compiler, Path, Path, list[Path]]:
         include = [directory, _HEADERS, _HEADERS.parent.parent]

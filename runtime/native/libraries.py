@@ -1,9 +1,6 @@
-"""The compiled code of a run: quick code at first, the optimised as soon as it is there.
+"""The compiled code of a run, each leg on the best there is when it begins.
 
-An optimised object takes seconds to compile, and who has edited a protocol wants to see a first
-leg now. So an object that is new is compiled twice: quickly, in the foreground, then optimised,
-beside the legs; a leg takes what there is when it begins. Invariant: which code a leg runs on
-changes its time and nothing else.
+Invariant: which code a leg runs on changes its time and nothing else.
 
 Forks only look into the cache, where they find what their parent has finished; it is asked for
 now and then with :meth:`Libraries.look`.
@@ -12,20 +9,17 @@ now and then with :meth:`Libraries.look`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Final
 
-from runtime.native.build import PendingObject, Sizes, Sources, build, recipe
-from runtime.native.library import Library, LibraryError
-from runtime.native.object_cache import Cache, CacheError
-from runtime.native.toolchain import Compiler, ToolchainError
+from runtime.native.build import Sizes, Sources, recipe
+from runtime.native.form import Form, Say
+from runtime.native.library import Library
+from runtime.native.object_cache import Cache
+from runtime.native.toolchain import Compiler
+from runtime.native.trained import LaterTrained, Trainer
 
 LARGE_LEG: Final = 1_000_000
 """A leg of so many lane accesses waits for the optimised code rather than run without."""
-
-SLIPS: Final = (ToolchainError, CacheError, LibraryError, OSError)
-"""Why code may fail to come."""
-Say = Callable[[str], None]
 
 
 class NotHere(RuntimeError):
@@ -35,7 +29,8 @@ class NotHere(RuntimeError):
 class Libraries:
     """The compiled forms of one protocol, each made when first asked for.
 
-    ``optimised``: nothing else will do. ``warn``: told when the optimised code failed to come.
+    ``optimised``: no quick code will do. ``warn``: told when the optimised code failed to come.
+    ``trainer``: None: nothing is trained, nor used if it was.
     """
 
     def __init__(
@@ -45,93 +40,63 @@ class Libraries:
         cache: Cache,
         warn: Say,
         optimised: bool = False,
+        trainer: Trainer | None = None,
     ) -> None:
         self._sources = sources
         self._compiler = compiler
         self._cache = cache
         self._warn = warn
         self._optimised = optimised
+        self._trainer = trainer
         self._owner = os.getpid()
-        self.began_quick = False
-        self._made: dict[Sizes, Library] = {}
-        self._pending: dict[Sizes, PendingObject] = {}
+        self._forms: dict[Sizes, Form] = {}
 
     def __call__(self, sizes: Sizes, accesses: int = 0) -> Library:
         """What a leg of so many lane accesses is to run on.
 
         Raises ToolchainError, CacheError, LibraryError; NotHere in a worker.
         """
+        form = self._forms.get(sizes)
+        if form is None:
+            form = self._forms[sizes] = self._form(sizes)
+        large = accesses >= LARGE_LEG
         if os.getpid() != self._owner:
-            return self._found(sizes)
-        library = self._made.get(sizes)
-        if library is None:
-            library = self._first(sizes, accesses >= LARGE_LEG)
-            self._made[sizes] = library
-        elif sizes in self._pending:
-            self._look(sizes, accesses >= LARGE_LEG)
-            library = self._made[sizes]
-        return library
+            form.find()
+        elif form.library is None:
+            form.make(self._optimised or large)
+        else:
+            form.look(large)
+        if form.library is None:
+            raise NotHere(f"no object for {sizes}")
+        return form.library
 
     @property
     def quick(self) -> bool:
         """Whether optimised code is still to come."""
-        return bool(self._pending)
+        return any(form.quick for form in self._forms.values())
+
+    @property
+    def began_quick(self) -> bool:
+        """Whether legs ran on code that was not optimised."""
+        return any(form.began_quick for form in self._forms.values())
+
+    @property
+    def trained(self) -> bool:
+        """Whether there is trained code by now."""
+        return any(form.trained for form in self._forms.values())
 
     def look(self) -> None:
         """Store what was finished meanwhile, for workers to find."""
-        for sizes in list(self._pending):
-            self._look(sizes)
+        for form in self._forms.values():
+            form.look()
 
     def close(self) -> None:
         """Give up what is not finished."""
-        self.look()
-        for pending in self._pending.values():
-            pending.stop()
-        self._pending.clear()
+        for form in self._forms.values():
+            form.close()
 
-    def _first(self, sizes: Sizes, large: bool) -> Library:
+    def _form(self, sizes: Sizes) -> Form:
         how = recipe(self._sources, sizes, self._compiler)
-        quick = how.quickly()
-        if self._optimised or large or quick is None or how.find(self._cache) is not None:
-            return build(how, self._cache)
-        library = build(quick, self._cache)
-        self.began_quick = True
-        try:  # not before: on a small machine the two would slow each other down
-            self._pending[sizes] = how.begin(self._cache)
-        except SLIPS as slip:
-            self._refuse(slip)
-        return library
-
-    def _look(self, sizes: Sizes, wait: bool = False) -> None:
-        pending = self._pending[sizes]
-        try:
-            path = pending.wait() if wait else pending.path()
-            if path is None:
-                return
-            self._made[sizes] = Library(path)
-        except SLIPS as slip:
-            pending.stop()
-            self._refuse(slip)
-        del self._pending[sizes]
-
-    def _refuse(self, slip: Exception) -> None:
-        self._warn(f"the run goes on with quick code: {one_line(slip)}")
-
-    def _found(self, sizes: Sizes) -> Library:
-        """In a fork: what it has, or what its parent has made since."""
-        library = self._made.get(sizes)
-        if library is not None and sizes not in self._pending:
-            return library
-        how = recipe(self._sources, sizes, self._compiler)
-        path = how.find(self._cache)
-        if path is not None:
-            self._pending.pop(sizes, None)
-            library = self._made[sizes] = Library(path)
-        if library is None:
-            raise NotHere(f"no object for {sizes}")
-        return library
-
-
-def one_line(why: Exception) -> str:
-    """The first line, whatever a compiler had to say."""
-    return str(why).strip().splitlines()[0].rstrip(":")
+        trainer = self._trainer
+        later = None if trainer is None else LaterTrained(how, sizes, self._cache, trainer)
+        return Form(how, self._cache, self._warn, later)

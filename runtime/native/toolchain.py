@@ -39,6 +39,8 @@ makes is slower by far less than the rest of a short leg takes."""
 
 TIME_LIMIT: Final = 300.0
 """Seconds that one compilation may take; ``SLICC_COMPILE_SECONDS`` says otherwise."""
+PATIENT: Final = 10
+"""The niceness of what nobody is waiting for."""
 _ASKING_LIMIT: Final = 30.0
 """Seconds that a compiler may take to tell its version."""
 _SHOWN_LINES: Final = 40
@@ -109,7 +111,7 @@ def compile_object(
 ) -> None:
     """Compile one file into one loadable object. Raises ToolchainError."""
     command = _command(compiler, source, output, include, defines, flags)
-    limit = _time_limit() if time_limit is None else time_limit
+    limit = seconds_allowed() if time_limit is None else time_limit
     scratch = _scratch(output)
     try:
         status, words = _run(command, limit, str(compiler), scratch)
@@ -121,7 +123,9 @@ def compile_object(
 class Compilation:
     """A compiler at work beside us, asked now and then how far it is; no thread waits for it.
 
-    Takes what :func:`compile_object` takes. Raises ToolchainError, OSError.
+    Takes what :func:`compile_object` takes. ``directory``: where it works, else where we do.
+    ``hurried``: whether anybody is waiting for it; otherwise others go first. Raises
+    ToolchainError, OSError.
     """
 
     def __init__(
@@ -132,18 +136,24 @@ class Compilation:
         include: Sequence[Path],
         defines: Mapping[str, int],
         flags: Sequence[str] | None = None,
+        directory: Path | None = None,
+        hurried: bool = True,
     ) -> None:
         command = _command(compiler, source, output, include, defines, flags)
         self._compiler = compiler
         self._output = output
-        self._limit = _time_limit()
+        self._limit = seconds_allowed()
         self._deadline = time.monotonic() + self._limit
         self._scratch = _scratch(output)
         self._words = self._scratch / "words"
-        self._judged = False
+        self._said: str | None = None
         try:
             with self._words.open("wb") as words:
-                self._process = _start(command, words.fileno(), str(compiler), self._scratch)
+                self._process = _start(
+                    command, words.fileno(), str(compiler), self._scratch, directory
+                )
+            if not hurried:
+                _give_way(self._process)
         except BaseException:
             shutil.rmtree(self._scratch, ignore_errors=True)
             raise
@@ -156,11 +166,10 @@ class Compilation:
                 return False
             self.stop()
             raise _too_slow(str(self._compiler), self._limit)
-        if not self._judged:
-            self._judged = True
-            words = self._words.read_text("utf-8", "replace")
+        if self._said is None:
+            self._said = self._words.read_text("utf-8", "replace")
             shutil.rmtree(self._scratch, ignore_errors=True)
-            _judge(self._compiler, status, words, self._output)
+        _judge(self._compiler, status, self._said, self._output)
         return True
 
     def wait(self) -> None:
@@ -220,7 +229,7 @@ def all_flags(quick: bool = False) -> tuple[str, ...]:
     return (*FLAGS, *own)
 
 
-def _time_limit() -> float:
+def seconds_allowed() -> float:
     said = os.environ.get("SLICC_COMPILE_SECONDS", "")
     try:
         seconds = float(said) if said else TIME_LIMIT
@@ -255,7 +264,11 @@ def _run(
 
 
 def _start(
-    command: Sequence[str], output: int, called: str, scratch: Path | None
+    command: Sequence[str],
+    output: int,
+    called: str,
+    scratch: Path | None,
+    directory: Path | None = None,
 ) -> subprocess.Popen[bytes]:
     """In a session of its own: an interrupt at the terminal is for us to pass on."""
     try:
@@ -265,10 +278,17 @@ def _start(
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            cwd=directory,
             env=None if scratch is None else {**os.environ, "TMPDIR": str(scratch)},
         )
     except OSError as slip:
         raise ToolchainError(f"{called} cannot be run: {slip.strerror or slip}") from None
+
+
+def _give_way(process: subprocess.Popen[bytes]) -> None:
+    """Let a compiler, and all that it starts, have what time others leave."""
+    with suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PGRP, process.pid, PATIENT)
 
 
 def _too_slow(called: str, limit: float) -> ToolchainError:

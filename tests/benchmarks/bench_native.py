@@ -4,11 +4,12 @@ Run by hand, on a core of its own::
 
     taskset -c 0 python -m tests.benchmarks.bench_native [--yardstick COMMAND] [--shape NAME ...]
 
-``--yardstick`` is a command that prints "<x> M transitions/s, <y> M lane requests/s"; it is run
-before and after every shape. Times are processor times of this process, from the first tick to the
-last episode's completion; what follows (drain, flush, memory, read-back) and what precedes
-(generating, building the system) is printed beside. Best of ``--repeat`` runs, because other
-processes can only make a run slower.
+What is measured is the trained object (``docs/native.md``), made first if need be; ``--untrained``
+measures the optimised one beside it. ``--yardstick`` is a command that prints "<x> M transitions/s,
+<y> M lane requests/s". All of them take turns, ``--repeat`` times, and the best run of each counts,
+because other processes can only make a run slower. Times are processor times of this process, from
+the first tick to the last episode's completion; what follows (drain, flush, memory, read-back) and
+what precedes (generating, building the system) is printed beside.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tester.engines import Chosen, choose
 from tester.native_leg import NativeLegRun
 from tester.replay import Leg
 from tester.session import tune_collector
+from tester.training import Trainer
 from tests.benchmarks.shapes import SHAPES, Shape
 
 _RATES: Final = re.compile(r"([\d.]+) M transitions/s, ([\d.]+) M lane requests/s")
@@ -78,15 +80,19 @@ class Phases(NativeLegRun):
 
 
 def run_native(name: str, leg: Leg, engine: Chosen, repeat: int) -> Figures:
-    """Runs that ended early because a pool was too small do not count."""
-    assert engine.native is not None
     figures = Figures()
     for _ in range(repeat):
-        run = Phases(leg, engine.native, manners_of(leg))
-        run.figures = figures
-        if run.run().finding is not None:
-            raise SystemExit(f"{name}: {run.outcome.finding}")
+        run_once(name, leg, engine, figures)
     return figures
+
+
+def run_once(name: str, leg: Leg, engine: Chosen, figures: Figures) -> None:
+    """Runs that ended early because a pool was too small do not count."""
+    assert engine.native is not None
+    run = Phases(leg, engine.native, manners_of(leg))
+    run.figures = figures
+    if run.run().finding is not None:
+        raise SystemExit(f"{name}: {run.outcome.finding}")
 
 
 def run_python(name: str, leg: Leg, protocol: LoadedProtocol) -> Figures:
@@ -101,13 +107,13 @@ def run_python(name: str, leg: Leg, protocol: LoadedProtocol) -> Figures:
     return Figures(executed, run.outcome.lane_accesses, running=running)
 
 
-def yardstick_rates(command: str) -> tuple[float, float]:
-    """Transitions and lane requests per second that the command tells of."""
+def yardstick_rate(command: str) -> float:
+    """Transitions per second that the command tells of."""
     done = subprocess.run(shlex.split(command), capture_output=True, text=True, check=True)
     found = _RATES.search(done.stdout)
     if found is None:
         raise SystemExit(f"{command} does not tell its rates: {done.stdout[-200:]!r}")
-    return float(found[1]) * 1e6, float(found[2]) * 1e6
+    return float(found[1]) * 1e6
 
 
 def measure(
@@ -115,6 +121,7 @@ def measure(
     shape: Shape,
     protocol: LoadedProtocol,
     engine: Chosen,
+    untrained: Chosen | None,
     arguments: argparse.Namespace,
     one_per_lane: bool,
 ) -> None:
@@ -122,8 +129,14 @@ def measure(
     begin = time.thread_time()
     leg = Campaign(protocol, options, engine).plan(0).leg
     generating = time.thread_time() - begin
-    before = yardstick_rates(arguments.yardstick) if arguments.yardstick else None
-    ours = run_native(name, leg, engine, arguments.repeat)
+    ours, others, yardstick = Figures(), Figures(), 0.0
+    turns = [(engine, ours)] + ([] if untrained is None else [(untrained, others)])
+    for _ in range(arguments.repeat):
+        for which, figures in turns:
+            run_once(name, leg, which, figures)
+        turns.reverse()
+        if arguments.yardstick:
+            yardstick = max(yardstick, yardstick_rate(arguments.yardstick))
     print(f"{name}{', one request a lane' if one_per_lane else ', coalesced'}")
     print(
         f"  {ours.lanes:,} lane requests, {ours.transitions:,} transitions "
@@ -135,12 +148,12 @@ def measure(
         f"  {ours.transitions_per_second:,.0f} transitions/s, "
         f"{ours.lanes_per_second:,.0f} lane requests/s"
     )
-    if before is not None:
-        after = yardstick_rates(arguments.yardstick)
-        words += (
-            f"; yardstick {(before[0] + after[0]) / 2:,.0f} transitions/s, ratio "
-            f"{2 * ours.transitions_per_second / (before[0] + after[0]):.2f}"
-        )
+    if yardstick:
+        ratio = ours.transitions_per_second / yardstick
+        words += f"; yardstick {yardstick:,.0f} transitions/s, ratio {ratio:.3f}"
+    if untrained is not None:
+        gain = 100 * (others.running / ours.running - 1)
+        words += f"; {gain:+.1f} % beside untrained code"
     print(words)
     if shape.reference_lanes_per_second:
         known = shape.reference_lanes_per_second
@@ -164,15 +177,21 @@ def main() -> None:
     parser.add_argument("--shape", action="append", choices=sorted(SHAPES))
     parser.add_argument("--repeat", type=int, default=5, help="runs of each shape (default: 5)")
     parser.add_argument("--python", action="store_true", help="the Python engine beside it")
+    parser.add_argument("--untrained", action="store_true", help="the untrained object beside it")
     parser.add_argument("--short", action="store_true", help="fewer episodes than gem5 ran")
     arguments = parser.parse_args()
     tune_collector()
     protocol = load_protocol("GPU_VIPER", (), None, native=True)
-    engine = choose(Choice.native, protocol, print, optimised=True)
+    trainer = Trainer(protocol, first=True)
+    engine = choose(Choice.native, protocol, print, optimised=True, trainer=trainer)
+    print(f"{engine.words}, {'trained' if engine.trained else 'not trained'}")
+    untrained = None
+    if arguments.untrained:
+        untrained = choose(Choice.native, protocol, print, optimised=True)
     for name in arguments.shape or SHAPES:
         shape = SHAPES[name].shortened() if arguments.short else SHAPES[name]
         for one_per_lane in (False, True):
-            measure(name, shape, protocol, engine, arguments, one_per_lane)
+            measure(name, shape, protocol, engine, untrained, arguments, one_per_lane)
 
 
 if __name__ == "__main__":

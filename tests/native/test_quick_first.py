@@ -9,98 +9,36 @@ import os
 import re
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from runtime.native.background import Pending, stop_all
-from runtime.native.build import PendingObject, Recipe, Sizes, Sources
+from runtime.native.build import PendingObject, Recipe
 from runtime.native.libraries import LARGE_LEG, Libraries, NotHere
 from runtime.native.library import LibraryError
 from runtime.native.object_cache import Cache
-from runtime.native.toolchain import Compilation, Compiler, ToolchainError, find_compiler
+from runtime.native.toolchain import Compilation, Compiler, ToolchainError
 from tester import later_kernels
-from tester.cli import MISUSED, PASSED, app
+from tester.cli import MISUSED, PASSED
 from tester.kernels import kernels_recipe, load_kernels
 from tester.later_kernels import LaterKernels
 from tests.native.equality import leg_of, loaded, native_engine, run_natively
-
-SIZES = Sizes.of(64, 1)
-SMALL = ("--protocol", "MI", "--episodes", "200", "--seed", "3", "--leg-episodes", "40")
-
-
-def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["--no-progress", *arguments])
-    return result.exit_code, result.stdout, result.stderr
-
-
-def without_rates(text: str) -> list[str]:
-    return [line for line in text.splitlines() if not re.match(r"[\d.]+ s: ", line)]
-
-
-@pytest.fixture
-def real() -> Compiler:
-    native_engine(loaded("MI"))  # skips where there is no compiler
-    return find_compiler()
-
-
-@pytest.fixture
-def place(real: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of the user."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
-    monkeypatch.delenv("SLICC_CXXFLAGS", raising=False)
-    root = tmp_path / "user" / "slicc" / "native"
-    root.mkdir(mode=0o700, parents=True)
-    return root
-
-
-def compiler_that(tmp_path: Path, real: Compiler, body: str) -> Path:
-    """Stands for a compiler; ``body`` is done first, with $how the level of optimisation."""
-    path = tmp_path / "cxx"
-    path.write_text(
-        "#!/bin/sh\nhow=none\n"
-        'for each in "$@"; do case $each in -O*) how=$each;; esac; done\n'
-        f'{body}\nexec {real} "$@"\n'
-    )
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
-
-
-def unit(compiler: Compiler, text: str = 'extern "C" int answer() { return 42; }\n') -> Recipe:
-    return Recipe({"unit.cpp": text}, "unit.cpp", compiler)
-
-
-def leavings(root: Path) -> list[str]:
-    return [path.name for path in root.iterdir() if path.name.startswith(".")]
-
-
-def objects(root: Path) -> int:
-    return len(list(root.glob("object-*")))
-
-
-def gone(process: int) -> bool:
-    for _ in range(200):
-        try:
-            os.kill(process, signal.SIG_DFL)
-        except ProcessLookupError:
-            return True
-        state = Path(f"/proc/{process}/stat")
-        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def sources_of(name: str) -> Sources:
-    sources = loaded(name).native
-    assert sources is not None
-    return sources
-
+from tests.native.tiers import (
+    SIZES,
+    SMALL,
+    compiler_that,
+    gone,
+    leavings,
+    objects,
+    run,
+    sources_of,
+    unit,
+    without_rates,
+)
 
 # ------------------------------------------------------------------ the two tiers
 
@@ -157,7 +95,7 @@ def test_who_measures_gets_optimised_code(real: Compiler, tmp_path: Path) -> Non
     quick = tiny.quickly()
     assert quick is not None
     assert quick.find(cache) is None
-    assert quick.key() != tiny.key()
+    assert quick.key != tiny.key
     libraries = Libraries(sources_of("MI"), real, cache, said.append, optimised=True)
     libraries(SIZES)
     assert not libraries.quick
@@ -310,7 +248,7 @@ def test_what_is_finished_at_the_end_is_kept(tmp_path: Path, real: Compiler) -> 
     how = unit(real)
     pending = how.begin(cache)
     for _ in range(400):
-        if pending._entry._compilation._process.poll() is not None:
+        if pending._entry._step._process.poll() is not None:
             break
         time.sleep(0.05)
     assert how.find(cache) is None
