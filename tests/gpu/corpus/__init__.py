@@ -1,0 +1,1 @@
+"""Kernels with what they have to compute; every one runs on every kind of device."""

@@ -1,0 +1,21 @@
+"""All cases, in the order of their modules."""
+
+from __future__ import annotations
+
+from tests.gpu.corpus import arith, basic, programs, races, waves
+
+CASES = [*basic.CASES, *programs.CASES, *waves.CASES, *races.CASES, *arith.CASES]
+
+ELSEWHERE = {
+    "lock.lanelock": "never ends, and is told so",
+    "wait.spin_forever": "never ends, and is told so",
+    "wait.loop_forever": "never ends, and is told so",
+    "wait.lost_barrier": "never ends, and is told so",
+    "device_hsa.trapk": "stops its queue",
+    "device_hsa.debugtrapk": "needs a queue",
+    "device_hsa.signal_store": "needs a signal",
+    "device_hsa.signal_sub": "needs a signal",
+    "device_hsa.signal_wait_lt": "needs a signal",
+    "device_hsa.enqueue": "needs a queue",
+}
+"""Kernels that are no case, with the reason; `test_endings` and `test_device_side` run them."""

@@ -1,0 +1,38 @@
+"""Runs a case on a device, the way a host program would."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpu.bare_device import BareDevice
+from gpu.hsa.signal import Signal
+from tests.gpu.corpus.case import Array, Case
+from tests.gpu.kernels.stored import stored
+
+TICKS = 20_000_000
+"""A kernel of the corpus that takes longer does not end."""
+
+
+def run_case(case: Case, device: BareDevice, configuration: str = "clang14-O2") -> dict[str, Array]:
+    """All launches, each completed before the next; the buffers at the end."""
+    code_object = stored(case.source, configuration)
+    buffers = {name: device.alloc(values, name=name) for name, values in case.buffers.items()}
+    queue = device.create_queue()
+    for launch in case.launches:
+        done = Signal(1)
+        arguments: list[Any] = [
+            buffers[each] if isinstance(each, str) else each for each in launch.arguments
+        ]
+        queue.dispatch(
+            code_object[launch.kernel],
+            launch.grid,
+            launch.group,
+            arguments,
+            completion=done,
+            private_bytes=launch.private,
+        )
+        queue.ring()
+        device.run(until=done, limit=TICKS)
+        if done.value:
+            raise AssertionError(f"{case.name}: {launch.kernel} took more than {TICKS} ticks")
+    return {name: buffer.numpy() for name, buffer in buffers.items()}

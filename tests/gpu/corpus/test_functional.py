@@ -1,0 +1,29 @@
+"""Every kernel of the corpus without caches and time: two compilers, optimised and not."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu.device import Device
+from tests.gpu.corpus.case import Case
+from tests.gpu.corpus.catalogue import CASES, ELSEWHERE
+from tests.gpu.corpus.runner import run_case
+from tests.gpu.kernels.stored import SOURCES, stored
+
+
+def test_no_kernel_is_left_out() -> None:
+    run = {f"{case.source}.{launch.kernel}" for case in CASES for launch in case.launches}
+    there = {f"{source}.{name}" for source in SOURCES for name in stored(source).kernels}
+    assert run | set(ELSEWHERE) == there
+    assert not run & set(ELSEWHERE)
+
+
+def test_names_are_distinct() -> None:
+    names = [case.name for case in CASES]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("configuration", ["clang14-O2", "clang19-O2", "clang14-O0"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_ends_as_the_oracle_says(case: Case, configuration: str) -> None:
+    assert case.complaint(run_case(case, Device(cus=1), configuration)) is None
