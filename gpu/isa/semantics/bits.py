@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final
 
 import numpy as np
 
-from gpu.isa.semantics.entry import Array, Semantics, define
+from gpu.isa.semantics.entry import Array, Semantics, constant, define
 
-_ONE: Final = np.uint32(1)
-_THIRTY_ONE: Final = np.uint32(31)
+_ONE: Final = constant(1, np.uint32)
+_THREE: Final = constant(3, np.uint32)
+_THIRTY_ONE: Final = constant(31, np.uint32)
+_THIRTY_TWO: Final = constant(32, np.uint32)
+_GREATEST_CODE: Final = constant(13, np.uint8)
+_FROM_TOP: Final = constant(1023 + 31, np.int64)
+_BIAS: Final = constant(1023, np.int64)
+_MINUS_ONE: Final = constant(-1, np.int64)
+_FRACTION_BITS: Final = constant(52, np.int64)
 _BYTES: Final = np.arange(256, dtype=np.uint8)
 _REVERSED_BYTE: Final = np.packbits(np.unpackbits(_BYTES).reshape(256, 8)[:, ::-1]).copy()
 _ONES_OF_HALF: Final = np.unpackbits(
@@ -25,42 +34,34 @@ def _move(a: Array) -> Array:
 
 
 def _select(a: Array, b: Array, mask: Array) -> Array:
-    return np.where(mask, b, a)
+    if a.shape != mask.shape:
+        return np.where(mask, b, a)
+    result = a.copy()
+    np.putmask(result, mask, b)
+    return result
 
 
-def _shift_left_32(count: Array, value: Array) -> Array:
-    return np.left_shift(value, np.bitwise_and(count, 31))
+def _shift(
+    shift: Callable[[Array, Array], Array], width: int, kind: type[np.integer[Any]]
+) -> Callable[[Array, Array], Array]:
+    """A shift by the low bits of a count of type ``kind``."""
+    ones = constant(width - 1, kind)
 
+    def operation(count: Array, value: Array) -> Array:
+        return shift(value, np.bitwise_and(count, ones))
 
-def _shift_right_32(count: Array, value: Array) -> Array:
-    return np.right_shift(value, np.bitwise_and(count, 31))
-
-
-def _shift_left_16(count: Array, value: Array) -> Array:
-    return np.left_shift(value, np.bitwise_and(count, 15))
-
-
-def _shift_right_16(count: Array, value: Array) -> Array:
-    return np.right_shift(value, np.bitwise_and(count, 15))
-
-
-def _shift_left_64(count: Array, value: Array) -> Array:
-    return np.left_shift(value, np.bitwise_and(count, 63))
-
-
-def _shift_right_64(count: Array, value: Array) -> Array:
-    return np.right_shift(value, np.bitwise_and(count, 63))
+    return operation
 
 
 def _field_unsigned(value: Array, offset: Array, width: Array) -> Array:
-    ones = np.subtract(np.left_shift(_ONE, np.bitwise_and(width, 31)), _ONE)
-    return np.bitwise_and(np.right_shift(value, np.bitwise_and(offset, 31)), ones)
+    ones = np.subtract(np.left_shift(_ONE, np.bitwise_and(width, _THIRTY_ONE)), _ONE)
+    return np.bitwise_and(np.right_shift(value, np.bitwise_and(offset, _THIRTY_ONE)), ones)
 
 
 def _field_signed(value: Array, offset: Array, width: Array) -> Array:
     """A width of 0 shifts everything out: 32 is a full shift for numpy."""
-    spare = np.subtract(32, np.bitwise_and(width, 31)).view(np.int32)
-    moved = np.right_shift(value, np.bitwise_and(offset, 31).view(np.int32))
+    spare = np.subtract(_THIRTY_TWO, np.bitwise_and(width, _THIRTY_ONE)).view(np.int32)
+    moved = np.right_shift(value, np.bitwise_and(offset, _THIRTY_ONE).view(np.int32))
     return np.right_shift(np.left_shift(moved, spare), spare)
 
 
@@ -69,13 +70,13 @@ def _insert(mask: Array, a: Array, b: Array) -> Array:
 
 
 def _field_mask(width: Array, offset: Array) -> Array:
-    ones = np.subtract(np.left_shift(_ONE, np.bitwise_and(width, 31)), _ONE)
-    return np.left_shift(ones, np.bitwise_and(offset, 31))
+    ones = np.subtract(np.left_shift(_ONE, np.bitwise_and(width, _THIRTY_ONE)), _ONE)
+    return np.left_shift(ones, np.bitwise_and(offset, _THIRTY_ONE))
 
 
 def _align(high: Array, low: Array, count: Array) -> Array:
     """Shifting by 32 gives 0 in numpy, as it must for a count of 0."""
-    rest = np.subtract(np.uint32(32), count)
+    rest = np.subtract(_THIRTY_TWO, count)
     return np.bitwise_or(np.right_shift(low, count), np.left_shift(high, rest))
 
 
@@ -84,12 +85,18 @@ def _align_bits(high: Array, low: Array, count: Array) -> Array:
 
 
 def _align_bytes(high: Array, low: Array, count: Array) -> Array:
-    return _align(high, low, np.multiply(np.bitwise_and(count, np.uint32(3)), np.uint32(8)))
+    return _align(high, low, np.left_shift(np.bitwise_and(count, _THREE), _THREE))
 
 
 def _bytes_of(a: Array) -> Array:
     """The bytes of 32-bit numbers, one row a lane, lowest first."""
     return np.ascontiguousarray(a).view(np.uint8).reshape(-1, 4)
+
+
+@cache
+def _first_places(lanes: int) -> Array:
+    """Where each lane's row of 14 bytes begins."""
+    return np.arange(0, 14 * lanes, 14, dtype=np.intp).reshape(-1, 1)
 
 
 def _permute(high: Array, low: Array, selector: Array) -> Array:
@@ -102,10 +109,9 @@ def _permute(high: Array, low: Array, selector: Array) -> Array:
     table[:, 8:12] = np.right_shift(table[:, 1:8:2].view(np.int8), 7).view(np.uint8)
     table[:, 12] = 0
     table[:, 13] = 255
-    chosen = np.minimum(_bytes_of(selector), 13)
-    if len(chosen) == 1:
-        return table[:, chosen[0]].reshape(-1).view(np.uint32)
-    return np.take_along_axis(table, chosen.astype(np.intp), 1).reshape(-1).view(np.uint32)
+    places = np.add(np.minimum(_bytes_of(selector), _GREATEST_CODE), _first_places(lanes))
+    chosen: Array = table.reshape(-1).take(places).reshape(-1)
+    return chosen.view(np.uint32)
 
 
 def _reverse(a: Array) -> Array:
@@ -113,17 +119,17 @@ def _reverse(a: Array) -> Array:
 
 
 def _top_bit(a: Array) -> Array:
-    """The number of the highest one; what it gives for 0 is no bit number."""
-    return np.subtract(np.right_shift(a.astype(np.float64).view(np.int64), 52), 1023)
+    """1023 and the number of the highest one; 0 for 0."""
+    return np.right_shift(a.astype(np.float64).view(np.int64), _FRACTION_BITS)
 
 
 def _first_one_from_top(a: Array) -> Array:
-    return np.where(a, np.subtract(31, _top_bit(a)), -1).astype(np.uint32)
+    return np.where(a, np.subtract(_FROM_TOP, _top_bit(a)), _MINUS_ONE).astype(np.uint32)
 
 
 def _first_one_from_bottom(a: Array) -> Array:
     lowest = np.bitwise_and(a, np.negative(a))
-    return np.where(a, _top_bit(lowest), -1).astype(np.uint32)
+    return np.maximum(np.subtract(_top_bit(lowest), _BIAS), _MINUS_ONE).astype(np.uint32)
 
 
 def _first_other_than_sign(a: Array) -> Array:
@@ -155,15 +161,15 @@ SEMANTICS: Final[dict[str, Semantics]] = {
     "v_and_b32": define(np.bitwise_and, "b32 b32 -> b32"),
     "v_or_b32": define(np.bitwise_or, "b32 b32 -> b32"),
     "v_xor_b32": define(np.bitwise_xor, "b32 b32 -> b32"),
-    "v_lshlrev_b32": define(_shift_left_32, "u32 b32 -> b32"),
-    "v_lshrrev_b32": define(_shift_right_32, "u32 b32 -> b32"),
-    "v_ashrrev_i32": define(_shift_right_32, "i32 i32 -> i32"),
-    "v_lshlrev_b16": define(_shift_left_16, "u16 b16 -> b16"),
-    "v_lshrrev_b16": define(_shift_right_16, "u16 b16 -> b16"),
-    "v_ashrrev_i16": define(_shift_right_16, "i16 i16 -> i16"),
-    "v_lshlrev_b64": define(_shift_left_64, "u32 b64 -> b64"),
-    "v_lshrrev_b64": define(_shift_right_64, "u32 b64 -> b64"),
-    "v_ashrrev_i64": define(_shift_right_64, "u32 i64 -> i64"),
+    "v_lshlrev_b32": define(_shift(np.left_shift, 32, np.uint32), "u32 b32 -> b32"),
+    "v_lshrrev_b32": define(_shift(np.right_shift, 32, np.uint32), "u32 b32 -> b32"),
+    "v_ashrrev_i32": define(_shift(np.right_shift, 32, np.int32), "i32 i32 -> i32"),
+    "v_lshlrev_b16": define(_shift(np.left_shift, 16, np.uint16), "u16 b16 -> b16"),
+    "v_lshrrev_b16": define(_shift(np.right_shift, 16, np.uint16), "u16 b16 -> b16"),
+    "v_ashrrev_i16": define(_shift(np.right_shift, 16, np.int16), "i16 i16 -> i16"),
+    "v_lshlrev_b64": define(_shift(np.left_shift, 64, np.uint32), "u32 b64 -> b64"),
+    "v_lshrrev_b64": define(_shift(np.right_shift, 64, np.uint32), "u32 b64 -> b64"),
+    "v_ashrrev_i64": define(_shift(np.right_shift, 64, np.uint32), "u32 i64 -> i64"),
     "v_bfe_u32": define(_field_unsigned, "u32 u32 u32 -> u32"),
     "v_bfe_i32": define(_field_signed, "i32 u32 u32 -> i32"),
     "v_bfi_b32": define(_insert, "b32 b32 b32 -> b32"),

@@ -10,10 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from gpu.isa.semantics.entry import Array, Environment, Semantics, define
+from gpu.isa.semantics.entry import Array, Environment, Semantics, constant, define
 from gpu.isa.semantics.half import to_half, widened
 from gpu.isa.wave import FloatMode
 
+_TWO_TO_31: Final = {kind: constant(2.0**31, kind) for kind in "fd"}
+_ZERO: Final = constant(0, np.int32)
 _FOUR_BITS: Final = np.array([(value - 16 * (value > 7)) / 16 for value in range(16)], np.float32)
 
 
@@ -23,16 +25,21 @@ def _saturated(a: Array, least: int, greatest: int) -> Array:
     return np.where(np.isnan(a), 0, bounded).astype(np.int64)
 
 
+def _fits(a: Array) -> bool:
+    """Whether every lane's whole part is an integer of 32 bits."""
+    return 0 not in np.less(np.absolute(a), _TWO_TO_31[a.dtype.char]).tobytes()
+
+
 def _to_i32(a: Array) -> Array:
-    if 0 in np.less(np.absolute(a), 2147483648.0).tobytes():
+    if not _fits(a):
         return _saturated(a.astype(np.float64), -(2**31), 2**31 - 1).astype(np.int32)
     return a.astype(np.int32)
 
 
 def _to_u32(a: Array) -> Array:
-    if 0 in np.less(np.absolute(a), 2147483648.0).tobytes():
+    if not _fits(a):
         return _saturated(a.astype(np.float64), 0, 2**32 - 1).astype(np.uint32)
-    return np.maximum(a.astype(np.int32), 0).view(np.uint32)
+    return np.maximum(a.astype(np.int32), _ZERO).view(np.uint32)
 
 
 def _to_i16(a: Array) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
@@ -29,6 +30,12 @@ class Environment(IntEnum):
     """Nearest even, denormals flushed: the 32-bit functions of the transcendental unit."""
     PLAIN = 5
     """Nearest even, denormals kept: arithmetic in a wider type than the result's."""
+
+
+def constant(value: float, kind: Any) -> Array:
+    """A number for numpy's functions: of no dimension, which they take twice as fast as Python's
+    numbers and three times as fast as one lane."""
+    return np.array(value, kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,17 @@ import numpy as np
 
 from gpu.isa.host_float import PLAIN
 from gpu.isa.semantics import exact
-from gpu.isa.semantics.entry import Array, Environment
+from gpu.isa.semantics.entry import Array, Environment, constant
 from gpu.isa.wave import FloatMode
 
-_DROPPED: Final = np.uint64(0x1FFF_FFFF)
-_HALFWAY: Final = np.uint64(0x1000_0000)
-_SMALLEST_NORMAL_32: Final = 2.0**-126
-_SPLITTER: Final = 2.0**27 + 1
-_LARGE: Final = 2.0**990
-_SMALL: Final = 2.0**-900
+_DROPPED: Final = constant(0x1FFF_FFFF, np.uint64)
+_HALFWAY: Final = constant(0x1000_0000, np.uint64)
+_SMALLEST_NORMAL_32: Final = constant(2.0**-126, np.float64)
+_SPLITTER: Final = constant(2.0**27 + 1, np.float64)
+_SMALL: Final = constant(2.0**-900, np.float64)
+_ZERO: Final = constant(0, np.float64)
+_ONE: Final = constant(1, np.int64)
+_SIGN_BIT: Final = constant(63, np.int64)
 
 
 def _repaired(result: Array, wrong: Array, operands: tuple[Array, ...], environment: int) -> Array:
@@ -66,10 +68,10 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 def odd(total: Array, error: Array) -> Array:
     """The sum rounded to odd: towards zero, with the last bit set if anything was dropped."""
     bits = total.view(np.int64)
-    even = np.equal(np.bitwise_and(bits, 1), 0)
-    inexact = np.logical_and(np.isfinite(error), np.not_equal(error, 0))
-    outward = np.equal(np.signbit(error), np.signbit(total))
-    step = np.where(np.logical_and(even, inexact), np.where(outward, 1, -1), 0)
+    inexact = np.greater(np.absolute(error), _ZERO)
+    opposed = np.right_shift(np.bitwise_xor(bits, error.view(np.int64)), _SIGN_BIT)
+    even = np.bitwise_and(np.invert(bits), inexact)
+    step = np.multiply(np.bitwise_or(opposed, _ONE), even)
     return np.add(bits, step).view(np.float64)
 
 
@@ -90,7 +92,8 @@ def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
 
 def fused_64(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
     """Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
-    rounding to odd" (2008), where nothing comes near the ends of the range."""
+    rounding to odd" (2008), where nothing comes near the ends of the range: the error of a small
+    product is no number, and what overflows leaves no finite result."""
     environment = mode.environments[Environment.DOUBLE]
     if environment != PLAIN:
         return exact.fused_multiply_add(a, b, c, environment)
@@ -98,10 +101,7 @@ def fused_64(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
     high, low = two_sum(c, product_error)
     head, tail = two_sum(product, high)
     result = np.add(head, odd(*two_sum(low, tail)))
-    size = np.absolute(product)
-    safe = np.logical_and(np.greater(size, _SMALL), np.less(size, _LARGE))
-    for operand in (a, b, c):
-        safe = np.logical_and(safe, np.less(np.absolute(operand), _LARGE))
+    safe = np.logical_and(np.greater(np.absolute(product), _SMALL), np.isfinite(result))
     if 0 not in safe.tobytes():
         return result
     simple = np.logical_or(np.equal(a, 0), np.equal(b, 0))

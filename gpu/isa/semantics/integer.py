@@ -6,9 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from gpu.isa.semantics.entry import Array, Semantics, define
+from gpu.isa.semantics.entry import Array, Semantics, constant, define
 
-_LOW_24: Final = np.uint32(0xFF_FFFF)
+_LOW_24: Final = constant(0xFF_FFFF, np.uint32)
+_EIGHT: Final = constant(8, np.int32)
 
 
 def _add_carry(a: Array, b: Array) -> tuple[Array, Array]:
@@ -25,12 +26,16 @@ def _subtract_reversed_borrow(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _add_with_carry(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
+    if 1 not in carry.tobytes():
+        return _add_carry(a, b)
     partial = np.add(a, b)
     total = np.add(partial, carry)
     return total, np.logical_or(np.less(partial, a), np.less(total, partial))
 
 
 def _subtract_with_borrow(a: Array, b: Array, borrow: Array) -> tuple[Array, Array]:
+    if 1 not in borrow.tobytes():
+        return _subtract_borrow(a, b)
     partial = np.subtract(a, b)
     difference = np.subtract(partial, borrow)
     return difference, np.logical_or(np.less(a, b), np.less(partial, difference))
@@ -58,7 +63,7 @@ def _multiply_high_signed(a: Array, b: Array) -> Array:
 
 
 def _signed_24(a: Array) -> Array:
-    return np.right_shift(np.left_shift(a, 8), 8)
+    return np.right_shift(np.left_shift(a, _EIGHT), _EIGHT)
 
 
 def _multiply_unsigned_24(a: Array, b: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpu.isa import host_float
-from gpu.isa.semantics.entry import Array, Environment, Semantics, define
+from gpu.isa.semantics.entry import Array, Environment, Semantics, constant, define
 from gpu.isa.semantics.half import under_mode
 
 Unary = Callable[[Array], Array]
@@ -18,11 +18,11 @@ _ENVIRONMENTS: Final = {
     "f32": Environment.SINGLE,
     "f64": Environment.DOUBLE,
 }
-_ONE: Final = {kind: np.ones(1, kind) for kind in "efd"}
+_ONE: Final = {kind: constant(1, kind) for kind in "efd"}
 _BELOW_ONE: Final = {
-    "f16": np.nextafter(np.float16(1), np.float16(0)),
-    "f32": np.nextafter(np.float32(1), np.float32(0)),
-    "f64": np.nextafter(np.float64(1), np.float64(0)),
+    "f16": constant(np.nextafter(np.float16(1), np.float16(0)), np.float16),
+    "f32": constant(np.nextafter(np.float32(1), np.float32(0)), np.float32),
+    "f64": constant(np.nextafter(1.0, 0.0), np.float64),
 }
 
 
