@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpu.isa.formats import SRC_LITERAL, VGPR
+from gpu.isa.formats import SRC_LDS_DIRECT, SRC_LITERAL, VGPR
 from gpu.isa.instruction import Access, Opcode, OperandRow
 from gpu.isa.operand_types import TYPES
 from gpu.isa.operands import QUAD_FIELDS, VCC, VECTOR_FIELDS, operands_of
@@ -37,7 +37,6 @@ _SCALAR_REGISTERS: Final = (
 )
 """Registers that can be named together. gfx803 has no XNACK_MASK (104, 105)."""
 _EXPORT_TARGETS: Final = frozenset({*range(10), *range(12, 16), *range(32, 64)})
-_LDS_DIRECT: Final = 254
 _CONSTANTS: Final = frozenset({*range(128, 209), *range(240, 249), 251, 252, 253})
 _SWIZZLE_SHIFTS: Final = frozenset({
     *range(0x100),
@@ -132,7 +131,7 @@ def _check_operand(opcode: Opcode, form: str, operand: OperandRow, fields: dict[
         if first + size + more > 256:
             raise Refused(f"{operand.field} goes beyond v255")
         return
-    if operand.kind == "v" and code != _LDS_DIRECT:
+    if operand.kind == "v" and code != SRC_LDS_DIRECT:
         raise Refused(f"{operand.field} must be a vector register")
     code *= QUAD_FIELDS.get(operand.field, 1)
     if code < 128:
@@ -142,7 +141,7 @@ def _check_operand(opcode: Opcode, form: str, operand: OperandRow, fields: dict[
     elif code == SRC_LITERAL:
         if form in ("VOP3", "MUBUF", "MTBUF"):
             raise Refused(f"{form} has no literal")
-    elif code == _LDS_DIRECT:
+    elif code == SRC_LDS_DIRECT:
         reversed = "rev_" in opcode.name and opcode.name != "v_bfrev_b32"
         if operand.field != "src0" or reversed or operand.type[1:] == "64":
             raise Refused(f"{operand.field} cannot be LDS")

@@ -151,6 +151,7 @@ DPP: Final = {
 
 SRC_SDWA: Final = 249
 SRC_DPP: Final = 250
+SRC_LDS_DIRECT: Final = 254
 SRC_LITERAL: Final = 255
 VGPR: Final = 256
 """Operand code of v0 in nine-bit fields."""

@@ -70,5 +70,11 @@ class StepWriter:
         return factory(*self._values)
 
 
+def undispatched(function: Any) -> Any:
+    """A numpy function without its search for arrays of other libraries, which takes as long as
+    64 lanes do."""
+    return getattr(function, "_implementation", function)
+
+
 LOW: Final = 0xFFFF_FFFF
 """The bits of one scalar register."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpu.isa import host_float
-from gpu.isa.formats import VGPR
+from gpu.isa.formats import SRC_LDS_DIRECT, VGPR
 from gpu.isa.instruction import Access, Instruction, OperandRow
 from gpu.isa.lane_selection import DppLanes, narrow_result, select_part
 from gpu.isa.operand_types import TYPES, OperandType
@@ -22,17 +22,28 @@ from gpu.isa.scalar_binding import constant, source_text, write_destination
 from gpu.isa.semantics import SEMANTICS, Environment, Semantics
 from gpu.isa.semantics.modifiers import clamped, magnitude, negated, scaled
 from gpu.isa.semantics.saturation import SATURATING
-from gpu.isa.step import Step, StepWriter
+from gpu.isa.step import Step, StepWriter, undispatched
 from gpu.isa.vector_special import SPECIAL
-from gpu.isa.wave import LANES, mask_of
+from gpu.isa.wave import BINARY_DIGITS, LANES, known_masks, mask_of, remember_mask
 
 _ROWS: Final = {"b": "u32", "u": "u32", "i": "i32", "f": "f32"}
 """The wave's list of rows by the letter of a type of 32 bits."""
+_SHIFTS: Final[dict[str, np.ufunc]] = {
+    "v_lshlrev_b32": np.left_shift,
+    "v_lshrrev_b32": np.right_shift,
+    "v_ashrrev_i32": np.right_shift,
+    "v_lshlrev_b64": np.left_shift,
+    "v_lshrrev_b64": np.right_shift,
+    "v_ashrrev_i64": np.right_shift,
+}
+_PUTMASK: Final = undispatched(np.putmask)
 _VCC: Final = "w.sgprs[106] | w.sgprs[107] << 32"
 
 
 def bind_vector(instruction: Instruction) -> Step | None:
     """The step of a vector instruction, or None if it has no meaning here."""
+    if instruction.fields.get("src0") == SRC_LDS_DIRECT:
+        return None
     special = SPECIAL.get(instruction.name)
     if special is not None:
         return special(instruction)
@@ -77,7 +88,11 @@ class _VectorStep:
         self.fields = instruction.fields
         self.semantics = semantics
         self.writer = StepWriter()
-        self.direct = isinstance(semantics.function, np.ufunc)
+        self.function = semantics.function
+        self.by_scalar = self._shifts_by_scalar()
+        if self.by_scalar:
+            self.function = _SHIFTS[instruction.name]
+        self.direct = isinstance(self.function, np.ufunc)
         self.lanes: DppLanes | None = None
 
     def bind(self) -> Step:
@@ -96,6 +111,8 @@ class _VectorStep:
     def _arguments(self) -> list[str]:
         """Expressions for what the function takes, in its order."""
         operands = self.instruction.opcode.operands
+        if self.by_scalar:
+            return [self._source(1, operands[2], TYPES[self.semantics.operands[1]]), self._count()]
         sources = [op for op in operands if op.access is Access.READ and op.type != "mask"]
         arguments = [
             self._source(slot, operand, TYPES[type])
@@ -115,6 +132,24 @@ class _VectorStep:
         if self.semantics.takes_mode:
             arguments.insert(0, "w.float_mode")
         return arguments
+
+    def _shifts_by_scalar(self) -> bool:
+        """Whether all lanes are shifted equally far, so that numpy's own shift does it."""
+        encoded = self.instruction.form in ("VOP2", "VOP3")
+        return encoded and self.instruction.name in _SHIFTS and self.fields["src0"] < VGPR
+
+    def _count(self) -> str:
+        writer, code = self.writer, self.fields["src0"]
+        bits = TYPES[self.semantics.result].bits - 1
+        dtype = TYPES[self.semantics.operands[0]].dtype
+        known = constant(code, TYPES["u32"], self.fields.get("literal", 0))
+        if known is not None:
+            return writer.value(np.array(known & bits, dtype))
+        cell = _cell(0)
+        writer.line(
+            f"{writer.value(cell)}[()] = {source_text(writer, code, TYPES['u32'])} & {bits}"
+        )
+        return writer.value(cell.view(dtype))
 
     def _source(self, slot: int, operand: OperandRow, type: OperandType) -> str:
         code = self.fields[operand.field]
@@ -210,16 +245,21 @@ class _VectorStep:
         if self.instruction.name == "v_mov_b32":
             return arguments[0]
         everything = ", ".join([*arguments, out] if out else arguments)
-        return f"{self.writer.value(self.semantics.function)}({everything})"
+        return f"{self.writer.value(self.function)}({everything})"
 
-    def _mask(self, value: str) -> str:
-        """An expression for the number whose bits are those of a mask, of active lanes only."""
-        pack, from_bytes = self.writer.value(np.packbits), self.writer.value(int.from_bytes)
+    def _mask(self, value: str) -> None:
+        """Lines that make ``bits`` of a mask, of active lanes only."""
+        writer = self.writer
+        digits = writer.value(BINARY_DIGITS)
         active = self.lanes.active_bits() if self.lanes is not None else "w.exec"
-        return f'{from_bytes}({pack}({value}, None, "little").tobytes(), "little") & {active}'
+        writer.line(f"bits = int({value}.tobytes()[::-1].translate({digits}), 2) & {active}")
+        if self.lanes is None:
+            writer.line(f"if bits not in {writer.value(known_masks)}:")
+            writer.line(f"    {writer.value(remember_mask)}(bits, {value} & w.mask)")
 
     def _compare(self, result: str) -> None:
-        self.writer.line(f"bits = {self._mask(result)}")
+        self.writer.line(f"c = {result}")
+        self._mask("c")
         write_destination(self.writer, self.fields["sdst"], 2, "bits")
         if "exec" in self.instruction.opcode.writes:
             self.writer.line("w.set_exec(bits)")
@@ -232,7 +272,7 @@ class _VectorStep:
             writer.line("if w.full:")
             writer.line(f"    {self._call(arguments, row)}")
             writer.line("else:")
-            writer.line(f"    {writer.value(np.putmask)}({row}, w.mask, {self._call(arguments)})")
+            writer.line(f"    {writer.value(_PUTMASK)}({row}, w.mask, {self._call(arguments)})")
             return
         carry = ", c" if self.semantics.gives_mask else ""
         writer.line(f"r{carry} = {self._call(arguments)}")
@@ -241,7 +281,7 @@ class _VectorStep:
             type = narrow_result(writer, self.fields, type)
         self._write(type)
         if carry:
-            writer.line(f"bits = {self._mask('c')}")
+            self._mask("c")
             write_destination(writer, self.fields["sdst"], 2, "bits")
 
     def _writes_directly(self, type: OperandType) -> bool:
@@ -283,7 +323,7 @@ class _VectorStep:
             f"w.{_ROWS[letter]}[{writer.value(self.fields['vdst'] + place)}]"
             for place in range(len(parts))
         ]
-        putmask = writer.value(np.putmask)
+        putmask = writer.value(_PUTMASK)
         if self.lanes is not None:
             writer.line(f"m = {self.lanes.mask()}")
             writer.line(f"{putmask}({rows[0]}, m, r)")
