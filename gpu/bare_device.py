@@ -57,16 +57,24 @@ class Options:
 class BareDevice:
     """Front end, compute units and memory put together; `gpu.device.Device` chooses them.
 
-    ``units``: all compute units, in the order of their index.
+    ``units``: all compute units, in the order of their index. ``progress``: called whenever
+    somebody else than their waves has changed memory, or may do so soon.
     """
 
     def __init__(
-        self, memory: Memory, units: Sequence[ComputeUnit], options: Options = Options()
+        self,
+        memory: Memory,
+        units: Sequence[ComputeUnit],
+        options: Options = Options(),
+        progress: Callable[[], None] | None = None,
     ) -> None:
         self.memory = memory
         self.units = units
         self.options = options
         activities = Activities(memory)
+        if progress is not None:
+            activities.on_news = progress
+        self._progress = activities.on_news
         self._control = ControlPort(activities)
         self._dispatcher = Dispatcher(
             units, lambda: memory.now, options.placement, options.dispatch_rate
@@ -364,8 +372,10 @@ class BareDevice:
             return
         end = None if limit is None else self.now + limit
         while not (until is not None and until()) and (end is None or self.now < end):
-            moved = self._loop.tick()
+            moved = self._loop.tick(end)
             self._raise_error()
+            if end is not None:
+                self._progress()  # what waits for the host is no livelock
             if not moved:
                 if until is not None and not until():
                     raise NoProgressError("the condition", self._loop.waiting)

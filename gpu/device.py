@@ -13,6 +13,7 @@ from gpu.bare_device import BareDevice, Options
 from gpu.compute_unit.functional import FunctionalUnit
 from gpu.compute_unit.timed import TimedUnit
 from gpu.compute_unit.timing import Timing
+from gpu.compute_unit.watch import Watch
 from gpu.errors import HostError
 from gpu.launch import ComputeUnit
 from gpu.memory.flat import FlatMemory
@@ -29,7 +30,8 @@ class Device(BareDevice):
     ``Device(cus=4)`` has compute units without time on memory without caches: the results are
     right, the ticks mean nothing. With a ``memory`` that has a clock, units with pipelines run on
     it, one per vector port. ``limits``: what a compute unit has. ``timing``: of its pipelines.
-    Raises HostError for a device that cannot be.
+    ``most_instructions``: wave instructions after which a kernel fails, as one does that can be
+    seen to wait for ever. Raises HostError for a device that cannot be.
     """
 
     def __init__(
@@ -40,14 +42,18 @@ class Device(BareDevice):
         limits: Limits | None = None,
         timing: Timing | None = None,
         options: Options | None = None,
+        most_instructions: int | None = None,
     ) -> None:
         if not 1 <= cus <= MOST_UNITS:
             raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
+        watch = Watch(limit=most_instructions)
         units: Sequence[ComputeUnit]
         if memory is None:
             flat = FlatMemory(cus=cus, sqcs=-(-cus // UNITS_PER_SQC))
-            units = [FunctionalUnit(cu, flat, limits) for cu in range(cus)]
+            units = [FunctionalUnit(cu, flat, limits, watch) for cu in range(cus)]
             memory = flat
         else:
-            units = [TimedUnit(cu, memory, timing, limits) for cu in range(memory.ports.cus)]
-        super().__init__(memory, units, options or Options())
+            units = [
+                TimedUnit(cu, memory, timing, limits, watch=watch) for cu in range(memory.ports.cus)
+            ]
+        super().__init__(memory, units, options or Options(), watch.progress)

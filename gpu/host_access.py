@@ -65,10 +65,12 @@ class DeviceHost:
         end = None if timeout is None else self._memory.now + timeout
         try:
             while not activity.over and (end is None or self._memory.now < end):
-                if not self._loop.tick():
+                if not self._loop.tick(end, activity):
                     if timeout is not None:
                         break
                     raise NoProgressError(why, self._loop.waiting)
+                if end is not None:
+                    self._control.activities.on_news()  # what waits for the host is no livelock
         finally:
             self._control.activities.cancel(activity)
         return looks[0]
@@ -97,7 +99,7 @@ class DeviceHost:
 
         activity = self._control.activities.start(body())
         while not activity.over:
-            if not self._loop.tick():
+            if not self._loop.tick(sequence=activity):
                 raise NoProgressError("an access of the host", self._loop.waiting)
         if problems:
             raise problems[0]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from gpu.hsa.activity import Activities
+from gpu.hsa.activity import Activities, Activity
 from gpu.hsa.dispatcher import Dispatcher
 from gpu.launch import ComputeUnit
 from gpu.memory.interface import Memory
@@ -53,8 +53,11 @@ class Loop:
                 lines.append(f"compute unit {unit.index}: waves are resident, and none can go on")
         return lines
 
-    def tick(self) -> bool:
-        """Go on to the next tick at which something happens; False at rest."""
+    def tick(self, end: int | None = None, sequence: Activity | None = None) -> bool:
+        """Go on to the next tick at which something happens, or to ``end``; False at rest.
+
+        Once ``sequence`` is over, to the very next tick: somebody waits for it.
+        """
         while self.calls:
             self.calls.popleft()()
         if self.at_rest:
@@ -63,7 +66,9 @@ class Loop:
         self.activities.run(now)
         self._dispatcher.run(now)
         self._run_units(now)
-        for answer in self.memory.run(self._next(now)):
+        if sequence is not None and sequence.over:
+            end = now + 1
+        for answer in self.memory.run(self._next(now, end)):
             listener = answer.request.listener
             if listener is not None:
                 listener(answer)
@@ -76,9 +81,9 @@ class Loop:
                 unit.run(now)
                 self.activities.happened += 1
 
-    def _next(self, now: int) -> int | None:
+    def _next(self, now: int, end: int | None) -> int | None:
         """Our next tick, after this one; None if only answers lead on."""
-        ticks = [self.activities.next_tick, self._dispatcher.next_tick]
+        ticks = [self.activities.next_tick, self._dispatcher.next_tick, end]
         ticks += [unit.next_tick for unit in self._units]
         if self.calls:
             ticks.append(now)

@@ -90,6 +90,8 @@ class Activities:
         """Counts what may change the outcome of a look at memory."""
         self.news = Event()
         """Fired when the front end itself has changed something in memory."""
+        self.on_news: Callable[[], None] = _nothing
+        """Called at the same time."""
         self._ready: deque[tuple[Activity, object]] = deque()
         self._sleeping: list[tuple[int, int, int, Activity]] = []
         self._paused: dict[Activity, None] = {}
@@ -113,6 +115,7 @@ class Activities:
         """Something happened that others may wait for."""
         self.happened += 1
         self.news.fire()
+        self.on_news()
 
     def wake(self, activity: Activity) -> None:
         """End a pause."""
@@ -221,6 +224,10 @@ class Activities:
                 self._ready.append((activity, activity.data))
 
         return hear
+
+
+def _nothing() -> None:
+    """Nobody else wants to know."""
 
 
 def one_lane(
