@@ -7,6 +7,7 @@ word are served in lane order.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -134,10 +135,16 @@ def bank_cycles(offsets: Offsets, size: int, half: int = 32) -> int:
     In each half-wave: the largest number of different dwords that one bank has to deliver;
     lanes that read the same dword share it.
     """
+    words = offsets >> 2
+    # What matters is how the lanes lie to each other: the same patterns come again and again.
+    return _pattern_cycles((words - words[0]).tobytes(), max(1, size >> 2), half)
+
+
+@lru_cache(maxsize=4096)
+def _pattern_cycles(pattern: bytes, width: int, half: int) -> int:
+    words = np.frombuffer(pattern, np.int64)
     cycles = 0
-    words = max(1, size >> 2)
-    for start in range(0, len(offsets), half):
-        first = offsets[start : start + half] >> 2
-        wanted = np.unique((first[:, None] + np.arange(words)).ravel())
+    for start in range(0, len(words), half):
+        wanted = np.unique((words[start : start + half, None] + np.arange(width)).ravel())
         cycles += int(np.bincount(wanted % BANKS).max())
-    return max(cycles, 1)
+    return cycles

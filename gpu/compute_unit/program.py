@@ -27,6 +27,8 @@ ReadCode = Callable[[int, int], bytes]
 
 LONGEST: Final = 8
 """Bytes of the longest instruction."""
+UNITS: Final = tuple(Unit)
+_LONG: Final = ("v_rcp", "v_rsq", "v_sqrt", "v_exp", "v_log", "v_sin", "v_cos")
 
 
 class Control(Enum):
@@ -53,14 +55,27 @@ _CONTROLS: Final = {control.value: control for control in Control} | {
 class Bound:
     """One instruction of a program: exactly one of ``step``, ``operation``, ``control``.
 
-    ``value``: its 16-bit immediate, for controls.
+    ``value``: its 16-bit immediate, for controls. ``place``: of its unit in `UNITS`. ``long``: a
+    vector operation that takes several times as long as others.
     """
 
-    __slots__ = ("control", "end", "instruction", "operation", "step", "unit", "value")
+    __slots__ = (
+        "control",
+        "end",
+        "instruction",
+        "long",
+        "operation",
+        "place",
+        "step",
+        "unit",
+        "value",
+    )
 
     def __init__(self, instruction: Instruction) -> None:
         self.instruction = instruction
         self.unit = instruction.opcode.unit
+        self.place = UNITS.index(self.unit)
+        self.long = "f64" in instruction.name or instruction.name.startswith(_LONG)
         self.end = instruction.address + instruction.size
         self.value = instruction.fields.get("simm16", 0)
         self.step: Step | None = None

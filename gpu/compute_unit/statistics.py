@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from gpu.compute_unit.program import UNITS
 from gpu.isa.instruction import Unit
 
 
 @dataclass(slots=True)
 class Statistics:
-    """``instructions``: wave instructions by unit. ``memory``: memory instructions by mnemonic.
-    ``lines``: how many cache lines a vector memory instruction touched -> how many did. ``stalls``:
-    cycles that waves waited, by reason. ``bank_cycles``: of LDS, ``bank_conflicts`` of them more
-    than one per half-wave. ``lds_out_of_range``: lanes beyond their bound.
+    """``by_unit``: wave instructions, in the order of `UNITS`. ``memory``: memory instructions by
+    mnemonic. ``lines``: how many cache lines a vector memory instruction touched -> how many did.
+    ``stalls``: cycles that waves waited, by reason. ``bank_cycles``: of LDS; ``bank_conflicts``:
+    those of them that other places would have saved. ``lds_out_of_range``: lanes beyond their
+    bound.
     """
 
-    instructions: Counter[Unit] = field(default_factory=Counter)
+    by_unit: list[int] = field(default_factory=lambda: [0] * len(UNITS))
     memory: Counter[str] = field(default_factory=Counter)
     lines: Counter[int] = field(default_factory=Counter)
     stalls: Counter[str] = field(default_factory=Counter)
@@ -33,17 +35,19 @@ class Statistics:
     @property
     def executed(self) -> int:
         """Wave instructions."""
-        return self.instructions.total()
+        return sum(self.by_unit)
+
+    @property
+    def instructions(self) -> dict[Unit, int]:
+        """Wave instructions by unit."""
+        return {unit: count for unit, count in zip(UNITS, self.by_unit) if count}
 
     def add(self, other: Statistics) -> None:
         """Count what another unit did as well."""
-        for mine, theirs in (
-            (self.instructions, other.instructions),
-            (self.memory, other.memory),
-            (self.lines, other.lines),
-            (self.stalls, other.stalls),
-        ):
-            mine.update(theirs)  # type: ignore[arg-type]
+        self.by_unit = [mine + theirs for mine, theirs in zip(self.by_unit, other.by_unit)]
+        self.memory.update(other.memory)
+        self.lines.update(other.lines)
+        self.stalls.update(other.stalls)
         for name in ("bank_cycles", "bank_conflicts", "lds_out_of_range", "fetches", "waves"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.groups += other.groups

@@ -31,7 +31,7 @@ from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.vector_pipeline import VectorPipeline
 from gpu.compute_unit.watch import Watch
 from gpu.compute_unit.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group
-from gpu.isa.host_float import plain_afterwards
+from gpu.isa import host_float
 from gpu.isa.instruction import Unit
 from gpu.isa.wave import M0
 from gpu.launch import Fault
@@ -41,7 +41,6 @@ from gpu.occupancy import Limits
 INTERRUPT: Final = 1
 """The message of ``s_sendmsg`` that reaches the host."""
 ALL_RETURNED: Final = (0, 0, 0)
-_LONG: Final = ("v_rcp", "v_rsq", "v_sqrt", "v_exp", "v_log", "v_sin", "v_cos")
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +78,7 @@ class TimedUnit(Residents[PipelinedWave]):
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._event_number = 0
         self._packet: tuple[int, int] | None = None
+        self._due = NEVER
         self.watch = watch or Watch()
         self.watch.add(self._resident)
 
@@ -87,22 +87,13 @@ class TimedUnit(Residents[PipelinedWave]):
     @property
     def next_tick(self) -> int | None:
         """When something is to be done without an answer; None while only answers wake it."""
-        now = self.memory.now
-        tick = self._events[0][0] if self._events else NEVER
-        if self._fetch.pending:
-            tick = now
-        sending = self._vector.next_tick
-        if sending is not None and sending < tick:
-            tick = sending
-        count = len(self._simds)
-        for place, simd in enumerate(self._simds):
-            if simd.next < tick:
-                due = max(simd.next, now)
-                tick = min(tick, due + (place - due) % count)
-        return None if tick >= NEVER else tick
+        return None if self._due >= NEVER else self._due
 
     def run(self, now: int) -> None:
-        """Do all that is due at tick ``now``."""
+        """Do all that is due at tick ``now``.
+
+        Whoever calls it has told numpy to ignore floating-point warnings.
+        """
         while self._events and self._events[0][0] <= now:
             heappop(self._events)[2]()
         self._vector.send(now)
@@ -110,13 +101,32 @@ class TimedUnit(Residents[PipelinedWave]):
             self._fetch.cycle()
         simd = self._simds[now % len(self._simds)]
         if simd.next <= now:
-            with plain_afterwards():
-                self._turn(simd, now)
+            self._turn(simd, now)
+            if host_float.current != host_float.PLAIN:
+                host_float.use(host_float.PLAIN)
+        self._due = self._first_after(now + 1)
+
+    def _first_after(self, tick: int) -> int:
+        """The first tick from this one on in which something is to be done."""
+        if self._fetch.pending:
+            return tick
+        due = self._events[0][0] if self._events else NEVER
+        sending = self._vector.next_tick
+        if sending is not None and sending < due:
+            due = sending
+        count = len(self._simds)
+        for place, simd in enumerate(self._simds):
+            if simd.next < due:
+                turn = max(simd.next, tick)
+                due = min(due, turn + (place - turn) % count)
+        return max(due, tick)
 
     def later(self, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
         self._event_number += 1
         heappush(self._events, (tick, self._event_number, action))
+        if tick < self._due:
+            self._due = tick
 
     # ------------------------------------------------------------------ waves come and go
 
@@ -133,6 +143,7 @@ class TimedUnit(Residents[PipelinedWave]):
             self._simds[wave.simd].waves.append(wave)
             wave.block(Waiting.FETCH, now)
             self._fetch.flush(wave)
+        self._due = min(self._due, now)
 
     def _resident(self) -> Iterable[PipelinedWave]:
         return (wave for simd in self._simds for wave in simd.waves)
@@ -151,10 +162,16 @@ class TimedUnit(Residents[PipelinedWave]):
         simd = self._simds[wave.simd]
         if tick < simd.next:
             simd.next = tick
+            count = len(self._simds)
+            tick += (wave.simd - tick) % count
+            if tick < self._due:
+                self._due = tick
 
     def _arrived(self, wave: PipelinedWave) -> None:
         if wave.waiting is Waiting.FETCH:
             self._wake(wave, self.memory.now)
+        if self._fetch.pending:
+            self._due = min(self._due, self.memory.now)
 
     def returned(self, bound: Bound, access: Access) -> None:
         """A memory instruction has its answers and its registers."""
@@ -181,7 +198,7 @@ class TimedUnit(Residents[PipelinedWave]):
     def _turn(self, simd: Simd, now: int) -> None:
         """Let waves of one SIMD issue, one instruction of each kind."""
         ready = [wave for wave in simd.waves if wave.ready <= now]
-        taken: set[Unit] = set()
+        taken = 0
         for wave in simd.policy.order(ready):
             if wave.ready > now or wave.ended:
                 continue  # an instruction of another wave has changed that
@@ -194,12 +211,11 @@ class TimedUnit(Residents[PipelinedWave]):
                 wave.next = bound
                 if bound.control is not None:
                     self._control(wave, bound, bound.control, now)
-                elif bound.unit in taken:
+                elif taken >> bound.place & 1:
                     self.statistics.stalls["unit taken"] += len(self._simds)
-                else:
-                    if self._issue(simd, wave, bound, now):
-                        taken.add(bound.unit)
-                        simd.policy.issued(wave)
+                elif self._issue(simd, wave, bound, now):
+                    taken |= 1 << bound.place
+                    simd.policy.issued(wave)
             except MISTAKES as mistake:
                 self._fail(wave.group, fault_of(wave, wave.next, wave.pc, mistake))
             except Fault as fault:
@@ -222,7 +238,9 @@ class TimedUnit(Residents[PipelinedWave]):
             if simd.busy > now:
                 self.statistics.stalls["SIMD busy"] += len(self._simds)
                 return False
-            cycles = self._vector_cycles(bound)
+            cycles = self.timing.vector_cycles
+            if bound.long:
+                cycles *= self.timing.long_factor
             simd.busy = wave.ready = now + cycles
         elif unit is Unit.BRANCH:
             wave.ready = now + self.timing.branch_cycles
@@ -260,14 +278,7 @@ class TimedUnit(Residents[PipelinedWave]):
     def _count(self, wave: PipelinedWave, bound: Bound) -> None:
         wave.next = None
         wave.executed += 1
-        self.statistics.instructions[bound.unit] += 1
-
-    def _vector_cycles(self, bound: Bound) -> int:
-        cycles = self.timing.vector_cycles
-        name = bound.instruction.name
-        if "f64" in name or name.startswith(_LONG):
-            return cycles * self.timing.long_factor
-        return cycles
+        self.statistics.by_unit[bound.place] += 1
 
     # ------------------------------------------------------------------ memory
 

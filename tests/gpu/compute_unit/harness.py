@@ -110,6 +110,7 @@ def split(address: int) -> list[int]:
     return [address & 0xFFFF_FFFF, address >> 32]
 
 
+@np.errstate(all="ignore")
 def run_timed(memory: Memory, *units: ComputeUnit, ticks: int = 1_000_000) -> int:
     """Drive units and memory until all are idle; the tick. Fails if they are not in time."""
     while memory.now < ticks:

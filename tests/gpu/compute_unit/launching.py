@@ -140,6 +140,7 @@ def put(memory: Memory, values: np.ndarray) -> int:
     return place
 
 
+@np.errstate(all="ignore")
 def run_launch(
     memory: Memory,
     launch: Launch,
