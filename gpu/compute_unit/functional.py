@@ -14,6 +14,7 @@ from operator import length_hint
 from typing import Final, Protocol
 
 from gpu.compute_unit.access import Access, DirectMemory, VectorAccess
+from gpu.compute_unit.checks.check import Checks
 from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
 from gpu.compute_unit.global_memory import VectorOperation
 from gpu.compute_unit.program import Bound, Control, Program
@@ -69,8 +70,10 @@ class FunctionalUnit(Residents[Wavefront]):
         memory: CodeMemory,
         limits: Limits | None = None,
         watch: Watch | None = None,
+        checks: Checks | None = None,
     ) -> None:
         super().__init__(index, Wavefront, limits)
+        self._checks = checks
         self.executed = 0
         self._watch = watch or Watch()
         self._watch.add(lambda: self._waves)
@@ -113,10 +116,14 @@ class FunctionalUnit(Residents[Wavefront]):
     def _entered(self, group: Group[Wavefront]) -> None:
         self._waves += group.waves
         self._watch.progress()
+        if self._checks is not None:
+            self._checks.entered(group)
 
     def _left(self, group: Group[Wavefront]) -> None:
         self._waves = [wave for wave in self._waves if not wave.ended]
         self._watch.progress()
+        if self._checks is not None:
+            self._checks.left(group)
 
     # ------------------------------------------------------------------ one wave
 
@@ -149,7 +156,8 @@ class FunctionalUnit(Residents[Wavefront]):
             self._end(wave)
             return False
         if control is Control.BARRIER:
-            wave.group.arrive(wave)
+            if wave.group.arrive(wave) and self._checks is not None:
+                self._checks.barrier(wave.group)
             return not wave.at_barrier
         if control is Control.SLEEP:
             return False
@@ -165,7 +173,8 @@ class FunctionalUnit(Residents[Wavefront]):
 
     def _end(self, wave: Wavefront) -> None:
         group = wave.group
-        group.end(wave)
+        if group.end(wave) and self._checks is not None:
+            self._checks.barrier(group)
         self._waves.remove(wave)
         self._watch.progress()
         if not group.live:
@@ -186,9 +195,9 @@ class FunctionalUnit(Residents[Wavefront]):
                 raise fault_of(wave, None, address, mistake) from mistake
             block.count += 1
             address = bound.end
-            if bound.control is None:
+            if bound.control is None or (self._checks is not None and bound.control in _FREE):
                 block.bound.append(bound)
-                block.steps.append(bound.step or self._memory_step(bound))
+                block.steps.append(self._step(bound))
                 if bound.unit is Unit.BRANCH or bound.instruction.name == "s_getpc_b64":
                     break
             elif bound.control not in _FREE:
@@ -198,16 +207,32 @@ class FunctionalUnit(Residents[Wavefront]):
         self._blocks[start] = block
         return block
 
+    def _step(self, bound: Bound) -> Step:
+        """What one instruction does to a wave, checks included."""
+        if self._checks is None:
+            return bound.step or self._memory_step(bound)
+        issue = self._checks.issue
+        if bound.control is not None:
+            return lambda wave: issue(_wavefront(wave), bound)
+        inner = bound.step or self._memory_step(bound)
+
+        def step(wave: Wave) -> None:
+            issue(_wavefront(wave), bound)
+            inner(wave)
+
+        return step
+
     def _memory_step(self, bound: Bound) -> Step:
         operation = bound.operation
         assert operation is not None, "neither step nor control"
         execute: Callable[[Wavefront], Access | None] = operation.execute
-        watch = self._watch
+        watch, checks = self._watch, self._checks
         atomic = isinstance(operation, VectorOperation) and operation.move.atomic
 
         def step(wave: Wave) -> None:
-            assert isinstance(wave, Wavefront)
-            access = execute(wave)
+            access = execute(_wavefront(wave))
+            if checks is not None:
+                checks.access(_wavefront(wave), bound, access)
             if access is None:
                 return
             access.perform(self._memory)
@@ -219,5 +244,13 @@ class FunctionalUnit(Residents[Wavefront]):
                 watch.lock(access)
             if watch.observing:
                 watch.note(bound, access)
+            if checks is not None:
+                checks.returned(access)
 
         return step
+
+
+def _wavefront(wave: Wave) -> Wavefront:
+    """Steps are functions of any wave; here all are resident ones."""
+    assert isinstance(wave, Wavefront)
+    return wave

@@ -39,8 +39,9 @@ class Returning(Protocol):
 
 class PipelinedWave(Wavefront):
     """``fetched``: end of the instruction bytes it has from ``pc`` on; ``fetching``: address of a
-    fetch under way, or -1. ``limits``: of an ``s_waitcnt``: vm, exp, lgkm. ``outstanding``: vector
-    memory instructions in order of issue. ``watched``: instructions that the watch has been told.
+    fetch under way, or -1. ``wait``: the last ``s_waitcnt``; ``limits``: its vm, exp, lgkm.
+    ``outstanding``: vector memory instructions in order of issue. ``watched``: instructions that
+    the watch has been told.
     """
 
     __slots__ = (
@@ -53,6 +54,7 @@ class PipelinedWave(Wavefront):
         "ready",
         "since",
         "unmapped",
+        "wait",
         "waiting",
         "watched",
     )
@@ -63,6 +65,7 @@ class PipelinedWave(Wavefront):
         self.waiting = Waiting.NOTHING
         self.since = 0
         self.limits = (0, 0, 0)
+        self.wait: Bound | None = None
         self.outstanding: deque[Returning] = deque()
         self.next: Bound | None = None
         self.fetched = 0

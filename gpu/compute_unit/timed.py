@@ -18,6 +18,7 @@ from heapq import heappop, heappush
 from typing import Final
 
 from gpu.compute_unit.access import Access, VectorAccess
+from gpu.compute_unit.checks.check import Checks
 from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
 from gpu.compute_unit.fetch import Fetch
 from gpu.compute_unit.other_pipelines import LocalPipeline, ScalarPipeline
@@ -64,6 +65,7 @@ class TimedUnit(Residents[PipelinedWave]):
         limits: Limits | None = None,
         policy: Callable[[], Policy] = OldestFirst,
         watch: Watch | None = None,
+        checks: Checks | None = None,
     ) -> None:
         super().__init__(index, PipelinedWave, limits)
         self.timing = timing or Timing()
@@ -79,6 +81,7 @@ class TimedUnit(Residents[PipelinedWave]):
         self._event_number = 0
         self._packet: tuple[int, int] | None = None
         self._due = NEVER
+        self._checks = checks
         self.watch = watch or Watch()
         self.watch.add(self._resident)
 
@@ -138,6 +141,8 @@ class TimedUnit(Residents[PipelinedWave]):
         self.watch.progress()
         self.statistics.groups += 1
         self.statistics.waves += len(group.waves)
+        if self._checks is not None:
+            self._checks.entered(group)
         now = self.memory.now
         for wave in group.waves:
             self._simds[wave.simd].waves.append(wave)
@@ -150,6 +155,8 @@ class TimedUnit(Residents[PipelinedWave]):
 
     def _left(self, group: Group[PipelinedWave]) -> None:
         self.watch.progress()
+        if self._checks is not None:
+            self._checks.left(group)
         self.statistics.lds_out_of_range += group.lds.out_of_range
         for simd in self._simds:
             simd.waves = [wave for wave in simd.waves if not wave.ended]
@@ -179,14 +186,24 @@ class TimedUnit(Residents[PipelinedWave]):
             self.watch.lock(access)
         if self.watch.observing:
             self.watch.note(bound, access)
+        if self._checks is not None:
+            self._checks.returned(access)
 
     def counted_down(self, wave: PipelinedWave) -> None:
         """One of the wave's counters is lower; it may wait for that."""
         waiting = wave.waiting
-        if waiting is Waiting.FULL or (waiting is Waiting.COUNTERS and wave.within(wave.limits)):
+        if waiting is Waiting.FULL:
             self._wake(wave, self.memory.now)
+        elif waiting is Waiting.COUNTERS and wave.within(wave.limits):
+            self._wake(wave, self.memory.now)
+            self._waited(wave)
         elif waiting is Waiting.END and wave.within(ALL_RETURNED):
             self._end(wave)
+
+    def _waited(self, wave: PipelinedWave) -> None:
+        """An ``s_waitcnt`` lets its wave go on."""
+        if self._checks is not None and wave.wait is not None:
+            self._checks.issue(wave, wave.wait)
 
     def blame(self, wave: PipelinedWave, bound: Bound, mistake: Exception) -> None:
         """A wave did something wrong: its group is gone."""
@@ -246,6 +263,8 @@ class TimedUnit(Residents[PipelinedWave]):
             wave.ready = now + self.timing.branch_cycles
         else:
             wave.ready = now + self.timing.scalar_cycles
+        if self._checks is not None:
+            self._checks.issue(wave, bound)
         place = wave.pc
         wave.pc = bound.end
         try:
@@ -298,6 +317,9 @@ class TimedUnit(Residents[PipelinedWave]):
         self.statistics.memory[bound.instruction.name] += 1
         assert bound.operation is not None, "asked before"
         access = bound.operation.execute(wave)
+        if self._checks is not None:
+            self._checks.issue(wave, bound)
+            self._checks.access(wave, bound, access)
         if access is None:
             return  # no lane is active
         if isinstance(access, VectorAccess):
@@ -313,11 +335,19 @@ class TimedUnit(Residents[PipelinedWave]):
         value = bound.value
         wave.ready = now + 1
         if control is Control.WAIT:
-            limits = (value & VM_MAX, value >> 4 & EXP_MAX, value >> 8 & LGKM_MAX)
+            wave.limits = (value & VM_MAX, value >> 4 & EXP_MAX, value >> 8 & LGKM_MAX)
+            wave.wait = bound
             self._advance(wave, bound, now)
-            if not wave.within(limits):
-                wave.limits = limits
+            if wave.within(wave.limits):
+                self._waited(wave)
+            else:
                 wave.block(Waiting.COUNTERS, now)
+            return
+        if self._checks is not None:
+            self._checks.issue(wave, bound)
+        if control is Control.SLEEP:
+            wave.ready = now + 1 + self.timing.sleep_cycles * (value & 0x7F)
+            self._advance(wave, bound, now)
         elif control is Control.END:
             self._count(wave, bound)
             if wave.within(ALL_RETURNED):
@@ -343,8 +373,6 @@ class TimedUnit(Residents[PipelinedWave]):
         if control is Control.TRAP:
             if value not in IGNORED_TRAPS:
                 raise trap_fault(wave, bound)
-        elif control is Control.SLEEP:
-            wave.ready = now + 1 + self.timing.sleep_cycles * (value & 0x7F)
         elif control is Control.PRIORITY:
             wave.priority = value & 3
         elif control is Control.NOTHING and bound.instruction.name == "s_nop":
@@ -371,6 +399,8 @@ class TimedUnit(Residents[PipelinedWave]):
         self.counted_down(wave)
 
     def _open_barrier(self, group: Group[PipelinedWave], now: int) -> None:
+        if self._checks is not None:
+            self._checks.barrier(group)
         for wave in group.waves:
             if wave.waiting is Waiting.BARRIER:
                 self._wake(wave, now + 1)

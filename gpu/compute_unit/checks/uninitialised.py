@@ -1,0 +1,153 @@
+"""Registers and LDS that are read before anything was written there.
+
+A wave starts with the registers that the ABI fills; everything else is undefined on a GPU.
+Invariant: a bit is set for each lane of each vector register, for each scalar register and for
+each byte of LDS that has been written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpu.compute_unit.access import Access, VectorAccess
+from gpu.compute_unit.checks.findings import Findings, lanes_text, place, register_name
+from gpu.compute_unit.local_operations import LocalAccess, PairAccess
+from gpu.compute_unit.program import Bound
+from gpu.compute_unit.wavefront import Group, Wavefront
+from gpu.isa.instruction import Instruction, RegisterRange
+from gpu.isa.wave import ALL, EXEC
+from gpu.memory.interface import RequestKind
+
+_READ_LANE = "v_readlane_b32"
+_WRITE_LANE = "v_writelane_b32"
+
+
+class _Written:
+    """``vectors``: lanes of each vector register. ``scalars``: operand codes."""
+
+    __slots__ = ("scalars", "scc", "vectors")
+
+    def __init__(self, wave: Wavefront) -> None:
+        start = next(each for each in wave.group.start.waves if each.number == wave.number)
+        self.vectors = [0] * len(wave.vgprs)
+        self.vectors[: len(start.vgprs)] = [ALL] * len(start.vgprs)
+        self.scalars = {*range(len(start.sgprs)), EXEC, EXEC + 1}
+        self.scc = False
+
+
+class Uninitialised:
+    """Of all waves of a device."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._written: dict[Wavefront, _Written] = {}
+        self._lds: dict[Group[Any], npt.NDArray[np.bool_]] = {}
+
+    def entered(self, group: Group[Any]) -> None:
+        """Its registers are as the ABI says."""
+        self._lds[group] = np.zeros(len(group.lds.bytes), np.bool_)
+        for wave in group.waves:
+            self._written[wave] = _Written(wave)
+
+    def forget(self, wave: Wavefront) -> None:
+        """It has ended."""
+        self._written.pop(wave, None)
+        self._lds.pop(wave.group, None)
+
+    def issue(self, wave: Wavefront, bound: Bound) -> None:
+        """Look at what an instruction reads, and remember what it writes."""
+        written = self._written[wave]
+        instruction = bound.instruction
+        for each in instruction.reads:
+            self._read(wave, bound, written, each)
+        for each in instruction.writes:
+            _write(wave, written, instruction, each)
+
+    def _read(self, wave: Wavefront, bound: Bound, written: _Written, each: RegisterRange) -> None:
+        if each.file == "scc":
+            if not written.scc:
+                self._report(wave, bound, "scc", "scc", "")
+            return
+        for number in range(each.first, each.first + each.size):
+            name = register_name(each.file, number)
+            if each.file == "s":
+                if number not in written.scalars:
+                    self._report(wave, bound, name, name, "")
+                continue
+            missing = _lanes_read(wave, bound.instruction) & ~written.vectors[number]
+            if bound.instruction.name == _READ_LANE and written.vectors[number]:
+                missing = 0  # which lane is read was computed
+            elif bound.instruction.name == _WRITE_LANE:
+                missing = 0  # the other lanes are only kept
+            if missing:
+                self._report(wave, bound, name, name, f", {lanes_text(missing)}")
+
+    def access(self, wave: Wavefront, bound: Bound, access: Access) -> None:
+        """Look at the bytes of LDS that an instruction reads, and remember what it writes."""
+        written = self._lds[wave.group]
+        if isinstance(access, LocalAccess):
+            reads = access.change is not None or not access.values
+            writes = access.change is not None or bool(access.values)
+            for number, offsets in enumerate(access.places):
+                source = isinstance(access, PairAccess) and number == 1
+                size = access.size
+                places = offsets[offsets + size <= min(access.bound, wave.group.lds.size)]
+                if reads:
+                    self._read_lds(wave, bound, written, places, size)
+                if writes and not source:
+                    written[places[:, None] + np.arange(size)] = True
+        elif isinstance(access, VectorAccess):
+            for part in access.parts:
+                if not part.local:
+                    continue
+                offsets = part.addresses.astype(np.int64)
+                places = offsets[offsets + part.size <= wave.group.lds.size]
+                if access.movement.kind is not RequestKind.STORE:
+                    self._read_lds(wave, bound, written, places, part.size)
+                if access.movement.kind is not RequestKind.LOAD:
+                    written[places[:, None] + np.arange(part.size)] = True
+
+    def _read_lds(
+        self,
+        wave: Wavefront,
+        bound: Bound,
+        written: npt.NDArray[np.bool_],
+        places: npt.NDArray[np.int64],
+        size: int,
+    ) -> None:
+        known = written[places[:, None] + np.arange(size)].all(axis=1)
+        if not known.all():
+            offset = int(places[int(np.argmin(known))])
+            self._report(wave, bound, "lds", f"LDS at offset {offset:#x}", "")
+
+    def _report(self, wave: Wavefront, bound: Bound, key: str, what: str, lanes: str) -> None:
+        if not self._findings.known("uninitialised", bound.instruction.address, key):
+            self._findings.add(
+                "uninitialised",
+                f"{place(wave, bound)}{lanes}, reads {what}, which nothing has written",
+                "uninitialised",
+                bound.instruction.address,
+                key,
+            )
+
+
+def _lanes_read(wave: Wavefront, instruction: Instruction) -> int:
+    if instruction.name.startswith("v_readfirstlane"):
+        return wave.exec & -wave.exec or 1
+    return wave.exec
+
+
+def _write(
+    wave: Wavefront, written: _Written, instruction: Instruction, each: RegisterRange
+) -> None:
+    if each.file == "scc":
+        written.scc = True
+    elif each.file == "s":
+        written.scalars.update(range(each.first, each.first + each.size))
+    else:
+        lanes = ALL if instruction.name == _WRITE_LANE else wave.exec
+        for number in range(each.first, each.first + each.size):
+            written.vectors[number] |= lanes
