@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from gpu.hsa.activity import Activities, Activity
 from gpu.hsa.dispatcher import Dispatcher
 from gpu.launch import ComputeUnit
@@ -74,6 +76,7 @@ class Loop:
                 listener(answer)
         return True
 
+    @np.errstate(all="ignore")  # kernels divide by zero as they like
     def _run_units(self, now: int) -> None:
         for unit in self._units:
             due = unit.next_tick

@@ -14,6 +14,7 @@ from operator import length_hint
 from typing import Final, Protocol
 
 from gpu.compute_unit.access import Access, DirectMemory, VectorAccess
+from gpu.compute_unit.access_text import access_text
 from gpu.compute_unit.checks.check import Checks
 from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
 from gpu.compute_unit.global_memory import VectorOperation
@@ -28,6 +29,7 @@ from gpu.isa.step import Step
 from gpu.isa.wave import M0, Wave
 from gpu.launch import Fault, GroupStart
 from gpu.occupancy import Limits
+from gpu.trace import Trace
 
 TURN: Final = 256
 """Wave instructions after which the next wave has its turn (at the end of the block)."""
@@ -71,9 +73,11 @@ class FunctionalUnit(Residents[Wavefront]):
         limits: Limits | None = None,
         watch: Watch | None = None,
         checks: Checks | None = None,
+        trace: Trace | None = None,
     ) -> None:
         super().__init__(index, Wavefront, limits)
         self._checks = checks
+        self._trace = trace
         self.executed = 0
         self._watch = watch or Watch()
         self._watch.add(lambda: self._waves)
@@ -195,7 +199,7 @@ class FunctionalUnit(Residents[Wavefront]):
                 raise fault_of(wave, None, address, mistake) from mistake
             block.count += 1
             address = bound.end
-            if bound.control is None or (self._checks is not None and bound.control in _FREE):
+            if bound.control is None or (self._observed and bound.control in _FREE):
                 block.bound.append(bound)
                 block.steps.append(self._step(bound))
                 if bound.unit is Unit.BRANCH or bound.instruction.name == "s_getpc_b64":
@@ -209,24 +213,35 @@ class FunctionalUnit(Residents[Wavefront]):
 
     def _step(self, bound: Bound) -> Step:
         """What one instruction does to a wave, checks included."""
-        if self._checks is None:
+        if not self._observed:
             return bound.step or self._memory_step(bound)
-        issue = self._checks.issue
         if bound.control is not None:
-            return lambda wave: issue(_wavefront(wave), bound)
+            return lambda wave: self._observe(_wavefront(wave), bound)
         inner = bound.step or self._memory_step(bound)
 
         def step(wave: Wave) -> None:
-            issue(_wavefront(wave), bound)
+            self._observe(_wavefront(wave), bound)
             inner(wave)
 
         return step
+
+    @property
+    def _observed(self) -> bool:
+        """Whether every instruction is told to somebody."""
+        return self._checks is not None or (self._trace is not None and self._trace.waves)
+
+    def _observe(self, wave: Wavefront, bound: Bound) -> None:
+        if self._checks is not None:
+            self._checks.issue(wave, bound)
+        if self._trace is not None and self._trace.waves:
+            text = f"{bound.instruction.address:#x} {bound}"
+            self._trace.line(self.executed, f"cu{self.index} {wave}", text)
 
     def _memory_step(self, bound: Bound) -> Step:
         operation = bound.operation
         assert operation is not None, "neither step nor control"
         execute: Callable[[Wavefront], Access | None] = operation.execute
-        watch, checks = self._watch, self._checks
+        watch, checks, trace = self._watch, self._checks, self._trace
         atomic = isinstance(operation, VectorOperation) and operation.move.atomic
 
         def step(wave: Wave) -> None:
@@ -235,6 +250,9 @@ class FunctionalUnit(Residents[Wavefront]):
                 checks.access(_wavefront(wave), bound, access)
             if access is None:
                 return
+            if trace is not None and trace.memory:
+                who = f"cu{self.index} {wave}"
+                trace.line(self.executed, who, f"{bound}: {access_text(access)}")
             access.perform(self._memory)
             if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
                 access.tell(self.executed)

@@ -18,6 +18,7 @@ from heapq import heappop, heappush
 from typing import Final
 
 from gpu.compute_unit.access import Access, VectorAccess
+from gpu.compute_unit.access_text import access_text
 from gpu.compute_unit.checks.check import Checks
 from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
 from gpu.compute_unit.fetch import Fetch
@@ -31,13 +32,14 @@ from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.vector_pipeline import VectorPipeline
 from gpu.compute_unit.watch import Watch
-from gpu.compute_unit.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group
+from gpu.compute_unit.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group, Wavefront
 from gpu.isa import host_float
 from gpu.isa.instruction import Unit
 from gpu.isa.wave import M0
 from gpu.launch import Fault
 from gpu.memory.interface import Memory
 from gpu.occupancy import Limits
+from gpu.trace import Trace
 
 INTERRUPT: Final = 1
 """The message of ``s_sendmsg`` that reaches the host."""
@@ -66,6 +68,7 @@ class TimedUnit(Residents[PipelinedWave]):
         policy: Callable[[], Policy] = OldestFirst,
         watch: Watch | None = None,
         checks: Checks | None = None,
+        trace: Trace | None = None,
     ) -> None:
         super().__init__(index, PipelinedWave, limits)
         self.timing = timing or Timing()
@@ -82,6 +85,7 @@ class TimedUnit(Residents[PipelinedWave]):
         self._packet: tuple[int, int] | None = None
         self._due = NEVER
         self._checks = checks
+        self._trace = trace
         self.watch = watch or Watch()
         self.watch.add(self._resident)
 
@@ -188,6 +192,8 @@ class TimedUnit(Residents[PipelinedWave]):
             self.watch.note(bound, access)
         if self._checks is not None:
             self._checks.returned(access)
+        if self._trace is not None and self._trace.memory:
+            self._tell(access.wave, f"{bound}: has returned")
 
     def counted_down(self, wave: PipelinedWave) -> None:
         """One of the wave's counters is lower; it may wait for that."""
@@ -294,7 +300,13 @@ class TimedUnit(Residents[PipelinedWave]):
         self._count(wave, bound)
         self._fetch.want(wave)
 
+    def _tell(self, wave: Wavefront, text: str) -> None:
+        assert self._trace is not None, "asked before"
+        self._trace.line(self.memory.now, f"cu{self.index} {wave}", text)
+
     def _count(self, wave: PipelinedWave, bound: Bound) -> None:
+        if self._trace is not None and self._trace.waves:
+            self._tell(wave, f"{bound.instruction.address:#x} {bound}")
         wave.next = None
         wave.executed += 1
         self.statistics.by_unit[bound.place] += 1
@@ -322,6 +334,8 @@ class TimedUnit(Residents[PipelinedWave]):
             self._checks.access(wave, bound, access)
         if access is None:
             return  # no lane is active
+        if self._trace is not None and self._trace.memory:
+            self._tell(wave, f"{bound}: {access_text(access)}")
         if isinstance(access, VectorAccess):
             self._vector.issue(wave, bound, access, now)
         elif isinstance(access, ScalarAccess):
