@@ -74,7 +74,6 @@ class BareDevice:
         activities = Activities(memory)
         if progress is not None:
             activities.on_news = progress
-        self._progress = activities.on_news
         self._control = ControlPort(activities)
         self._dispatcher = Dispatcher(
             units, lambda: memory.now, options.placement, options.dispatch_rate
@@ -374,8 +373,6 @@ class BareDevice:
         while not (until is not None and until()) and (end is None or self.now < end):
             moved = self._loop.tick(end)
             self._raise_error()
-            if end is not None:
-                self._progress()  # what waits for the host is no livelock
             if not moved:
                 if until is not None and not until():
                     raise NoProgressError("the condition", self._loop.waiting)

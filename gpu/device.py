@@ -7,6 +7,7 @@ same ticks.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from gpu.bare_device import BareDevice, Options
@@ -27,33 +28,69 @@ UNITS_PER_SQC: Final = 4
 class Device(BareDevice):
     """A GPU.
 
-    ``Device(cus=4)`` has compute units without time on memory without caches: the results are
-    right, the ticks mean nothing. With a ``memory`` that has a clock, units with pipelines run on
-    it, one per vector port. ``limits``: what a compute unit has. ``timing``: of its pipelines.
-    ``most_instructions``: wave instructions after which a kernel fails, as one does that can be
-    seen to wait for ever. Raises HostError for a device that cannot be.
+    ``Device(cus=4)`` or ``Device(functional=True)`` has compute units without time on memory
+    without caches: the results are right, the ticks mean nothing.
+    ``Device("GPU_VIPER", cus=4, tccs=2, seed=7)`` has units with pipelines, whose every access
+    goes through the caches of that protocol, with so many banks of the shared cache; ``seed`` is
+    of random delays, if the system has any, ``system`` another description of it. ``memory``: one
+    that is open already, instead of a protocol.
+
+    ``limits``: what a compute unit has. ``timing``: of its pipelines. ``most_instructions``: wave
+    instructions after which a kernel fails, as one does that can be seen to wait for ever.
+
+    Raises HostError for a device that cannot be, and what `gpu.memory.opening.load_system` raises
+    for a protocol.
     """
 
     def __init__(
         self,
+        protocol: str | None = None,
         *,
+        functional: bool | None = None,
         cus: int = 4,
+        tccs: int | None = None,
+        seed: int = 0,
+        system: Path | None = None,
         memory: Memory | None = None,
         limits: Limits | None = None,
         timing: Timing | None = None,
         options: Options | None = None,
         most_instructions: int | None = None,
     ) -> None:
+        if functional is None:
+            functional = protocol is None and memory is None
+        if functional + (protocol is not None) + (memory is not None) != 1:
+            raise HostError(
+                "a device is functional, or runs on a protocol, or on the memory it is given"
+            )
         if not 1 <= cus <= MOST_UNITS:
             raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
         watch = Watch(limit=most_instructions)
         units: Sequence[ComputeUnit]
-        if memory is None:
+        if functional:
             flat = FlatMemory(cus=cus, sqcs=-(-cus // UNITS_PER_SQC))
             units = [FunctionalUnit(cu, flat, limits, watch) for cu in range(cus)]
             memory = flat
         else:
+            if protocol is not None:
+                memory, timing = _open(protocol, cus, tccs, seed, system, timing)
+            assert memory is not None, "one of the three was given"
             units = [
                 TimedUnit(cu, memory, timing, limits, watch=watch) for cu in range(memory.ports.cus)
             ]
         super().__init__(memory, units, options or Options(), watch.progress)
+
+
+def _open(
+    protocol: str,
+    cus: int,
+    tccs: int | None,
+    seed: int,
+    system: Path | None,
+    timing: Timing | None,
+) -> tuple[Memory, Timing]:
+    """Memory of a protocol, and the timing that its system's description asks for."""
+    from gpu.memory.opening import load_system, open_memory  # compiles: only when it is asked for
+
+    loaded = load_system(protocol, cus=cus, tccs=tccs, system=system)
+    return open_memory(loaded, seed), timing or Timing.from_table(loaded.kernel.timing)

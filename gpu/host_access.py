@@ -69,8 +69,6 @@ class DeviceHost:
                     if timeout is not None:
                         break
                     raise NoProgressError(why, self._loop.waiting)
-                if end is not None:
-                    self._control.activities.on_news()  # what waits for the host is no livelock
         finally:
             self._control.activities.cancel(activity)
         return looks[0]

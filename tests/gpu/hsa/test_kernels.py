@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from gpu.errors import HostError, KernelError, NoProgressError
 from gpu.hsa.connection import QueueState
 from gpu.hsa.signal import ERROR_VALUE
 from gpu.memory.flat import FlatMemory
+from gpu.memory.opening import LoadedSystem, load_system, open_memory
 from tests.gpu.kernels.stored import stored
 
 MakeDevice = Callable[[], Device]
@@ -26,7 +28,18 @@ def with_pipelines() -> Device:
     return Device(memory=FlatMemory(cus=2))
 
 
-@pytest.fixture(params=[without_time, with_pipelines], ids=["functional", "timed"])
+@cache
+def viper() -> LoadedSystem:
+    return load_system("GPU_VIPER", cus=2, tccs=2)
+
+
+def with_caches() -> Device:
+    return Device(memory=open_memory(viper()))
+
+
+@pytest.fixture(
+    params=[without_time, with_pipelines, with_caches], ids=["functional", "timed", "coherent"]
+)
 def device(request: pytest.FixtureRequest) -> Device:
     return request.param()  # type: ignore[no-any-return]
 
@@ -124,21 +137,45 @@ def test_an_unmapped_address(device: Device) -> None:
         device.run()
 
 
-@pytest.mark.parametrize("built", ["clang14-O2", "clang19-O2", "clang14-O0"])
+def shuffled(given: list[int], place: int, steps: int) -> int:
+    """What the kernel ``scratch`` computes for one work-item, in its private array."""
+    table = [given[(place + k) & 63] for k in range(64)]
+    at = place & 63
+    for k in range(steps):
+        table[at] = table[(at * 7 + k) & 63] + k
+        at = table[k & 63] & 63
+    return table[at]
+
+
+@pytest.mark.parametrize("built", ["clang14-O2", "clang19-O2"])
 def test_private_memory(device: Device, built: str) -> None:
     """The pool grows to what the packet asks; slices of waves do not overlap."""
-    rng = np.random.default_rng(5)
-    values = rng.integers(-1000, 1000, (160, 32), dtype=np.int32)
-    data, done = device.alloc(values), Signal(1)
+    count, steps = 70, 9
+    given = np.random.default_rng(5).integers(0, 1000, 64, dtype=np.int32)
+    data, done = device.alloc(given), Signal(1)
+    out = device.alloc(np.zeros(count, np.int32))
     queue = device.create_queue()
     assert queue.field("compute_tmpring_size") == 0
+    kernel = stored("scratch", built)["scratch"]
+    queue.dispatch(kernel, count, 64, [data, out, steps], completion=done)
+    queue.ring()
+    device.run(until=done)
+    expected = [shuffled(given.tolist(), place, steps) for place in range(count)]
+    assert out.numpy().tolist() == expected
+    assert queue.field("scratch_workitem_byte_size") >= kernel.descriptor.private_size
+    assert queue.field("compute_tmpring_size") & 0xFFF == 80
+
+
+@pytest.mark.parametrize("built", ["clang14-O2", "clang19-O2", "clang14-O0"])
+def test_private_memory_of_several_groups(built: str) -> None:
+    device = without_time()
+    values = np.random.default_rng(5).integers(-1000, 1000, (160, 32), dtype=np.int32)
+    data, done = device.alloc(values), Signal(1)
+    queue = device.create_queue()
     queue.dispatch(stored("scratch", built)["isort"], 160, 64, [data], completion=done)
     queue.ring()
     device.run(until=done)
     np.testing.assert_array_equal(data.numpy(), np.sort(values, axis=1))
-    private = stored("scratch", built)["isort"].descriptor.private_size
-    assert queue.field("scratch_workitem_byte_size") >= private
-    assert queue.field("compute_tmpring_size") & 0xFFF == 80
 
 
 @pytest.mark.parametrize("built", ["clang14-O2", "clang14-O2-v3", "clang19-O2", "clang19-O2-v6"])
@@ -156,6 +193,18 @@ def test_generic_pointers(device: Device, built: str) -> None:
             queue.ring()
             device.run(until=done)
             np.testing.assert_array_equal(out.numpy(), np.tile(eight, 8))
+
+
+def test_a_device_by_the_name_of_a_protocol() -> None:
+    device = Device("GPU_VIPER", cus=3, tccs=2, seed=7)
+    assert len(device.units) == device.memory.ports.cus == 3
+    x = np.arange(200, dtype=np.float32)
+    a, c, done = device.alloc(x), device.alloc_like(x), Signal(1)
+    queue = device.create_queue()
+    queue.dispatch(stored("vadd")["vadd"], 200, 64, [a, a, c, 200], completion=done)
+    queue.ring()
+    device.run(until=done)
+    np.testing.assert_array_equal(c.numpy(), 2 * x)
 
 
 def test_wrong_calls_say_what_is_wrong(device: Device) -> None:
@@ -178,6 +227,8 @@ def test_wrong_calls_say_what_is_wrong(device: Device) -> None:
         queue.barrier_and([without_time().signal(1)])
     with pytest.raises(HostError, match="1 to 64 compute units, not 0"):
         Device(cus=0)
+    with pytest.raises(HostError, match="functional, or runs on a protocol"):
+        Device("GPU_VIPER", functional=True)
     assert queue.write_index == 0
 
 
