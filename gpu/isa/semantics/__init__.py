@@ -9,6 +9,7 @@ writes results under EXEC. `entry.Semantics` states the convention, `modifiers`,
 
 from typing import Final
 
+from gpu.isa import host_float
 from gpu.isa.semantics import (
     arithmetic,
     bits,
@@ -22,8 +23,9 @@ from gpu.isa.semantics import (
     transcendental,
 )
 from gpu.isa.semantics.entry import Environment, Semantics
+from gpu.isa.semantics.portable import portable
 
-SEMANTICS: Final[dict[str, Semantics]] = {
+_MEANINGS: Final[dict[str, Semantics]] = {
     **integer.SEMANTICS,
     **bits.SEMANTICS,
     **arithmetic.SEMANTICS,
@@ -35,5 +37,6 @@ SEMANTICS: Final[dict[str, Semantics]] = {
     **division.SEMANTICS,
     **sums.SEMANTICS,
 }
+SEMANTICS: Final = _MEANINGS if host_float.AVAILABLE else portable(_MEANINGS)
 
 __all__ = ["SEMANTICS", "Environment", "Semantics"]

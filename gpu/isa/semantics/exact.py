@@ -175,6 +175,14 @@ def _convert(a: float, form: _Format, environment: int) -> float:
     return _finish(_exact(a), _negative(a), form, environment)
 
 
+def _scale(a: float, exponent: int, form: _Format, environment: int) -> float:
+    if not math.isfinite(a):
+        return a
+    m, e = _exact(a)
+    bounded = max(min(exponent, 5000), -5000)
+    return _finish((m, e + bounded), _negative(a), form, environment)
+
+
 def _flushed(values: list[float], smallest: float) -> list[float]:
     return [math.copysign(0.0, value) if abs(value) < smallest else value for value in values]
 
@@ -187,7 +195,7 @@ def _lanes(
     columns = []
     for operand in np.broadcast_arrays(*operands):
         column: list[float] = operand.tolist()
-        if not environment & 4:
+        if operand.dtype.kind == "f" and not environment & 4:
             column = _flushed(column, _FORMATS[operand.dtype].smallest_normal)
         columns.append(column)
     return np.array([function(*lane, form, environment) for lane in zip(*columns)], kind)
@@ -216,6 +224,11 @@ def divide(a: Array, b: Array, environment: int) -> Array:
 
 def square_root(a: Array, environment: int) -> Array:
     return _lanes(_root, (a,), a.dtype, environment)
+
+
+def scale(a: Array, exponent: Array, environment: int) -> Array:
+    """a * 2**exponent"""
+    return _lanes(_scale, (a, exponent), a.dtype, environment)
 
 
 def convert(a: Array, kind: Any, environment: int) -> Array:

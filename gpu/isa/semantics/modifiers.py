@@ -17,7 +17,7 @@ from gpu.isa.wave import FloatMode
 
 _SIGN: Final = np.uint32(0x8000_0000)
 _FACTORS: Final = (1.0, 2.0, 4.0, 0.5)
-_ENVIRONMENTS: Final = {"f": Environment.SINGLE, "d": Environment.DOUBLE}
+_ENVIRONMENTS: Final = {"e": Environment.DOUBLE, "f": Environment.SINGLE, "d": Environment.DOUBLE}
 
 
 def negated(a: Array) -> Array:
@@ -40,10 +40,11 @@ def scaled(mode: FloatMode, a: Array, omod: int) -> Array:
     if mode.ieee or denormals & 2 or not omod:
         return a
     factor = np.array([_FACTORS[omod]], a.dtype)
-    if a.dtype.char == "e":
-        product = exact.multiply(a, factor, mode.environments[Environment.DOUBLE])
+    environment = mode.environments[_ENVIRONMENTS[a.dtype.char]]
+    if a.dtype.char == "e" or not host_float.AVAILABLE:
+        product = exact.multiply(a, factor, environment)
     else:
-        host_float.use(mode.environments[_ENVIRONMENTS[a.dtype.char]])
+        host_float.use(environment)
         product = np.multiply(a, factor)
     result: Array = np.where(np.equal(product, 0), a.dtype.type(0), product)
     return result

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu.isa.semantics import exact
+from gpu.isa.semantics import SEMANTICS, exact
+from gpu.isa.semantics.portable import portable
 from gpu.isa.wave import FloatMode
 from tests.gpu.isa.semantics import ieee
 from tests.gpu.isa.semantics.values import operands, run, same, specials
 
 MODES = [(rounding, denormals) for rounding in range(4) for denormals in range(4)]
-COUNT = 150
+COUNT = 100
 
 
 def _mode(rounding: int, denormals: int) -> FloatMode:
@@ -46,13 +47,24 @@ def _sample(kinds: tuple[str, ...], seed: int) -> list[Any]:
     return [np.concatenate([column[picks], more]) for column, more in zip(columns, extra)]
 
 
+PORTABLE = portable(SEMANTICS)
+
+
+@pytest.fixture(params=["host", "portable"], autouse=True)
+def table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything with the host's rounding, and without."""
+    if request.param == "portable":
+        for name, entry in PORTABLE.items():
+            monkeypatch.setitem(SEMANTICS, name, entry)
+
+
 def _check(name: str, arrays: list[Any], wanted: Any, mode: FloatMode) -> None:
     got = run(name, *arrays, mode=mode)
     agree = same(got, wanted)
     if not agree.all():
         lane = int(np.flatnonzero(~agree)[0])
-        values = [array[lane].item().hex() for array in arrays]
-        pytest.fail(f"{name}({values}) = {got[lane].item().hex()}, not {wanted[lane].item().hex()}")
+        values = [array[lane].item() for array in arrays]
+        pytest.fail(f"{name}({values}) = {got[lane]!r}, not {wanted[lane]!r}")
 
 
 def _swapped(rounding: int, a: float, b: float) -> Any:
