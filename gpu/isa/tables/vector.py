@@ -206,8 +206,8 @@ VOP3: Final = rows("VOP3", Unit.VECTOR_ALU, "vdst src0 src1 src2", """
    625  v_interp_p2_f32          f32 src1:f32/v src0:imm              tier4
    626  v_interp_mov_f32         f32 src1:imm src0:imm                tier4
    628  v_interp_p1ll_f16        f32 src1:f32/v src0:imm              tier4
-   629  v_interp_p1lv_f16        f32 src1:f32/v src0:imm src2:f16/r tier4
-   630  v_interp_p2_f16          f16 src1:f32/v src0:imm src2:f32/r noomod tier4
+   629  v_interp_p1lv_f16        f32 src1:f32/v src0:imm src2:f16/v tier4
+   630  v_interp_p2_f16          f16 src1:f32/v src0:imm src2:f32/v noomod tier4
    640  v_add_f64                f64 f64 f64
    641  v_mul_f64                f64 f64 f64
    642  v_min_f64                f64 f64 f64
