@@ -29,12 +29,14 @@ from gpu.hsa.control import ControlPort
 from gpu.hsa.dispatcher import Dispatcher, Placement
 from gpu.hsa.events import EMPTY, SLOT, SLOTS, EventPage, HostEvent
 from gpu.hsa.fences import Fences, Obey
+from gpu.hsa.packet_log import PacketLog, Tell
 from gpu.hsa.packet_processor import Handler, Outside, Pace, PacketProcessor
 from gpu.hsa.queue import check_size, empty_ring, object_bytes
 from gpu.hsa.signal import SIGNAL, VALUE, Signal, SignalKind
 from gpu.launch import ComputeUnit
 from gpu.loop import Loop
 from gpu.memory.interface import Memory
+from gpu.trace import Trace
 
 DOORBELL_BYTES: Final = 8
 DOORBELLS: Final = 1024
@@ -67,6 +69,7 @@ class BareDevice:
         units: Sequence[ComputeUnit],
         options: Options = Options(),
         progress: Callable[[], None] | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self.memory = memory
         self.units = units
@@ -89,6 +92,7 @@ class BareDevice:
         self._errors: list[GpuError] = []
         self._doorbells = memory.space.map_doorbells(DOORBELLS * DOORBELL_BYTES, self._rung)
         self.events = self._make_events()
+        self.packets = PacketLog(self._teller(trace))
         self._processor = self._make_processor()
 
     def _make_events(self) -> EventPage:
@@ -108,10 +112,15 @@ class BareDevice:
             options.apertures,
             ScratchLimits(len(self.units) * WAVES_PER_UNIT),
         )
-        outside = Outside(self._interrupt, self._loop.calls.append, self._inactive)
+        outside = Outside(self._interrupt, self._loop.calls.append, self._inactive, self.packets)
         return PacketProcessor(
             self._control, command_processor, self._dispatcher, fences, outside, options.pace
         )
+
+    def _teller(self, trace: Trace | None) -> Tell | None:
+        if trace is None or not trace.packets:
+            return None
+        return lambda who, text: trace.line(self.memory.now, who, text)
 
     # ------------------------------------------------------------------ memory
 

@@ -6,12 +6,16 @@ same ticks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from gpu.bare_device import BareDevice, Options
+from gpu.compute_unit.checks.check import Checks
+from gpu.compute_unit.checks.findings import Finding
 from gpu.compute_unit.functional import FunctionalUnit
+from gpu.compute_unit.schedule import OldestFirst, Policy
+from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timed import TimedUnit
 from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.watch import Watch
@@ -20,6 +24,7 @@ from gpu.launch import ComputeUnit
 from gpu.memory.flat import FlatMemory
 from gpu.memory.interface import Memory
 from gpu.occupancy import Limits
+from gpu.trace import Trace
 
 MOST_UNITS: Final = 64
 UNITS_PER_SQC: Final = 4
@@ -37,6 +42,8 @@ class Device(BareDevice):
 
     ``limits``: what a compute unit has. ``timing``: of its pipelines. ``most_instructions``: wave
     instructions after which a kernel fails, as one does that can be seen to wait for ever.
+    ``policy``: which wave of a SIMD goes first. ``checks``: those of `gpu.compute_unit.checks`,
+    by name; what they find is in `findings`. ``trace``: who is told what happens.
 
     Raises HostError for a device that cannot be, and what `gpu.memory.opening.load_system` raises
     for a protocol.
@@ -56,6 +63,9 @@ class Device(BareDevice):
         timing: Timing | None = None,
         options: Options | None = None,
         most_instructions: int | None = None,
+        policy: Callable[[], Policy] = OldestFirst,
+        checks: Iterable[str] = (),
+        trace: Trace | None = None,
     ) -> None:
         if functional is None:
             functional = protocol is None and memory is None
@@ -66,19 +76,49 @@ class Device(BareDevice):
         if not 1 <= cus <= MOST_UNITS:
             raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
         watch = Watch(limit=most_instructions)
+        checking = _checks(checks)
         units: Sequence[ComputeUnit]
         if functional:
             flat = FlatMemory(cus=cus, sqcs=-(-cus // UNITS_PER_SQC))
-            units = [FunctionalUnit(cu, flat, limits, watch) for cu in range(cus)]
+            units = [FunctionalUnit(cu, flat, limits, watch, checking, trace) for cu in range(cus)]
             memory = flat
         else:
             if protocol is not None:
                 memory, timing = _open(protocol, cus, tccs, seed, system, timing)
             assert memory is not None, "one of the three was given"
             units = [
-                TimedUnit(cu, memory, timing, limits, watch=watch) for cu in range(memory.ports.cus)
+                TimedUnit(cu, memory, timing, limits, policy, watch, checking, trace)
+                for cu in range(memory.ports.cus)
             ]
-        super().__init__(memory, units, options or Options(), watch.progress)
+        super().__init__(memory, units, options or Options(), watch.progress, trace)
+        self._checks = checking
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What the checks have found so far."""
+        return [] if self._checks is None else self._checks.findings
+
+    @property
+    def stats(self) -> dict[str, object]:
+        """Counters by section: ``packets``, and ``compute_units`` for all of them together."""
+        total = Statistics()
+        executed = 0
+        for unit in self.units:
+            if isinstance(unit, TimedUnit):
+                total.add(unit.statistics)
+            elif isinstance(unit, FunctionalUnit):
+                executed += unit.executed
+        work = {"wave_instructions": executed} if executed else total.as_dict()
+        return {"ticks": self.now, "packets": self.packets.as_dict(), "compute_units": work}
+
+
+def _checks(names: Iterable[str]) -> Checks | None:
+    """The checks of those names; None for none. Raises HostError."""
+    wanted = list(names)
+    try:
+        return Checks(wanted) if wanted else None
+    except ValueError as error:
+        raise HostError(str(error)) from None
 
 
 def _open(

@@ -15,7 +15,7 @@ from gpu.code_object.descriptor import KernelDescriptor
 from gpu.hsa.activity import Event
 from gpu.hsa.aql import KernelDispatch
 from gpu.hsa.scratch import ScratchPool
-from gpu.hsa.work_groups import Size, clipped, group_ids, wave_count, work_items
+from gpu.hsa.work_groups import Size, clipped, group_counts, group_ids, wave_count, work_items
 from gpu.launch import Demand, Fault, GroupStart, WaveStart
 from gpu.occupancy import SGPR_GRANULE, round_up
 
@@ -111,6 +111,12 @@ class KernelRun:
             lds=self.packet.group_bytes,
             scratch=self.scratch,
         )
+
+    @property
+    def groups(self) -> int:
+        """In the whole grid."""
+        x, y, z = group_counts(self.packet.grid, self.packet.group)
+        return x * y * z
 
     @property
     def finished(self) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from gpu.errors import (
@@ -38,6 +38,7 @@ from gpu.hsa.control import ControlPort
 from gpu.hsa.dispatcher import Dispatcher
 from gpu.hsa.fences import Fences
 from gpu.hsa.kernel_run import KernelRun
+from gpu.hsa.packet_log import PacketLog
 from gpu.hsa.queue_layout import AMD_QUEUE, PROPERTY_PROFILING
 from gpu.hsa.signal import VALUE
 from gpu.hsa.validation import check_feature, check_format, check_signal
@@ -78,6 +79,7 @@ class Outside:
     interrupt: Callable[[int], None]
     call: Callable[[Callable[[], None]], None]
     inactive: Callable[[Connection], None]
+    log: PacketLog = field(default_factory=PacketLog)
 
 
 class PacketProcessor:
@@ -170,6 +172,7 @@ class PacketProcessor:
         if not link.active:
             return
         link.incomplete += 1
+        self._outside.log.launch(link, kind, data)
         completion = int.from_bytes(data[-8:], "little")
         try:
             yield from self._launch(link, kind, data, completion)
@@ -206,6 +209,7 @@ class PacketProcessor:
                 raise InactiveQueueError(f"{link.name}: stopped before the packet was active")
             link.runs.append(run)
             self._dispatcher.submit(run)
+            self._outside.log.active(link, link.read_id, run.kernel, run.groups)
             self._activities.start(self._finish_run(link, run, self._now))
         elif kind is PacketType.AGENT_DISPATCH:
             packet = AgentDispatch.unpack(data)
@@ -286,14 +290,14 @@ class PacketProcessor:
             yield from self._end(link, header, completion, start)
         except (PacketError, Unmapped) as problem:
             self._stop(link, _located(problem, f"{link.name}, a packet that completes"))
-            self._completed(link)
+            self._completed(link, well=False)
 
     def _end(self, link: Connection, header: Header, completion: int, start: int) -> Steps[None]:
         """Release, signal. Raises PacketError or Unmapped if the signal is none."""
         yield Accesses(self._fences.release(header.release, link.cus))
         times = (start, self._now) if link.profiled else None
         yield from self._completions.succeed(completion, times)
-        self._completed(link)
+        self._completed(link, well=True)
 
     def _end_with_error(self, link: Connection, completion: int) -> Steps[None]:
         """The error that matters is known already: a signal that is none changes nothing."""
@@ -302,10 +306,11 @@ class PacketProcessor:
         except (PacketError, Unmapped):
             pass
         finally:
-            self._completed(link)
+            self._completed(link, well=False)
 
-    def _completed(self, link: Connection) -> None:
+    def _completed(self, link: Connection, well: bool) -> None:
         link.incomplete -= 1
+        self._outside.log.complete(link, well)
         self._happened(link)
 
     def _happened(self, link: Connection) -> None:
@@ -329,6 +334,7 @@ class PacketProcessor:
         if not link.active:
             return
         link.state, link.error = QueueState.ERROR_PENDING, error
+        self._outside.log.stopped(link, error)
         self._happened(link)
         self._activities.start(self._wind_down(link, error))
 
@@ -345,6 +351,7 @@ class PacketProcessor:
         except (PacketError, Unmapped):
             pass
         link.state = QueueState.INACTIVE
+        self._outside.log.inactive(link)
         self._happened(link)
         self._outside.inactive(link)
 

@@ -15,6 +15,7 @@ from gpu.hsa.connection import QueueState
 from gpu.hsa.signal import ERROR_VALUE
 from gpu.memory.flat import FlatMemory
 from gpu.memory.opening import LoadedSystem, load_system, open_memory
+from gpu.trace import Trace
 from tests.gpu.kernels.stored import stored
 
 MakeDevice = Callable[[], Device]
@@ -238,3 +239,40 @@ def test_waiting_for_what_nobody_does(device: Device) -> None:
     with pytest.raises(NoProgressError, match="the condition can never happen"):
         device.run(until=lambda: False)
     assert device.signal(3).wait("==", 4, timeout=100) == 3
+
+
+def test_packets_are_traced_and_counted() -> None:
+    lines: list[str] = []
+    device = Device(cus=1, trace=Trace(["packets"], lines.append))
+    queue, done = device.create_queue(), Signal(1)
+    data = device.alloc(np.arange(64, dtype=np.int32) - 3)
+    queue.dispatch(stored("vadd")["vadd_i"], 64, 64, [data, data, data], completion=done)
+    queue.barrier_and([done])
+    queue.dispatch(stored("device_hsa")["trapk"], 64, 64, [data])
+    queue.ring()
+    with pytest.raises(KernelError):
+        device.run()
+    told = [line.split(": ", 1)[1].split(":")[0] for line in lines]
+    assert told[0] == "packet 0" and told[-1] == "inactive"
+    assert sum("kernel vadd_i is active, 1 groups" in line for line in lines) == 1
+    assert device.stats["packets"] == {
+        "launched": {"barrier and": 1, "kernel dispatch": 2},
+        "completed": 2,
+        "failed": 1,
+        "stopped_queues": 1,
+    }
+    assert device.stats["compute_units"]["wave_instructions"] > 10  # type: ignore[index]
+
+
+def test_checks_by_name() -> None:
+    """Two groups store to the same words, and nothing orders them."""
+    device = Device(cus=1, checks=["races"])
+    words = device.alloc(np.zeros(4, np.int32))
+    queue = device.create_queue()
+    queue.dispatch(stored("litmus")["mp_rlx_dev"], 128, 64, [words, words, words])
+    queue.ring()
+    assert device.findings == []
+    device.run()
+    assert device.findings
+    with pytest.raises(HostError, match="no check `race`"):
+        Device(checks=["race"])
