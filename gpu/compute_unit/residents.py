@@ -26,7 +26,8 @@ class Residents(Generic[W]):
         self._make = make
         self._resources = Resources(limits or Limits())
         self._groups: list[Group[W]] = []
-        self._started = 0
+        self.waves_started = 0
+        self.groups_started = 0
 
     def fits(self, demand: Demand) -> bool:
         """Whether all of it is free now."""
@@ -41,8 +42,9 @@ class Residents(Generic[W]):
         resident: Group[W] = Group(group, self._resources.take(group.demand))
         for start in group.waves:
             simd = resident.taken.simds[start.number]
-            resident.waves.append(self._make(start, resident, simd, self._started))
-            self._started += 1
+            resident.waves.append(self._make(start, resident, simd, self.waves_started))
+            self.waves_started += 1
+        self.groups_started += 1
         resident.live = len(resident.waves)
         self._groups.append(resident)
         self._entered(resident)
