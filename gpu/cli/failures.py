@@ -1,16 +1,32 @@
-"""Which exceptions are the user's: they become one message and exit status 2."""
+"""Which exceptions become a message, and the exit status that goes with it.
+
+What the user gave is status 2; what a protocol did wrong while a kernel ran is found, status 1.
+"""
 
 from __future__ import annotations
 
+FOUND, MISUSED = 1, 2
 
-def in_words(error: Exception) -> str | None:
-    """What to print; None for a fault of the model itself."""
+
+def in_words(error: Exception) -> tuple[str, int] | None:
+    """What to print and return; None for a fault of the model itself."""
     from gpu.cli.argument_text import ArgumentTextError
     from gpu.cli.sizes import SizeError
     from gpu.code_object import ArgumentError, CodeObjectError, CompileError
+    from gpu.errors import GpuError
+    from gpu.memory.coherent_base import MemoryStuck
+    from protocols.loader import ProtocolBroken, ProtocolMissing
+    from runtime.description import DescriptionError
+    from runtime.errors import ProtocolError
+    from slicc.source_reader import CannotRead
 
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename is not None else ""
-        return f"{where}{error.strerror or error}"
-    ours = (ArgumentTextError, SizeError, ArgumentError, CodeObjectError, CompileError)
-    return str(error) if isinstance(error, ours) else None
+        return f"{where}{error.strerror or error}", MISUSED
+    if isinstance(error, (ProtocolError, MemoryStuck)):
+        return f"the protocol failed: {error}", FOUND
+    given = (
+        ArgumentTextError, SizeError, ArgumentError, CodeObjectError, CompileError, GpuError,
+        ProtocolMissing, ProtocolBroken, DescriptionError, CannotRead,
+    )  # fmt: skip
+    return (str(error), MISUSED) if isinstance(error, given) else None

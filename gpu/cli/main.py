@@ -14,12 +14,14 @@ from __future__ import annotations
 import os
 import sys
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
-FINE, FOUND, MISUSED, OURS, INTERRUPTED = 0, 1, 2, 70, 130
+from gpu.cli.parameters import File, KernelName
+from gpu.cli.run_command import run
+
+FINE, OURS, INTERRUPTED = 0, 70, 130
 
 app = typer.Typer(
     name="gcn",
@@ -30,16 +32,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-File = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        help="A code object, or OpenCL C (.cl), which is compiled where a clang is found.",
-        show_default=False,
-    ),
-]
-KernelName = Annotated[str, typer.Argument(metavar="KERNEL", help="Its name.", show_default=False)]
 
 
 class Form(StrEnum):
@@ -100,6 +92,9 @@ def occupancy(
     print("\n".join(as_text(open_code_object(file)[kernel], group, local)))
 
 
+app.command()(run)
+
+
 def main() -> NoReturn:
     """Entry point of the ``gcn`` command."""
     for stream in (sys.stdout, sys.stderr):
@@ -125,13 +120,14 @@ def _status() -> int:
     except Exception as error:
         from gpu.cli.failures import in_words
 
-        words = in_words(error)
-        if words is None:
+        told = in_words(error)
+        if told is None:
             import traceback
 
             traceback.print_exc()
             print("gcn: this is a fault of the model, not of your kernel", file=sys.stderr)
             return OURS
+        words, status = told
         print(f"gcn: {words}", file=sys.stderr)
-        return MISUSED
+        return status
     return FINE

@@ -15,15 +15,8 @@ from elftools.elf.elffile import ELFFile
 from gpu.cli.disassembly import disassemble
 from gpu.cli.main import app
 from gpu.code_object import CodeObject
+from tests.gpu.cli.calling import gcn
 from tests.gpu.kernels.stored import CONFIGURATIONS, HERE, stored, stored_bytes
-
-
-def gcn(*words: str) -> tuple[int, str, str]:
-    """Status, stdout, stderr of one call in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "gpu.cli", *words], capture_output=True, text=True, timeout=120
-    )
-    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture
@@ -35,7 +28,7 @@ def vadd(tmp_path: Path) -> str:
 
 def test_commands_are_registered() -> None:
     names = {command.callback.__name__ for command in app.registered_commands if command.callback}
-    assert {"info", "disasm", "occupancy"} <= names
+    assert {"info", "disasm", "occupancy", "run"} <= names
 
 
 def test_help_imports_nothing_heavy() -> None:

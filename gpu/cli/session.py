@@ -1,0 +1,147 @@
+"""One call of ``gcn run``: a host program that dispatches a kernel once.
+
+Invariant: everything that can be wrong with the request is told before anything runs.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gpu.bare_device import BareDevice
+from gpu.buffer import Buffer
+from gpu.cli import results
+from gpu.cli.argument_text import BufferArgument, read_argument
+from gpu.cli.counters import as_data as counters
+from gpu.cli.counters import work_of
+from gpu.cli.description import printable
+from gpu.cli.devices import OpenedDevice, open_device
+from gpu.cli.files import open_code_object
+from gpu.cli.progress import Progress
+from gpu.cli.request import Request
+from gpu.cli.sizes import Size3, SizeError, read_size
+from gpu.code_object import CodeObjectError, Kernel
+from gpu.hsa.signal import Signal
+
+_MOST_GRID = (1 << 32) - 1
+_MOST_GROUP = 1024
+_LANES = 64
+
+
+def run(request: Request) -> bool:
+    """Run and print; whether nothing was found wrong. Raises what `gpu.cli.failures` words."""
+    return _Session(request).run()
+
+
+class _Session:
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        code_object = open_code_object(request.file)
+        self.kernel = code_object[request.kernel]
+        refusals = self.kernel.refusals()
+        if refusals:
+            raise CodeObjectError(
+                code_object.path, f"kernel {self.kernel.name} cannot run: {'; '.join(refusals)}"
+            )
+        self.group, group_dimensions = _group(request.group, self.kernel)
+        self.grid, dimensions = read_size(request.grid, "grid", _MOST_GRID)
+        self.dimensions = max(dimensions, group_dimensions)
+        self.arguments = [read_argument(text) for text in request.arguments]
+        self.expected = dict(self._numbered(text, "--expect") for text in request.expectations)
+        self.files = dict(self._numbered(text, "--save") for text in request.saves)
+        for number, text in self.expected.items():
+            results.expected_values(self._buffer(number, "--expect").values, text, "--expect")
+
+    def _numbered(self, text: str, option: str) -> tuple[int, str]:
+        number, rest = results.numbered(text, len(self.arguments), option)
+        self._buffer(number, option)
+        return number, rest
+
+    def _buffer(self, number: int, option: str) -> BufferArgument:
+        argument = self.arguments[number]
+        if not isinstance(argument, BufferArgument):
+            raise SizeError(f"{option}: argument {number} is no buffer")
+        return argument
+
+    def run(self) -> bool:
+        opened = open_device(self.request)
+        buffers = self._dispatch(opened.device)
+        right = self._judge(buffers)
+        self._tell(opened, buffers)
+        if self.request.stats is not None:
+            self.request.stats.write_text(json.dumps(self._numbers(opened), indent=2) + "\n")
+        return right
+
+    def _dispatch(self, device: BareDevice) -> dict[int, Buffer]:
+        buffers: dict[int, Buffer] = {}
+        values: list[Any] = []
+        for number, argument in enumerate(self.arguments):
+            if isinstance(argument, BufferArgument):
+                made = device.alloc(argument.values, name=self._name(number))
+                buffers[number] = made
+                values.append(made)
+            else:
+                values.append(argument.value)
+        queue = device.create_queue()
+        done = Signal(1)
+        queue.dispatch(
+            self.kernel,
+            self.grid[: self.dimensions],
+            self.group[: self.dimensions],
+            values,
+            completion=done,
+            private_bytes=self.request.scratch,
+        )
+        queue.ring()
+        with Progress(device, self.request.progress and not self.request.quiet):
+            device.run(until=done)
+        return buffers
+
+    def _name(self, number: int) -> str:
+        explicit = self.kernel.metadata.explicit
+        name = explicit[number].name if number < len(explicit) else ""
+        return printable(name) or f"argument {number}"
+
+    def _judge(self, buffers: dict[int, Buffer]) -> bool:
+        right = True
+        for number, text in self.expected.items():
+            found = buffers[number].numpy()
+            expected = results.expected_values(found, text, "--expect")
+            wrong = results.difference(found, expected, self.request.tolerance)
+            if wrong is not None:
+                print(f"wrong: {self._name(number)}: {wrong}")
+                right = False
+            elif not self.request.quiet:
+                print(f"as expected: {self._name(number)}")
+        return right
+
+    def _tell(self, opened: OpenedDevice, buffers: dict[int, Buffer]) -> None:
+        for number, argument in enumerate(self.arguments):
+            if isinstance(argument, BufferArgument) and argument.shown:
+                print(f"{self._name(number)} = {results.shown(buffers[number].numpy())}")
+        for number, path in self.files.items():
+            results.write(buffers[number].numpy(), path)
+        if self.request.quiet:
+            return
+        print(f"{printable(self.kernel.name)}: {work_of(opened.device)}, {opened.ticks}")
+        print(f"fidelity: {opened.fidelity}")
+
+    def _numbers(self, opened: OpenedDevice) -> dict[str, Any]:
+        return {
+            "kernel": self.kernel.name,
+            "grid": self.grid,
+            "group": self.group,
+            "fidelity": opened.fidelity,
+            "ticks": opened.device.now,
+            "compute_units": counters(opened.device),
+        }
+
+
+def _group(text: str, kernel: Kernel) -> tuple[Size3, int]:
+    """What is written; else what the kernel requires; else one wave."""
+    if text:
+        return read_size(text, "group", _MOST_GROUP)
+    required = kernel.metadata.required_group
+    if required is None:
+        return (_LANES, 1, 1), 1
+    return required, 3 if required[2] > 1 else 2 if required[1] > 1 else 1

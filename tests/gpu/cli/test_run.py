@@ -1,0 +1,109 @@
+"""``gcn run``: what it prints, what it returns, and every mistake in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.gpu.cli.calling import gcn
+from tests.gpu.kernels.stored import stored_bytes
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    """Stored objects as files, by source."""
+    found = {}
+    for source in ("vadd", "numeric", "reduce", "device_hsa", "wait", "calls"):
+        path = tmp_path / f"{source}.co"
+        path.write_bytes(stored_bytes(source))
+        found[source] = str(path)
+    path = tmp_path / "gfx900.co"
+    path.write_bytes(stored_bytes("vadd", "clang19-O2-gfx900"))
+    found["gfx900"] = str(path)
+    return found
+
+
+VADD = ("--arg", "f32[1000]=random:1", "--arg", "f32[1000]=iota", "--arg", "out:f32[1000]",
+        "--arg", "u32=1000", "--grid", "1000", "--group", "256")  # fmt: skip
+
+
+def test_results_are_shown_compared_and_written(files: dict[str, str], tmp_path: Path) -> None:
+    stats, saved = tmp_path / "stats.json", tmp_path / "c.npy"
+    first = gcn("run", files["vadd"], "vadd", *VADD, "--functional", "--save", f"2={saved}",
+                "--stats", str(stats))  # fmt: skip
+    assert (first.status, first.err) == (0, "")
+    assert first.out.startswith("c = f32[1000] [")
+    assert "vadd: 4 groups, 16 waves, " in first.out
+    assert "fidelity: functional" in first.out
+    assert json.loads(stats.read_text())["compute_units"]["waves"] == 16
+    values = np.load(saved)
+    assert values.dtype == np.float32
+    assert np.all(values >= np.arange(1000, dtype=np.float32))
+    again = gcn("run", files["vadd"], "vadd", *VADD, "--functional", "--expect", f"2={saved}")
+    assert again.status == 0 and "as expected: c\n" in again.out
+    wrong = gcn("run", files["vadd"], "vadd", *VADD, "--functional", "--expect", "2=iota")
+    assert wrong.status == 1
+    assert re.search(r"wrong: c: \d+ of 1000 elements differ, first \[0\]: 0\.", wrong.out)
+    near = gcn("run", files["vadd"], "vadd", *VADD, "--functional", "-q", "--expect",
+               f"2={saved}", "--tolerance", "1e-6")  # fmt: skip
+    assert near.out.splitlines() == first.out.splitlines()[:1]
+
+
+def test_through_the_caches(files: dict[str, str], tmp_path: Path) -> None:
+    stats = tmp_path / "stats.json"
+    answer = gcn("run", files["reduce"], "reduce_atomic", "--grid", "512", "--arg", "i32[600]=iota",
+                 "--arg", "out:i32[1]", "--arg", "u32=600", "--cus", "2", "--tccs", "2", "--stats",
+                 str(stats), "--expect", f"1={600 * 599 // 2}")  # fmt: skip
+    assert (answer.status, answer.err) == (0, "")
+    assert "out = i32[1] [179700]" in answer.out
+    assert "fidelity: coherent" in answer.out and "GPU_VIPER" in answer.out
+    counted = json.loads(stats.read_text())
+    assert counted["ticks"] > 0 and counted["compute_units"]["memory_instructions"]
+
+
+def test_vectors_structures_and_scratch(files: dict[str, str]) -> None:
+    answer = gcn("run", files["calls"], "call_rec", "--grid", "10", "--arg", "inout:i32[10]=iota",
+                 "--scratch", "4096", "--functional", "-q")  # fmt: skip
+    assert answer.out == "x = i32[10] [ 0  1  1  2  3  5  8 13 21 34]\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("{gfx900} vadd --grid 64", "kernel vadd cannot run: compiled for gfx900; only gfx803"),
+        ("{vadd} sub --grid 64", "no kernel 'sub'; it has: vadd, vadd_i"),
+        ("nowhere.co vadd --grid 64", "nowhere.co: No such file"),
+        ("{vadd} vadd --grid 64", "'vadd' takes 4 arguments, 0 are given"),
+        ("{vadd} vadd --grid 64 --arg f32", "argument 'f32': is neither a value"),
+        ("{vadd} vadd --grid 0", "grid '0': 0 is not 1 to"),
+        ("{vadd} vadd --grid 64 --group 2048", "group '2048': 2048 is not 1 to 1024"),
+        ("{vadd} vadd --grid 64 --group 32,32 " + "--arg null " * 3 + "--arg u32=1", "1024"),
+        ("{vadd} vadd --grid 64 --arg u32=1 --expect 0=1", "argument 0 is no buffer"),
+        ("{vadd} vadd --grid 64 --expect 1", "'1' is not N=..."),
+        ("{vadd} vadd --grid 64 --save 3=x.npy", "there are 0 arguments"),
+        ("{vadd} vadd --grid 64 --arg u32[4] --expect 0=1,2", "2 elements are given for 4"),
+        ("{vadd} vadd --grid 64 " + "--arg null " * 3 + "--arg u32=1",
+         "kernel vadd: .*address 0x0: nothing is mapped there"),
+        ("{device_hsa} trapk --grid 64 --arg i32[64]=-1", "s_trap 2.*: trap 2"),
+        ("{wait} spin_forever --grid 64 --arg u32[1]", "(?s)every wave repeats.*holds 0x0"),
+        ("{wait} loop_forever --grid 64 --limit 5000 --arg u32[1]",
+         "5,[0-9]{3} wave instructions have run, the limit|5,000 wave instructions have run"),
+        ("{vadd} vadd --grid 64 --cus 0", "Invalid value for '--cus'"),
+        ("{vadd} vadd", "Missing option '--grid'"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_in_words(words: str, message: str, files: dict[str, str]) -> None:
+    answer = gcn("run", *words.format(**files).split(), "--functional")
+    assert (answer.status, answer.out) == (2, "")
+    assert re.search(message, answer.err), answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_an_unknown_protocol_is_told(files: dict[str, str]) -> None:
+    answer = gcn("run", files["vadd"], "vadd", *VADD, "--protocol", "NOTHING")
+    assert answer.status == 2
+    assert "NOTHING" in answer.err and "Traceback" not in answer.err
