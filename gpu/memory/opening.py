@@ -8,17 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from gpu.memory.address_space import AddressSpace
 from gpu.memory.coherent_base import CoherentMemory
 from gpu.memory.kernel_system import KernelSystem, kernel_system
+from gpu.memory.native_backend import NativeBackend
 from gpu.memory.python_backend import PythonBackend
 from gpu.systems import DIRECTORY
 from protocols.loader import LoadedProtocol, load_protocol, locate
+from runtime.native.build import Sizes
+from runtime.native.libraries import Libraries, one_line
+from runtime.native.library import LibraryError
+from runtime.native.object_cache import CacheError, user_cache
+from runtime.native.plan import NotNative, Plans
+from runtime.native.system import SystemTooLarge
+from runtime.native.toolchain import ToolchainError, find_compiler
+from runtime.native.verdicts import Verdicts
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
+_CANNOT: Final = (ToolchainError, CacheError, LibraryError, NotNative, SystemTooLarge)
+
+
+class EngineChoice(StrEnum):
+    """What ``--engine`` takes."""
+
+    auto = "auto"
+    python = "python"
+    native = "native"
+
+
+class EngineMissing(Exception):
+    """The native engine was asked for and cannot be had; the message is for the user."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +79,67 @@ def load_system(
     return LoadedSystem(loaded, kernel_system(loaded.info, written, cus, tccs))
 
 
+@dataclass(frozen=True)
+class Engine:
+    """Which engine runs a memory, in ``words`` for the user, and the memory."""
+
+    memory: CoherentMemory
+    words: str
+
+
 def open_memory(
     loaded: LoadedSystem, seed: int = 0, space: AddressSpace | None = None
 ) -> CoherentMemory:
-    """A memory at rest, all zero. ``seed``: of random message delays, if the system has any."""
+    """A memory at rest, all zero, on the Python engine. ``seed``: of random message delays, if
+    the system has any."""
     return CoherentMemory(loaded.kernel, PythonBackend(loaded.kernel, seed), space)
+
+
+def choose_engine(
+    loaded: LoadedSystem,
+    choice: EngineChoice = EngineChoice.auto,
+    seed: int = 0,
+    space: AddressSpace | None = None,
+    *,
+    optimised: bool = True,
+) -> Engine:
+    """The same on the engine that is asked for; ``auto``: on the native one if that is possible.
+
+    ``loaded`` was loaded with ``native=True`` unless ``choice`` is ``python``. ``optimised``:
+    compile for speed, which takes seconds for a protocol that is new. Raises EngineMissing when
+    the native engine is asked for and not possible.
+    """
+    if choice is EngineChoice.python:
+        return Engine(open_memory(loaded, seed, space), "Python engine")
+    try:
+        return _native(loaded, seed, space, optimised)
+    except _CANNOT as slip:
+        if choice is EngineChoice.native:
+            raise EngineMissing(f"--engine native: {slip}") from None
+        words = f"Python engine, because {one_line(slip)}"
+        return Engine(open_memory(loaded, seed, space), words)
+
+
+def _native(loaded: LoadedSystem, seed: int, space: AddressSpace | None, optimised: bool) -> Engine:
+    sources, kernel = loaded.protocol.native, loaded.kernel
+    if sources is None:
+        raise NotNative(loaded.protocol.why_not_native or "it was not compiled for it")
+    compiler = find_compiler()
+    said: list[str] = []
+    libraries = Libraries(sources, compiler, user_cache(), said.append, optimised)
+    description = kernel.description
+    nodes = sum(machine.count or 0 for machine in description.machines.values())
+    library = libraries(Sizes.of(description.line_size, nodes))
+    space = AddressSpace() if space is None else space
+    mapped = sum(place.end - place.start for place in space.allocations)
+    backend = NativeBackend(
+        kernel,
+        library,
+        Plans(kernel.protocol, sources.shape),
+        Verdicts(sources, kernel.protocol, description),
+        seed,
+        mapped // description.line_size * 5 // 4,
+    )
+    libraries.close()
+    words = f"native engine, compiled by {compiler.version}"
+    return Engine(CoherentMemory(kernel, backend, space), words)

@@ -55,6 +55,7 @@ struct Thread {
     u8 steps;
     u8 scope;       // of the episode
     bool flusher;   // is none, but one of the other agents
+    bool outside;   // likewise
     bool retry;
     bool blocked;   // the next action waits for bytes of earlier ones
     u32 flights;    // instructions issued and not fully answered
@@ -66,7 +67,8 @@ struct Thread {
     i64 next_episode, last_episode;  // in thread_episode
     i64 next_action, last_action;
     u64 since;
-    Queue waiting;  // rows: who waits for this thread's episodes, in the order of asking
+    Queue waiting;  // rows: who waits for this thread's episodes, in the order of asking;
+                    // accesses, if it is outside: what it was given
 };
 
 struct Flusher {

@@ -10,7 +10,7 @@
 
 #define SLICC_API extern "C" __attribute__((visibility("default")))
 
-inline constexpr u64 SLICC_ABI = 3;
+inline constexpr u64 SLICC_ABI = 4;
 
 enum RunStatus : i64 { STATUS_IDLE, STATUS_UNTIL, STATUS_FINDING, STATUS_POOL };
 
@@ -90,6 +90,63 @@ SLICC_API i64 slicc_run_traced(void* block, const ProgramView* programs, u64 cou
     const i64 status = run_status(x, until);
     *written = x.steps_written;
     return status;
+}
+
+// ---------------------------------------------------------------- somebody outside
+
+// Add a client of a requester whom `slicc_run_outside` gives requests. Returns its number; -1: no room.
+SLICC_API i64 slicc_add_outside(void* block, u32 requester) {
+    Context x = context_of(block);
+    return Outside_add(x, requester);
+}
+
+// Give clients their requests, to be issued at tick `when`, and run to the end of the first tick with
+// answers, no later than `until`. `lanes`: addresses and numbers of the lanes of all slots.
+SLICC_API i64 slicc_run_outside(void* block, const ProgramView* lanes, OutsideView* view, u64 when, u64 until) {
+    Context x = context_with(block, lanes, 1);
+    x.outside = view;
+    view->answered = 0;
+    for (u64 i = 0; i < view->given_count; ++i) Outside_give(x, view->given[2 * i], view->given[2 * i + 1], when);
+    return run_status(x, until);
+}
+
+// From now on what nobody has written in memory is zero.
+SLICC_API void slicc_zero_memory(void* block) {
+    static_cast<System*>(block)->memory.zeroed = 1;
+}
+
+// Write memory itself; 1 if there was not enough room for its lines.
+SLICC_API i64 slicc_write_memory(void* block, u64 address, const u8* bytes, u64 count) {
+    Context x = context_of(block);
+    while (count) {
+        const u64 offset = address & LINE_MASK;
+        const u64 room = LINE_MASK + 1 - offset;
+        const u64 part = count < room ? count : room;
+        u8* line = reinterpret_cast<u8*>(memory_line(x, address - offset, true));
+        if (x.s->pool.name) return 1;
+        __builtin_memcpy(line + offset, bytes, part);
+        address += part;
+        bytes += part;
+        count -= part;
+    }
+    return 0;
+}
+
+// Read memory itself; 1 if there was not enough room for its lines.
+SLICC_API i64 slicc_read_memory(void* block, u64 address, u8* bytes, u64 count) {
+    Context x = context_of(block);
+    while (count) {
+        const u64 offset = address & LINE_MASK;
+        const u64 room = LINE_MASK + 1 - offset;
+        const u64 part = count < room ? count : room;
+        const u8* line = reinterpret_cast<const u8*>(memory_line(x, address - offset, false));
+        if (x.s->pool.name) return 1;
+        __builtin_memcpy(bytes, line + offset, part);
+        address += part;
+        bytes += part;
+        count -= part;
+    }
+    return 0;
 }
 
 // ---------------------------------------------------------------- asking

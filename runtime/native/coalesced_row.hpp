@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "requester_base.hpp"
+#include "outside_lanes.hpp"
 
 // The rows of a load, store or atomic; with `alone` every lane has a row of its own. Returns how
 // many they are; the chain has them in order. The access's lines are known (access_lines), and
@@ -59,6 +59,9 @@ inline u32 coalesce(Context& x, const Requester& r, u32 index, bool alone, Queue
 
 // What a row sends along: the bytes that its lanes name, and what stores and atomics do to them.
 inline void row_contents(Context& x, const Row& row, const Access& access, u64 line, RubyRequest& message) {
+    if (access.source == Source::OUTSIDE && access.kind != AccessKind::ATOMIC) {
+        return outside_contents(x, row, access, line, message);
+    }
     const u64* addresses = access_addresses(x, access);
     const u32 size = access.size;
     u64 left = row.lanes;

@@ -29,11 +29,12 @@ inline void Coalescer_queue(Context& x, Requester& r, const Queue& chain, bool t
 inline bool Coalescer_issue_vector(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
     const u32 need = r.one_request_per_lane ? access.lanes : 1;
-    if (!rows_left(x, access.lanes)) return false;
+    if (!rows_left(x, access.lanes << access.crosses)) return false;
     if (!Requester_may_take(x, r, access.client, TOKENS, need)) return false;
-    if (!access_lines(x, access)) return false;
+    if (!access.crosses && !access_lines(x, access)) return false;
     Queue chain;
-    const u32 rows = coalesce(x, r, index, r.one_request_per_lane, chain);
+    const u32 rows = access.crosses ? coalesce_across(x, index, chain)
+                                    : coalesce(x, r, index, r.one_request_per_lane, chain);
     r.tokens -= need;
     Requester_accept(x, r, access, rows, need);
     u64 sequence = access.sequence;

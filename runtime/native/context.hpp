@@ -17,6 +17,7 @@ struct Access;
 struct Row;
 struct AgentParts;         // drivers, flushers, checkers: likewise
 struct ProgramView;        // program.hpp
+struct OutsideView;        // outside_lanes.hpp
 
 struct System {
     u64 magic;
@@ -96,6 +97,7 @@ struct Context {
     // What the tester checks; outside of the block, read-only.
     const ProgramView* programs = nullptr;
     u64 program_count = 0;
+    OutsideView* outside = nullptr;
     // The parts that every request passes through (context_bind), so that they are one step away.
     RequesterParts* requester_parts = nullptr;
     AgentParts* agent_parts = nullptr;

@@ -58,7 +58,9 @@ inline i64 Flusher_add(Context& x, u32 requester, const u64* lines, u64 count, u
 
 inline void agent_wakeup(Context& x, u32 agent) {
     Thread& t = thread_at(x, agent);
-    if (t.flusher) {
+    if (t.outside) {
+        Outside_wakeup(x, t);
+    } else if (t.flusher) {
         Flusher_wakeup(x, t);
     } else {
         Thread_wakeup(x, t);
@@ -66,6 +68,7 @@ inline void agent_wakeup(Context& x, u32 agent) {
 }
 
 inline void client_synchronized(Context& x, Access& access) {
+    if (access.source == Source::OUTSIDE) return Outside_tell(x, access, OutsideAnswer::SYNCHRONIZED);
     Thread& t = thread_at(x, access.client);
     Checker_synchronized(x, access);
     if (!t.flusher) return Thread_answered(x, t);
@@ -77,6 +80,7 @@ inline void client_synchronized(Context& x, Access& access) {
 
 inline void client_retry(Context& x, u32 client) {
     Thread& t = thread_at(x, client);
+    if (t.outside) return Outside_retry(x, t);
     if (t.held) t.retry = true;
     if (t.held || t.flusher) Thread_wake(x, t);
 }
@@ -87,6 +91,13 @@ inline void each_line(Context& x, const Access& access, Visit visit) {
         const u32* lines = agent_parts(x).flush_lines.in(x) + access.place;
         for (u32 i = 0; i < access.lanes; ++i) {
             if (!visit(lines[i])) return;
+        }
+        return;
+    }
+    if (access.source == Source::OUTSIDE) {
+        const u64* addresses = access_addresses(x, access);
+        for (u32 lane = 0; lane < access.lanes; ++lane) {
+            if (!visit(line_index(x, line_of(x, addresses[lane])))) return;
         }
         return;
     }

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from runtime.native.program_view import ViewStruct
 
-ABI: Final = 3
+ABI: Final = 4
 
 _U64 = ctypes.c_uint64
 _I64 = ctypes.c_int64
@@ -32,6 +32,11 @@ _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "run": (_I64, (_BLOCK, _VIEWS, _U64, _U64)),
     "run_slices": (_I64, (_BLOCK, _VIEWS, _U64, _U64, _U64, _U64, _U64, _WORDS)),
     "run_traced": (_I64, (_BLOCK, _VIEWS, _U64, _U64, _WORDS, _U64, _WORDS)),
+    "add_outside": (_I64, (_BLOCK, ctypes.c_uint32)),
+    "run_outside": (_I64, (_BLOCK, _VIEWS, _WORDS, _U64, _U64)),
+    "zero_memory": (None, (_BLOCK,)),
+    "write_memory": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
+    "read_memory": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
     "next_tick": (_I64, (_BLOCK,)),
     "now": (_U64, (_BLOCK,)),
     "trace_hash": (_U64, (_BLOCK,)),

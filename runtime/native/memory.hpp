@@ -1,6 +1,7 @@
 // Main memory.
 //
-// Invariant: a line that nobody wrote holds bytes hashed from the run key and its address.
+// Invariant: a line that nobody wrote holds bytes hashed from the run key and its address, or
+// zeroes if the host wants them.
 // Reads and writes take effect when a controller hands them over; latency delays answers only.
 
 #pragma once
@@ -21,7 +22,7 @@ inline u64* memory_line(Context& x, u64 address, bool write) {
     if (UNLIKELY(state == MEMORY_UNKNOWN)) {
         state = MEMORY_INITIAL;
         const u64 base = mix64(m.run_key + GOLDEN) + (address >> 3) * GOLDEN;
-        for (u32 word = 0; word < LINE_BYTES / 8; word++) data[word] = mix64(base + word * GOLDEN);
+        for (u32 word = 0; word < LINE_BYTES / 8; word++) data[word] = m.zeroed ? 0 : mix64(base + word * GOLDEN);
     }
     if (write) state = MEMORY_WRITTEN;
     return data;

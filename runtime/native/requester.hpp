@@ -33,6 +33,7 @@ enum class Source : u8 {
     LOADS,   // the lines of the loads of episode `place`
     STORES,  // the lines of its stores
     BATCH,   // lines `place` and following of the flushers
+    OUTSIDE, // of slot `place`, somebody else's (outside.hpp)
 };
 
 // One instruction on its way, and what its requester, its thread and the checker keep about it.
@@ -53,6 +54,7 @@ struct Access {
     u32 older;  // open requests in the order of their issue, for the checker; 0: none
     u32 newer;
     u32 link;   // free, or ends in the next tick
+    u32 next_release;  // of the same client, and waiting as well
     u16 size;   // bytes, of each lane
     u8 kind;
     u8 role;
@@ -62,6 +64,7 @@ struct Access {
     u8 pieces;    // entries of its only lane in the program's arrays; 0: one for each lane
     bool shared;  // lanes ask for the same bytes
     bool listed;  // the checker waits for it
+    bool crosses; // lanes may reach into the next line
 };
 
 // What stands in a list: lanes of an access that go to one line; also a client that waits for
@@ -114,7 +117,7 @@ struct Waiter {
 struct ClientBook {
     Waiter waiters[REASONS];
     u32 writes;   // open stores and atomics
-    u32 release;  // waits for them
+    u32 release;  // the first one that waits for them
 };
 
 struct Line {
@@ -365,10 +368,10 @@ inline u32 ring_take(const Context& x, u32& ring) {
 
 inline const ProgramView& program_of(const Context& x, const Access& access) { return x.programs[access.driver]; }
 
-// Of an ACTION or WORDS.
+// Of an ACTION, of WORDS, or OUTSIDE.
 inline const u64* access_addresses(const Context& x, const Access& access) {
     const ProgramView& program = program_of(x, access);
-    return (access.source == Source::ACTION ? program.address : program.word_address) + access.first;
+    return (access.source == Source::WORDS ? program.word_address : program.address) + access.first;
 }
 
 // Of a store, or the operands of an atomic action.
@@ -382,7 +385,7 @@ inline AtomicNode access_operation(const Context& x, const Access& access, u32 l
     node.size = access.size;
     node.kind = AtomicKind::ADD;
     node.operand = 1;
-    if (access.source != Source::ACTION) return node;
+    if (access.source == Source::WORDS) return node;
     const ProgramView& program = program_of(x, access);
     const u8 op = program.action_op[access.place];
     node.kind = op & static_cast<u8>(~CAS_FAILS);

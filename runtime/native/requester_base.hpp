@@ -31,13 +31,21 @@ inline void Requester_over(Context& x, Requester& r, u32 index) {
 inline void Requester_write_closed(Context& x, Requester& r, const Access& access) {
     ClientBook& client = requester_parts(x).clients.at(x, access.client);
     --client.writes;
-    const u32 waiting = client.release;
-    if (LIKELY(!waiting)) return;
-    Access& release = access_at(x, waiting);
-    if (access.sequence >= release.sequence || --release.open) return;
-    client.release = 0;
-    client_synchronized(x, release);
-    Requester_over(x, r, waiting);
+    if (LIKELY(!client.release)) return;
+    u32 before = 0;
+    for (u32 waiting = client.release; waiting;) {
+        Access& release = access_at(x, waiting);
+        const u32 next = release.next_release;
+        if (access.sequence >= release.sequence || --release.open) {
+            before = waiting;
+            waiting = next;
+            continue;
+        }
+        (before ? access_at(x, before).next_release : client.release) = next;
+        client_synchronized(x, release);
+        Requester_over(x, r, waiting);
+        waiting = next;
+    }
 }
 
 // One part has been answered. Call after the client has been told.
@@ -193,7 +201,9 @@ inline bool Requester_release(Context& x, Requester& r, u32 index) {
     ClientBook& client = requester_parts(x).clients.at(x, access.client);
     Requester_accept(x, r, access, client.writes);
     if (client.writes) {
-        client.release = index;
+        u32 last = client.release;
+        while (last && access_at(x, last).next_release) last = access_at(x, last).next_release;
+        (last ? access_at(x, last).next_release : client.release) = index;
     } else {
         Requester_end_next_tick(x, r, index);
     }

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from runtime.errors import ErrorKind
 from runtime.native.library import Library
+from runtime.native.outside import OutsideSlots
 from runtime.native.plan import NONE, POOLS, Capacities, Words
 from runtime.native.program_view import ProgramView, ViewStruct
 
@@ -163,6 +164,12 @@ class NativeSystem:
         self._judge_addition(number)
         return number
 
+    def add_outside(self, requester: int) -> int:
+        """A client of a requester for :meth:`run_outside`. Returns its number, from 0."""
+        number = self.library.add_outside(self._at, requester)
+        self._judge_addition(number)
+        return number
+
     def _judge_addition(self, number: int) -> None:
         self._judge_pools()
         if number < 0:
@@ -174,6 +181,18 @@ class NativeSystem:
         """Run as ``runtime.engine.Engine.run`` does. Raises PoolExhausted."""
         limit = NONE if until is None else until
         status = self.library.run(self._at, self._programs, len(self._views), limit)
+        if status == EXHAUSTED:
+            self._judge_pools()
+        return status
+
+    def run_outside(self, slots: OutsideSlots, when: int, until: int | None) -> int:
+        """Give clients the requests of ``slots``, to be issued at tick ``when``, and run to the end
+        of the first tick with answers; no later than ``until``. Raises PoolExhausted."""
+        limit = NONE if until is None else until
+        lanes, view = slots.structs()
+        status = self.library.run_outside(
+            self._at, ctypes.byref(lanes), ctypes.byref(view), when, limit
+        )
         if status == EXHAUSTED:
             self._judge_pools()
         return status
@@ -332,6 +351,23 @@ class NativeSystem:
         contents = np.zeros((count, line_size), np.uint8)
         self.library.written_lines(self._at, addresses.ctypes.data, contents.ctypes.data, count)
         return addresses, contents
+
+    def zero_memory(self) -> None:
+        """What nobody has written in memory is zero from now on."""
+        self.library.zero_memory(self._at)
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Write memory itself. Raises PoolExhausted."""
+        array = np.frombuffer(data, np.uint8)
+        if self.library.write_memory(self._at, address, array.ctypes.data, len(array)):
+            self._judge_pools()
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Bytes of memory itself. Raises PoolExhausted."""
+        array = np.empty(size, np.uint8)
+        if self.library.read_memory(self._at, address, array.ctypes.data, size):
+            self._judge_pools()
+        return array.tobytes()
 
     # ------------------------------------------------------------------ helpers
 

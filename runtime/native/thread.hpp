@@ -7,6 +7,7 @@
 #pragma once
 
 #include "checker.hpp"
+#include "outside.hpp"
 
 // What the threads of a driver share (driver.hpp).
 inline void Driver_last_access(Context& x, Thread& t);
@@ -365,6 +366,7 @@ inline void Thread_answered(Context& x, Thread& t) {
 }
 
 inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
+    if (access.source == Source::OUTSIDE) return Outside_loaded(x, access, lanes, line, bytes);
     Thread& t = thread_at(x, access.client);
     Checker_loaded(x, access, lanes, line, bytes);
     Thread_free_bytes(x, t, access, lanes, line);
@@ -373,6 +375,7 @@ inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const
 }
 
 inline void client_stored(Context& x, Access& access, u64 lanes, u32 line) {
+    if (access.source == Source::OUTSIDE) return Outside_stored(x, access, lanes, line);
     Thread& t = thread_at(x, access.client);
     Checker_accepted(x, access, lanes, line);
     Thread_free_bytes(x, t, access, lanes, line);
@@ -380,12 +383,14 @@ inline void client_stored(Context& x, Access& access, u64 lanes, u32 line) {
 }
 
 inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 line) {
+    if (access.source == Source::OUTSIDE) return Outside_store_completed(x, access, lanes, line);
     Checker_completed(x, access, lanes, line);
     access.uncompleted &= ~lanes;
     if (!access.uncompleted) Thread_answered(x, thread_at(x, access.client));
 }
 
 inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values) {
+    if (access.source == Source::OUTSIDE) return Outside_atomic_done(x, access, lanes, old, values);
     Thread& t = thread_at(x, access.client);
     Checker_returned(x, access, lanes, old, values);
     if (access.source == Source::ACTION) {

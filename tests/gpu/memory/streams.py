@@ -6,26 +6,49 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 from gpu.memory.coherent_base import CoherentMemory
 from gpu.memory.interface import Answer, Memory, Request, RequestKind
-from gpu.memory.opening import LoadedSystem, load_system, open_memory
+from gpu.memory.opening import (
+    EngineChoice,
+    EngineMissing,
+    LoadedSystem,
+    choose_engine,
+    load_system,
+)
 from runtime.atomics import AtomicKind
 
 PROTOCOLS = ("GPU_VIPER", "GPU_VIPER_APU")
+ENGINES = ("python", "native")
 Numbers = np.random.Generator
 
 
 @cache
 def loaded(protocol: str, cus: int = 2, tccs: int = 2, delays: str = "nominal") -> LoadedSystem:
     settings = {"network.delays": delays}
-    return load_system(protocol, cus=cus, tccs=tccs, settings=settings)
+    return load_system(protocol, cus=cus, tccs=tccs, settings=settings, native=True)
+
+
+def on_engine(system: LoadedSystem, engine: str, seed: int = 1) -> CoherentMemory:
+    """Skips where there is no compiler. Code that was not optimised does the same."""
+    try:
+        return choose_engine(system, EngineChoice(engine), seed, optimised=False).memory
+    except EngineMissing as slip:
+        if "no C++ compiler" in str(slip):
+            pytest.skip(str(slip))
+        raise
 
 
 def opened(
-    protocol: str, cus: int = 2, tccs: int = 2, delays: str = "nominal", seed: int = 1
+    protocol: str,
+    cus: int = 2,
+    tccs: int = 2,
+    delays: str = "nominal",
+    seed: int = 1,
+    engine: str = "python",
 ) -> CoherentMemory:
-    return open_memory(loaded(protocol, cus, tccs, delays), seed)
+    return on_engine(loaded(protocol, cus, tccs, delays), engine, seed)
 
 
 def settle(memory: Memory) -> list[Answer]:

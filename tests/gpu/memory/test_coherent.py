@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from gpu.memory.opening import load_system, open_memory
 from runtime.atomics import AtomicKind
 from runtime.description import DescriptionError
 from tests.gpu.memory.streams import (
+    ENGINES,
     PROTOCOLS,
     ask,
     loaded,
+    on_engine,
     opened,
     random_request,
     settle,
@@ -30,9 +33,10 @@ ACQUIRE, RELEASE = RequestKind.ACQUIRE, RequestKind.RELEASE
 TYPES = ("rw", "cc", "uc")
 
 
-@pytest.fixture(params=PROTOCOLS)
+@pytest.fixture(params=[(p, e) for p in PROTOCOLS for e in ENGINES], ids="-".join)
 def memory(request: pytest.FixtureRequest) -> CoherentMemory:
-    return opened(request.param)
+    protocol, engine = request.param
+    return opened(protocol, engine=engine)
 
 
 def load(memory: CoherentMemory, port: int, address: int, size: int = 4, **fields: Any) -> int:
@@ -114,17 +118,15 @@ def test_memory_that_is_not_cached_needs_no_acquire(memory: CoherentMemory) -> N
     assert load(memory, 0, start) == 7
 
 
-@pytest.mark.parametrize("size", [1, 2, 4, 8, 12, 16, 20, 32, 64])
-@pytest.mark.parametrize("offset", [0, 4, 44, 60])
-def test_scalar_loads_and_fetches_of_any_length(
-    memory: CoherentMemory, size: int, offset: int
-) -> None:
+def test_scalar_loads_and_fetches_of_any_length(memory: CoherentMemory) -> None:
     start = memory.space.allocate(256).start
     contents = bytes(range(256))
     memory.write(start, contents)
-    for port in (memory.ports.scalar(0), memory.ports.fetch(1)):
-        found = load(memory, port, start + offset, size)
-        assert found.to_bytes(size, "little") == contents[offset : offset + size]
+    for size in (1, 2, 4, 8, 12, 16, 20, 32, 64):
+        for offset in (0, 4, 44, 60):
+            for port in (memory.ports.scalar(0), memory.ports.fetch(1)):
+                found = load(memory, port, start + offset, size)
+                assert found.to_bytes(size, "little") == contents[offset : offset + size]
 
 
 def test_scalar_data_may_be_old_until_its_cache_is_emptied(memory: CoherentMemory) -> None:
@@ -155,15 +157,15 @@ def test_packets_are_loaded_through_the_control_port(memory: CoherentMemory) -> 
     assert load(memory, port, start + 8, 3) == int.from_bytes(b"new", "little")
 
 
-@pytest.mark.parametrize("kind", range(AtomicKind.NUM))
 @pytest.mark.parametrize("memory_type", TYPES)
 def test_atomics_of_a_unit_and_of_the_front_end_are_atomic_with_each_other(
-    memory: CoherentMemory, kind: int, memory_type: str
+    memory: CoherentMemory, memory_type: str
 ) -> None:
     start = memory.space.allocate(64, memory_type=memory_type).start
     flat = FlatMemory()
     assert flat.space.allocate(64).start == start
-    for port, value in ((0, 5), (memory.ports.control, 9), (1, 5), (0, 2)):
+    steps = ((0, 5), (memory.ports.control, 9), (1, 5), (0, 2))
+    for kind, (port, value) in itertools.product(range(AtomicKind.NUM), steps):
         data = np.full((2, 4), value, np.uint8)
         fields: dict[str, Any] = {"data": data, "compares": data ^ 1, "op": kind, "returns": True}
         old = ask(memory, Request(port, ATOMIC, 1, words(start, 2, 0), **fields))
@@ -173,9 +175,10 @@ def test_atomics_of_a_unit_and_of_the_front_end_are_atomic_with_each_other(
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_the_host_agrees_with_a_shared_cache_that_keeps_stores(protocol: str) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_host_agrees_with_a_shared_cache_that_keeps_stores(protocol: str, engine: str) -> None:
     settings = {"machine.TCC.parameters.WB": True}
-    memory = open_memory(load_system(protocol, cus=2, tccs=2, settings=settings))
+    memory = on_engine(load_system(protocol, cus=2, settings=settings, native=True), engine)
     start = memory.space.allocate(PAGE).start
     memory.write(start, bytes(range(128)))
     store(memory, 0, start + 4, 0xAABBCCDD)

@@ -1,0 +1,214 @@
+"""The native engine behind the ports.
+
+Requests and answers cross in one call a tick: addresses and data stand in arrays outside of the
+engine's block. Invariant: what was told to the engine is kept, so that a system whose room turns
+out too small is built again with more and brought to the same point; nobody sees but in the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from gpu.memory.interface import AnswerKind, RequestKind
+from gpu.memory.kernel_system import KernelSystem
+from gpu.memory.parts import Part, answers_of
+from runtime.errors import ProtocolError
+from runtime.native.library import Library
+from runtime.native.outside import GLC, INSTRUCTION, QUIET, SLC, OutsideSlots
+from runtime.native.plan import Capacities, Plans
+from runtime.native.system import JUDGED, NativeError, NativeSystem, PoolExhausted, enlarged
+
+_WORDS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+_FIRST: Final = Capacities(
+    messages=1 << 14,
+    lines=1 << 14,
+    logs=1 << 14,
+    atomics=1 << 14,
+    flights=1 << 13,
+    rows=1 << 15,
+    events=1 << 14,
+)
+_MOST_KEPT: Final = 1 << 18
+"""Parts that are kept; whoever makes more can no longer be brought to the same point."""
+
+Explain = Callable[[NativeError], ProtocolError]
+Told = tuple[int, int | None, list[Part]] | tuple[int, bytes]
+"""A run (tick, last tick, parts) or a write to memory itself (address, data)."""
+
+
+class NativeBackend:
+    """``seed``: of random message delays. ``lines``: that will be touched, as far as is known.
+    ``explain``: turns the engine's numbers into a verdict."""
+
+    def __init__(
+        self,
+        kernel: KernelSystem,
+        library: Library,
+        plans: Plans,
+        explain: Explain,
+        seed: int = 0,
+        lines: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.library = library
+        self.plans = plans
+        self.explain = explain
+        self.seed = seed
+        self._requesters = kernel.requesters()
+        self._capacities = replace(_FIRST, lines=max(_FIRST.lines, lines))
+        self._told: list[Told] | None = []
+        self._kept = 0
+        self._parts: list[Part] = []
+        """Given since the last run."""
+        self._under_way: dict[int, tuple[Part, int]] = {}
+        """By slot: the part, and how many answers it still has."""
+        self._start()
+
+    def _start(self) -> None:
+        words = self.plans.plan(
+            self.kernel.description, self.seed, self._capacities, len(self._requesters)
+        )
+        self.system = NativeSystem(self.library, words)
+        self.system.zero_memory()
+        for requester in self._requesters:
+            self.system.add_outside(requester)
+        self._slots = OutsideSlots()
+        self._under_way.clear()
+
+    # ------------------------------------------------------------------ what an engine does
+
+    @property
+    def tick(self) -> int:
+        return self.system.now
+
+    @property
+    def idle(self) -> bool:
+        return not self._parts and self.system.next_tick is None
+
+    def enter(self, part: Part) -> None:
+        self._parts.append(part)
+
+    def run(self, now: int, last: int | None) -> Iterator[tuple[Part, AnswerKind]]:
+        parts, self._parts = self._parts, []
+        told: Told = (now, last, parts)
+        try:
+            answers = self._run(now, last, parts)
+        except PoolExhausted as slip:
+            answers = self._again(slip, told)
+        self._keep(told, len(parts))
+        return iter(answers)
+
+    def peek(self, address: int, size: int) -> bytes:
+        while True:
+            try:
+                return self.system.read_memory(address, size)
+            except PoolExhausted as slip:
+                self._again(slip, None)
+
+    def poke(self, address: int, data: bytes) -> None:
+        told: Told = (address, data)
+        try:
+            self.system.write_memory(address, data)
+        except PoolExhausted as slip:
+            self._again(slip, told)
+        self._keep(told, len(data) >> 10)
+
+    def waiting(self) -> list[str]:
+        ports = self.kernel.ports()
+        found = []
+        for part, _ in self._under_way.values():
+            request = part.flight.request
+            port = ports[part.port]
+            found.append(
+                f"{port.kind.value} port {port.number}: {RequestKind(request.kind).name} of "
+                f"{len(part.addresses)} lanes"
+                + (f" from {int(part.addresses[0]):#x}" if len(part.addresses) else "")
+            )
+        return found
+
+    # ------------------------------------------------------------------ one run
+
+    def _run(self, now: int, last: int | None, parts: list[Part]) -> list[tuple[Part, AnswerKind]]:
+        for part in parts:
+            self._give(part)
+        status = self.system.run_outside(self._slots, now, last)
+        if status == JUDGED:
+            error = self.system.error()
+            assert error is not None, "nothing else judges requests from outside"
+            raise self.explain(error)
+        return [self._taken(slot, AnswerKind(kind)) for slot, kind in self._slots.answers()]
+
+    def _give(self, part: Part) -> None:
+        slots = self._slots
+        slot = slots.take()
+        request = part.flight.request
+        lanes = len(part.addresses)
+        slots.address[slot, :lanes] = part.addresses
+        slots.kind[slot] = request.kind
+        slots.size[slot] = part.size
+        slots.lanes[slot] = lanes
+        slots.crosses[slot] = part.crosses
+        scope = GLC * part.glc | SLC * part.slc | INSTRUCTION * part.fetch
+        if request.kind == RequestKind.ATOMIC:
+            scope |= QUIET * (not request.returns)
+            slots.op[slot] = request.op
+            assert part.data is not None, "an atomic has operands"
+            slots.value[slot, :lanes] = _numbers(part.data)
+            if part.compares is not None:
+                slots.expected[slot, :lanes] = _numbers(part.compares)
+        elif part.data is not None:
+            slots.bytes[slot, : lanes * part.size] = part.data.reshape(-1)
+        slots.scope[slot] = scope
+        slots.give(slot, part.port)
+        self._under_way[slot] = (part, len(answers_of(request)))
+
+    def _taken(self, slot: int, kind: AnswerKind) -> tuple[Part, AnswerKind]:
+        part, left = self._under_way[slot]
+        if kind is AnswerKind.LOADED or kind is AnswerKind.OLD_VALUES:
+            count = len(part.addresses)
+            found = self._slots.bytes[slot, : count * part.size].copy()
+            part.result = found.reshape(count, part.size)
+        if left > 1:
+            self._under_way[slot] = (part, left - 1)
+        else:
+            del self._under_way[slot]
+            self._slots.give_back(slot)
+        return part, kind
+
+    # ------------------------------------------------------------------ more room
+
+    def _keep(self, told: Told, size: int) -> None:
+        if self._told is None:
+            return
+        self._told.append(told)
+        self._kept += 1 + size
+        if self._kept > _MOST_KEPT:
+            self._told = None
+
+    def _again(self, slip: PoolExhausted, told: Told | None) -> list[tuple[Part, AnswerKind]]:
+        """Build the system with more room and tell it everything, ``told`` last."""
+        while True:
+            if self._told is None:
+                raise slip
+            self._capacities = enlarged(self._capacities, slip)
+            try:
+                self._start()
+                answers: list[tuple[Part, AnswerKind]] = []
+                for each in (*self._told, *(() if told is None else (told,))):
+                    answers = []
+                    if len(each) == 3:
+                        answers = self._run(*each)
+                    else:
+                        self.system.write_memory(*each)
+                return answers
+            except PoolExhausted as again:
+                slip = again
+
+
+def _numbers(data: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> object:
+    """One number for each lane."""
+    return np.ascontiguousarray(data).view(_WORDS[data.shape[1]])[:, 0]
