@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from gpu import Device, LocalBytes, Signal
+from gpu.bare_device import Options
 from gpu.code_object import ArgumentError
 from gpu.errors import HostError, KernelError, NoProgressError
 from gpu.hsa.connection import QueueState
+from gpu.hsa.fences import Obey
 from gpu.hsa.signal import ERROR_VALUE
 from gpu.memory.flat import FlatMemory
 from gpu.memory.opening import LoadedSystem, load_system, open_memory
@@ -276,3 +278,35 @@ def test_checks_by_name() -> None:
     assert device.findings
     with pytest.raises(HostError, match="no check `race`"):
         Device(checks=["race"])
+
+
+@pytest.mark.parametrize(
+    ("acquire", "fences", "fresh"),
+    [("none", Obey.HEADER, False), ("agent", Obey.HEADER, True), ("none", Obey.ALWAYS, True)],
+)
+def test_without_an_acquire_the_scalar_cache_is_stale(
+    acquire: str, fences: Obey, fresh: bool
+) -> None:
+    """A kernel loads through the scalar cache what a kernel before it has changed since."""
+    device = Device(memory=open_memory(viper()), options=Options(fences=fences))
+    given = np.arange(64, dtype=np.int32) + 100
+    data, out = device.alloc(given), device.alloc_like(given)
+    queue = device.create_queue(cu_mask=1)
+
+    def read(acquire: str) -> list[int]:
+        done = Signal(1)
+        queue.dispatch(
+            stored("flatgen")["gen3"], 64, 64, [data, out, 2], completion=done, acquire=acquire
+        )
+        queue.ring()
+        device.run(until=done)
+        values: list[int] = (out.numpy()[:8] - np.arange(8)).tolist()
+        return values
+
+    assert read("agent") == given[:8].tolist()
+    done = Signal(1)
+    add = stored("vadd")["vadd_i"]
+    queue.dispatch(add, 64, 64, [data, data, data], completion=done, acquire="none")
+    queue.ring()
+    device.run(until=done)
+    assert read(acquire) == (given[:8] * (2 if fresh else 1)).tolist()
