@@ -254,7 +254,7 @@ def main_command(
         _option(
             _RUN,
             "Compile the protocol once more, with what was seen of it at work, which makes it some "
-            "5 % faster: beside the legs of a long run, before the first leg, or never (auto).",
+            "10 % faster: beside the legs of a long run, before the first leg, or never (auto).",
         ),
     ] = Train.auto,
     jobs: Annotated[

@@ -27,8 +27,8 @@ LESSONS: Final = "the first 60 legs of seed 1"
 _LEGS: Final = 60
 _SEED: Final = 1
 PATIENCE_SECONDS: Final = 120.0
-"""Training takes some 15 seconds of a processor and saves a twentieth of the time from then on: a
-run that has lasted so long is likely to gain by it, or to be followed by others that do."""
+"""Training takes some 15 seconds of a processor and saves a tenth of the time from then on: a run
+that has lasted so long is likely to gain by it, or to be followed by others that do."""
 
 
 class Trainer:
