@@ -12,6 +12,7 @@ from gpu.compute_unit.lanes import LaneMistake
 from gpu.compute_unit.program import Bound
 from gpu.compute_unit.wavefront import Wavefront
 from gpu.isa.decoder import NotAnInstruction
+from gpu.isa.operands import beyond
 from gpu.isa.step import NotImplementedInstruction
 from gpu.isa.wave import RegisterError
 from gpu.launch import Fault
@@ -23,8 +24,10 @@ MISTAKES: Final = (
     NotAnInstruction,
     NotImplementedInstruction,
     RegisterError,
+    IndexError,
 )
-"""What a kernel can do wrong, as the parts report it."""
+"""What a kernel can do wrong, as the parts report it. An index that a list has not is a vector
+register beyond those the wave was given: steps do not look how many there are."""
 
 LLVM_TRAP: Final = 2
 IGNORED_TRAPS: Final = (1, 3)
@@ -33,6 +36,12 @@ IGNORED_TRAPS: Final = (1, 3)
 
 def fault_of(wave: Wavefront, bound: Bound | None, address: int, mistake: Exception) -> Fault:
     """The failure of a wave at one instruction; ``bound`` is None when nothing could be decoded."""
+    if isinstance(mistake, IndexError):
+        given = len(wave.u32)
+        register = bound and beyond(bound.instruction.reads, bound.instruction.writes, given)
+        if register is None:
+            raise mistake
+        mistake = RegisterError(f"the wave has {given} vector registers and no v{register}")
     return Fault(f"{place_of(wave, bound, address)}: {mistake}", wave.group.start)
 
 

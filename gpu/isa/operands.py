@@ -106,6 +106,15 @@ def registers_of(
     return tuple(reads), tuple(writes)
 
 
+def beyond(
+    reads: tuple[RegisterRange, ...], writes: tuple[RegisterRange, ...], vgprs: int
+) -> int | None:
+    """The last vector register that is named though a wave has only so many, or None."""
+    ranges = (place for place in (*reads, *writes) if place.file == "v")
+    last = max((place.first + place.size - 1 for place in ranges), default=-1)
+    return last if last >= vgprs else None
+
+
 def _keeps_old(form: str, fields: dict[str, int], operand: OperandRow) -> bool:
     """Whether parts of a destination are left as they were, so that its old value is read."""
     if operand.field != "vdst":
