@@ -20,7 +20,8 @@ from gpu.memory.python_backend import PythonBackend
 from gpu.systems import DIRECTORY
 from protocols.loader import LoadedProtocol, load_protocol, locate
 from runtime.native.build import Sizes
-from runtime.native.libraries import Libraries, one_line
+from runtime.native.form import one_line
+from runtime.native.libraries import Libraries
 from runtime.native.library import LibraryError
 from runtime.native.object_cache import CacheError, user_cache
 from runtime.native.plan import NotNative, Plans
