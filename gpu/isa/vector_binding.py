@@ -37,6 +37,8 @@ _SHIFTS: Final[dict[str, np.ufunc]] = {
     "v_ashrrev_i64": np.right_shift,
 }
 _PUTMASK: Final = undispatched(np.putmask)
+_NAMED_OUT: Final = (np.minimum, np.maximum)
+"""Functions that numpy wants no third positional argument for."""
 _VCC: Final = "w.sgprs[106] | w.sgprs[107] << 32"
 
 
@@ -244,7 +246,9 @@ class _VectorStep:
     def _call(self, arguments: list[str], out: str = "") -> str:
         if self.instruction.name == "v_mov_b32":
             return arguments[0]
-        everything = ", ".join([*arguments, out] if out else arguments)
+        if out:
+            arguments = [*arguments, f"out={out}" if self.function in _NAMED_OUT else out]
+        everything = ", ".join(arguments)
         return f"{self.writer.value(self.function)}({everything})"
 
     def _mask(self, value: str) -> None:

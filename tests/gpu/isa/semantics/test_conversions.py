@@ -104,9 +104,9 @@ def test_packing_fractions(name: str, least: int, scale: int, kind: Any) -> None
 
 
 @pytest.mark.parametrize("name", ["v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32"])
-@pytest.mark.parametrize(("rounding", "function"), enumerate(
+@pytest.mark.parametrize(("rounding", "function"), list(enumerate(
     (round, math.ceil, math.floor, math.trunc)
-))  # fmt: skip
+)))  # fmt: skip
 def test_inserting_a_byte(name: str, rounding: int, function: Any) -> None:
     rng = np.random.default_rng(rounding)
     values = np.concatenate([specials("f32"), np.arange(-8, 520, dtype=np.float32) / 2])
