@@ -108,9 +108,11 @@ class TimedUnit(Residents[PipelinedWave]):
             self._fetch.cycle()
         simd = self._simds[now % len(self._simds)]
         if simd.next <= now:
-            self._turn(simd, now)
-            if host_float.current != host_float.PLAIN:
-                host_float.use(host_float.PLAIN)
+            try:
+                self._turn(simd, now)
+            finally:
+                if host_float.current != host_float.PLAIN:
+                    host_float.use(host_float.PLAIN)
         self._due = self._first_after(now + 1)
 
     def _first_after(self, tick: int) -> int:

@@ -10,8 +10,9 @@ An environment is a number: rounding (as in MODE: 0 nearest even, 1 up, 2 down, 
 times the denormal field (0 flush in and out, 1 flush results, 2 flush sources, 3 keep).
 
 Invariant: ``current`` is what this thread's control register says; a program starts in `PLAIN`, and
-whoever runs instructions leaves through `plain_afterwards`. Where the register cannot be loaded,
-`AVAILABLE` is false, and `gpu.isa.semantics` is built of functions that round by themselves.
+whoever runs instructions leaves it so (`plain_afterwards`). One thread at a time runs them. Where
+the register cannot be loaded, `AVAILABLE` is false, and `gpu.isa.semantics` is built of functions
+that round by themselves.
 """
 
 from __future__ import annotations
