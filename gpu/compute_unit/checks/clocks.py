@@ -10,9 +10,12 @@ GFX6-GFX9". Invariant: clocks only grow.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gpu.compute_unit.wavefront import Group, Wavefront
+
+REMEMBERED: Final = 8
+"""Acquires that a report still knows of."""
 
 Clock = dict[int, int]
 """Number of a wave -> the time of it that is known."""
@@ -38,7 +41,17 @@ class Knowledge:
     own accesses, what the whole GPU can see. ``time``: of its accesses now.
     """
 
-    __slots__ = ("_arrived", "_behind_load", "group", "name", "number", "performed", "seen", "time")
+    __slots__ = (
+        "_acquired",
+        "_arrived",
+        "_behind_load",
+        "group",
+        "name",
+        "number",
+        "performed",
+        "seen",
+        "time",
+    )
 
     def __init__(self, number: int, wave: Wavefront, start: Clock) -> None:
         self.number = number
@@ -49,6 +62,7 @@ class Knowledge:
         self.performed: Clock = dict(start)
         self._behind_load: list[Release] = []
         self._arrived: list[Release] = []
+        self._acquired: list[Release] = []
 
     def publish(self) -> Release:
         """What somebody who reads this wave's next write learns."""
@@ -78,6 +92,7 @@ class Knowledge:
         """``buffer_wbinvl1``: what comes now is not from before the loads that synchronised."""
         for release in self._arrived:
             join(self.seen, release.beyond)
+        self._acquired = (self._acquired + self._arrived)[-REMEMBERED:]
         self._arrived.clear()
 
     def missing(self, wave: int, time: int, owner: Knowledge | None) -> str:
@@ -88,7 +103,7 @@ class Knowledge:
         for release in self._behind_load:
             if max(release.beyond.get(wave, 0), release.within.get(wave, 0)) >= time:
                 return "the load that synchronises is not waited for"
-        for release in self._arrived:
+        for release in self._arrived + self._acquired:
             if release.within.get(wave, 0) >= time:
                 return (
                     "the store that synchronises did not wait with s_waitcnt vmcnt(0) until the "

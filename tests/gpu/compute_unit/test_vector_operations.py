@@ -191,8 +191,8 @@ def test_linear_buffers(index: bool, offset: bool, expected: np.ndarray) -> None
     wave.sgprs[3] = 8
     wave.vgprs[5] = WAVE if index else 4 * WAVE
     done = operation(
-        "MUBUF", "buffer_load_dword", vaddr=5 * (index or offset), vdata=6, srsrc=2, soffset=3, offset=16,
-        idxen=index, offen=offset,
+        "MUBUF", "buffer_load_dword", vaddr=5 * (index or offset), vdata=6, srsrc=2, soffset=3,
+        offset=16, idxen=index, offen=offset,
     )  # fmt: skip
     perform(done, wave, memory)
     words = [int.from_bytes(data[place : place + 4], "little") for place in expected]
