@@ -40,7 +40,6 @@ from gpu.trace import Trace
 
 DOORBELL_BYTES: Final = 8
 DOORBELLS: Final = 1024
-WAVES_PER_UNIT: Final = 40
 
 OnError = Callable[[DeviceQueue, GpuError], None]
 
@@ -60,7 +59,8 @@ class BareDevice:
     """Front end, compute units and memory put together; `gpu.device.Device` chooses them.
 
     ``units``: all compute units, in the order of their index. ``progress``: called whenever
-    somebody else than their waves has changed memory, or may do so soon.
+    somebody else than their waves has changed memory. ``trace``: who hears of packets.
+    ``waves_per_unit``: what a compute unit holds at once.
     """
 
     def __init__(
@@ -70,10 +70,12 @@ class BareDevice:
         options: Options = Options(),
         progress: Callable[[], None] | None = None,
         trace: Trace | None = None,
+        waves_per_unit: int = 40,
     ) -> None:
         self.memory = memory
         self.units = units
         self.options = options
+        self._waves_per_unit = waves_per_unit
         activities = Activities(memory)
         if progress is not None:
             activities.on_news = progress
@@ -110,7 +112,7 @@ class BareDevice:
             self,
             self.memory.space,
             options.apertures,
-            ScratchLimits(len(self.units) * WAVES_PER_UNIT),
+            ScratchLimits(len(self.units) * self._waves_per_unit),
         )
         outside = Outside(self._interrupt, self._loop.calls.append, self._inactive, self.packets)
         return PacketProcessor(
@@ -302,7 +304,7 @@ class BareDevice:
             "group_segment_aperture_base_hi": self.options.apertures.shared,
             "private_segment_aperture_base_hi": self.options.apertures.private,
             "max_cu_id": len(self.units) - 1,
-            "max_wave_id": WAVES_PER_UNIT - 1,
+            "max_wave_id": self._waves_per_unit - 1,
             "read_dispatch_id_field_base_byte_offset": read_id,
             "queue_inactive_signal": self.signal(0).handle,
         }

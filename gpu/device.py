@@ -21,6 +21,7 @@ from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.watch import Watch
 from gpu.errors import HostError
 from gpu.launch import ComputeUnit
+from gpu.memory.coherent_base import CoherentMemory
 from gpu.memory.flat import FlatMemory
 from gpu.memory.interface import Memory
 from gpu.occupancy import Limits
@@ -37,10 +38,12 @@ class Device(BareDevice):
     without caches: the results are right, the ticks mean nothing.
     ``Device("GPU_VIPER", cus=4, tccs=2, seed=7)`` has units with pipelines, whose every access
     goes through the caches of that protocol, with so many banks of the shared cache; ``seed`` is
-    of random delays, if the system has any, ``system`` another description of it. ``memory``: one
-    that is open already, instead of a protocol.
+    of random delays, if the system has any, ``system`` another description of it. ``engine``:
+    ``python``, ``native``, or ``auto`` for the native one where it is possible; results and ticks
+    are the same. ``memory``: one that is open already, instead of a protocol.
 
-    ``limits``: what a compute unit has. ``timing``: of its pipelines. ``most_instructions``: wave
+    ``limits``: what a compute unit has. ``timing``: of its pipelines; else what the system's
+    description says. ``most_instructions``: wave
     instructions after which a kernel fails, as one does that can be seen to wait for ever.
     ``policy``: which wave of a SIMD goes first. ``checks``: those of `gpu.compute_unit.checks`,
     by name; what they find is in `findings`. ``trace``: who is told what happens.
@@ -58,6 +61,7 @@ class Device(BareDevice):
         tccs: int | None = None,
         seed: int = 0,
         system: Path | None = None,
+        engine: str = "auto",
         memory: Memory | None = None,
         limits: Limits | None = None,
         timing: Timing | None = None,
@@ -84,13 +88,23 @@ class Device(BareDevice):
             memory = flat
         else:
             if protocol is not None:
-                memory, timing = _open(protocol, cus, tccs, seed, system, timing)
+                memory = _open(protocol, cus, tccs, seed, system, engine)
             assert memory is not None, "one of the three was given"
+            if timing is None and isinstance(memory, CoherentMemory):
+                timing = Timing.from_table(memory.system.timing)
             units = [
                 TimedUnit(cu, memory, timing, limits, policy, watch, checking, trace)
                 for cu in range(memory.ports.cus)
             ]
-        super().__init__(memory, units, options or Options(), watch.progress, trace)
+        held = limits or Limits()
+        super().__init__(
+            memory,
+            units,
+            options or Options(),
+            watch.progress,
+            trace,
+            waves_per_unit=held.simds * held.waves_per_simd,
+        )
         self._checks = checking
 
     @property
@@ -122,15 +136,17 @@ def _checks(names: Iterable[str]) -> Checks | None:
 
 
 def _open(
-    protocol: str,
-    cus: int,
-    tccs: int | None,
-    seed: int,
-    system: Path | None,
-    timing: Timing | None,
-) -> tuple[Memory, Timing]:
-    """Memory of a protocol, and the timing that its system's description asks for."""
-    from gpu.memory.opening import load_system, open_memory  # compiles: only when it is asked for
+    protocol: str, cus: int, tccs: int | None, seed: int, system: Path | None, engine: str
+) -> Memory:
+    """Memory of a protocol."""
+    # These ask for a compilation: only who names a protocol needs them.
+    from gpu.memory.opening import EngineChoice, choose_engine, load_system
 
-    loaded = load_system(protocol, cus=cus, tccs=tccs, system=system)
-    return open_memory(loaded, seed), timing or Timing.from_table(loaded.kernel.timing)
+    try:
+        choice = EngineChoice(engine)
+    except ValueError:
+        names = ", ".join(each.value for each in EngineChoice)
+        raise HostError(f"no engine {engine!r}; there are {names}") from None
+    native = choice is not EngineChoice.python
+    loaded = load_system(protocol, cus=cus, tccs=tccs, system=system, native=native)
+    return choose_engine(loaded, choice, seed).memory

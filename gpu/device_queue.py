@@ -6,7 +6,10 @@ Invariant: the arguments of a dispatch are copied when it is submitted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from operator import index
+from typing import TYPE_CHECKING, Final, SupportsIndex
+
+import numpy as np
 
 from gpu.code_object import DispatchFacts, Kernel, LoadedKernel, pack_arguments
 from gpu.errors import HostError
@@ -20,14 +23,25 @@ if TYPE_CHECKING:
 
 Size = tuple[int, int, int]
 
+DYNAMIC_STACK: Final = 16 * 1024
+"""Private bytes of a work-item whose kernel's stack has no bound that the compiler knows."""
 
-def three(size: int | Sequence[int], what: str) -> tuple[Size, int]:
+
+def three(size: SupportsIndex | Sequence[int], what: str) -> tuple[Size, int]:
     """A size with 1 in the dimensions that are not given, and how many are. Raises HostError."""
-    sizes = (size,) if isinstance(size, int) else tuple(size)
+    several = size if isinstance(size, (Sequence, np.ndarray)) else (size,)
+    sizes = tuple(index(each) for each in several)
     if not 1 <= len(sizes) <= 3:
         raise HostError(f"{what} has 1 to 3 dimensions, not {len(sizes)}")
     x, y, z = sizes + (1,) * (3 - len(sizes))
     return (x, y, z), len(sizes)
+
+
+def _private_bytes(kernel: Kernel) -> int:
+    """Of a work-item: what the kernel says, and a stack where it cannot know how deep it calls."""
+    fixed = kernel.descriptor.private_size
+    unknown = kernel.descriptor.dynamic_stack or kernel.metadata.uses_dynamic_stack
+    return max(fixed, DYNAMIC_STACK) if unknown else fixed
 
 
 class DeviceQueue(UserQueue):
@@ -67,13 +81,12 @@ class DeviceQueue(UserQueue):
         packed = pack_arguments(
             loaded.kernel, args, self._facts(grid3, group3, dimensions, global_offset)
         )
-        descriptor = loaded.kernel.descriptor
         packet = KernelDispatch(
             header=Header(PacketType.KERNEL_DISPATCH, barrier, scope(acquire), scope(release)),
             setup=dimensions,
             group=group3,
             grid=grid3,
-            private_bytes=descriptor.private_size if private_bytes is None else private_bytes,
+            private_bytes=_private_bytes(loaded.kernel) if private_bytes is None else private_bytes,
             group_bytes=packed.group_size if group_bytes is None else group_bytes,
             kernel_object=loaded.object_address,
             kernarg=self._device.arguments(packed.data),

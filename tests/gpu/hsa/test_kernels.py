@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -199,7 +200,7 @@ def test_generic_pointers(device: Device, built: str) -> None:
 
 
 def test_a_device_by_the_name_of_a_protocol() -> None:
-    device = Device("GPU_VIPER", cus=3, tccs=2, seed=7)
+    device = Device("GPU_VIPER", cus=3, tccs=2, seed=7, engine="python")
     assert len(device.units) == device.memory.ports.cus == 3
     x = np.arange(200, dtype=np.float32)
     a, c, done = device.alloc(x), device.alloc_like(x), Signal(1)
@@ -208,6 +209,30 @@ def test_a_device_by_the_name_of_a_protocol() -> None:
     queue.ring()
     device.run(until=done)
     np.testing.assert_array_equal(c.numpy(), 2 * x)
+
+
+def test_sizes_may_be_numbers_of_numpy() -> None:
+    device = without_time()
+    data = device.alloc(np.arange(64, dtype=np.int32))
+    queue, kernel = device.create_queue(), stored("vadd")["vadd_i"]
+    for grid in (np.int64(64), np.array([64, 1]), [np.uint8(64)]):
+        queue.dispatch(kernel, grid, np.int32(32), [data, data, data])
+    queue.ring()
+    device.run()
+    assert data.numpy().tolist() == [8 * place for place in range(64)]
+
+
+def test_a_stack_without_bound_gets_room() -> None:
+    device = without_time()
+    queue = device.create_queue()
+    loaded = device.loaded_kernel(stored("calls")["call_rec"])
+    metadata = replace(loaded.kernel.metadata, uses_dynamic_stack=True)
+    endless = replace(loaded, kernel=replace(loaded.kernel, metadata=metadata))
+    for kernel in (loaded, endless):
+        queue.dispatch(kernel, 64, 64, [device.alloc(np.ones(64, np.int32))])
+    queue.ring()
+    device.run()
+    assert queue.field("scratch_workitem_byte_size") == 16 * 1024
 
 
 def test_wrong_calls_say_what_is_wrong(device: Device) -> None:
@@ -232,6 +257,8 @@ def test_wrong_calls_say_what_is_wrong(device: Device) -> None:
         Device(cus=0)
     with pytest.raises(HostError, match="functional, or runs on a protocol"):
         Device("GPU_VIPER", functional=True)
+    with pytest.raises(HostError, match="no engine .fast.; there are"):
+        Device("GPU_VIPER", engine="fast")
     assert queue.write_index == 0
 
 
