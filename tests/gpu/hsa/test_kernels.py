@@ -257,7 +257,7 @@ def test_wrong_calls_say_what_is_wrong(device: Device) -> None:
         Device(cus=0)
     with pytest.raises(HostError, match="functional, or runs on a protocol"):
         Device("GPU_VIPER", functional=True)
-    with pytest.raises(HostError, match="no engine .fast.; there are"):
+    with pytest.raises(HostError, match="no engine 'fast'; there are"):
         Device("GPU_VIPER", engine="fast")
     assert queue.write_index == 0
 
