@@ -2,8 +2,8 @@
 
 A kernel may wait for memory that nobody will change. That is certain once every wave has come back
 to a state it was in before (registers, LDS, address) while no store or atomic has changed a word in
-between: what follows can only repeat. Waves whose registers count or read a clock never come back;
-for them a plain limit holds.
+between: what follows can only repeat. Waves whose registers count, or that read a clock, never come
+back; for them a plain limit holds.
 
 Looking at states costs time, so it begins when no wave has ended for `patience` wave instructions,
 and stops when one ends. Invariant: all units of a device share one watch; it never stops a kernel
@@ -22,7 +22,7 @@ from gpu.compute_unit.access import Access, VectorAccess
 from gpu.compute_unit.lanes import Values
 from gpu.compute_unit.local_operations import LocalAccess
 from gpu.compute_unit.program import Bound
-from gpu.compute_unit.scalar_memory import ScalarAccess
+from gpu.compute_unit.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.wavefront import Wavefront
 from gpu.launch import Fault
 from gpu.memory.atomics import apply
@@ -138,6 +138,9 @@ class Watch:
             self._still = 0
             self._seen.clear()
         seen = self._seen.setdefault(access.wave, _Seen())
+        if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
+            seen.states.clear()  # what follows depends on the time, though no register may show it
+            seen.returns = 0
         seen.polls[bound.instruction.address] = (bound, access)
 
     def state(self, wave: Wavefront) -> None:
