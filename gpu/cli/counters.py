@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from gpu.bare_device import BareDevice
 from gpu.compute_unit.functional import FunctionalUnit
 from gpu.compute_unit.residents import Residents
-from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timed import TimedUnit
 
 
@@ -38,19 +36,3 @@ def work_of(device: BareDevice) -> Work:
         elif isinstance(unit, TimedUnit):
             instructions += unit.statistics.executed
     return Work(groups, waves, instructions)
-
-
-def as_data(device: BareDevice) -> dict[str, Any]:
-    """Everything that was counted, for JSON."""
-    timed = [unit for unit in device.units if isinstance(unit, TimedUnit)]
-    if timed:
-        total = Statistics()
-        for unit in timed:
-            total.add(unit.statistics)
-        return total.as_dict()
-    work = work_of(device)
-    return {
-        "groups": work.groups,
-        "waves": work.waves,
-        "wave_instructions": work.instructions,
-    }

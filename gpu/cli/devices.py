@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from gpu.cli.request import Request
 from gpu.device import Device
+from gpu.trace import Trace
+
+DEFAULT_PROTOCOL = "GPU_VIPER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,24 +27,22 @@ class OpenedDevice:
 
 def open_device(request: Request) -> OpenedDevice:
     """Raises what loading a protocol or opening a memory raises, and `HostError`."""
-    if request.functional:
-        return OpenedDevice(
-            Device(cus=request.cus, most_instructions=request.limit),
-            "functional: right results on flat memory; no caches, no time",
-            timed=False,
-        )
-    return _coherent(request)
-
-
-def _coherent(request: Request) -> OpenedDevice:
-    from gpu.memory.opening import DEFAULT_PROTOCOL, load_system, open_memory
-
     protocol = request.protocol or DEFAULT_PROTOCOL
-    loaded = load_system(protocol, cus=request.cus, tccs=request.tccs, system=request.system)
-    memory = open_memory(loaded, request.seed)
-    return OpenedDevice(
-        Device(memory=memory, most_instructions=request.limit),
-        f"coherent: every load, store and atomic goes through the caches of {protocol}; cycles are "
-        "those of a model, not of a product",
-        timed=True,
+    device = Device(
+        None if request.functional else protocol,
+        functional=request.functional,
+        cus=request.cus,
+        tccs=None if request.functional else request.tccs,
+        seed=request.seed,
+        system=request.system,
+        most_instructions=request.limit,
+        checks=request.checks,
+        trace=Trace(request.traces, print) if request.traces else None,
     )
+    fidelity = (
+        "functional: right results on flat memory; no caches, no time"
+        if request.functional
+        else f"coherent: every load, store and atomic goes through the caches of {protocol}; "
+        "cycles are those of a model, not of a product"
+    )
+    return OpenedDevice(device, fidelity, not request.functional)

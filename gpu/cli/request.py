@@ -26,6 +26,8 @@ class Request:
     tccs: int = 2
     seed: int = 1
     system: Path | None = None
+    traces: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
     stats: Path | None = None
     quiet: bool = False
     progress: bool = True

@@ -5,6 +5,7 @@ Invariant: importing this module imports nothing heavy.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,14 @@ import typer
 from gpu.cli.parameters import File, KernelName
 
 RIGHT, FOUND = 0, 1
+
+
+class Trace(StrEnum):
+    """What `gpu.trace.Trace` tells."""
+
+    WAVES = "waves"
+    MEMORY = "memory"
+    PACKETS = "packets"
 
 
 _SYSTEM = "The GPU"
@@ -99,6 +108,18 @@ def run(
     system: Annotated[
         Path | None, _option(_SYSTEM, "System description (.toml).", metavar="FILE")
     ] = None,
+    trace: Annotated[
+        list[Trace] | None,
+        _option(_OUTPUT, "Print each instruction, memory access or packet. Repeatable."),
+    ] = None,
+    check: Annotated[
+        str,
+        _option(
+            _OUTPUT,
+            "Look for mistakes of the kernel: races, waits, uninitialised (a comma between).",
+            metavar="WHAT",
+        ),
+    ] = "",
     stats: Annotated[
         Path | None, _option(_OUTPUT, "Write counters as JSON.", metavar="FILE")
     ] = None,
@@ -128,6 +149,8 @@ def run(
         tccs=tccs,
         seed=seed,
         system=system,
+        traces=tuple(kind.value for kind in trace or ()),
+        checks=tuple(name for name in check.replace(" ", "").split(",") if name),
         stats=stats,
         quiet=quiet,
         progress=not no_progress,

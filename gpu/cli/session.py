@@ -12,7 +12,6 @@ from gpu.bare_device import BareDevice
 from gpu.buffer import Buffer
 from gpu.cli import results
 from gpu.cli.argument_text import BufferArgument, read_argument
-from gpu.cli.counters import as_data as counters
 from gpu.cli.counters import work_of
 from gpu.cli.description import printable
 from gpu.cli.devices import OpenedDevice, open_device
@@ -66,7 +65,9 @@ class _Session:
     def run(self) -> bool:
         opened = open_device(self.request)
         buffers = self._dispatch(opened.device)
-        right = self._judge(buffers)
+        right = self._judge(buffers) and not opened.device.findings
+        for finding in opened.device.findings:
+            print(f"found: {finding}")
         self._tell(opened, buffers)
         if self.request.stats is not None:
             self.request.stats.write_text(json.dumps(self._numbers(opened), indent=2) + "\n")
@@ -127,13 +128,16 @@ class _Session:
         print(f"fidelity: {opened.fidelity}")
 
     def _numbers(self, opened: OpenedDevice) -> dict[str, Any]:
+        work = work_of(opened.device)
         return {
             "kernel": self.kernel.name,
             "grid": self.grid,
             "group": self.group,
             "fidelity": opened.fidelity,
-            "ticks": opened.device.now,
-            "compute_units": counters(opened.device),
+            "groups": work.groups,
+            "waves": work.waves,
+            "findings": [str(finding) for finding in opened.device.findings],
+            **opened.device.stats,
         }
 
 

@@ -17,7 +17,7 @@ from tests.gpu.kernels.stored import stored_bytes
 def files(tmp_path: Path) -> dict[str, str]:
     """Stored objects as files, by source."""
     found = {}
-    for source in ("vadd", "numeric", "reduce", "device_hsa", "wait", "calls"):
+    for source in ("vadd", "numeric", "reduce", "device_hsa", "wait", "calls", "litmus"):
         path = tmp_path / f"{source}.co"
         path.write_bytes(stored_bytes(source))
         found[source] = str(path)
@@ -39,7 +39,7 @@ def test_results_are_shown_compared_and_written(files: dict[str, str], tmp_path:
     assert first.out.startswith("c = f32[1000] [")
     assert "vadd: 4 groups, 16 waves, " in first.out
     assert "fidelity: functional" in first.out
-    assert json.loads(stats.read_text())["compute_units"]["waves"] == 16
+    assert json.loads(stats.read_text())["waves"] == 16
     values = np.load(saved)
     assert values.dtype == np.float32
     assert np.all(values >= np.arange(1000, dtype=np.float32))
@@ -92,6 +92,9 @@ def test_vectors_structures_and_scratch(files: dict[str, str]) -> None:
         ("{wait} spin_forever --grid 64 --arg u32[1]", "(?s)every wave repeats.*holds 0x0"),
         ("{wait} loop_forever --grid 64 --limit 5000 --arg u32[1]",
          "5,[0-9]{3} wave instructions have run, the limit|5,000 wave instructions have run"),
+        ("{vadd} vadd --grid 64 --cus 65", "a device has 1 to 64 compute units, not 65"),
+        ("{vadd} vadd --grid 64 --check waits,rases", "no check `rases`; there are races, waits"),
+        ("{vadd} vadd --grid 64 --trace caches", "'caches' is not one of"),
         ("{vadd} vadd --grid 64 --cus 0", "Invalid value for '--cus'"),
         ("{vadd} vadd", "Missing option '--grid'"),
     ],
@@ -101,6 +104,24 @@ def test_mistakes_are_told_in_words(words: str, message: str, files: dict[str, s
     assert (answer.status, answer.out) == (2, "")
     assert re.search(message, answer.err), answer.err
     assert "Traceback" not in answer.err
+
+
+def test_a_race_is_found(files: dict[str, str]) -> None:
+    """Status 1: the run ended, and its kernel is wrong."""
+    answer = gcn("run", files["litmus"], "mp_rlx_dev", "--grid", "128", "--group", "64", "--arg",
+                 "i32[1]", "--arg", "i32[1]", "--arg", "i32[2]", "--functional", "--check",
+                 "races,waits,uninitialised")  # fmt: skip
+    assert (answer.status, answer.err) == (1, "")
+    assert re.search(r"found: races: `flat_store_dword .* of mp_rlx_dev", answer.out)
+
+
+def test_traces(files: dict[str, str]) -> None:
+    call = ("run", files["vadd"], "vadd", *VADD, "--functional", "-q")
+    packets = gcn(*call, "--trace", "packets").out.splitlines()
+    assert re.search(r"queue 0: packet 0: kernel vadd is active, 4 groups", "\n".join(packets))
+    waves = gcn(*call, "--trace", "waves", "--trace", "memory").out
+    assert re.search(r"wave 3 of group \(3, 0, 0\) of vadd", waves)
+    assert "flat_store_dword v[0:1], v2" in waves
 
 
 def test_an_unknown_protocol_is_told(files: dict[str, str]) -> None:
