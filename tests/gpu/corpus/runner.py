@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from gpu.bare_device import BareDevice
+from gpu.device import Device
 from gpu.hsa.signal import Signal
+from gpu.memory.opening import LoadedSystem, load_system, open_memory
 from tests.gpu.corpus.case import Array, Case
 from tests.gpu.kernels.stored import stored
 
@@ -31,3 +34,16 @@ def run_case(case: Case, device: BareDevice, configuration: str = "clang14-O2") 
         queue.ring()
         device.run(until=done)
     return {name: buffer.numpy() for name, buffer in buffers.items()}
+
+
+@cache
+def _system(cus: int, tccs: int, delays: str) -> LoadedSystem:
+    """Compiled once in a process."""
+    return load_system(cus=cus, tccs=tccs, settings={"network.delays": delays})
+
+
+def coherent_device(
+    cus: int = 2, tccs: int = 2, seed: int = 0, delays: str = "nominal", **more: Any
+) -> Device:
+    """A new device whose accesses go through the caches of GPU_VIPER."""
+    return Device(memory=open_memory(_system(cus, tccs, delays), seed), **more)

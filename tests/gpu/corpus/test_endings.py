@@ -1,0 +1,88 @@
+"""Kernels that do not end, or end badly: what their user reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from gpu.bare_device import BareDevice
+from gpu.device import Device
+from gpu.errors import KernelError
+from gpu.hsa.connection import QueueState
+from gpu.hsa.signal import Signal
+from tests.gpu.corpus.runner import coherent_device
+from tests.gpu.kernels.stored import stored
+
+MAKERS = {"functional": lambda: Device(cus=2), "coherent": coherent_device}
+
+
+@pytest.fixture(params=MAKERS)
+def make(request: pytest.FixtureRequest) -> Callable[[], BareDevice]:
+    return MAKERS[request.param]
+
+
+def failure(device: BareDevice, kernel: tuple[str, str], group: int, *values: object) -> str:
+    """What a kernel of 128 work-items fails with."""
+    source, name = kernel
+    queue = device.create_queue()
+    done = Signal(1)
+    buffers = [device.alloc(np.asarray(value)) for value in values]
+    queue.dispatch(stored(source)[name], 128, group, buffers, completion=done)
+    queue.ring()
+    with pytest.raises(KernelError) as caught:
+        device.run(until=done)
+    assert queue.state is QueueState.INACTIVE
+    assert done.value < 0
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "group", "buffers"),
+    [
+        (("lock", "lanelock"), 64, 2),
+        (("wait", "spin_forever"), 64, 1),
+        (("wait", "lost_barrier"), 128, 2),
+    ],
+)
+def test_who_waits_for_what(
+    kernel: tuple[str, str], group: int, buffers: int, make: Callable[[], BareDevice]
+) -> None:
+    device = make()
+    words = [np.zeros(128, np.int32) for _ in range(buffers)]
+    text = failure(device, kernel, group, *words)
+    assert f"kernel {kernel[1]}: every wave repeats what it did" in text
+    assert "wave 0 of group (0, 0, 0)" in text
+    if kernel[1] == "lanelock":
+        assert "lanes 1-63: address" in text
+        assert "changed last by lane 0 of wave 0 of group" in text
+        assert "which holds 0x1" in text
+    elif kernel[1] == "lost_barrier":
+        assert "waits at a barrier" in text
+
+
+def test_a_loop_without_memory_ends_at_the_limit() -> None:
+    device = Device(cus=1, most_instructions=3000)
+    text = failure(device, ("wait", "loop_forever"), 64, np.zeros(1, np.int32))
+    assert "the limit that was given" in text and "loop_forever" in text
+
+
+def test_a_trap_stops_its_queue(make: Callable[[], BareDevice]) -> None:
+    values = np.ones(128, np.int32)
+    values[77] = -1
+    text = failure(make(), ("device_hsa", "trapk"), 64, values)
+    assert "kernel trapk: wave 0 of group (1, 0, 0) of trapk" in text
+    assert "`s_trap 2`: trap 2" in text
+
+
+def test_an_address_that_is_not_there(make: Callable[[], BareDevice]) -> None:
+    """The last lanes of the last group run past the end of the page that was allocated."""
+    values = np.zeros(1024 - 8, np.int32)
+    device = make()
+    queue, done = device.create_queue(), Signal(1)
+    a, c = device.alloc(values), device.alloc(values)
+    queue.dispatch(stored("vadd")["vadd_i"], 1088, 64, [a, a, c], completion=done)
+    queue.ring()
+    with pytest.raises(KernelError, match=r"kernel vadd_i: .*flat_load_dword.* lane 0: address"):
+        device.run(until=done)

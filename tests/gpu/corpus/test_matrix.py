@@ -1,0 +1,24 @@
+"""The corpus on 1, 2 and 8 compute units, 1 and 4 banks, with random delays of three seeds.
+
+python -m pytest -n 2 -m matrix tests/gpu/corpus/test_matrix.py
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.gpu.corpus.case import Case
+from tests.gpu.corpus.catalogue import CASES
+from tests.gpu.corpus.runner import coherent_device, run_case
+
+pytestmark = pytest.mark.matrix
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("tccs", [1, 4])
+@pytest.mark.parametrize("cus", [1, 2, 8])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_ends_as_the_oracle_says(case: Case, cus: int, tccs: int, seed: int) -> None:
+    device = coherent_device(cus, tccs, seed, "uniform")
+    configuration = ("clang14-O2", "clang19-O2")[seed % 2]
+    assert case.complaint(run_case(case, device, configuration)) is None
