@@ -79,6 +79,8 @@ class Device(BareDevice):
             )
         if not 1 <= cus <= MOST_UNITS:
             raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
+        self.engine = "no engine"
+        """What runs the caches, in words."""
         watch = Watch(limit=most_instructions)
         checking = _checks(checks)
         units: Sequence[ComputeUnit]
@@ -88,7 +90,7 @@ class Device(BareDevice):
             memory = flat
         else:
             if protocol is not None:
-                memory = _open(protocol, cus, tccs, seed, system, engine)
+                memory, self.engine = _open(protocol, cus, tccs, seed, system, engine)
             assert memory is not None, "one of the three was given"
             if timing is None and isinstance(memory, CoherentMemory):
                 timing = Timing.from_table(memory.system.timing)
@@ -137,10 +139,10 @@ def _checks(names: Iterable[str]) -> Checks | None:
 
 def _open(
     protocol: str, cus: int, tccs: int | None, seed: int, system: Path | None, engine: str
-) -> Memory:
-    """Memory of a protocol."""
+) -> tuple[Memory, str]:
+    """Memory of a protocol, and what runs it, in words."""
     # These ask for a compilation: only who names a protocol needs them.
-    from gpu.memory.opening import EngineChoice, choose_engine, load_system
+    from gpu.memory.opening import EngineChoice, EngineMissing, choose_engine, load_system
 
     try:
         choice = EngineChoice(engine)
@@ -149,4 +151,8 @@ def _open(
         raise HostError(f"no engine {engine!r}; there are {names}") from None
     native = choice is not EngineChoice.python
     loaded = load_system(protocol, cus=cus, tccs=tccs, system=system, native=native)
-    return choose_engine(loaded, choice, seed).memory
+    try:
+        chosen = choose_engine(loaded, choice, seed)
+    except EngineMissing as error:
+        raise HostError(str(error)) from None
+    return chosen.memory, chosen.words

@@ -6,6 +6,7 @@ whichever engine runs them.
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -102,13 +103,14 @@ def choose_engine(
     seed: int = 0,
     space: AddressSpace | None = None,
     *,
-    optimised: bool = True,
+    optimised: bool = False,
 ) -> Engine:
     """The same on the engine that is asked for; ``auto``: on the native one if that is possible.
 
     ``loaded`` was loaded with ``native=True`` unless ``choice`` is ``python``. ``optimised``:
-    compile for speed, which takes seconds for a protocol that is new. Raises EngineMissing when
-    the native engine is asked for and not possible.
+    compile for speed, which takes seconds for a protocol that is new; else code that was compiled
+    in less time will do, and the optimised one is there for the next run if this one lasts.
+    Raises EngineMissing when the native engine is asked for and not possible.
     """
     if choice is EngineChoice.python:
         return Engine(open_memory(loaded, seed, space), "Python engine")
@@ -141,6 +143,6 @@ def _native(loaded: LoadedSystem, seed: int, space: AddressSpace | None, optimis
         seed,
         mapped // description.line_size * 5 // 4,
     )
-    libraries.close()
+    atexit.register(libraries.look)  # keep what has been compiled meanwhile
     words = f"native engine, compiled by {compiler.version}"
     return Engine(CoherentMemory(kernel, backend, space), words)

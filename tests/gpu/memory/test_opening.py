@@ -1,0 +1,45 @@
+"""From names to memories, by way of both engines."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu.device import Device
+from gpu.errors import HostError
+from gpu.memory import opening
+from gpu.memory.native_backend import NativeBackend
+from gpu.memory.opening import EngineChoice, EngineMissing, choose_engine
+from gpu.memory.python_backend import PythonBackend
+from runtime.native.toolchain import ToolchainError
+from tests.gpu.memory.streams import loaded
+
+
+def refuse() -> None:
+    raise ToolchainError("there is no C++ compiler\nsee docs")
+
+
+def test_without_a_compiler_it_is_the_python_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "find_compiler", refuse)
+    chosen = choose_engine(loaded("GPU_VIPER"), EngineChoice.auto)
+    assert isinstance(chosen.memory.backend, PythonBackend)
+    assert chosen.words == "Python engine, because there is no C++ compiler"
+    with pytest.raises(EngineMissing, match="--engine native: there is no C"):
+        choose_engine(loaded("GPU_VIPER"), EngineChoice.native)
+
+
+def test_with_one_it_is_the_native_engine() -> None:
+    chosen = choose_engine(loaded("GPU_VIPER"), EngineChoice.auto)
+    if isinstance(chosen.memory.backend, PythonBackend):
+        pytest.skip(chosen.words)
+    assert isinstance(chosen.memory.backend, NativeBackend)
+    assert chosen.words.startswith("native engine, compiled by")
+
+
+def test_devices_take_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "find_compiler", refuse)
+    assert Device("GPU_VIPER", cus=1).engine.startswith("Python engine, because")
+    assert Device("GPU_VIPER", cus=1, engine="python").engine == "Python engine"
+    with pytest.raises(HostError, match="no C"):
+        Device("GPU_VIPER", cus=1, engine="native")
+    with pytest.raises(HostError, match="no engine 'steam'; there are auto, python, native"):
+        Device("GPU_VIPER", cus=1, engine="steam")
