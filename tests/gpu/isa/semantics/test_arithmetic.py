@@ -196,12 +196,15 @@ def test_whole_number_arithmetic_agrees(kind: str, rounding: int, denormals: int
         assert same(function(*arrays, environment), wanted).all(), function
 
 
-def test_zero_times_anything_is_zero_in_the_legacy_product() -> None:
-    a, b = operands(("f32", "f32"))
-    got = run("v_mul_legacy_f32", a, b)
-    zero = (np.abs(a) < 2.0**-126) | (np.abs(b) < 2.0**-126)
-    assert (got.view(np.uint32)[zero] == 0).all()
-    assert same(got, run("v_mul_f32", a, b))[~zero].all()
-    c = np.roll(a, 1)
-    total = run("v_mad_legacy_f32", a, b, c)
-    assert same(total, run("v_add_f32", got, c)).all()
+@pytest.mark.parametrize(("rounding", "denormals"), [(0, 0), (0, 3), (1, 3), (3, 0)])
+def test_zero_times_anything_is_zero_in_the_legacy_product(rounding: int, denormals: int) -> None:
+    def product(rounding: int, a: float, b: float) -> Any:
+        return ieee.multiply(rounding, a, b) if a and b else 0.0
+
+    a, b, c = _sample(("f32",) * 3, 9)
+    mode = _mode(rounding, denormals)
+    wanted = ieee.compute(product, [a, b], "f32", rounding, denormals)
+    _check("v_mul_legacy_f32", [a, b], wanted, mode)
+    flushed = ieee.compute(product, [a, b], "f32", rounding, 0)
+    wanted = ieee.compute(ieee.add, [flushed, c], "f32", rounding, 0)
+    _check("v_mad_legacy_f32", [a, b, c], wanted, mode)

@@ -57,17 +57,21 @@ def test_fraction(kind: str) -> None:
             return math.nan
         return min(Fraction(a) - math.floor(a), greatest) or 0.0
 
-    wanted = ieee.compute(fraction, [values], kind, 0, 3)
-    got = run(f"v_fract_{kind}", values, mode=FloatMode(0xF0))
-    assert same(got, np.minimum(wanted, ieee.NUMPY[kind](float(greatest)))).all()
+    for denormals in (0, 3):
+        wanted = ieee.compute(fraction, [values], kind, 0, denormals)
+        got = run(f"v_fract_{kind}", values, mode=FloatMode(0x50 * denormals))
+        assert same(got, np.minimum(wanted, ieee.NUMPY[kind](float(greatest)))).all()
 
 
 @pytest.mark.parametrize("kind", ieee.FORMATS)
-def test_fraction_and_exponent_make_the_number(kind: str) -> None:
+@pytest.mark.parametrize("denormals", [0, 3])
+def test_fraction_and_exponent_make_the_number(kind: str, denormals: int) -> None:
     values = _values(kind)
-    mode = FloatMode(0xF0)
+    mode = FloatMode(0x50 * denormals)
     mantissa = run(f"v_frexp_mant_{kind}", values, mode=mode)
     exponent = run(f"v_frexp_exp_{_EXPONENTS[kind]}", values, mode=mode)
+    if not denormals:
+        values = ieee.compute(ieee.itself, [values], kind, 0, 0)
     finite = np.isfinite(values) & (values != 0)
     size = np.abs(mantissa[finite])
     assert ((size >= 0.5) & (size < 1)).all()
