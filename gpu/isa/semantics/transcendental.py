@@ -1,7 +1,7 @@
 """Reciprocals, roots, powers, logarithms, sines.
 
-The hardware's results are within an ulp; these are the correctly rounded ones as far as the host's
-64-bit functions tell (see docs/gpu-isa-semantics.md). All round to nearest except
+The hardware's results are within an ulp; these are the correctly rounded ones (see
+docs/gpu-isa-semantics.md), so that every host gives the same. All round to nearest except
 the roots and reciprocals of 64 bits, and the 32-bit functions flush denormals whatever the mode
 says.
 """
@@ -15,6 +15,14 @@ import numpy as np
 
 from gpu.isa.semantics.entry import Array, Environment, Semantics, define
 from gpu.isa.semantics.half import to_half, widened
+from gpu.isa.semantics.settled import (
+    cosine,
+    logarithm,
+    power,
+    reciprocal_root,
+    settled,
+    sine,
+)
 from gpu.isa.wave import FloatMode
 
 Unary = Callable[[Array], Array]
@@ -49,15 +57,6 @@ def _beyond(a: Array) -> Array:
     return np.logical_and(np.greater(np.absolute(a), _GREATEST_TURNS), np.isfinite(a))
 
 
-def _single(function: Unary) -> Unary:
-    """A function of 64-bit numbers for 32-bit ones."""
-
-    def operation(a: Array) -> Array:
-        return function(a.astype(np.float64)).astype(np.float32)
-
-    return operation
-
-
 def _half(function: Unary) -> Callable[[FloatMode, Array], Array]:
     """A function of 64-bit numbers for 16-bit ones."""
 
@@ -82,12 +81,19 @@ _WIDE: Final[dict[str, Unary]] = {
     "sin": _sine_of_turns,
     "cos": _cosine_of_turns,
 }
-_SINGLE: Final = {name: _single(function) for name, function in _WIDE.items()} | {
+_power: Final = settled(np.exp2, power)
+_logarithm: Final = settled(np.log2, logarithm)
+_SINGLE: Final[dict[str, Unary]] = {
     "rcp": np.reciprocal,
     "rcp_iflag": np.reciprocal,
+    "rsq": settled(_reciprocal_root, reciprocal_root),
     "sqrt": np.sqrt,
-    "exp_legacy": _single(np.exp2),
-    "log_legacy": _single(np.log2),
+    "exp": _power,
+    "exp_legacy": _power,
+    "log": _logarithm,
+    "log_legacy": _logarithm,
+    "sin": settled(_sine_of_turns, sine),
+    "cos": settled(_cosine_of_turns, cosine),
 }
 
 SEMANTICS: Final[dict[str, Semantics]] = {

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpu.isa.semantics import settled, transcendental
 from gpu.isa.wave import FloatMode
 from tests.gpu.isa.semantics import ieee
 from tests.gpu.isa.semantics.values import random, run, same, specials
@@ -133,6 +134,35 @@ def test_single(stem: str, bits: int) -> None:
     agree = _zero_agrees if stem in ("sin", "cos") else same
     got = run(f"v_{stem}_f32", values, mode=FloatMode(bits))
     assert agree(got, wanted).all()
+
+
+HARD = {
+    "rsq": (0x403A18E3,),
+    "exp": (0xBE1F29DE,),
+    "log": (0x3EA07AB9, 0x40207AB9),
+    "sin": (0x3C6EB990, 0x3D7D7F58, 0x3EE05015),
+    "cos": (0x3E40A02A, 0x3E711467, 0x3E9FAFEB),
+}
+"""Operands whose true result is nearly half-way between two numbers; of several ranges, all."""
+
+
+@pytest.mark.parametrize("stem", HARD)
+@pytest.mark.parametrize("error", [-4, -1, 0, 1, 4])
+def test_an_error_of_the_estimate_does_no_harm(stem: str, error: int) -> None:
+    """The estimates are moved by a few units in their last place."""
+    estimate = transcendental._WIDE[stem]
+
+    def worse(a: Any) -> Any:
+        return (estimate(a).view(np.int64) + error).view(np.float64)
+
+    precise = {
+        "rsq": settled.reciprocal_root, "exp": settled.power, "log": settled.logarithm,
+        "sin": settled.sine, "cos": settled.cosine,
+    }[stem]  # fmt: skip
+    values = np.array(HARD[stem], np.uint32).view(np.float32)
+    wanted = ieee.compute(REFERENCES[stem], [values], "f32", 0, 0)
+    assert same(settled.settled(worse, precise)(values), wanted).all()
+    assert same(run(f"v_{stem}_f32", values), wanted).all()
 
 
 @pytest.mark.parametrize("stem", REFERENCES)
