@@ -57,7 +57,7 @@ def test_an_error_leaves_everything_as_it_was() -> None:
 
 
 def test_a_mode_names_its_environments() -> None:
-    mode = FloatMode(0x1B | 0x60)
+    mode = FloatMode(0x6B)
     plain, single, double, flushed, approximate, wide = mode.environments
     assert (plain, wide, approximate) == (host_float.PLAIN, host_float.PLAIN, host_float.FLUSHING)
     assert (single, double, flushed) == (3 | 2 << 2, 2 | 1 << 2, 3)
