@@ -32,6 +32,7 @@ from gpu.hsa.fences import Fences, Obey
 from gpu.hsa.packet_log import PacketLog, Tell
 from gpu.hsa.packet_processor import Handler, Outside, Pace, PacketProcessor
 from gpu.hsa.queue import check_size, empty_ring, object_bytes
+from gpu.hsa.scheduler import Scheduler
 from gpu.hsa.signal import SIGNAL, VALUE, Signal, SignalKind
 from gpu.launch import ComputeUnit
 from gpu.loop import Loop
@@ -46,12 +47,17 @@ OnError = Callable[[DeviceQueue, GpuError], None]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the front end behaves. ``dispatch_rate``: groups started per tick; None: no limit."""
+    """How the front end behaves. ``dispatch_rate``: groups started per tick; None: no limit.
+    ``slots``: queues that the packet processor serves at once; None: all. ``quantum``: ticks
+    between two swaps while more queues exist.
+    """
 
     pace: Pace = field(default_factory=Pace)
     fences: Obey = Obey.HEADER
     placement: Placement = Placement.ROUND_ROBIN
     dispatch_rate: int | None = None
+    slots: int | None = None
+    quantum: int = 100_000
     apertures: Apertures = field(default_factory=Apertures)
 
 
@@ -96,6 +102,7 @@ class BareDevice:
         self.events = self._make_events()
         self.packets = PacketLog(self._teller(trace))
         self._processor = self._make_processor()
+        self._scheduler = Scheduler(activities, self._processor, options.slots, options.quantum)
 
     def _make_events(self) -> EventPage:
         page = self.memory.space.allocate(SLOTS * SLOT, memory_type="cc", name="event mailboxes")
@@ -279,7 +286,7 @@ class BareDevice:
         self._queues.append(queue)
         if on_error is not None:
             self._on_error[number] = on_error
-        self._processor.connect(link)
+        self._scheduler.add(link)
         return queue
 
     def _make_ring(self, size: int, number: int) -> int:

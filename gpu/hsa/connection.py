@@ -50,6 +50,12 @@ class Connection:
     """Packets that were launched and have not completed."""
     runs: list[KernelRun] = field(default_factory=list)
     pool: ScratchPool = field(default_factory=ScratchPool)
+    resting: bool = False
+    """Its sequence pauses where it can be ended and begun again."""
+    blocked: bool = False
+    """At a barrier packet whose signals are not met."""
+    begun: int = -1
+    """The last packet that was taken."""
     changed: Event = field(default_factory=Event)
     """Doorbell, state, and packets that complete."""
     free_copies: list[int] = field(default_factory=list)
@@ -62,6 +68,11 @@ class Connection:
     @property
     def active(self) -> bool:
         return self.state is QueueState.ACTIVE
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is lost if its packets are fetched anew later."""
+        return self.resting and self.incomplete == self.blocked
 
     def slot(self, packet_id: int) -> int:
         """Address of a packet."""

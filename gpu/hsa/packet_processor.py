@@ -22,7 +22,7 @@ from gpu.errors import (
     QueueError,
     RuleError,
 )
-from gpu.hsa.activity import Accesses, Event, Pause, Steps
+from gpu.hsa.activity import Accesses, Activity, Event, Pause, Steps
 from gpu.hsa.aql import (
     INVALID_HEADER,
     PACKET_BYTES,
@@ -104,9 +104,9 @@ class PacketProcessor:
         self._outside = outside
         self._pace = pace
 
-    def connect(self, link: Connection) -> None:
-        """Begin to serve a queue whose object is in memory."""
-        self._activities.start(self._serve(link))
+    def connect(self, link: Connection) -> Activity:
+        """Begin to serve a queue whose object is in memory; may be cancelled while it is idle."""
+        return self._activities.start(self._serve(link))
 
     def inactivate(self, link: Connection, why: str) -> None:
         """Stop a queue by request: its waves are ended, what was launched completes as error."""
@@ -120,7 +120,7 @@ class PacketProcessor:
         try:
             yield from self._read_queue(link)
             while not link.changed.count and link.promised <= link.read_id:
-                yield Pause(None, link.changed, 0)
+                yield from self._rest(link, Pause(None, link.changed, 0))
             while link.active:
                 data = yield from self._fetch(link, ahead)
                 if data is not None:
@@ -150,10 +150,18 @@ class PacketProcessor:
             ahead.clear()
             if link.promised > link.read_id:
                 why = f"{link.name}: packet {link.read_id} is not written yet"
-                yield Pause(self._pace.poll, link.changed, seen, looked, why)
+                yield from self._rest(link, Pause(self._pace.poll, link.changed, seen, looked, why))
             else:
-                yield Pause(None, link.changed, seen)
+                yield from self._rest(link, Pause(None, link.changed, seen))
         return None
+
+    def _rest(self, link: Connection, pause: Pause) -> Steps[None]:
+        """A pause at which the queue's slot can be given to another queue."""
+        link.resting = True
+        try:
+            yield pause
+        finally:
+            link.resting = False
 
     def _process(self, link: Connection, data: bytes) -> Steps[None]:
         """Launch a packet and free its slot."""
@@ -172,10 +180,15 @@ class PacketProcessor:
         if not link.active:
             return
         link.incomplete += 1
-        self._outside.log.launch(link, kind, data)
+        if link.begun != packet_id:  # it may be met again, after another queue's turn
+            link.begun = packet_id
+            self._outside.log.launch(link, kind, data)
         completion = int.from_bytes(data[-8:], "little")
         try:
             yield from self._launch(link, kind, data, completion)
+        except GeneratorExit:
+            link.incomplete -= 1
+            raise
         except (PacketError, InactiveQueueError, Unmapped) as problem:
             self._stop(link, _located(problem, where))
             self._activities.start(self._end_with_error(link, completion))
@@ -224,7 +237,11 @@ class PacketProcessor:
         """A barrier packet, to its completion: the queue's later packets wait."""
         for signal in packet.dependencies:
             check_signal(signal, "a dependency")
-        yield from self._dependencies(link, kind, packet)
+        link.blocked = True
+        try:
+            yield from self._dependencies(link, kind, packet)
+        finally:
+            link.blocked = False
         start = self._now
         yield Accesses(self._fences.acquire(packet.header.acquire, link.cus))
         yield from self._end(link, packet.header, packet.completion, start)
@@ -247,7 +264,9 @@ class PacketProcessor:
             pending = [signal for signal, value in zip(pending, values, strict=True) if value]
             if pending:
                 why = ", ".join(f"{each:#x} = {value}" for each, value in zip(pending, values))
-                yield Pause(self._pace.poll, self._activities.news, seen, looked, f"{where} {why}")
+                news = self._activities.news
+                pause = Pause(self._pace.poll, news, seen, looked, f"{where} {why}")
+                yield from self._rest(link, pause)
 
     # ------------------------------------------------------------------ completing
 
