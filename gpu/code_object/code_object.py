@@ -7,7 +7,7 @@ first instruction in an executable one.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Final
 
 from gpu.code_object import descriptor as descriptors
 from gpu.code_object import relocations
+from gpu.code_object.compile import compile_kernels
 from gpu.code_object.descriptor import KernelDescriptor
 from gpu.code_object.elf import FUNCTION, KERNEL_V2, ElfImage, Note, Segment, Symbol, read_elf
 from gpu.code_object.errors import CodeObjectError
@@ -109,6 +110,12 @@ class CodeObject:
         except OSError as error:
             raise CodeObjectError(str(path), error.strerror or str(error)) from None
         return cls(data, str(path))
+
+    @classmethod
+    def compile(cls, path: str | Path, options: Sequence[str] = ("-O2",)) -> CodeObject:
+        """Compile an OpenCL file for the processor that runs. Raises `CompileError` without a
+        compiler or with what it said, `CodeObjectError` for what it made."""
+        return cls(compile_kernels(path, options=options), str(path))
 
     @classmethod
     def from_bytes(cls, data: bytes, path: str = "code object") -> CodeObject:

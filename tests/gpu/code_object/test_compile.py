@@ -31,6 +31,13 @@ def test_a_source_becomes_an_object(clang: str) -> None:
     assert set(code_object.kernels) == {"vadd", "vadd_i"}
 
 
+def test_a_program_compiles_by_itself(clang: str, tmp_path: Path) -> None:
+    del clang
+    assert set(CodeObject.compile(HERE / "vadd.cl", ["-O1"]).kernels) == {"vadd", "vadd_i"}
+    with pytest.raises(CompileError, match=r"none\.cl: no such file"):
+        CodeObject.compile(tmp_path / "none.cl")
+
+
 def test_what_the_compiler_says_is_told(clang: str, tmp_path: Path) -> None:
     source = tmp_path / "broken.cl"
     source.write_text("__kernel void k(__global int *a) { *a = b; }\n")
