@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from gpu.compute_unit.pipelined_wave import PipelinedWave
-from gpu.compute_unit.program import LONGEST, Bound, Program
+from gpu.compute_unit.program import LONGEST, Bound, bind_at
 from gpu.compute_unit.timing import Timing
 from gpu.isa.decoder import NotAnInstruction
 from gpu.memory.interface import Answer, Memory, Request, RequestKind, Unmapped
@@ -34,7 +34,6 @@ class Fetch:
         self._queue: deque[PipelinedWave] = deque()
         self._code: dict[int, bytes] = {}
         self._bound: dict[int, Bound] = {}
-        self._program = Program(self._bytes)
         self.requests = 0
 
     @property
@@ -111,7 +110,7 @@ class Fetch:
         if available < LONGEST // 2:
             return None
         try:
-            bound = self._program.bind(wave.pc, self._bytes(wave.pc, available))
+            bound = bind_at(wave.pc, self._bytes(wave.pc, available))
         except NotAnInstruction:
             if available < LONGEST and wave.unmapped is None:
                 return None  # its second word may be on its way

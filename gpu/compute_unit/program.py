@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 from gpu.compute_unit.access import Operation
@@ -87,30 +88,27 @@ class Bound:
 
 
 class Program:
-    """All code that one unit has met. ``read`` fetches bytes the first time."""
+    """The code that one unit has met. ``read`` fetches bytes."""
 
     def __init__(self, read: ReadCode) -> None:
         self._read = read
-        self._bound: dict[tuple[int, bytes], Bound] = {}
 
     def at(self, address: int) -> Bound:
         """The instruction at an address. Raises Unmapped, `NotAnInstruction`."""
-        return self.bind(address, self.bytes_at(address))
-
-    def bytes_at(self, address: int) -> bytes:
-        """Enough bytes for any instruction there, fewer at the end of what is mapped."""
         try:
-            return self._read(address, LONGEST)
-        except Unmapped:
-            return self._read(address, LONGEST // 2)
+            code = self._read(address, LONGEST)
+        except Unmapped:  # fewer at the end of what is mapped
+            code = self._read(address, LONGEST // 2)
+        return bind_at(address, code)
 
-    def bind(self, address: int, code: bytes) -> Bound:
-        """The instruction that these bytes are at this address."""
-        key = (address, code)
-        bound = self._bound.get(key)
-        if bound is None:
-            bound = self._bound[key] = bind_one(decode_at(code, 0, address))
-        return bound
+
+@lru_cache(maxsize=1 << 16)
+def bind_at(address: int, code: bytes) -> Bound:
+    """The instruction that these bytes are at this address. Raises `NotAnInstruction`.
+
+    All units of all devices share what is bound: it has no state.
+    """
+    return bind_one(decode_at(code, 0, address))
 
 
 def bind_one(instruction: Instruction) -> Bound:
