@@ -38,12 +38,14 @@ class Loop:
     @property
     def at_rest(self) -> bool:
         """Nothing changes any more unless the host acts."""
+        for unit in self._units:
+            if unit.next_tick is not None:
+                return False
         return (
-            self.activities.at_rest
-            and not self.calls
+            not self.calls
             and not self.memory.busy
             and self._dispatcher.next_tick is None
-            and all(unit.next_tick is None for unit in self._units)
+            and self.activities.at_rest
         )
 
     @property
@@ -86,9 +88,16 @@ class Loop:
 
     def _next(self, now: int, end: int | None) -> int | None:
         """Our next tick, after this one; None if only answers lead on."""
-        ticks = [self.activities.next_tick, self._dispatcher.next_tick, end]
-        ticks += [unit.next_tick for unit in self._units]
         if self.calls:
-            ticks.append(now)
-        due = min((tick for tick in ticks if tick is not None), default=None)
+            return now + 1
+        due = self.activities.next_tick
+        if end is not None and (due is None or end < due):
+            due = end
+        tick = self._dispatcher.next_tick
+        if tick is not None and (due is None or tick < due):
+            due = tick
+        for unit in self._units:
+            tick = unit.next_tick
+            if tick is not None and (due is None or tick < due):
+                due = tick
         return None if due is None else max(due, now + 1)

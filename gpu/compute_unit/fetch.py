@@ -23,7 +23,8 @@ Arrived = Callable[[PipelinedWave], None]
 
 
 class Fetch:
-    """The front of one compute unit. ``requests``: made so far."""
+    """The front of one compute unit. ``queue``: waves that want a fetch, one a cycle.
+    ``requests``: made so far."""
 
     def __init__(self, memory: Memory, port: int, timing: Timing, arrived: Arrived) -> None:
         self._memory = memory
@@ -31,21 +32,16 @@ class Fetch:
         self._size = timing.fetch_bytes
         self._low = timing.buffer_bytes - timing.fetch_bytes
         self._arrived = arrived
-        self._queue: deque[PipelinedWave] = deque()
+        self.queue: deque[PipelinedWave] = deque()
         self._code: dict[int, bytes] = {}
         self._bound: dict[int, Bound] = {}
         self.requests = 0
-
-    @property
-    def pending(self) -> bool:
-        """Whether a request is to be made next cycle."""
-        return bool(self._queue)
 
     def want(self, wave: PipelinedWave) -> None:
         """Ask for the wave's next group if its buffer has room and none is on its way."""
         if wave.fetching < 0 and not wave.queued and wave.fetched - wave.pc <= self._low:
             wave.queued = True
-            self._queue.append(wave)
+            self.queue.append(wave)
 
     def flush(self, wave: PipelinedWave) -> None:
         """The wave goes on somewhere else: what it has and what is coming is of no use."""
@@ -72,8 +68,8 @@ class Fetch:
 
     def cycle(self) -> None:
         """Make one request."""
-        while self._queue:
-            wave = self._queue.popleft()
+        while self.queue:
+            wave = self.queue.popleft()
             wave.queued = False
             if wave.ended or wave.fetching >= 0:
                 continue

@@ -101,34 +101,38 @@ class TimedUnit(Residents[PipelinedWave]):
 
         Whoever calls it has told numpy to ignore floating-point warnings.
         """
-        while self._events and self._events[0][0] <= now:
-            heappop(self._events)[2]()
-        self._vector.send(now)
-        if self._fetch.pending:
+        events = self._events
+        while events and events[0][0] <= now:
+            heappop(events)[2]()
+        sending = self._vector.queue
+        if sending and sending[0][0] <= now:
+            self._vector.send(now)
+        if self._fetch.queue:
             self._fetch.cycle()
         simd = self._simds[now % len(self._simds)]
         if simd.next <= now:
-            try:
-                self._turn(simd, now)
-            finally:
-                if host_float.current != host_float.PLAIN:
-                    host_float.use(host_float.PLAIN)
+            self._turn(simd, now)
+            if host_float.current != host_float.PLAIN:
+                host_float.use(host_float.PLAIN)
         self._due = self._first_after(now + 1)
 
     def _first_after(self, tick: int) -> int:
         """The first tick from this one on in which something is to be done."""
-        if self._fetch.pending:
+        if self._fetch.queue:
             return tick
         due = self._events[0][0] if self._events else NEVER
-        sending = self._vector.next_tick
-        if sending is not None and sending < due:
-            due = sending
+        if self._vector.queue:
+            due = min(due, self._vector.queue[0][0])
         count = len(self._simds)
         for place, simd in enumerate(self._simds):
-            if simd.next < due:
-                turn = max(simd.next, tick)
-                due = min(due, turn + (place - turn) % count)
-        return max(due, tick)
+            turn = simd.next
+            if turn < due:
+                if turn < tick:
+                    turn = tick
+                turn += (place - turn) % count
+                if turn < due:
+                    due = turn
+        return due if due > tick else tick
 
     def later(self, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
@@ -183,7 +187,7 @@ class TimedUnit(Residents[PipelinedWave]):
     def _arrived(self, wave: PipelinedWave) -> None:
         if wave.waiting is Waiting.FETCH:
             self._wake(wave, self.memory.now)
-        if self._fetch.pending:
+        if self._fetch.queue:
             self._due = min(self._due, self.memory.now)
 
     def returned(self, bound: Bound, access: Access) -> None:
@@ -245,7 +249,11 @@ class TimedUnit(Residents[PipelinedWave]):
                 self._fail(wave.group, fault_of(wave, wave.next, wave.pc, mistake))
             except Fault as fault:
                 self._fail(wave.group, fault)
-        simd.next = min((wave.ready for wave in simd.waves), default=NEVER)
+        first = NEVER
+        for wave in simd.waves:
+            if wave.ready < first:
+                first = wave.ready
+        simd.next = first
 
     def _issue(self, simd: Simd, wave: PipelinedWave, bound: Bound, now: int) -> bool:
         """Issue one instruction if its unit and its counters have room."""

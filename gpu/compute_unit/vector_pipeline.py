@@ -101,24 +101,19 @@ class Flight:
 
 
 class VectorPipeline:
-    """One compute unit's way to its first-level vector cache."""
+    """One compute unit's way to its first-level vector cache. ``queue``: when to send what."""
 
     def __init__(self, owner: Owner, port: int) -> None:
         self.owner = owner
         self._port = port
-        self._queue: deque[tuple[int, Flight]] = deque()
+        self.queue: deque[tuple[int, Flight]] = deque()
         self._free_at = 0
         self._line_bits = owner.memory.line_size.bit_length() - 1
 
     @property
     def full(self) -> bool:
         """Whether an instruction must wait before it can be issued."""
-        return len(self._queue) >= self.owner.timing.memory_queue
-
-    @property
-    def next_tick(self) -> int | None:
-        """When the next instruction is to be sent."""
-        return self._queue[0][0] if self._queue else None
+        return len(self.queue) >= self.owner.timing.memory_queue
 
     def issue(self, wave: PipelinedWave, bound: Bound, access: VectorAccess, now: int) -> None:
         """An executed instruction enters the pipeline; the counters go up."""
@@ -132,7 +127,7 @@ class VectorPipeline:
         self.owner.statistics.lines[lines] += 1
         start = max(now + timing.address_cycles, self._free_at)
         self._free_at = start + max(1, -(-lines // timing.lines_per_cycle))
-        self._queue.append((start, flight))
+        self.queue.append((start, flight))
 
     def invalidate(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
         """``buffer_wbinvl1``: behind what was issued before it."""
@@ -141,12 +136,12 @@ class VectorPipeline:
         wave.outstanding.append(flight)
         start = max(now + self.owner.timing.address_cycles, self._free_at)
         self._free_at = start + 1
-        self._queue.append((start, flight))
+        self.queue.append((start, flight))
 
     def send(self, now: int) -> None:
         """Hand memory what is due."""
-        while self._queue and self._queue[0][0] <= now:
-            flight = self._queue.popleft()[1]
+        while self.queue and self.queue[0][0] <= now:
+            flight = self.queue.popleft()[1]
             if flight.wave.ended:
                 continue
             if flight.access is None:

@@ -56,6 +56,9 @@ class Backend(Protocol):
     def idle(self) -> bool:
         """Nothing is pending."""
 
+    def quiet(self, last: int) -> bool:
+        """Nothing was entered, and something is pending, but for later than tick ``last``."""
+
     def peek(self, address: int, size: int) -> bytes:
         """Bytes of main memory itself."""
 
@@ -204,6 +207,9 @@ class CoherentMemory:
         Raises ProtocolError, and MemoryStuck when a request is never answered.
         """
         if until is not None and until <= self.now:
+            return []
+        if until is not None and not self._at_once and self.backend.quiet(until - 1):
+            self.now = until
             return []
         last = None if until is None else until - 1
         answers = self._answer_at_once()

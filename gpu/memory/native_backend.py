@@ -66,6 +66,8 @@ class NativeBackend:
         """Given since the last run."""
         self._under_way: dict[int, tuple[Part, int]] = {}
         """By slot: the part, and how many answers it still has."""
+        self._asked = False
+        self._due: int | None = None
         self._start()
 
     def _start(self) -> None:
@@ -87,13 +89,28 @@ class NativeBackend:
 
     @property
     def idle(self) -> bool:
-        return not self._parts and self.system.next_tick is None
+        return not self._parts and self._next() is None
+
+    def quiet(self, last: int) -> bool:
+        if self._parts:
+            return False
+        due = self._next()
+        return due is not None and due > last
+
+    def _next(self) -> int | None:
+        """The engine's next tick, asked once after each run."""
+        if self._asked:
+            return self._due
+        self._asked = True
+        self._due = self.system.next_tick
+        return self._due
 
     def enter(self, part: Part) -> None:
         self._parts.append(part)
 
     def run(self, now: int, last: int | None) -> Iterator[tuple[Part, AnswerKind]]:
         parts, self._parts = self._parts, []
+        self._asked = False
         told: Told = (now, last, parts)
         try:
             answers = self._run(now, last, parts)
@@ -110,6 +127,7 @@ class NativeBackend:
                 self._again(slip, None)
 
     def poke(self, address: int, data: bytes) -> None:
+        self._asked = False
         told: Told = (address, data)
         try:
             self.system.write_memory(address, data)
@@ -195,6 +213,7 @@ class NativeBackend:
             if self._told is None:
                 raise slip
             self._capacities = enlarged(self._capacities, slip)
+            self._asked = False
             try:
                 self._start()
                 answers: list[tuple[Part, AnswerKind]] = []

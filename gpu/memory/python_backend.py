@@ -200,6 +200,10 @@ class PythonBackend:
     def idle(self) -> bool:
         return not self.system.engine.ticks and not self._given
 
+    def quiet(self, last: int) -> bool:
+        ticks = self.system.engine.ticks
+        return not self._given and bool(ticks) and ticks[0] > last
+
     def enter(self, part: Part) -> None:
         client = self._clients[part.port]
         client.give(part)
