@@ -62,8 +62,10 @@ class Fetch:
         return None
 
     def forget(self) -> None:
-        """What instructions were: memory may hold others now."""
-        self._code.clear()
+        """What instructions were: memory may hold others now.
+
+        The bytes stay: they are what resident waves have in their buffers.
+        """
         self._bound.clear()
 
     def cycle(self) -> None:
