@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from gpu import Device, LocalBytes, Signal
+from gpu import Buffer, Device, LocalBytes, Signal
 from gpu.bare_device import Options
 from gpu.code_object import ArgumentError
 from gpu.errors import HostError, KernelError, NoProgressError
@@ -337,3 +337,43 @@ def test_without_an_acquire_the_scalar_cache_is_stale(
     queue.ring()
     device.run(until=done)
     assert read(acquire) == (given[:8] * (2 if fresh else 1)).tolist()
+
+
+def test_kernels_and_packet_processor_count_on_one_signal(device: Device) -> None:
+    """Four kernels of 64 lanes subtract at the same time; each packet's completion does, too."""
+    queues = [device.create_queue() for _ in range(2)]
+    signal = device.signal(4 * 64 + 4)
+    for packet in range(4):
+        queues[packet % 2].dispatch(
+            stored("device_hsa")["signal_sub"], 64, 64, [signal.handle, 1], completion=signal
+        )
+    for queue in queues:
+        queue.ring()
+    device.run(until=signal)
+    assert signal.value == 0
+
+
+def test_a_diamond_of_kernels(device: Device) -> None:
+    """c = a + b; d = c + c and e = c + a beside each other; f = d + e. Agent scope is enough."""
+    code, count = stored("vadd")["vadd_i"], 100
+    a, b = (device.alloc(np.arange(count, dtype=np.int32) * k) for k in (1, 10))
+    c, d, e, f = (device.alloc_like(a) for _ in range(4))
+    queues = [device.create_queue() for _ in range(3)]
+    made = [device.signal(1) for _ in range(4)]
+
+    def add(queue: int, x: Buffer, y: Buffer, z: Buffer, place: int, after: list[int]) -> None:
+        if after:
+            queues[queue].barrier_and([made[other] for other in after])
+        queues[queue].dispatch(
+            code, count, 64, [x, y, z], completion=made[place], acquire="agent", release="agent"
+        )
+
+    add(2, d, e, f, 3, after=[1, 2])
+    add(1, c, a, e, 2, after=[0])
+    add(0, a, b, c, 0, after=[])
+    add(0, c, c, d, 1, after=[0])
+    for queue in queues:
+        queue.ring()
+    device.run(until=made[3])
+    ones = np.arange(count, dtype=np.int32)
+    np.testing.assert_array_equal(f.numpy(), 22 * ones + 12 * ones)
