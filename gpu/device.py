@@ -116,7 +116,8 @@ class Device(BareDevice):
 
     @property
     def stats(self) -> dict[str, object]:
-        """Counters by section: ``packets``, and ``compute_units`` for all of them together."""
+        """Counters by section: ``packets``, ``compute_units`` for all of them together, and
+        ``caches``: executions by group of machines, event and state."""
         total = Statistics()
         executed = 0
         for unit in self.units:
@@ -125,7 +126,14 @@ class Device(BareDevice):
             elif isinstance(unit, FunctionalUnit):
                 executed += unit.executed
         work = {"wave_instructions": executed} if executed else total.as_dict()
-        return {"ticks": self.now, "packets": self.packets.as_dict(), "compute_units": work}
+        told: dict[str, object] = {
+            "ticks": self.now,
+            "packets": self.packets.as_dict(),
+            "compute_units": work,
+        }
+        if isinstance(self.memory, CoherentMemory):
+            told["caches"] = self.memory.executed()
+        return told
 
 
 def _checks(names: Iterable[str]) -> Checks | None:

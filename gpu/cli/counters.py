@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import wrap
+from typing import Final
 
 from gpu.bare_device import BareDevice
 from gpu.compute_unit.functional import FunctionalUnit
 from gpu.compute_unit.residents import Residents
 from gpu.compute_unit.timed import TimedUnit
+from gpu.memory.coherent_base import CoherentMemory
+
+_WIDTH: Final = 100
+_NAMES: Final = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +43,18 @@ def work_of(device: BareDevice) -> Work:
         elif isinstance(unit, TimedUnit):
             instructions += unit.statistics.executed
     return Work(groups, waves, instructions)
+
+
+def lines_about_caches(device: BareDevice) -> Iterator[str]:
+    """By group of machines: which event met which state how often; nothing without caches."""
+    if not isinstance(device.memory, CoherentMemory):
+        return
+    for group, by_event in device.memory.executed().items():
+        words = "; ".join(
+            f"{event} " + ", ".join(f"{times:,} in {state}" for state, times in by_state.items())
+            for event, by_state in by_event.items()
+        )
+        indent = " " * (_NAMES + 2)
+        yield "\n".join(
+            wrap(words, _WIDTH, initial_indent=f"  {group:<{_NAMES}}", subsequent_indent=indent)
+        )

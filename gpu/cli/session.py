@@ -12,7 +12,7 @@ from gpu.bare_device import BareDevice
 from gpu.buffer import Buffer
 from gpu.cli import results
 from gpu.cli.argument_text import BufferArgument, read_argument
-from gpu.cli.counters import work_of
+from gpu.cli.counters import lines_about_caches, work_of
 from gpu.cli.description import printable
 from gpu.cli.devices import OpenedDevice, open_device
 from gpu.cli.files import open_code_object
@@ -125,6 +125,8 @@ class _Session:
         if self.request.quiet:
             return
         print(f"{printable(self.kernel.name)}: {work_of(opened.device)}, {opened.ticks}")
+        for line in lines_about_caches(opened.device):
+            print(line)
         print(f"fidelity: {opened.fidelity}")
 
     def _numbers(self, opened: OpenedDevice) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from gpu.memory.interface import (
 from gpu.memory.kernel_system import KernelSystem
 from gpu.memory.parts import LANES, Cutter, Flight, Part, all_lanes
 from gpu.memory.request_check import check_shape
+from gpu.memory.transitions import Executed
 
 PATIENCE: Final = 1_000_000
 """Ticks after which an unanswered request is called stuck."""
@@ -67,6 +68,9 @@ class Backend(Protocol):
 
     def waiting(self) -> list[str]:
         """What is unanswered, in words."""
+
+    def executed(self) -> Executed:
+        """What the controllers have done."""
 
 
 class _Marks:
@@ -273,6 +277,10 @@ class CoherentMemory:
             place.on_store(address, data)
 
     # ------------------------------------------------------------------ for the host
+
+    def executed(self) -> Executed:
+        """What the protocol's controllers have done, the host's own accesses included."""
+        return self.backend.executed()
 
     def read(self, address: int, size: int) -> bytes:
         """Bytes as a coherent reader would see them. Raises Unmapped.

@@ -16,6 +16,7 @@ import numpy as np
 from gpu.memory.interface import AnswerKind, RequestKind
 from gpu.memory.kernel_system import KernelSystem
 from gpu.memory.parts import Part, answers_of
+from gpu.memory.transitions import Executed, executed
 from runtime.errors import ProtocolError
 from runtime.native.library import Library
 from runtime.native.outside import GLC, INSTRUCTION, QUIET, SLC, OutsideSlots
@@ -134,6 +135,13 @@ class NativeBackend:
         except PoolExhausted as slip:
             self._again(slip, told)
         self._keep(told, len(data) >> 10)
+
+    def executed(self) -> Executed:
+        def count(controller: int, state: int, event: int) -> int:
+            counts = self.system.counts(controller)
+            return int(counts.table[state * counts.stride + event])
+
+        return executed(self.kernel, count)
 
     def waiting(self) -> list[str]:
         ports = self.kernel.ports()

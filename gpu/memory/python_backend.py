@@ -15,6 +15,7 @@ import numpy as np
 from gpu.memory.interface import AnswerKind
 from gpu.memory.kernel_system import KernelSystem
 from gpu.memory.parts import Part
+from gpu.memory.transitions import Executed, executed
 from runtime.engine import Consumer, Engine
 from runtime.requester import Access, Requester
 from runtime.system import AnyRequester, System, build_completed
@@ -177,6 +178,7 @@ class PythonBackend:
     """A built system with a client on every port. ``seed``: of random message delays."""
 
     def __init__(self, kernel: KernelSystem, seed: int = 0) -> None:
+        self._kernel = kernel
         self.system: System = build_completed(kernel.protocol, kernel.description, seed)
         self.system.memory.zeroed = True
         self._line_size = kernel.description.line_size
@@ -247,3 +249,9 @@ class PythonBackend:
             ]
             found += [f"{client.requester.name}: {access!r} refused" for access in client.queue]
         return found
+
+    def executed(self) -> Executed:
+        controllers = self.system.controllers
+        return executed(
+            self._kernel, lambda number, state, event: controllers[number].count_of(state, event)
+        )

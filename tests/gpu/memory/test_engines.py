@@ -86,6 +86,7 @@ def test_random_streams(protocol: str, delays: str, seed: int) -> None:
     expected, found = drive(one, seed), drive(other, seed)
     assert found == expected
     assert other.backend.system.trace_hash == trace.value
+    assert one.executed() and other.executed() == one.executed()
     assert one.backend.system.leaks() == [] and other.backend.system.leaks() == 0
 
 
