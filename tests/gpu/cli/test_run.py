@@ -63,7 +63,7 @@ def test_through_the_caches(files: dict[str, str], tmp_path: Path) -> None:
     assert "fidelity: coherent" in answer.out and "GPU_VIPER" in answer.out
     counted = json.loads(stats.read_text())
     assert counted["ticks"] > 0 and counted["compute_units"]["memory_instructions"]
-    # 600 numbers in 38 lines that nobody has loaded before, and one atomic operation a group of 256.
+    # 600 numbers in 38 lines, each loaded first by somebody, one atomic operation a group.
     assert counted["caches"]["Vector"]["Load"]["I"] >= 38
     assert sum(counted["caches"]["Vector"]["Atomic"].values()) == 2
     assert re.search(r"^  Vector +Load \d+ in I", answer.out, re.M)
