@@ -116,12 +116,10 @@ def beyond(
 
 
 def _keeps_old(form: str, fields: dict[str, int], operand: OperandRow) -> bool:
-    """Whether parts of a destination are left as they were, so that its old value is read."""
+    """Whether bits of active lanes are left as they were, so that the old value is read."""
     if operand.field != "vdst":
         return False
-    if form == "SDWA":
-        return fields["dst_unused"] == 2 and fields["dst_sel"] != 6
-    return form == "DPP" and not fields["bound_ctrl"]
+    return form == "SDWA" and fields["dst_unused"] == 2 and fields["dst_sel"] != 6
 
 
 def _further_reads(opcode: Opcode, fields: dict[str, int]) -> Iterator[RegisterRange]:

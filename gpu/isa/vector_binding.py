@@ -57,6 +57,13 @@ def bind_vector(instruction: Instruction) -> Step | None:
     return _VectorStep(instruction, semantics).bind()
 
 
+def step_text(instruction: Instruction) -> str:
+    """The source of the step of an instruction that has an entry in SEMANTICS."""
+    step = _VectorStep(instruction, SEMANTICS[instruction.name])
+    step.bind()
+    return step.writer.text
+
+
 class _Pair:
     """Room for 64 values of 64 bits whose halves come from two registers."""
 

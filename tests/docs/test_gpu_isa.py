@@ -1,0 +1,39 @@
+"""The page on the instruction set counts as the tables do, and shows a step as it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from gpu.isa.decoder import decode
+from gpu.isa.tables import OPCODES
+from gpu.isa.vector_binding import step_text
+
+PAGE = (Path(__file__).parents[2] / "docs" / "gpu-isa.md").read_text()
+
+
+def test_opcodes_are_counted() -> None:
+    rows = re.findall(r"^\| ([A-Z]\w+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", PAGE, re.M)
+    written = {format: tuple(map(int, counts)) for format, *counts in rows}
+    assert written == {
+        format: (
+            len(table),
+            *(sum(opcode.tier == tier for opcode in table.values()) for tier in (1, 3, 4)),
+        )
+        for format, table in OPCODES.items()
+    }
+
+
+def test_the_step_is_what_it_is() -> None:
+    lines = [line[8:] for line in step_text(decode(0x02060501)).splitlines()[2:-1]]
+    assert "\n".join("    " + line for line in lines) in PAGE
+
+
+def test_the_modules_exist() -> None:
+    table = PAGE.split("## What is supported")[0]
+    folder = Path(__file__).parents[2] / "gpu" / "isa"
+    for name in re.findall(
+        r"`(\w+)/?`", table.split("| --- | --- |")[1].replace("`Instruction`", "")
+    ):
+        if not (folder / f"{name}.py").exists() and not (folder / name).is_dir():
+            assert name in ("decode", "decode_at", "NotAnInstruction"), name
