@@ -7,26 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
 
+from gpu.isa.constants import needs_no_literal
 from gpu.isa.decoder import NotAnInstruction, decode_at
 from gpu.isa.instruction import Instruction
 from gpu.isa.printer import text
 
 WORD = 4
-
-
-_INLINE_PATTERNS: Final = frozenset(
-    pattern | sign
-    for patterns, sign_bit in (
-        ((0x3F000000, 0x3F800000, 0x40000000, 0x40800000, 0x3E22F983), 1 << 31),
-        ((0x3800, 0x3C00, 0x4000, 0x4400, 0x3118), 1 << 15),
-        ((0x3FE00000, 0x3FF00000, 0x40000000, 0x40100000), 1 << 31),
-    )
-    for pattern in patterns
-    for sign in (0, sign_bit)
-)
-"""Floats that are encoded in one word: of 32 bits, 16 bits, upper halves of 64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +69,7 @@ def would_be_shorter(instruction: Instruction) -> bool:
     literal = instruction.fields.get("literal")
     if literal is None or instruction.opcode.operand("literal") is not None:
         return False
-    return literal <= 64 or literal >= (1 << 32) - 16 or literal in _INLINE_PATTERNS
+    return needs_no_literal(literal)
 
 
 def _lines(code: bytes, address: int) -> Iterator[Line]:

@@ -10,6 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from gpu.isa.constants import (
+    FIRST_FLOAT,
+    FIRST_INTEGER,
+    FLOATS,
+    LAST_FLOAT,
+    LAST_INTEGER,
+    LAST_POSITIVE,
+    PATTERNS,
+)
 from gpu.isa.formats import SRC_LITERAL, VGPR
 from gpu.isa.immediates import gpr_index, message, register_part, swizzle, wait_counts
 from gpu.isa.instruction import Instruction, OperandRow
@@ -26,13 +35,7 @@ _PAIRS: Final = {
     102: "flat_scratch", 104: "xnack_mask", 106: "vcc", 108: "tba", 110: "tma", 126: "exec",
 }  # fmt: skip
 _FIRST_TTMP: Final = 112
-_INLINE_FLOATS: Final = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0", "0.15915494")
 _REVOLUTION_64: Final = "0.15915494309189532"
-_INLINE_PATTERNS: Final = {
-    16: (0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118),
-    32: (0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000, 0xC0000000,
-         0x40800000, 0xC0800000, 0x3E22F983),
-}  # fmt: skip
 _PARTS: Final = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
 _UNUSED: Final = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
 _SUFFIXES: Final = {"VOP3": "_e64", "SDWA": "_sdwa", "DPP": "_dpp"}
@@ -104,12 +107,12 @@ def source_text(code: int, type: OperandType, literal: int = 0) -> str:
         return _registers("v", code - VGPR, type.registers)
     if code == SRC_LITERAL:
         return _literal(literal, type)
-    if 128 <= code <= 208:
-        return str(code - 128 if code <= 192 else 192 - code)
-    if 240 <= code <= 248:
-        if type.bits == 64 and code == 248:
+    if FIRST_INTEGER <= code <= LAST_INTEGER:
+        return str(code - FIRST_INTEGER if code <= LAST_POSITIVE else LAST_POSITIVE - code)
+    if FIRST_FLOAT <= code <= LAST_FLOAT:
+        if type.bits == 64 and code == LAST_FLOAT:
             return _REVOLUTION_64
-        return _INLINE_FLOATS[code - 240]
+        return FLOATS[code - FIRST_FLOAT]
     return scalar_name(code, type.registers)
 
 
@@ -136,9 +139,9 @@ def _literal(value: int, type: OperandType) -> str:
     if type.bits <= 32:
         if value >= (1 << bits) - 16:
             return str(value - (1 << bits))
-        patterns = _INLINE_PATTERNS[bits]
+        patterns = PATTERNS[bits]
         if value in patterns and (bits == 32 or type.floating):
-            return _INLINE_FLOATS[patterns.index(value)]
+            return FLOATS[patterns.index(value)]
     return f"{value:#x}"
 
 
@@ -152,7 +155,7 @@ def _with_modifiers(instruction: Instruction, field: str, name: str) -> str:
     negative = fields.get("neg", 0) >> place & 1
     if fields.get("abs", 0) >> place & 1:
         name = f"|{name}|"
-    elif negative and 128 <= fields[field] <= 248:
+    elif negative and FIRST_INTEGER <= fields[field] <= LAST_FLOAT:
         return f"neg({name})"
     return f"-{name}" if negative else name
 

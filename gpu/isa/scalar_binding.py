@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpu.isa.formats import SRC_LITERAL
+from gpu.isa.constants import constant
 from gpu.isa.immediates import RegisterPart, split_register
 from gpu.isa.instruction import Access, Instruction, OperandRow
 from gpu.isa.operand_types import TYPES, OperandType
-from gpu.isa.scalar_functions import SAVE_EXEC, SCALAR, signed
+from gpu.isa.scalar_functions import SAVE_EXEC, SCALAR
 from gpu.isa.step import LOW, Step, StepWriter
 from gpu.isa.wave import ALL, EXEC, M0, VCC, Wave
 
@@ -20,16 +20,6 @@ STATUS: Final = 2
 _STATUS_EXECZ: Final = 9
 _STATUS_VCCZ: Final = 10
 _STATUS_VALID: Final = 16
-
-_INLINE_FLOATS: Final = {
-    16: (0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118),
-    32: (0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000, 0xC0000000,
-         0x40800000, 0xC0800000, 0x3E22F983),
-    64: (0x3FE0000000000000, 0xBFE0000000000000, 0x3FF0000000000000, 0xBFF0000000000000,
-         0x4000000000000000, 0xC000000000000000, 0x4010000000000000, 0xC010000000000000,
-         0x3FC45F306DC9C882),
-}  # fmt: skip
-"""0.5 -0.5 1 -1 2 -2 4 -4 1/(2 pi), operand codes 240 to 248."""
 
 BRANCHES: Final = {
     "s_branch": "True",
@@ -41,28 +31,6 @@ BRANCHES: Final = {
     "s_cbranch_execnz": "w.exec",
 }
 """When each branch is taken."""
-
-
-def constant(code: int, type: OperandType, literal: int = 0) -> int | None:
-    """The bits of a constant operand in its type, or None if the code names a register.
-
-    A 32-bit literal is the upper half of an f64, is sign-extended to i64 and zero-extended
-    otherwise; of 16-bit types it is the low half.
-    """
-    every = (1 << type.bits) - 1
-    if code == SRC_LITERAL:
-        if type.bits == 64 and type.floating:
-            return literal << 32
-        if type.bits == 64 and type.signed:
-            return signed(literal) & every
-        return literal & every
-    if 128 <= code <= 192:
-        return code - 128
-    if 193 <= code <= 208:
-        return 192 - code & every
-    if 240 <= code <= 248:
-        return _INLINE_FLOATS[type.bits][code - 240]
-    return None
 
 
 def source_text(writer: StepWriter, code: int, type: OperandType, literal: int = 0) -> str:

@@ -14,11 +14,12 @@ from typing import Any, Final
 import numpy as np
 
 from gpu.isa import host_float
+from gpu.isa.constants import constant
 from gpu.isa.formats import SRC_LDS_DIRECT, VGPR
 from gpu.isa.instruction import Access, Instruction, OperandRow
 from gpu.isa.lane_selection import DppLanes, narrow_result, select_part
 from gpu.isa.operand_types import TYPES, OperandType
-from gpu.isa.scalar_binding import constant, source_text, write_destination
+from gpu.isa.scalar_binding import source_text, write_destination
 from gpu.isa.semantics import SEMANTICS, Environment, Semantics
 from gpu.isa.semantics.modifiers import clamped, magnitude, negated, scaled
 from gpu.isa.semantics.saturation import SATURATING
