@@ -260,14 +260,17 @@ class _VectorStep:
         return f"{self.writer.value(self.function)}({everything})"
 
     def _mask(self, value: str) -> None:
-        """Lines that make ``bits`` of a mask, of active lanes only."""
+        """Lines that make ``bits`` of a mask, of active lanes only; most carries are no lane's."""
         writer = self.writer
         digits = writer.value(BINARY_DIGITS)
         active = self.lanes.active_bits() if self.lanes is not None else "w.exec"
-        writer.line(f"bits = int({value}.tobytes()[::-1].translate({digits}), 2) & {active}")
+        writer.line(f"d = {value}.tobytes()")
+        writer.line("bits = 0")
+        writer.line("if 1 in d:")
+        writer.line(f"    bits = int(d[::-1].translate({digits}), 2) & {active}")
         if self.lanes is None:
-            writer.line(f"if bits not in {writer.value(known_masks)}:")
-            writer.line(f"    {writer.value(remember_mask)}(bits, {value} & w.mask)")
+            writer.line(f"    if bits not in {writer.value(known_masks)}:")
+            writer.line(f"        {writer.value(remember_mask)}(bits, {value} & w.mask)")
 
     def _compare(self, result: str) -> None:
         self.writer.line(f"c = {result}")
