@@ -6,6 +6,7 @@ DATA1. Invariant: functions of numpy arrays of one unsigned type, without state.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from gpu.compute_unit.lanes import Values
 from gpu.compute_unit.local_memory import Change
+from gpu.isa import host_float
 from gpu.memory.atomics import apply
 from runtime.atomics import AtomicKind
 
@@ -24,7 +26,7 @@ def change_of(name: str) -> Change | None:
     if change is not None:
         return change
     if action in ("min", "max", "add", "cmpst") and kind.startswith("f"):
-        return partial(_FLOAT[action], np.float32 if kind == "f32" else np.float64)
+        return partial(_in_plain_environment, _FLOAT[action], kind)
     if action == "cmpst":
         return _compare_store
     if action in ("min", "max"):
@@ -72,6 +74,15 @@ def _conditional_exchange(old: Values, a: Values, b: Values) -> Values:
 
 
 _FloatType = type[np.float32] | type[np.float64]
+_FloatChange = Callable[[_FloatType, Values, Values, Values], Values]
+
+
+def _in_plain_environment(
+    change: _FloatChange, kind: str, old: Values, a: Values, b: Values
+) -> Values:
+    """LDS rounds to nearest and keeps denormals, whatever the last vector instruction wanted."""
+    host_float.use(host_float.PLAIN)
+    return change(np.float32 if kind == "f32" else np.float64, old, a, b)
 
 
 def _float_min(kind: _FloatType, old: Values, a: Values, b: Values) -> Values:
@@ -92,7 +103,7 @@ def _float_compare_store(kind: _FloatType, old: Values, a: Values, b: Values) ->
     return np.where(old.view(kind) == a.view(kind), b, old)
 
 
-_FLOAT: Final = {
+_FLOAT: Final[dict[str, _FloatChange]] = {
     "min": _float_min,
     "max": _float_max,
     "add": _float_add,

@@ -5,6 +5,9 @@ nothing of registers, EXEC or encodings: `gpu.isa.binding` brings operands in th
 (with neg and abs applied), has the host's floating-point environment set as the entry names it, and
 writes results under EXEC. `entry.Semantics` states the convention, `modifiers`, `lanes` and
 `sub_dword` hold what the encodings add: neg, abs, omod, clamp; DPP and lane permutations; SDWA.
+
+Source of all meanings: the public GCN3 instruction set architecture manual, chapter "Vector ALU
+operations"; docs/gpu-isa-semantics.md says where it leaves room and what we chose.
 """
 
 from typing import Final

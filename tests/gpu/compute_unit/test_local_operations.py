@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from gpu.compute_unit.lanes import LaneMistake
+from gpu.compute_unit.local_changes import change_of
 from gpu.compute_unit.local_memory import bank_cycles
+from gpu.isa import host_float
 from gpu.isa.tables import OPCODES
 from gpu.isa.wave import LANES
 from tests.gpu.compute_unit.encoding import get_pair, operation, perform, set_pair, wavefront
@@ -314,3 +316,16 @@ def test_swizzles() -> None:
 def test_bank_conflicts(offsets: np.ndarray, size: int, cycles: int) -> None:
     """Half-waves of 32 lanes; the same dword costs nothing more."""
     assert bank_cycles(offsets, size) == cycles
+
+
+def test_floating_point_does_not_depend_on_the_instruction_before() -> None:
+    """A vector instruction may have left the host rounding up and flushing."""
+    old, a = (np.array([bits], np.uint32) for bits in (0x3F800000, 0x00000001))
+    tiny = np.array([2], np.uint32)
+    add = change_of("add_f32")
+    assert add is not None
+    with host_float.plain_afterwards():
+        host_float.use(1)
+        assert add(old, a, a).tolist() == [0x3F800000]
+        host_float.use(host_float.FLUSHING)
+        assert add(tiny, a, a).tolist() == [3]
