@@ -64,6 +64,8 @@ class Training:
     """
 
     def __init__(self, compile_with: Compile, output: Path, exercise: Exercise) -> None:
+        if multiprocessing.current_process().daemon:
+            raise ToolchainError("a daemon may not start the process that would be trained in")
         self._compile = compile_with
         self._output = output
         self._exercise = exercise

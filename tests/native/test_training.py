@@ -182,6 +182,22 @@ def test_who_cannot_be_trained(flags: str, version: str, monkeypatch: pytest.Mon
     assert unit(Compiler(("c++",), version)).trained("legs") is None
 
 
+def test_a_daemon_cannot_train(gcc: Compiler, tmp_path: Path) -> None:
+    """A worker of a pool, say: it may not start processes."""
+    context = multiprocessing.get_context("fork")
+    cache = Cache(tmp_path / "cache")
+    daemon = context.Process(target=_refuse, args=(gcc, cache), daemon=True)
+    daemon.start()
+    daemon.join(60)
+    assert daemon.exitcode == 0
+    assert list(cache.root.iterdir()) == []
+
+
+def _refuse(compiler: Compiler, cache: Cache) -> None:
+    with pytest.raises(ToolchainError, match="a daemon may not start"):
+        tiny(compiler).begin_training(cache, ask)
+
+
 def test_what_is_trained_holds_nothing_else(gcc: Compiler, tmp_path: Path) -> None:
     made = tiny(gcc).begin_training(Cache(tmp_path / "cache"), ask).wait()
     assert sorted(path.name for path in made.parent.iterdir()) == [
