@@ -175,6 +175,19 @@ class AddressSpace:
         self._allocations.append(made)
         return made
 
+    @property
+    def extent(self) -> int:
+        """Changes whenever something is mapped."""
+        return self._next
+
+    def adopt(self, allocation: Allocation) -> None:
+        """Map an allocation made elsewhere, behind all there are. Raises ValueError."""
+        if allocation.start < self._next and self._starts:
+            raise ValueError(f"{allocation} is not behind what is mapped")
+        self._starts.append(allocation.start)
+        self._allocations.append(allocation)
+        self._next = allocation.end
+
     def free(self, address: int) -> None:
         """Unmap the allocation that starts at ``address``. Raises ValueError if none does."""
         place = bisect_right(self._starts, address) - 1

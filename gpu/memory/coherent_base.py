@@ -12,6 +12,7 @@ host's last look is in memory as any reader would find it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, Protocol
 
 import numpy as np
@@ -27,6 +28,7 @@ from gpu.memory.interface import (
 )
 from gpu.memory.kernel_system import KernelSystem
 from gpu.memory.parts import LANES, Cutter, Flight, Part, all_lanes
+from gpu.memory.recording import HostAccess, Recording
 from gpu.memory.request_check import check_shape
 from gpu.memory.transitions import Executed
 
@@ -45,7 +47,7 @@ class Backend(Protocol):
     def enter(self, part: Part) -> None:
         """Queue a part at its port; the port's client issues it in the tick that runs next."""
 
-    def run(self, now: int, last: int | None) -> Iterator[tuple[Part, AnswerKind]]:
+    def run(self, now: int, last: int | None) -> list[tuple[Part, AnswerKind]]:
         """Let clients that were given parts act at tick ``now``, and run to the end of the first
         tick with answers; no later than ``last``. Results are in the parts."""
 
@@ -100,6 +102,8 @@ class CoherentMemory:
         self.ports = system.ports()
         self.line_size = system.description.line_size
         self.now = 1
+        self.recording: Recording | None = None
+        """Told of every request and access of the host, if there is one."""
         self._cutter = Cutter(self.line_size)
         self._flights: dict[int, Flight] = {}
         """Unanswered requests by ``id``, oldest first."""
@@ -128,12 +132,19 @@ class CoherentMemory:
             parts = self._parts(flight, kind)
         for answer in flight.left:
             flight.left[answer] = len(parts)
+        if self.recording is not None:
+            self.recording.note(self.now, request)
         if not parts:
             self._at_once.append(flight)
             return
         self._flights[id(flight)] = flight
         for part in parts:
             self.backend.enter(part)
+
+    def record(self) -> Recording:
+        """Keep from now on what is asked; for a memory that nothing has been asked of yet."""
+        self.recording = Recording(self.space)
+        return self.recording
 
     def _check_port(self, request: Request, kind: PortKind) -> None:
         if kind in (PortKind.SCALAR, PortKind.FETCH) and request.kind != RequestKind.LOAD:
@@ -222,12 +233,15 @@ class CoherentMemory:
         while True:
             slice_end = max(self.backend.tick, self.now) + _SLICE
             limit = slice_end if last is None else min(last, slice_end)
-            for part, kind in self.backend.run(self.now, limit):
+            parts = self.backend.run(self.now, limit)
+            for part, kind in parts:
                 self._answered(part, kind, answers)
             self._watch()
             if answers:
                 self.now = max(self.backend.tick, self.now) + 1
                 break
+            if parts:
+                continue  # of requests that have others: it stopped before the limit
             if self.backend.idle or (last is not None and limit >= last):
                 self.now = max(self.now, self.backend.tick + 1, until or 0)
                 break
@@ -289,6 +303,10 @@ class CoherentMemory:
         takes ticks. ValueError: the memory is busy.
         """
         place = self.space.at(address, size, loads=True)
+        with self._host_access(HostAccess(address, size, None)):
+            return self._read(place, address, size)
+
+    def _read(self, place: Allocation, address: int, size: int) -> bytes:
         marks = self._marks_of(place)
         first, last = self._lines(place, address, size)
         old = np.flatnonzero(marks.stored[first:last]) + first
@@ -304,6 +322,21 @@ class CoherentMemory:
         ValueError: the memory is busy.
         """
         place = self.space.at(address, len(data), loads=True)
+        with self._host_access(HostAccess(address, len(data), data)):
+            self._write(place, address, data)
+
+    @contextmanager
+    def _host_access(self, access: HostAccess) -> Iterator[None]:
+        """Record an access, and not the requests that it makes."""
+        recording, self.recording = self.recording, None
+        if recording is not None:
+            recording.note(self.now, access)
+        try:
+            yield
+        finally:
+            self.recording = recording
+
+    def _write(self, place: Allocation, address: int, data: bytes) -> None:
         marks = self._marks_of(place)
         first, last = self._lines(place, address, len(data))
         if not marks.cached[first:last].any():

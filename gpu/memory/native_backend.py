@@ -7,7 +7,7 @@ out too small is built again with more and brought to the same point; nobody see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -109,7 +109,7 @@ class NativeBackend:
     def enter(self, part: Part) -> None:
         self._parts.append(part)
 
-    def run(self, now: int, last: int | None) -> Iterator[tuple[Part, AnswerKind]]:
+    def run(self, now: int, last: int | None) -> list[tuple[Part, AnswerKind]]:
         parts, self._parts = self._parts, []
         self._asked = False
         told: Told = (now, last, parts)
@@ -118,7 +118,7 @@ class NativeBackend:
         except PoolExhausted as slip:
             answers = self._again(slip, told)
         self._keep(told, len(parts))
-        return iter(answers)
+        return answers
 
     def peek(self, address: int, size: int) -> bytes:
         while True:

@@ -7,7 +7,6 @@ its requester refuses stays at the front until the requester calls back.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -211,7 +210,7 @@ class PythonBackend:
         client.give(part)
         self._given[client] = None
 
-    def run(self, now: int, last: int | None) -> Iterator[tuple[Part, AnswerKind]]:
+    def run(self, now: int, last: int | None) -> list[tuple[Part, AnswerKind]]:
         engine = self.system.engine
         for client in self._given:
             engine.schedule(client, now)
@@ -219,7 +218,7 @@ class PythonBackend:
         engine.run(last)
         answers = self._answers.copy()
         self._answers.clear()
-        return iter(answers)
+        return answers
 
     def peek(self, address: int, size: int) -> bytes:
         memory, line_size = self.system.memory, self._line_size

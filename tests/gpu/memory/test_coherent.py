@@ -243,6 +243,16 @@ def test_time_goes_no_further_than_asked(memory: CoherentMemory) -> None:
     assert answers[0].tick == memory.now - 1
 
 
+def test_a_part_of_an_answer_is_no_reason_to_leave_time_out(memory: CoherentMemory) -> None:
+    """Lanes of several types of memory are parts of one request, answered at different ticks."""
+    starts = [memory.space.allocate(64, memory_type=each).start for each in TYPES]
+    load(memory, 0, starts[0])
+    memory.push(Request(0, LOAD, 1, np.array(starts, np.uint64), 4))
+    asked = memory.now
+    assert memory.run(asked + 10_000) != []
+    assert asked + 10 < memory.now < asked + 1_000
+
+
 def test_what_a_port_refuses_is_kept_in_order(memory: CoherentMemory) -> None:
     start = memory.space.allocate(PAGE).start
     count = 3 * 16 + 5

@@ -11,7 +11,7 @@ import pytest
 from gpu.memory import native_backend
 from gpu.memory.address_space import PAGE
 from gpu.memory.coherent_base import CoherentMemory
-from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind
+from gpu.memory.interface import AnswerKind, Request, RequestKind
 from gpu.memory.native_backend import NativeBackend
 from gpu.memory.opening import load_system
 from gpu.memory.python_backend import PythonBackend
@@ -23,54 +23,14 @@ from tests.gpu.memory.streams import (
     ENGINES,
     PROTOCOLS,
     ask,
+    drive,
     on_engine,
     opened,
-    random_request,
     settle,
     words,
 )
 from tests.planted.bug import UNDEFINED, Bug, BugClass, Edit
 from tests.planted.viper_bugs import TCP_BUGS
-
-Event = tuple[object, ...]
-
-
-def heard(answer: Answer) -> Event:
-    data = None if answer.data is None else answer.data.tobytes()
-    return answer.request.tag, answer.kind, answer.tick, answer.lanes.tolist(), data
-
-
-def drive(memory: CoherentMemory, seed: int, steps: int = 100) -> list[Event]:
-    """Requests of all kinds at all ports, many at a time; now and then the host looks."""
-    numbers = np.random.default_rng(seed)
-    ports = memory.ports
-    starts = [memory.space.allocate(PAGE, memory_type=t).start for t in ("rw", "cc", "uc")]
-    for start in starts:
-        memory.write(start, numbers.bytes(PAGE))
-    log: list[Event] = []
-    tag = 0
-    for _ in range(steps):
-        for _ in range(int(numbers.integers(0, 5))):
-            tag += 1
-            port = (0, 1, ports.control)[int(numbers.integers(0, 3))]
-            request = random_request(numbers, port, tag, starts)
-            other = numbers.random()
-            if other < 0.1:
-                kind = RequestKind(int(numbers.integers(3, 5)))
-                request = Request(int(numbers.integers(0, len(ports))), kind, tag)
-            elif other < 0.3:
-                port = (ports.scalar(0), ports.fetch(1))[int(numbers.integers(0, 2))]
-                where = words(starts[0] + 4 * int(numbers.integers(0, 60)))
-                request = Request(port, RequestKind.LOAD, tag, where, 32)
-            memory.push(request)
-        until = memory.now + int(numbers.integers(1, 200)) if numbers.integers(0, 2) else None
-        log += [heard(answer) for answer in memory.run(until)]
-        log.append((memory.now, memory.busy))
-        if numbers.random() < 0.05:
-            log += [heard(answer) for answer in settle(memory)]
-            memory.write(starts[0] + int(numbers.integers(0, 900)), numbers.bytes(100))
-    log += [heard(answer) for answer in settle(memory)]
-    return [*log, *((memory.read(start, PAGE),) for start in starts), (memory.now,)]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

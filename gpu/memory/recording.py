@@ -1,0 +1,79 @@
+"""What was asked of a memory, kept, and asked again.
+
+A recording has every request with the tick at which it was made, and what the host read and wrote
+at rest. A replay makes the same requests at the same ticks, whatever the answers. Invariant: a
+replay into a system like the recorded one, with the same seed, makes the same transitions in the
+same ticks; in another system it is what it says, an unvarying load, for nobody waits for answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpu.memory.address_space import AddressSpace, Allocation
+from gpu.memory.interface import Request
+
+if TYPE_CHECKING:
+    from gpu.memory.coherent_base import CoherentMemory
+
+
+@dataclass(frozen=True, slots=True)
+class HostAccess:
+    """``data`` None: bytes were read."""
+
+    address: int
+    size: int
+    data: bytes | None
+
+
+class Recording:
+    """``events``: what was done at which tick, in order."""
+
+    def __init__(self, space: AddressSpace) -> None:
+        self.events: list[tuple[int, Request | HostAccess]] = []
+        self._space = space
+        self._extent = -1
+        self._allocations: dict[int, Allocation] = {}
+
+    def note(self, tick: int, event: Request | HostAccess) -> None:
+        if self._space.extent != self._extent:
+            self._extent = self._space.extent
+            for place in self._space.allocations:
+                self._allocations.setdefault(place.start, place)
+        self.events.append((tick, event))
+
+    @property
+    def requests(self) -> int:
+        return sum(isinstance(event, Request) for _, event in self.events)
+
+    def space(self) -> AddressSpace:
+        """Everything that was mapped at some time of the recording; doorbells are mute."""
+        space = AddressSpace()
+        for start in sorted(self._allocations):
+            place = self._allocations[start]
+            mute = None if place.on_store is None else _mute
+            space.adopt(replace(place, on_store=mute, contents=None))
+        return space
+
+
+def _mute(address: int, data: bytes) -> None:
+    """Hear a doorbell and do nothing."""
+
+
+def replay(recording: Recording, memory: CoherentMemory) -> int:
+    """Do again what was recorded; how many answers came. ``memory``: new, with the space of the
+    recording."""
+    answers = 0
+    for tick, event in recording.events:
+        while memory.now < tick:
+            answers += len(memory.run(tick))
+        if isinstance(event, Request):
+            memory.push(event)
+        elif event.data is None:
+            memory.read(event.address, event.size)
+        else:
+            memory.write(event.address, event.data)
+    while memory.busy:
+        answers += len(memory.run(None))
+    return answers
