@@ -242,6 +242,7 @@ class BareDevice:
         *,
         producers: str = "many",
         doorbell: str = "plain",
+        packets: str = "1.0",
         features: int = queue_layout.FEATURE_KERNEL_DISPATCH | queue_layout.FEATURE_AGENT_DISPATCH,
         profiled: bool = False,
         cu_mask: int | None = None,
@@ -250,16 +251,19 @@ class BareDevice:
         """An AQL queue of ``size`` packets, a power of two.
 
         ``producers``: ``one`` or ``many``. ``doorbell``: ``plain`` takes packet ids, ``legacy``
-        is gfx8's, which counts one more and never goes back. ``cu_mask``: a bit per compute unit
-        that may be used. ``on_error`` is called once when an error has made the queue inactive;
-        without it `run` raises the error. Raises HostError.
+        is gfx8's, which counts one more and never goes back. ``packets``: ``1.0`` or ``draft``,
+        the header of the draft runtime (kernel dispatch and barrier only). ``cu_mask``: a bit per
+        compute unit that may be used. ``on_error`` is called once when an error has made the queue
+        inactive; without it `run` raises the error. Raises HostError.
         """
         check_size(size)
-        if producers not in ("one", "many") or doorbell not in ("plain", "legacy"):
-            raise HostError(
-                "producers is 'one' or 'many' and doorbell 'plain' or 'legacy', "
-                f"not {producers!r} and {doorbell!r}"
-            )
+        for what, value, known in (
+            ("producers", producers, ("one", "many")),
+            ("doorbell", doorbell, ("plain", "legacy")),
+            ("packets", packets, ("1.0", "draft")),
+        ):
+            if value not in known:
+                raise HostError(f"{what} is {known[0]!r} or {known[1]!r}, not {value!r}")
         if len(self._queues) >= DOORBELLS:
             raise HostError(f"there are {DOORBELLS} doorbells; no further queue can be made")
         self.settle()
@@ -270,12 +274,13 @@ class BareDevice:
             ).start,
             cus=self._masked(cu_mask),
             doorbell_is_index=doorbell == "legacy",
+            draft=packets == "draft",
             id=number,
         )
         fields = {
             "type": queue_layout.TYPE_MULTI if producers == "many" else queue_layout.TYPE_SINGLE,
             "features": features,
-            "base_address": self._make_ring(size, number),
+            "base_address": self._make_ring(size, link),
             "doorbell_signal": self._make_doorbell(link),
             "size": size,
             "queue_properties": queue_layout.PROPERTY_POINTERS_64
@@ -289,11 +294,11 @@ class BareDevice:
         self._scheduler.add(link)
         return queue
 
-    def _make_ring(self, size: int, number: int) -> int:
+    def _make_ring(self, size: int, link: Connection) -> int:
         ring = self.memory.space.allocate(
-            size * 64, memory_type="cc", name=f"packets of queue {number}"
+            size * 64, memory_type="cc", name=f"packets of {link.name}"
         )
-        self.memory.write(ring.start, empty_ring(size))
+        self.memory.write(ring.start, empty_ring(size, link.invalid_header))
         return ring.start
 
     def _make_doorbell(self, link: Connection) -> int:

@@ -121,5 +121,5 @@ class DeviceQueue(UserQueue):
         for packet_id in range(self.read_index, min(self.write_index, self.read_index + size)):
             data = self._host.read(base + packet_id % size * 64, 64)
             completion = int.from_bytes(data[-8:], "little")
-            if data[0] != PacketType.INVALID and completion and not completion % 64:
+            if not self.link.is_invalid(data) and completion and not completion % 64:
                 Signal.at(self._host, completion).store(ERROR_VALUE)

@@ -1,8 +1,8 @@
 """Packets of the architected queuing language, to and from 64 bytes.
 
 Invariant: packing what was unpacked gives the same bytes, reserved fields included only if they
-were zero. Source: HSA Platform System Architecture 1.0, "AQL packet format" (the draft header of
-D2 is `DraftHeader`).
+were zero. Source: HSA Platform System Architecture 1.0, "AQL packet format" (D2's draft
+header: `gpu.hsa.draft_packets`).
 """
 
 from __future__ import annotations
@@ -63,57 +63,6 @@ class Header:
             | self.release << 11
             | self.reserved << 13
         )
-
-
-@dataclass(frozen=True, slots=True)
-class DraftHeader:
-    """D2's 32-bit header, which holds the dimensions too. Types: 0 invalid, 1 dispatch,
-    2 barrier. Scopes: 0 none, 1 component, 2 system, 3 system with invalidation (acquire) or
-    cleaning and invalidation (release)."""
-
-    type: int
-    barrier: bool = False
-    acquire: int = 0
-    release: int = 0
-    invalidate_instructions: bool = False
-    invalidate_images: bool = False
-    dimensions: int = 0
-
-    TYPES: ClassVar[dict[int, PacketType]] = {
-        0: PacketType.INVALID,
-        1: PacketType.KERNEL_DISPATCH,
-        2: PacketType.BARRIER_AND,
-    }
-
-    @classmethod
-    def unpack(cls, bits: int) -> DraftHeader:
-        return cls(
-            bits & 0xFF,
-            bool(bits >> 8 & 1),
-            bits >> 9 & 3,
-            bits >> 11 & 3,
-            bool(bits >> 13 & 1),
-            bool(bits >> 14 & 1),
-            bits >> 15 & 3,
-        )
-
-    def pack(self) -> int:
-        return (
-            self.type
-            | self.barrier << 8
-            | self.acquire << 9
-            | self.release << 11
-            | self.invalidate_instructions << 13
-            | self.invalidate_images << 14
-            | self.dimensions << 15
-        )
-
-    def modern(self) -> tuple[Header, int]:
-        """The 1.0 header and setup word that mean the same. Raises KeyError for another type."""
-        header = Header(
-            self.TYPES[self.type], self.barrier, min(self.acquire, 2), min(self.release, 2)
-        )
-        return header, self.dimensions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gpu.errors import GpuError
+from gpu.hsa import draft_packets
 from gpu.hsa.activity import Event
+from gpu.hsa.aql import INVALID_HEADER, PacketType
 from gpu.hsa.kernel_run import KernelRun
 from gpu.hsa.scratch import ScratchPool
 
@@ -37,6 +39,8 @@ class Connection:
     queue: int
     cus: tuple[int, ...]
     doorbell_is_index: bool
+    draft: bool = False
+    """Its packets have D2's header."""
     base: int = 0
     size: int = 0
     id: int = 0
@@ -68,6 +72,15 @@ class Connection:
     @property
     def active(self) -> bool:
         return self.state is QueueState.ACTIVE
+
+    def is_invalid(self, packet: bytes) -> bool:
+        """Whether a slot holds no packet yet."""
+        return packet[0] == (0 if self.draft else PacketType.INVALID)
+
+    @property
+    def invalid_header(self) -> bytes:
+        """What stands in a slot that is free."""
+        return draft_packets.INVALID_HEADER if self.draft else INVALID_HEADER
 
     @property
     def idle(self) -> bool:

@@ -33,6 +33,11 @@ class Fences:
         """At the start of a packet; empty if its header asks for none."""
         return self._requests(RequestKind.ACQUIRE, scope, cus)
 
+    def code(self, cus: Sequence[int]) -> list[Request]:
+        """Invalidate instruction caches."""
+        ports = dict.fromkeys(self._ports.fetch(cu) for cu in cus)
+        return [Request(port, RequestKind.ACQUIRE, 0) for port in ports]
+
     def release(self, scope: int, cus: Sequence[int]) -> list[Request]:
         """At the end of a packet, before it completes."""
         return self._requests(RequestKind.RELEASE, scope, cus)

@@ -24,7 +24,6 @@ from gpu.errors import (
 )
 from gpu.hsa.activity import Accesses, Activity, Event, Pause, Steps
 from gpu.hsa.aql import (
-    INVALID_HEADER,
     PACKET_BYTES,
     AgentDispatch,
     Barrier,
@@ -36,6 +35,7 @@ from gpu.hsa.completion import Completions
 from gpu.hsa.connection import Connection, QueueState
 from gpu.hsa.control import ControlPort
 from gpu.hsa.dispatcher import Dispatcher
+from gpu.hsa.draft_packets import from_draft
 from gpu.hsa.fences import Fences
 from gpu.hsa.kernel_run import KernelRun
 from gpu.hsa.packet_log import PacketLog
@@ -145,7 +145,7 @@ class PacketProcessor:
                 count = min(self._pace.ahead, link.size, max(1, link.promised - link.read_id))
                 slots = [(link.slot(link.read_id + step), PACKET_BYTES) for step in range(count)]
                 ahead.extend((yield from self._control.load_all(slots)))
-            if ahead[0][0] != PacketType.INVALID:
+            if not link.is_invalid(ahead[0]):
                 return ahead.popleft()
             ahead.clear()
             if link.promised > link.read_id:
@@ -169,6 +169,10 @@ class PacketProcessor:
         if self._pace.packet:
             yield Pause(self._pace.packet)
         try:
+            if link.draft:
+                data, new_code = from_draft(data)
+                if new_code:
+                    yield Accesses(self._fences.code(link.cus))
             kind = check_format(data)
         except QueueError as error:
             error.locate(where)
@@ -193,7 +197,7 @@ class PacketProcessor:
             self._stop(link, _located(problem, where))
             self._activities.start(self._end_with_error(link, completion))
         link.read_id = packet_id + 1
-        yield from self._control.store(link.slot(packet_id), INVALID_HEADER)
+        yield from self._control.store(link.slot(packet_id), link.invalid_header)
         read_id = link.queue + AMD_QUEUE.field("read_dispatch_id").offset
         yield from self._control.store_int(read_id, link.read_id)
 

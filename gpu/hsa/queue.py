@@ -22,6 +22,7 @@ from gpu.hsa.aql import (
     PacketType,
 )
 from gpu.hsa.connection import Connection, QueueState
+from gpu.hsa.draft_packets import to_draft
 from gpu.hsa.host import Host
 from gpu.hsa.queue_layout import AMD_QUEUE
 from gpu.hsa.signal import Signal
@@ -172,6 +173,8 @@ class UserQueue:
     def submit(self, packet: Packet) -> int:
         """Reserve and write, without ringing; the packet's id."""
         data = packet.pack()
+        if self.link.draft:
+            data = to_draft(data)
         packet_id = self.reserve()
         self.write(packet_id, data)
         return packet_id
@@ -262,6 +265,6 @@ class UserQueue:
         return 0 if signal is None else self._signal_of(signal)
 
 
-def empty_ring(size: int) -> bytes:
+def empty_ring(size: int, invalid_header: bytes = INVALID_HEADER) -> bytes:
     """A ring in which every packet is invalid."""
-    return (INVALID_HEADER + bytes(PACKET_BYTES - 2)) * size
+    return invalid_header.ljust(PACKET_BYTES, b"\0") * size

@@ -7,7 +7,8 @@ import struct
 import pytest
 
 from gpu.errors import HostError
-from gpu.hsa.aql import AgentDispatch, Barrier, DraftHeader, Header, KernelDispatch, PacketType
+from gpu.hsa.aql import AgentDispatch, Barrier, Header, KernelDispatch, PacketType
+from gpu.hsa.draft_packets import DraftHeader
 from gpu.hsa.queue import object_bytes
 from gpu.hsa.queue_layout import AMD_QUEUE, HSA_QUEUE
 from gpu.hsa.signal import SIGNAL
