@@ -26,9 +26,9 @@ def change_of(name: str) -> Change | None:
     if change is not None:
         return change
     if action in ("min", "max", "add", "cmpst") and kind.startswith("f"):
-        return partial(_in_plain_environment, _FLOAT[action], kind)
+        return Change(partial(_in_plain_environment, _FLOAT[action], kind))
     if action == "cmpst":
-        return _compare_store
+        return Change(_compare_store)
     if action in ("min", "max"):
         unsigned = kind.startswith("u")
         return atomic_change(
@@ -45,7 +45,7 @@ def change_of(name: str) -> Change | None:
 
 def atomic_change(op: int) -> Change:
     """What an operation of `runtime.atomics` does; ``b`` is what compare-and-swap compares with."""
-    return partial(apply, op)
+    return Change(partial(apply, op), _RUNNING.get(op))
 
 
 def _reverse_subtract(old: Values, a: Values, b: Values) -> Values:
@@ -110,10 +110,10 @@ _FLOAT: Final[dict[str, _FloatChange]] = {
     "cmpst": _float_compare_store,
 }
 _CHANGES: Final[dict[str, Change]] = {
-    "rsub": _reverse_subtract,
-    "mskor": _mask_or,
-    "wrap": _wrap,
-    "condxchg32": _conditional_exchange,
+    "rsub": Change(_reverse_subtract),
+    "mskor": Change(_mask_or),
+    "wrap": Change(_wrap),
+    "condxchg32": Change(_conditional_exchange),
 }
 _PLAIN: Final = {
     "add": AtomicKind.ADD,
@@ -124,4 +124,13 @@ _PLAIN: Final = {
     "or": AtomicKind.OR,
     "xor": AtomicKind.XOR,
     "wrxchg": AtomicKind.EXCHANGE,
+}
+_RUNNING: Final[dict[int, np.ufunc]] = {
+    AtomicKind.ADD: np.add,
+    AtomicKind.SUB: np.subtract,
+    AtomicKind.AND: np.bitwise_and,
+    AtomicKind.OR: np.bitwise_or,
+    AtomicKind.XOR: np.bitwise_xor,
+    AtomicKind.UMIN: np.minimum,
+    AtomicKind.UMAX: np.maximum,
 }

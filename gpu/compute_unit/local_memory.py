@@ -7,6 +7,7 @@ word are served in lane order.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -18,8 +19,18 @@ from gpu.compute_unit.lanes import Values, from_bytes
 Offsets = npt.NDArray[np.int64]
 """Byte addresses of lanes in the group's LDS."""
 
-Change = Callable[[Values, Values, Values], Values]
-"""New numbers from the old ones, the first and the second operand; unsigned, shape (n,)."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """What an atomic makes of a number.
+
+    ``new``: from the old numbers, the first and the second operands; unsigned, shape (n,).
+    ``running``: the numpy function that does the same one operand after the other, if there is one.
+    """
+
+    new: Callable[[Values, Values, Values], Values]
+    running: np.ufunc | None = None
+
 
 BANKS: Final = 32
 _STEPS: Final = {words: np.arange(words) for words in (2, 3, 4)}
@@ -85,10 +96,16 @@ class LocalMemory:
         if int(np.bitwise_or.reduce(offsets)) & (size - 1):
             row = int(np.argmax(offsets & (size - 1) != 0))
             raise MisalignedLocal(row, int(offsets[row]), size)
+        first = int(offsets[0])
+        if change.running is not None and inside[0] and (offsets == first).all():
+            # All lanes meet on one word: a running total, as reductions have it.
+            running = change.running.accumulate(np.append(words[first // size], operands))
+            words[first // size] = running[-1]
+            return running[:-1]
         for rows in _rounds(offsets, inside):
             at = offsets[rows] // size
             old[rows] = before = words[at]
-            words[at] = change(before, operands[rows], others[rows])
+            words[at] = change.new(before, operands[rows], others[rows])
         return old
 
     def _load_aligned(self, offsets: Offsets, size: int, highest: int) -> Values:

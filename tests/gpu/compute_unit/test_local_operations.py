@@ -90,9 +90,10 @@ def test_the_list_is_not_empty() -> None:
     assert len(CHANGES) > 60
 
 
+@pytest.mark.parametrize("words", [1, 40])
 @pytest.mark.parametrize("name", CHANGES)
-def test_read_change_write(name: str) -> None:
-    """Half of the lanes are active; some of them meet on a word."""
+def test_read_change_write(name: str, words: int) -> None:
+    """Half of the lanes are active; some of them meet on a word, or all."""
     bits = int(name[-2:])
     meaning = MEANING[name.removeprefix("ds_").replace("_rtn", "")[:-2]]
     floating = name[-3] == "f"
@@ -102,7 +103,7 @@ def test_read_change_write(name: str) -> None:
     size = bits // 8
     memory = _numbers(bits, floating, 1)
     wave.group.lds.bytes[: memory.nbytes] = memory.view(np.uint8)
-    places = np.random.default_rng(2).integers(0, 40, LANES)
+    places = np.random.default_rng(2).integers(0, words, LANES) + 3
     wave.vgprs[1] = places * size
     a, b = _numbers(bits, floating, 3), _numbers(bits, floating, 4)
     for register, values in ((2, a), (4, b)):
@@ -126,8 +127,8 @@ def test_read_change_write(name: str) -> None:
             returned[lane] = model[place]
             changed = meaning(model[place], int(a[lane]), int(b[lane]), bits)
             model[place] = changed & (1 << bits) - 1
-    words = wave.group.lds.bytes.view(np.uint32 if bits == 32 else np.uint64)
-    assert words[:LANES].tolist() == model
+    stored = wave.group.lds.bytes.view(np.uint32 if bits == 32 else np.uint64)
+    assert stored[:LANES].tolist() == model
     if returns:
         found = get_pair(wave, 6) if bits == 64 else wave.vgprs[6]
         assert found.tolist() == returned
