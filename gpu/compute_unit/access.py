@@ -20,6 +20,7 @@ from gpu.compute_unit.lanes import (
     Values,
     from_bytes,
     to_bytes,
+    widened,
     write_values,
 )
 from gpu.compute_unit.local_changes import atomic_change
@@ -98,13 +99,15 @@ class VectorAccess:
     """A load, store or atomic of a wave's active lanes through the vector memory path.
 
     ``values``/``compares``: what is stored, or the operands of an atomic, in the order of
-    ``lanes``. ``register``: first one of the result.
+    ``lanes``. ``register``: first one of the result. ``local_base``: the result goes to LDS
+    instead, a dword a lane from this offset on.
     """
 
     __slots__ = (
         "compares",
         "glc",
         "lanes",
+        "local_base",
         "movement",
         "parts",
         "register",
@@ -133,6 +136,7 @@ class VectorAccess:
         self.compares: Values | None = None
         self.glc = False
         self.slc = False
+        self.local_base: int | None = None
 
     def perform(self, memory: DirectMemory) -> None:
         for part in self.parts:
@@ -198,7 +202,11 @@ class VectorAccess:
         return from_bytes(data[:, part.first : part.first + part.size])
 
     def complete(self) -> None:
-        if self.returns:
+        if self.local_base is not None:
+            lds = self.wave.group.lds
+            values = widened(self.result(), self.movement.signed)
+            lds.store(self.local_base + 4 * self.lanes, values, lds.size)
+        elif self.returns:
             signed = self.movement.signed
             write_values(self.wave, self.register, self.result(), self.lanes, signed)
 

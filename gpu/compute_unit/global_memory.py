@@ -18,7 +18,7 @@ from gpu.compute_unit.movement import Movement
 from gpu.compute_unit.scalars import scalar_source
 from gpu.compute_unit.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
-from gpu.isa.wave import LANES
+from gpu.isa.wave import LANES, M0
 from gpu.memory.interface import RequestKind
 
 FindParts = Callable[[Wavefront, Lanes, int], list[Part]]
@@ -30,7 +30,17 @@ _LOW_HALF: Final = np.uint64(0xFFFF_FFFF)
 class VectorOperation:
     """A bound FLAT or MUBUF instruction that moves data."""
 
-    __slots__ = ("_data", "_find", "_glc", "_register", "_returns", "_slc", "instruction", "move")
+    __slots__ = (
+        "_data",
+        "_find",
+        "_glc",
+        "_register",
+        "_returns",
+        "_slc",
+        "_to_lds",
+        "instruction",
+        "move",
+    )
 
     def __init__(self, instruction: Instruction, move: Movement, find: FindParts) -> None:
         fields = instruction.fields
@@ -42,6 +52,7 @@ class VectorOperation:
         self._register = fields["vdst"] if flat else self._data
         self._glc = bool(fields["glc"])
         self._slc = bool(fields["slc"])
+        self._to_lds = fields["offset"] if fields.get("lds") else None
         atomic = move.kind == RequestKind.ATOMIC
         self._returns = move.kind == RequestKind.LOAD or (atomic and self._glc)
 
@@ -54,6 +65,8 @@ class VectorOperation:
         access = VectorAccess(wave, move, lanes, parts, self._register, self._returns)
         access.glc = self._glc
         access.slc = self._slc
+        if self._to_lds is not None:
+            access.local_base = (wave.sgprs[M0] & 0xFFFF) + self._to_lds
         if move.kind != RequestKind.LOAD:
             access.values = read_values(wave, self._data, move.bytes, lanes)
             if move.compares:

@@ -63,8 +63,8 @@ def write_values(
     Values narrower than a register fill it with zeros, or with their sign if ``signed``.
     """
     if values.ndim == 1:
-        if signed and values.itemsize < 4:
-            values = values.view(_SIGNED[values.itemsize]).astype(np.int32).view(np.uint32)
+        if signed:
+            values = widened(values, signed)
         if len(lanes) == LANES:
             wave.vgprs[first] = values
         else:
@@ -73,6 +73,13 @@ def write_values(
         wave.vgprs[first : first + values.shape[1]] = values.T
     else:
         wave.vgprs[first : first + values.shape[1], lanes] = values.T
+
+
+def widened(values: Values, signed: bool) -> Values:
+    """Values of up to four bytes as uint32, extended with zeros or with their sign."""
+    if signed and values.itemsize < 4:
+        values = values.view(_SIGNED[values.itemsize]).astype(np.int32)
+    return values.astype(np.uint32)
 
 
 def to_bytes(values: Values, size: int) -> npt.NDArray[np.uint8]:

@@ -21,7 +21,7 @@ from gpu.isa.decoder import decode_at
 from gpu.isa.instruction import Instruction, Unit
 from gpu.isa.printer import text
 from gpu.isa.step import Step
-from gpu.memory.interface import Unmapped
+from gpu.memory.interface import RequestKind, Unmapped
 
 ReadCode = Callable[[int, int], bytes]
 """Address, size: the bytes of the program. Raises Unmapped."""
@@ -49,6 +49,7 @@ class Control(Enum):
 
 _CONTROLS: Final = {control.value: control for control in Control} | {
     "s_wakeup": Control.NOTHING,
+    "ds_nop": Control.NOTHING,
     "buffer_wbinvl1_vol": Control.INVALIDATE,
 }
 
@@ -132,10 +133,12 @@ def _bind_memory(instruction: Instruction) -> Operation | None:
         return bind_local(instruction)
     if unit is Unit.SCALAR_MEMORY:
         return bind_scalar(instruction)
-    if unit is not Unit.VECTOR_MEMORY or fields.get("tfe") or fields.get("lds"):
+    if unit is not Unit.VECTOR_MEMORY or fields.get("tfe"):
         return None
     move = movement_of(instruction.name)
     if move is None or instruction.opcode.format not in ("FLAT", "MUBUF"):
+        return None
+    if fields.get("lds") and (move.kind is not RequestKind.LOAD or move.bytes > 4):
         return None
     flat = instruction.opcode.format == "FLAT"
     find = flat_parts(instruction) if flat else buffer_parts(instruction)

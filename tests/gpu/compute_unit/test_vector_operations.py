@@ -255,6 +255,29 @@ def test_private_segments_through_a_buffer(name: str, size: int) -> None:
         assert found == octets
 
 
+@pytest.mark.parametrize("name, size", [("dword", 4), ("sbyte", 1)])
+def test_loads_into_lds(name: str, size: int) -> None:
+    """A dword a lane from M0 and the offset on; registers keep what they had."""
+    memory = FlatMemory()
+    address, data = _filled(memory, 512)
+    wave = wavefront(lds=1024)
+    wave.sgprs[4:8] = [address & 0xFFFF_FFFF, address >> 32, 512, 0]
+    wave.sgprs[124] = 64
+    wave.set_exec(0xFFFF_FFFF)
+    wave.vgprs[2] = size * WAVE
+    done = operation(
+        "MUBUF", f"buffer_load_{name}", vaddr=2, vdata=8, srsrc=1, offen=1, soffset=128, offset=8,
+        lds=1,
+    )  # fmt: skip
+    perform(done, wave, memory)
+    kind = np.int32 if size == 4 else np.int8
+    loaded = np.frombuffer(data[8 : 8 + 32 * size], kind).astype(np.int32)
+    assert wave.group.lds.dwords.view(np.int32)[18:50].tolist() == loaded.tolist()
+    assert np.count_nonzero(wave.group.lds.dwords[:18]) == 0
+    assert np.count_nonzero(wave.group.lds.dwords[50:]) == 0
+    assert np.count_nonzero(wave.vgprs[8]) == 0
+
+
 def test_no_active_lane_no_access() -> None:
     wave = wavefront()
     wave.set_exec(0)
