@@ -35,6 +35,7 @@ def open_device(request: Request) -> OpenedDevice:
         tccs=None if request.functional else request.tccs,
         seed=request.seed,
         system=request.system,
+        engine=request.engine,
         most_instructions=request.limit,
         checks=request.checks,
         trace=Trace(request.traces, print) if request.traces else None,
@@ -42,7 +43,7 @@ def open_device(request: Request) -> OpenedDevice:
     fidelity = (
         "functional: right results on flat memory; no caches, no time"
         if request.functional
-        else f"coherent: every load, store and atomic goes through the caches of {protocol}; "
-        "cycles are those of a model, not of a product"
+        else f"coherent: every load, store and atomic goes through the caches of {protocol} "
+        f"({device.engine}); cycles are those of a model, not of a product"
     )
     return OpenedDevice(device, fidelity, not request.functional)

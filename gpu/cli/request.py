@@ -25,6 +25,7 @@ class Request:
     cus: int = 4
     tccs: int = 2
     seed: int = 1
+    engine: str = "auto"
     system: Path | None = None
     traces: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()

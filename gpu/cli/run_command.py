@@ -24,6 +24,14 @@ class Trace(StrEnum):
     PACKETS = "packets"
 
 
+class Engine(StrEnum):
+    """What `gpu.memory.opening.EngineChoice` knows."""
+
+    PYTHON = "python"
+    NATIVE = "native"
+    AUTO = "auto"
+
+
 _SYSTEM = "The GPU"
 _CALL = "The call"
 _OUTPUT = "Output"
@@ -105,6 +113,14 @@ def run(
     cus: Annotated[int, _option(_SYSTEM, "Compute units (4).", min=1, max=256)] = 4,
     tccs: Annotated[int, _option(_SYSTEM, "Banks of the shared cache (2).", min=1, max=64)] = 2,
     seed: Annotated[int, _option(_SYSTEM, "Of random delays (1).", min=0)] = 1,
+    engine: Annotated[
+        Engine,
+        _option(
+            _SYSTEM,
+            "What runs the caches: compiled code, or Python; the results are the same (auto: "
+            "native where there is a compiler).",
+        ),
+    ] = Engine.AUTO,
     system: Annotated[
         Path | None, _option(_SYSTEM, "System description (.toml).", metavar="FILE")
     ] = None,
@@ -148,6 +164,7 @@ def run(
         cus=cus,
         tccs=tccs,
         seed=seed,
+        engine=engine.value,
         system=system,
         traces=tuple(kind.value for kind in trace or ()),
         checks=tuple(name for name in check.replace(" ", "").split(",") if name),

@@ -56,11 +56,11 @@ def test_results_are_shown_compared_and_written(files: dict[str, str], tmp_path:
 def test_through_the_caches(files: dict[str, str], tmp_path: Path) -> None:
     stats = tmp_path / "stats.json"
     answer = gcn("run", files["reduce"], "reduce_atomic", "--grid", "512", "--arg", "i32[600]=iota",
-                 "--arg", "out:i32[1]", "--arg", "u32=600", "--cus", "2", "--tccs", "2", "--stats",
-                 str(stats), "--expect", f"1={600 * 599 // 2}")  # fmt: skip
+                 "--arg", "out:i32[1]", "--arg", "u32=600", "--cus", "2", "--tccs", "2", "--engine", "python",
+                 "--stats", str(stats), "--expect", f"1={600 * 599 // 2}")  # fmt: skip
     assert (answer.status, answer.err) == (0, "")
     assert "out = i32[1] [179700]" in answer.out
-    assert "fidelity: coherent" in answer.out and "GPU_VIPER" in answer.out
+    assert "fidelity: coherent" in answer.out and "GPU_VIPER (Python engine)" in answer.out
     counted = json.loads(stats.read_text())
     assert counted["ticks"] > 0 and counted["compute_units"]["memory_instructions"]
     # 600 numbers in 38 lines, each loaded first by somebody, one atomic operation a group.
@@ -98,6 +98,7 @@ def test_vectors_structures_and_scratch(files: dict[str, str]) -> None:
          "5,[0-9]{3} wave instructions have run, the limit|5,000 wave instructions have run"),
         ("{vadd} vadd --grid 64 --cus 65", "a device has 1 to 64 compute units, not 65"),
         ("{vadd} vadd --grid 64 --check waits,rases", "no check `rases`; there are races, waits"),
+        ("{vadd} vadd --grid 64 --engine fast", "'fast' is not one of"),
         ("{vadd} vadd --grid 64 --trace caches", "'caches' is not one of"),
         ("{vadd} vadd --grid 64 --cus 0", "Invalid value for '--cus'"),
         ("{vadd} vadd", "Missing option '--grid'"),
