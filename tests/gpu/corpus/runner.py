@@ -8,7 +8,7 @@ from typing import Any
 from gpu.bare_device import BareDevice
 from gpu.device import Device
 from gpu.hsa.signal import Signal
-from gpu.memory.opening import LoadedSystem, load_system, open_memory
+from gpu.memory.opening import EngineChoice, LoadedSystem, choose_engine, load_system
 from tests.gpu.corpus.case import Array, Case
 from tests.gpu.kernels.stored import stored
 
@@ -37,13 +37,20 @@ def run_case(case: Case, device: BareDevice, configuration: str = "clang14-O2") 
 
 
 @cache
-def _system(cus: int, tccs: int, delays: str) -> LoadedSystem:
+def _system(cus: int, tccs: int, delays: str, native: bool) -> LoadedSystem:
     """Compiled once in a process."""
-    return load_system(cus=cus, tccs=tccs, settings={"network.delays": delays})
+    settings = {"network.delays": delays}
+    return load_system(cus=cus, tccs=tccs, settings=settings, native=native)
 
 
 def coherent_device(
-    cus: int = 2, tccs: int = 2, seed: int = 0, delays: str = "nominal", **more: Any
+    cus: int = 2,
+    tccs: int = 2,
+    seed: int = 0,
+    delays: str = "nominal",
+    engine: EngineChoice = EngineChoice.python,
+    **more: Any,
 ) -> Device:
     """A new device whose accesses go through the caches of GPU_VIPER."""
-    return Device(memory=open_memory(_system(cus, tccs, delays), seed), **more)
+    system = _system(cus, tccs, delays, engine is not EngineChoice.python)
+    return Device(memory=choose_engine(system, engine, seed).memory, **more)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from gpu.memory.opening import EngineChoice
 from tests.gpu.corpus.case import Case
 from tests.gpu.corpus.catalogue import CASES
 from tests.gpu.corpus.runner import coherent_device, run_case
@@ -19,6 +20,6 @@ pytestmark = pytest.mark.matrix
 @pytest.mark.parametrize("cus", [1, 2, 8])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_ends_as_the_oracle_says(case: Case, cus: int, tccs: int, seed: int) -> None:
-    device = coherent_device(cus, tccs, seed, "uniform")
+    device = coherent_device(cus, tccs, seed, "uniform", EngineChoice.auto)
     configuration = ("clang14-O2", "clang19-O2")[seed % 2]
     assert case.complaint(run_case(case, device, configuration)) is None
