@@ -2,8 +2,8 @@
 
 `bind` gives the step of everything that only registers of one wave are needed for: scalar and
 vector arithmetic, branches. Memory, LDS, messages, barriers and what else concerns more than the
-wave is left to the compute unit (`for_executor`). Instructions that are decoded but not carried
-out get a step that stops with their text.
+wave, units outside `BOUND`, is left to the compute unit. Instructions that are decoded but not
+carried out get a step that stops with their text.
 """
 
 from __future__ import annotations
@@ -19,11 +19,6 @@ from gpu.isa.wave import Wave
 
 BOUND: Final = frozenset({Unit.VECTOR_ALU, Unit.SCALAR_ALU, Unit.BRANCH})
 """Units whose instructions have a step; the others' are the compute unit's."""
-
-
-def for_executor(instruction: Instruction) -> bool:
-    """Whether the compute unit carries this out itself, by its name and fields."""
-    return instruction.unit not in BOUND and instruction.opcode.tier == 1
 
 
 def bind(instruction: Instruction) -> Step:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpu.isa.binding import bind, for_executor
+from gpu.isa.binding import bind
 from gpu.isa.decoder import decode
 from gpu.isa.step import NotImplementedInstruction
 from gpu.isa.wave import ALL, EXEC, VCC, Wave, bits_of
-from tests.gpu.isa.waves import a_wave, run
+from tests.gpu.isa.waves import a_wave, for_executor, run
 
 LANES = np.arange(64, dtype=np.uint32)
 SOME = 0x0123_4567_89AB_CDEF

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gpu.isa.binding import bind, for_executor
+from gpu.isa.binding import bind
 from gpu.isa.host_float import plain_afterwards
 from gpu.isa.instruction import Access, Opcode, Unit
 from gpu.isa.operand_types import TYPES
@@ -18,7 +18,7 @@ from gpu.isa.tables import every_opcode
 from gpu.isa.vector_special import SPECIAL
 from gpu.isa.wave import ALL
 from tests.gpu.isa.random_words import an_instruction, every_form
-from tests.gpu.isa.waves import a_wave
+from tests.gpu.isa.waves import a_wave, for_executor
 
 VECTOR = [opcode for opcode in every_opcode() if opcode.name in SEMANTICS]
 

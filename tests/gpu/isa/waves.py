@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gpu.isa import host_float
-from gpu.isa.binding import bind
+from gpu.isa.binding import BOUND, bind
 from gpu.isa.decoder import decode
+from gpu.isa.instruction import Instruction
 from gpu.isa.wave import ALL, Wave
 
 
@@ -21,3 +22,8 @@ def a_wave(vgprs: int = 32, exec: int = ALL) -> Wave:
     wave = Wave(vgprs, mode=0xC0)
     wave.set_exec(exec)
     return wave
+
+
+def for_executor(instruction: Instruction) -> bool:
+    """Whether the compute unit carries this out, not a step."""
+    return instruction.unit not in BOUND and instruction.opcode.tier == 1
