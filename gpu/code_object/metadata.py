@@ -108,7 +108,7 @@ def read_message_pack(data: bytes) -> Metadata:
 
 def read_version_2(data: bytes) -> Metadata:
     """Metadata of version 2. Raises `MetadataError`."""
-    from gpu.code_object.yaml_subset import YamlError, read_yaml
+    from gpu.code_object.yaml_notes import YamlError, read_yaml
 
     try:
         document = read_yaml(data.decode("utf-8"))

@@ -76,7 +76,7 @@ def test_any_metadata(data: bytes) -> None:
             continue
 
 
-@given(st.text(alphabet="aK:-[]'\", \n0\\#", max_size=80))
+@given(st.text(alphabet="aK:-[]{}'\", \n0\\#&*!|>?%~<=", max_size=80))
 @settings(deadline=None, max_examples=300)
 def test_any_yaml(text: str) -> None:
     try:
@@ -100,5 +100,7 @@ def test_deep_nesting() -> None:
         read_message_pack(b"\x81\xa1a" * 5000 + b"\x01")
     with pytest.raises(MetadataError):
         read_version_2(b"\n".join(b" " * n + b"a:" for n in range(200)))
+    with pytest.raises(MetadataError, match="alias"):
+        read_version_2(b"a: &x [1, 2]\nb: *x\n")
     with pytest.raises(MetadataError):
         read_version_2(b"a: " + b"[" * 5000 + b"]" * 5000)
