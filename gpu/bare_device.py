@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,16 +31,14 @@ from gpu.hsa.events import EMPTY, SLOT, SLOTS, EventPage, HostEvent
 from gpu.hsa.fences import Fences, Obey
 from gpu.hsa.packet_log import PacketLog, Tell
 from gpu.hsa.packet_processor import Handler, Outside, Pace, PacketProcessor
-from gpu.hsa.queue import check_size, empty_ring, object_bytes
+from gpu.hsa.queue import check_size
 from gpu.hsa.scheduler import Scheduler
-from gpu.hsa.signal import SIGNAL, VALUE, Signal, SignalKind
+from gpu.hsa.signal import SIGNAL, VALUE, Signal
 from gpu.launch import ComputeUnit
 from gpu.loop import Loop
 from gpu.memory.interface import Memory
+from gpu.queue_memory import DOORBELL_BYTES, DOORBELLS, QueueMemory
 from gpu.trace import Trace
-
-DOORBELL_BYTES: Final = 8
-DOORBELLS: Final = 1024
 
 OnError = Callable[[DeviceQueue, GpuError], None]
 
@@ -98,7 +96,16 @@ class BareDevice:
         self._queues: list[DeviceQueue] = []
         self._on_error: dict[int, OnError] = {}
         self._errors: list[GpuError] = []
-        self._doorbells = memory.space.map_doorbells(DOORBELLS * DOORBELL_BYTES, self._rung)
+        self.doorbells = memory.space.map_doorbells(DOORBELLS * DOORBELL_BYTES, self._rung).start
+        """Address of the page of doorbells."""
+        self._queue_memory = QueueMemory(
+            memory,
+            self._signals,
+            self.doorbells,
+            options.apertures,
+            len(units),
+            waves_per_unit,
+        )
         self.events = self._make_events()
         self.packets = PacketLog(self._teller(trace))
         self._processor = self._make_processor()
@@ -264,63 +271,45 @@ class BareDevice:
         ):
             if value not in known:
                 raise HostError(f"{what} is {known[0]!r} or {known[1]!r}, not {value!r}")
-        if len(self._queues) >= DOORBELLS:
-            raise HostError(f"there are {DOORBELLS} doorbells; no further queue can be made")
         self.settle()
         number = len(self._queues)
         link = Connection(
-            queue=self.memory.space.allocate(
-                queue_layout.AMD_QUEUE.size, memory_type="cc", name=f"queue {number}"
-            ).start,
+            queue=self._queue_memory.allocate(number),
             cus=self._masked(cu_mask),
             doorbell_is_index=doorbell == "legacy",
             draft=packets == "draft",
             id=number,
         )
-        fields = {
-            "type": queue_layout.TYPE_MULTI if producers == "many" else queue_layout.TYPE_SINGLE,
-            "features": features,
-            "base_address": self._make_ring(size, link),
-            "doorbell_signal": self._make_doorbell(link),
-            "size": size,
-            "queue_properties": queue_layout.PROPERTY_POINTERS_64
-            | (queue_layout.PROPERTY_PROFILING if profiled else 0),
-        }
-        self._write_queue(link, fields)
+        kind = queue_layout.TYPE_MULTI if producers == "many" else queue_layout.TYPE_SINGLE
+        inactive = self.signal(0).handle
+        self._queue_memory.write(link, size, kind, features, profiled, inactive)
+        return self.adopt(link, on_error)
+
+    def adopt(self, link: Connection, on_error: OnError | None = None) -> DeviceQueue:
+        """Begin to serve a queue whose memory somebody has made; it is given its number.
+
+        Raises HostError when all doorbells are taken.
+        """
+        if len(self._queues) >= DOORBELLS:
+            raise HostError(f"there are {DOORBELLS} doorbells; no further queue can be made")
+        link.id = len(self._queues)
         queue = DeviceQueue(self, link)
         self._queues.append(queue)
         if on_error is not None:
-            self._on_error[number] = on_error
-        self._scheduler.add(link)
+            self._on_error[link.id] = on_error
+        self.map(queue)
         return queue
 
-    def _make_ring(self, size: int, link: Connection) -> int:
-        ring = self.memory.space.allocate(
-            size * 64, memory_type="cc", name=f"packets of {link.name}"
-        )
-        self.memory.write(ring.start, empty_ring(size, link.invalid_header))
-        return ring.start
+    def map(self, queue: DeviceQueue) -> None:
+        """Serve a queue, as soon as there is a slot."""
+        self._scheduler.add(queue.link)
 
-    def _make_doorbell(self, link: Connection) -> int:
-        handle = self._signals.allocate(SIGNAL.size)
-        kind = SignalKind.LEGACY_DOORBELL if link.doorbell_is_index else SignalKind.DOORBELL
-        where = self._doorbells.start + link.id * DOORBELL_BYTES
-        fields = {"kind": kind, "value": where, "queue_ptr": link.queue}
-        self.memory.write(handle, SIGNAL.pack(fields))
-        return handle
-
-    def _write_queue(self, link: Connection, fields: dict[str, int]) -> None:
-        read_id = queue_layout.AMD_QUEUE.field("read_dispatch_id").offset
-        fields |= {
-            "id": link.id,
-            "group_segment_aperture_base_hi": self.options.apertures.shared,
-            "private_segment_aperture_base_hi": self.options.apertures.private,
-            "max_cu_id": len(self.units) - 1,
-            "max_wave_id": self._waves_per_unit - 1,
-            "read_dispatch_id_field_base_byte_offset": read_id,
-            "queue_inactive_signal": self.signal(0).handle,
-        }
-        self.memory.write(link.queue, object_bytes(fields, link.queue))
+    def unmap(self, queue: DeviceQueue) -> None:
+        """Run until the queue is idle and serve it no longer; doorbells are remembered."""
+        while queue.link.active and not queue.link.idle:
+            if not self._loop.tick():
+                break
+        self._scheduler.remove(queue.link)
 
     def _masked(self, mask: int | None) -> tuple[int, ...]:
         """Which units a mask names. Raises HostError for none."""
@@ -357,7 +346,7 @@ class BareDevice:
         self.memory.space.free(queue.address)
 
     def _rung(self, address: int, data: bytes) -> None:
-        number = (address - self._doorbells.start) // DOORBELL_BYTES
+        number = (address - self.doorbells) // DOORBELL_BYTES
         if number < len(self._queues):
             self._queues[number].link.rung(data)
 

@@ -41,6 +41,8 @@ class Connection:
     doorbell_is_index: bool
     draft: bool = False
     """Its packets have D2's header."""
+    ring: tuple[int, int] | None = None
+    """Address and packets of the ring, where a driver said them; else the queue object does."""
     base: int = 0
     size: int = 0
     id: int = 0

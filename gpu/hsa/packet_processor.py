@@ -131,7 +131,7 @@ class PacketProcessor:
     def _read_queue(self, link: Connection) -> Steps[None]:
         data = yield from self._control.load(link.queue, AMD_QUEUE.size)
         fields = AMD_QUEUE.unpack(data)
-        link.base, link.size = fields["base_address"], fields["size"]
+        link.base, link.size = link.ring or (fields["base_address"], fields["size"])
         link.features = fields["features"]
         link.profiled = bool(fields["queue_properties"] & PROPERTY_PROFILING)
         link.read_id = fields["read_dispatch_id"]

@@ -53,6 +53,15 @@ class Scheduler:
             self._waiting.append(link)
             self._arrived.fire()
 
+    def remove(self, link: Connection) -> None:
+        """Take an idle queue's slot away for good."""
+        self._waiting = deque(each for each in self._waiting if each is not link)
+        for place, (other, activity) in enumerate(self._mapped):
+            if other is link:
+                del self._mapped[place]
+                self._activities.cancel(activity)
+                return
+
     def _map(self, link: Connection) -> None:
         self._mapped.append((link, self._processor.connect(link)))
 
