@@ -233,7 +233,7 @@ class PacketProcessor:
             handler = self.handlers.get(packet.type)
             if handler is None:
                 raise PacketError("an agent dispatch has a type that is handled", packet.type)
-            self._activities.start(self._run_agent(link, packet, handler))
+            self._activities.start(self._run_agent(link, link.read_id, packet, handler))
         else:
             yield from self._wait_barrier(link, kind, Barrier.unpack(data))
 
@@ -280,13 +280,17 @@ class PacketProcessor:
             yield Pause(None, run.over, run.over.count, why=why)
         link.runs.remove(run)
         if run.fault is None:
-            yield from self._end_guarded(link, run.packet.header, run.packet.completion, start)
+            where = f"{link.name}, packet {run.around.packet_id}"
+            packet = run.packet
+            yield from self._end_guarded(link, packet.header, packet.completion, start, where)
         else:
             yield from self._end_with_error(link, run.packet.completion)
         self._command_processor.forget(link, run)
 
-    def _run_agent(self, link: Connection, packet: AgentDispatch, handler: Handler) -> Steps[None]:
-        start = self._now
+    def _run_agent(
+        self, link: Connection, packet_id: int, packet: AgentDispatch, handler: Handler
+    ) -> Steps[None]:
+        start, where = self._now, f"{link.name}, packet {packet_id}"
         yield Accesses(self._fences.acquire(packet.header.acquire, link.cus))
         answered, results = Event(), list[int | None]()
 
@@ -301,18 +305,19 @@ class PacketProcessor:
             if packet.return_address and results[0] is not None:
                 yield from self._control.store_int(packet.return_address, results[0])
         except Unmapped as error:
-            self._stop(link, _located(error, f"{link.name}, agent dispatch of type {packet.type}"))
+            self._stop(link, _located(error, where))
             yield from self._end_with_error(link, packet.completion)
             return
-        yield from self._end_guarded(link, packet.header, packet.completion, start)
+        yield from self._end_guarded(link, packet.header, packet.completion, start, where)
 
     def _end_guarded(
-        self, link: Connection, header: Header, completion: int, start: int
+        self, link: Connection, header: Header, completion: int, start: int, where: str
     ) -> Steps[None]:
+        """`_end` in a sequence of its own, where nobody else would hear what is wrong."""
         try:
             yield from self._end(link, header, completion, start)
         except (PacketError, Unmapped) as problem:
-            self._stop(link, _located(problem, f"{link.name}, a packet that completes"))
+            self._stop(link, _located(problem, where))
             self._completed(link, well=False)
 
     def _end(self, link: Connection, header: Header, completion: int, start: int) -> Steps[None]:
