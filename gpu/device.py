@@ -119,17 +119,13 @@ class Device(BareDevice):
         """Counters by section: ``packets``, ``compute_units`` for all of them together, and
         ``caches``: executions by group of machines, event and state."""
         total = Statistics()
-        executed = 0
         for unit in self.units:
-            if isinstance(unit, TimedUnit):
+            if isinstance(unit, TimedUnit | FunctionalUnit):
                 total.add(unit.statistics)
-            elif isinstance(unit, FunctionalUnit):
-                executed += unit.executed
-        work = {"wave_instructions": executed} if executed else total.as_dict()
         told: dict[str, object] = {
             "ticks": self.now,
             "packets": self.packets.as_dict(),
-            "compute_units": work,
+            "compute_units": total.as_dict(),
         }
         if isinstance(self.memory, CoherentMemory):
             told["caches"] = self.memory.executed()

@@ -23,8 +23,7 @@ Arrived = Callable[[PipelinedWave], None]
 
 
 class Fetch:
-    """The front of one compute unit. ``queue``: waves that want a fetch, one a cycle.
-    ``requests``: made so far."""
+    """The front of one compute unit. ``queue``: waves that want a fetch, one a cycle."""
 
     def __init__(self, memory: Memory, port: int, timing: Timing, arrived: Arrived) -> None:
         self._memory = memory
@@ -35,7 +34,6 @@ class Fetch:
         self.queue: deque[PipelinedWave] = deque()
         self._code: dict[int, bytes] = {}
         self._bound: dict[int, Bound] = {}
-        self.requests = 0
 
     def want(self, wave: PipelinedWave) -> None:
         """Ask for the wave's next group if its buffer has room and none is on its way."""
@@ -68,8 +66,8 @@ class Fetch:
         """
         self._bound.clear()
 
-    def cycle(self) -> None:
-        """Make one request."""
+    def cycle(self) -> bool:
+        """Make one request, if any of those that want one still does."""
         while self.queue:
             wave = self.queue.popleft()
             wave.queued = False
@@ -86,8 +84,8 @@ class Fetch:
                 wave.fetching = -1
                 self._arrived(wave)
                 continue
-            self.requests += 1
-            return
+            return True
+        return False
 
     def _answer(self, wave: PipelinedWave, answer: Answer) -> None:
         address = int(answer.request.addresses[0])

@@ -21,6 +21,7 @@ from gpu.compute_unit.global_memory import VectorOperation
 from gpu.compute_unit.program import Bound, Control, Program
 from gpu.compute_unit.residents import Residents
 from gpu.compute_unit.scalar_memory import ScalarAccess, ScalarKind
+from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.watch import Watch
 from gpu.compute_unit.wavefront import Group, Wavefront
 from gpu.isa.host_float import plain_afterwards
@@ -48,14 +49,18 @@ class CodeMemory(DirectMemory, Protocol):
 
 
 class Block:
-    """Straight-line code. ``steps`` leaves out what does nothing; ``last`` is the unit's to do."""
+    """Straight-line code. ``steps`` (with ``bound`` beside it) leaves out what does nothing;
+    ``all`` has every instruction; ``last`` is the unit's to do. ``runs``: begun so far.
+    """
 
-    __slots__ = ("bound", "count", "end", "last", "steps")
+    __slots__ = ("all", "bound", "count", "end", "last", "runs", "steps")
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.bound: list[Bound] = []
+        self.all: list[Bound] = []
         self.count = 0
+        self.runs = 0
         self.end = 0
         self.last: Bound | None = None
 
@@ -85,6 +90,7 @@ class FunctionalUnit(Residents[Wavefront]):
         self._program = Program(memory.read)
         self._waves: list[Wavefront] = []
         self._blocks: dict[int, Block] = {}
+        self._counted = Statistics()
         self._packet: tuple[int, int] | None = None
         self._now = -1
 
@@ -93,8 +99,18 @@ class FunctionalUnit(Residents[Wavefront]):
         packet = (group.queue, group.packet)
         if packet != self._packet:  # the host may have loaded other code
             self._packet = packet
-            self._blocks.clear()
+            self._forget()
         super().start(group)
+
+    @property
+    def statistics(self) -> Statistics:
+        """Instructions by unit and mnemonic; nothing of what takes time. A fault counts its whole
+        block."""
+        statistics = Statistics(waves=self.waves_started, groups=self.groups_started)
+        statistics.add(self._counted)
+        for block in self._blocks.values():
+            _count(block, statistics)
+        return statistics
 
     @property
     def next_tick(self) -> int | None:
@@ -117,6 +133,12 @@ class FunctionalUnit(Residents[Wavefront]):
                 except Fault as fault:
                     self._fail(wave.group, fault)
 
+    def _forget(self) -> None:
+        """Memory may hold other code now."""
+        for block in self._blocks.values():
+            _count(block, self._counted)
+        self._blocks.clear()
+
     def _entered(self, group: Group[Wavefront]) -> None:
         self._waves += group.waves
         self._watch.progress()
@@ -124,6 +146,7 @@ class FunctionalUnit(Residents[Wavefront]):
             self._checks.entered(group)
 
     def _left(self, group: Group[Wavefront]) -> None:
+        self._counted.lds_out_of_range += group.lds.out_of_range
         self._waves = [wave for wave in self._waves if not wave.ended]
         self._watch.progress()
         if self._checks is not None:
@@ -138,6 +161,7 @@ class FunctionalUnit(Residents[Wavefront]):
             pc = wave.pc
             block = blocks.get(pc) or self._translate(wave, pc)
             wave.pc = block.end
+            block.runs += 1
             steps = iter(block.steps)
             try:
                 for step in steps:
@@ -172,7 +196,7 @@ class FunctionalUnit(Residents[Wavefront]):
             if bound.value == INTERRUPT:
                 wave.group.start.listener.interrupt(wave.group.start, wave.sgprs[M0])
         elif control is Control.FETCH_AGAIN:
-            self._blocks.clear()
+            self._forget()
         return True
 
     def _end(self, wave: Wavefront) -> None:
@@ -198,6 +222,7 @@ class FunctionalUnit(Residents[Wavefront]):
                     break  # it fails when it is reached
                 raise fault_of(wave, None, address, mistake) from mistake
             block.count += 1
+            block.all.append(bound)
             address = bound.end
             if bound.control is None or (self._observed and bound.control in _FREE):
                 block.bound.append(bound)
@@ -266,6 +291,14 @@ class FunctionalUnit(Residents[Wavefront]):
                 checks.returned(access)
 
         return step
+
+
+def _count(block: Block, statistics: Statistics) -> None:
+    """Add what the runs of a block have executed."""
+    for bound in block.all:
+        statistics.by_unit[bound.place] += block.runs
+        if bound.operation is not None and block.runs:
+            statistics.memory[bound.instruction.name] += block.runs
 
 
 def _wavefront(wave: Wave) -> Wavefront:

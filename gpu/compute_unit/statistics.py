@@ -53,23 +53,24 @@ class Statistics:
         self.groups += other.groups
 
     def as_dict(self) -> dict[str, object]:
-        """For a JSON file."""
-        lines = sum(count * lines for lines, count in self.lines.items())
-        accesses = self.lines.total()
-        return {
+        """For a JSON file; what takes time only if time was modelled."""
+        work: dict[str, object] = {
             "wave_instructions": self.executed,
-            "by_unit": {
-                unit.value: count
-                for unit, count in sorted(self.instructions.items(), key=lambda item: item[0].value)
-            },
+            "by_unit": {unit.value: count for unit, count in self.instructions.items()},
             "memory_instructions": dict(sorted(self.memory.items())),
-            "lines_per_vector_access": lines / accesses if accesses else 0.0,
+            "lds_lanes_out_of_range": self.lds_out_of_range,
+            "waves": self.waves,
+            "groups": self.groups,
+        }
+        if not self.fetches:
+            return work
+        touched = sum(count * lines for lines, count in self.lines.items())
+        accesses = self.lines.total()
+        return work | {
+            "lines_per_vector_access": touched / accesses if accesses else 0.0,
             "vector_accesses_by_lines": {str(n): c for n, c in sorted(self.lines.items())},
             "stall_cycles": dict(sorted(self.stalls.items())),
             "lds_bank_cycles": self.bank_cycles,
             "lds_bank_conflict_cycles": self.bank_conflicts,
-            "lds_lanes_out_of_range": self.lds_out_of_range,
             "fetches": self.fetches,
-            "waves": self.waves,
-            "groups": self.groups,
         }

@@ -107,8 +107,8 @@ class TimedUnit(Residents[PipelinedWave]):
         sending = self._vector.queue
         if sending and sending[0][0] <= now:
             self._vector.send(now)
-        if self._fetch.queue:
-            self._fetch.cycle()
+        if self._fetch.queue and self._fetch.cycle():
+            self.statistics.fetches += 1
         simd = self._simds[now % len(self._simds)]
         if simd.next <= now:
             self._turn(simd, now)
