@@ -30,6 +30,7 @@ from gpu.memory.kernel_system import KernelSystem
 from gpu.memory.parts import LANES, Cutter, Flight, Part, all_lanes
 from gpu.memory.recording import HostAccess, Recording
 from gpu.memory.request_check import check_shape
+from gpu.memory.scalar_stores import ScalarStores, fence
 from gpu.memory.transitions import Executed
 
 PATIENCE: Final = 1_000_000
@@ -111,6 +112,7 @@ class CoherentMemory:
         """Requests without parts: answered in the tick in which they are made."""
         self._rung: list[tuple[Allocation, int, bytes]] = []
         self._marks: dict[int, _Marks] = {}
+        self._scalar_stores = ScalarStores(backend.enter)
 
     # ------------------------------------------------------------------ requests
 
@@ -123,10 +125,7 @@ class CoherentMemory:
         kind = self.ports[request.port].kind
         flight = Flight(request, 0, self.now)
         if request.kind > RequestKind.ATOMIC:
-            parts = [
-                Part(flight, request.port, request.addresses, 1, None, None, None, False, False,
-                     False)
-            ]  # fmt: skip
+            parts = [fence(flight, request.kind)]
         else:
             self._check_port(request, kind)
             parts = self._parts(flight, kind)
@@ -138,6 +137,12 @@ class CoherentMemory:
             self._at_once.append(flight)
             return
         self._flights[id(flight)] = flight
+        if kind is PortKind.SCALAR and request.kind == RequestKind.STORE:
+            self._scalar_stores.begin(request.port)
+            for part in parts:
+                part.port = self.ports.control
+        elif kind is PortKind.SCALAR and request.kind == RequestKind.RELEASE:
+            parts = [part for part in parts if not self._scalar_stores.hold(part)]
         for part in parts:
             self.backend.enter(part)
 
@@ -147,7 +152,9 @@ class CoherentMemory:
         return self.recording
 
     def _check_port(self, request: Request, kind: PortKind) -> None:
-        if kind in (PortKind.SCALAR, PortKind.FETCH) and request.kind != RequestKind.LOAD:
+        store = kind is PortKind.SCALAR and request.kind == RequestKind.STORE
+        only_reads = kind in (PortKind.SCALAR, PortKind.FETCH)
+        if only_reads and request.kind != RequestKind.LOAD and not store:
             raise ValueError(
                 f"{request.kind.name} request, tag {request.tag}: the caches of scalar data and "
                 f"instructions of {self.system.protocol.name} only read"
@@ -230,10 +237,12 @@ class CoherentMemory:
         answers = self._answer_at_once()
         if answers:
             last = self.now
+        when = self.now  # what has been entered is issued
         while True:
             slice_end = max(self.backend.tick, self.now) + _SLICE
             limit = slice_end if last is None else min(last, slice_end)
-            parts = self.backend.run(self.now, limit)
+            parts = self.backend.run(when, limit)
+            when = max(when, self.backend.tick + 1)
             for part, kind in parts:
                 self._answered(part, kind, answers)
             self._watch()
@@ -258,16 +267,31 @@ class CoherentMemory:
 
     def _answered(self, part: Part, kind: AnswerKind, answers: list[Answer]) -> None:
         flight = part.flight
+        request = flight.request
         if kind is AnswerKind.LOADED or kind is AnswerKind.OLD_VALUES:
             part.deliver()
+        if part.kind is RequestKind.ACQUIRE and request.kind == RequestKind.STORE:
+            self._scalar_store_over(flight, answers)
+            return
         if not flight.answered(kind):
             return
-        request = flight.request
+        if request.kind == RequestKind.STORE and part.port != request.port:
+            if flight.over:
+                self._scalar_stores.performed(flight)
+            return
         data = flight.data if kind in (AnswerKind.LOADED, AnswerKind.OLD_VALUES) else None
         lanes = all_lanes(min(len(request.addresses), LANES))
         answers.append(Answer(request, kind, self.backend.tick, lanes, data))
         if flight.over:
             del self._flights[id(flight)]
+
+    def _scalar_store_over(self, flight: Flight, answers: list[Answer]) -> None:
+        request = flight.request
+        for kind in (AnswerKind.ACCEPTED, AnswerKind.PERFORMED):
+            lanes = all_lanes(len(request.addresses))
+            answers.append(Answer(request, kind, self.backend.tick, lanes))
+        del self._flights[id(flight)]
+        self._scalar_stores.answered(request.port)
 
     def _watch(self) -> None:
         """Raise MemoryStuck if the oldest request will never be answered."""

@@ -147,10 +147,9 @@ class NativeBackend:
         ports = self.kernel.ports()
         found = []
         for part, _ in self._under_way.values():
-            request = part.flight.request
             port = ports[part.port]
             found.append(
-                f"{port.kind.value} port {port.number}: {RequestKind(request.kind).name} of "
+                f"{port.kind.value} port {port.number}: {part.asks.name} of "
                 f"{len(part.addresses)} lanes"
                 + (f" from {int(part.addresses[0]):#x}" if len(part.addresses) else "")
             )
@@ -174,12 +173,12 @@ class NativeBackend:
         request = part.flight.request
         lanes = len(part.addresses)
         slots.address[slot, :lanes] = part.addresses
-        slots.kind[slot] = request.kind
+        slots.kind[slot] = part.asks
         slots.size[slot] = part.size
         slots.lanes[slot] = lanes
         slots.crosses[slot] = part.crosses
         scope = GLC * part.glc | SLC * part.slc | INSTRUCTION * part.fetch
-        if request.kind == RequestKind.ATOMIC:
+        if part.asks == RequestKind.ATOMIC:
             scope |= QUIET * (not request.returns)
             slots.op[slot] = request.op
             assert part.data is not None, "an atomic has operands"
@@ -190,7 +189,7 @@ class NativeBackend:
             slots.bytes[slot, : lanes * part.size] = part.data.reshape(-1)
         slots.scope[slot] = scope
         slots.give(slot, part.port)
-        self._under_way[slot] = (part, len(answers_of(request)))
+        self._under_way[slot] = (part, len(answers_of(part.asks, request.returns)))
 
     def _taken(self, slot: int, kind: AnswerKind) -> tuple[Part, AnswerKind]:
         part, left = self._under_way[slot]

@@ -43,7 +43,7 @@ class Flight:
         self.request = request
         self.issued = issued
         self.data: Data | None = None
-        self.left = dict.fromkeys(answers_of(request), parts)
+        self.left = dict.fromkeys(answers_of(request.kind, request.returns), parts)
 
     def answered(self, kind: AnswerKind) -> bool:
         """One part has given that answer; whether it was the last one."""
@@ -55,15 +55,14 @@ class Flight:
         return not any(self.left.values())
 
 
-def answers_of(request: Request) -> tuple[AnswerKind, ...]:
+def answers_of(kind: RequestKind, returns: bool) -> tuple[AnswerKind, ...]:
     """The kinds of answers that a request has, in the order in which they come."""
-    kind = request.kind
     if kind == RequestKind.LOAD:
         return (AnswerKind.LOADED,)
     if kind == RequestKind.STORE:
         return (AnswerKind.ACCEPTED, AnswerKind.PERFORMED)
     if kind == RequestKind.ATOMIC:
-        return (AnswerKind.OLD_VALUES if request.returns else AnswerKind.PERFORMED,)
+        return (AnswerKind.OLD_VALUES if returns else AnswerKind.PERFORMED,)
     return (AnswerKind.SYNCHRONIZED,)
 
 
@@ -74,6 +73,7 @@ class Part:
     ``addresses`` (n,), ``size``, ``data`` and ``compares`` (n, size) as in a request; ``places``:
     where each lane's bytes stand among those of the request (None: part and request are the same).
     ``crosses``: a lane reaches into the next line. ``result``: what came back, (n, size).
+    ``kind``: if it is another one than the request's.
     """
 
     flight: Flight
@@ -88,6 +88,12 @@ class Part:
     crosses: bool
     fetch: bool = False
     result: Data | None = None
+    kind: RequestKind | None = None
+
+    @property
+    def asks(self) -> RequestKind:
+        """What the requester is asked for: ``kind``, or what the request asks for."""
+        return self.flight.request.kind if self.kind is None else self.kind
 
     def deliver(self) -> None:
         """Put ``result`` where it belongs in the request's data."""

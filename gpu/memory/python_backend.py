@@ -144,7 +144,7 @@ class PortClient(Consumer):
 def _access(part: Part, client: PortClient) -> PartAccess:
     request = part.flight.request
     access = PartAccess(
-        int(request.kind),
+        int(part.asks),
         client,
         request.tag,
         part.addresses.tolist(),

@@ -121,6 +121,10 @@ def drive(memory: CoherentMemory, seed: int, steps: int = 100) -> list[Event]:
                 port = (ports.scalar(0), ports.fetch(1))[int(numbers.integers(0, 2))]
                 where = words(starts[0] + 4 * int(numbers.integers(0, 60)))
                 request = Request(port, RequestKind.LOAD, tag, where, 32)
+            elif other < 0.35:
+                where = words(starts[0] + 4 * int(numbers.integers(0, 60)))
+                data = numbers.integers(0, 256, (1, 16), dtype=np.uint8)
+                request = Request(ports.scalar(0), RequestKind.STORE, tag, where, 16, data)
             memory.push(request)
         until = memory.now + int(numbers.integers(1, 200)) if numbers.integers(0, 2) else None
         log += [heard(answer) for answer in memory.run(until)]

@@ -139,12 +139,35 @@ def test_scalar_data_may_be_old_until_its_cache_is_emptied(memory: CoherentMemor
     assert load(memory, port, start) == 5
 
 
-@pytest.mark.parametrize("kind", [STORE, ATOMIC])
-def test_caches_that_only_read_say_so(memory: CoherentMemory, kind: RequestKind) -> None:
+def test_caches_that_only_read_say_so(memory: CoherentMemory) -> None:
     start = memory.space.allocate(64).start
     data = np.zeros((1, 4), np.uint8)
-    with pytest.raises(ValueError, match="only read"):
-        memory.push(Request(memory.ports.scalar(0), kind, 1, words(start), 4, data))
+    for port, kind in (("scalar", ATOMIC), ("fetch", STORE), ("fetch", ATOMIC)):
+        number = getattr(memory.ports, port)(0)
+        with pytest.raises(ValueError, match="only read"):
+            memory.push(Request(number, kind, 1, words(start), 4, data))
+
+
+def test_scalar_stores_are_seen_by_their_own_cache_and_by_others(memory: CoherentMemory) -> None:
+    start = memory.space.allocate(128).start
+    port = memory.ports.scalar(0)
+    assert load(memory, port, start, 64) == 0
+    for number, offset in enumerate((0, 60, 4)):
+        data = np.full((1, 16), number + 1, np.uint8)
+        memory.push(Request(port, STORE, 10 + number, words(start + offset), 16, data))
+    memory.push(Request(port, RELEASE, 20))
+    answers = settle(memory)
+    kinds = [(a.request.tag, a.kind) for a in answers]
+    for tag in (10, 11, 12):
+        assert kinds.index((tag, AnswerKind.ACCEPTED)) < kinds.index((tag, AnswerKind.PERFORMED))
+    assert kinds[-1] == (20, AnswerKind.SYNCHRONIZED) and len(kinds) == 7
+    right = bytearray(128)
+    for number, offset in enumerate((0, 60, 4)):
+        right[offset : offset + 16] = bytes([number + 1] * 16)
+    for number in (port, 0, memory.ports.control):
+        assert load(memory, number, start, 16) == int.from_bytes(right[:16], "little")
+    assert load(memory, port, start + 60, 32) == int.from_bytes(right[60:92], "little")
+    assert memory.read(start, 128) == bytes(right)
 
 
 def test_packets_are_loaded_through_the_control_port(memory: CoherentMemory) -> None:
