@@ -157,9 +157,13 @@ VGPR: Final = 256
 """Operand code of v0 in nine-bit fields."""
 
 
+_LONGEST_PREFIX: Final = 9
+_BY_PREFIX: Final = tuple(
+    next((format for format in FORMATS if format.matches(bits << 32 - _LONGEST_PREFIX)), None)
+    for bits in range(1 << _LONGEST_PREFIX)
+)
+
+
 def format_of(word: int) -> Format | None:
     """The format whose leading bits this first word has."""
-    for format in FORMATS:
-        if format.matches(word):
-            return format
-    return None
+    return _BY_PREFIX[word >> 32 - _LONGEST_PREFIX]

@@ -31,13 +31,21 @@ VECTOR_FIELDS: Final = frozenset({
 """Fields of eight bits that name a vector register."""
 QUAD_FIELDS: Final = {"srsrc": 4, "ssamp": 4, "sbase": 2}
 """Fields that name a scalar register by its number divided by this."""
+_VARYING: Final = frozenset({"FLAT", "MUBUF", "MTBUF", "MIMG"})
+"""Formats in which bits of an instruction change which operands it has."""
 _MASKED: Final = frozenset({Unit.VECTOR_ALU, Unit.VECTOR_MEMORY, Unit.LDS})
 _IGNORES_EXEC: Final = frozenset({"v_readlane_b32", "v_writelane_b32", "v_nop", "v_clrexcp"})
 _SWIZZLES: Final = frozenset({"ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32", "ds_nop"})
 
 
-def operands_of(opcode: Opcode, fields: dict[str, int]) -> Iterator[OperandRow]:
+def operands_of(opcode: Opcode, fields: dict[str, int]) -> tuple[OperandRow, ...]:
     """The operands of one instruction, in the order in which they are printed."""
+    if opcode.format not in _VARYING:
+        return opcode.operands
+    return tuple(_varying_operands(opcode, fields))
+
+
+def _varying_operands(opcode: Opcode, fields: dict[str, int]) -> Iterator[OperandRow]:
     for operand in opcode.operands:
         match opcode.format, operand.field:
             case "FLAT", "vdst" if "atomic" in opcode.name and not fields["glc"]:
