@@ -56,8 +56,9 @@ def test_results_are_shown_compared_and_written(files: dict[str, str], tmp_path:
 def test_through_the_caches(files: dict[str, str], tmp_path: Path) -> None:
     stats = tmp_path / "stats.json"
     answer = gcn("run", files["reduce"], "reduce_atomic", "--grid", "512", "--arg", "i32[600]=iota",
-                 "--arg", "out:i32[1]", "--arg", "u32=600", "--cus", "2", "--tccs", "2", "--engine", "python",
-                 "--stats", str(stats), "--expect", f"1={600 * 599 // 2}")  # fmt: skip
+                 "--arg", "out:i32[1]", "--arg", "u32=600", "--cus", "2", "--tccs", "2",
+                 "--engine", "python", "--stats", str(stats), "--expect",
+                 f"1={600 * 599 // 2}")  # fmt: skip
     assert (answer.status, answer.err) == (0, "")
     assert "out = i32[1] [179700]" in answer.out
     assert "fidelity: coherent" in answer.out and "GPU_VIPER (Python engine)" in answer.out

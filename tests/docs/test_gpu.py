@@ -1,0 +1,50 @@
+"""The first page on kernels: what its commands print is what it says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "gpu.md").read_text()
+BLOCKS = [
+    (command.strip(), promised)
+    for block in re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
+    for command, promised in re.findall(r"^\$ gcn (.*?)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+]
+
+
+def as_pattern(promised: str) -> str:
+    """``...`` stands for anything: on a line of its own for lines, else for part of a line."""
+    lines = [re.escape(line).replace(r"\.\.\.", ".*") for line in promised.splitlines()]
+    return "\n".join("(?s:.*)" if line == ".*" else line for line in lines)
+
+
+@pytest.mark.parametrize(("command", "promised"), BLOCKS, ids=[each[0][:30] for each in BLOCKS])
+def test_commands_print_what_the_page_says(command: str, promised: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(ROOT / "tests/gpu/kernels/objects/clang14-O2.zip") as archive:
+        archive.extractall(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "gpu.cli", *shlex.split(command)],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert re.fullmatch(as_pattern(promised), (done.stdout + done.stderr).rstrip("\n"))
+
+
+def test_there_are_commands() -> None:
+    assert len(BLOCKS) == 6
+
+
+def test_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([\w-]+\.md)\)", PAGE)
+    assert links and all((ROOT / "docs" / link).is_file() for link in links)
