@@ -2,8 +2,9 @@
 
 A description may divide the instances of one machine into groups, each with its own parameters,
 caches and neighbours. What it says of the machine itself holds for all of its groups that do not
-say otherwise. Invariant: afterwards every table of machines is a group, in the protocol's order,
-those of one machine by name, so that the order of tables means nothing.
+say otherwise; the machine is one of them if it says that it is a group of itself. Invariant:
+afterwards every table of machines is a group, in the protocol's order, those of one machine by
+name, so that the order of tables means nothing.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ def with_groups(given: SystemDescription, machines: Sequence[str]) -> SystemDesc
     groups: dict[str, MachineDescription] = {}
     for machine in machines:
         whole = given.machines.get(machine, MachineDescription())
-        parts = sorted(name for name, m in of.items() if m == machine and name != machine)
+        parts = sorted(name for name, m in of.items() if m == machine)
+        if parts == [machine]:
+            parts = []
         for name in parts:
-            groups[name] = _merged(whole, given.machines[name])
+            groups[name] = whole if name == machine else _merged(whole, given.machines[name])
         if not parts:
             groups[machine] = replace(whole, of=None)
     return replace(given, machines=groups)

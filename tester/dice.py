@@ -46,6 +46,7 @@ class Dice:
             "cpus": (1, 2, 2),
             "dmas": (0, 1, 1, 2),
             "fetchers": (0, 0, 1, 2),
+            "scalars": (0, 0, 1, 2),
             "fetch_waves": (1, 2, 3),
             "processor_threads": (1,),
             "entries": (0,),

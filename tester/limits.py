@@ -44,6 +44,7 @@ SHAPE: Final[Mapping[str, Limit]] = MappingProxyType(
         "directories": _COUNT,
         "dmas": Limit(0, 64),
         "fetchers": Limit(0, 64),
+        "scalars": Limit(0, 64),
         "fetch_waves": _COUNT,
         "l1_sets": _SETS,
         "l1_ways": _WAYS,

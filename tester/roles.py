@@ -35,6 +35,9 @@ class Roles:
     processors: tuple[str, ...]
     dmas: tuple[str, ...]
     fetchers: tuple[str, ...]
+    """Instruction caches."""
+    scalars: tuple[str, ...]
+    """Caches for plain loads of readers, whose acquires empty them."""
     agents: tuple[str, ...]
     """Groups of agents on the first level."""
     is_gpu: bool
@@ -47,12 +50,7 @@ def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
     subject = "gpu" if is_gpu else "cpu"
 
     def machines(kind: str) -> tuple[str, ...]:
-        found = [
-            description.requesters[group.requester].machine
-            for name, group in description.agents.items()
-            if kinds[name] == kind
-        ]
-        return tuple(dict.fromkeys(found))
+        return _machines_of([n for n, found in kinds.items() if found == kind], description)
 
     directories = tuple(
         group
@@ -60,6 +58,8 @@ def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
         if any(p.name == "requestToMemory" or _is_directory(p) for p in m.PARAMETERS)
         for group in description.groups_of(m.MACHINE)
     )
+    readers = [n for n, kind in kinds.items() if kind == FETCH and not _fetches(n, description)]
+    scalars = _machines_of(readers, description)
     first = machines(subject)
     away = (*directories, *first, *machines(DMA), *machines(FETCH), *machines("cpu"))
     return Roles(
@@ -77,18 +77,37 @@ def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
         directories=directories,
         processors=machines("cpu") if is_gpu else (),
         dmas=machines(DMA),
-        fetchers=machines(FETCH),
+        fetchers=tuple(name for name in machines(FETCH) if name not in scalars),
+        scalars=scalars,
         agents=tuple(name for name, kind in kinds.items() if kind == subject),
         is_gpu=is_gpu,
     )
 
 
 def agent_kinds(description: SystemDescription) -> dict[str, str]:
-    """Kind of agent in each group, as `tester.program.Agent` has it."""
-    return {
-        name: FETCH if description.requesters[group.requester].fetch else group.kind or "cpu"
-        for name, group in description.agents.items()
-    }
+    """Kind of agent in each group, as `tester.program.Agent` has it.
+
+    Whoever fetches, or has a cache to walk and nothing to store, is FETCH; an engine that does not
+    store stays one here.
+    """
+    kinds = {}
+    for name, group in description.agents.items():
+        requester = description.requesters[group.requester]
+        kind = group.kind or "cpu"
+        reads = kind == "cpu" and bool(requester.walk) and "stores" in group.without
+        kinds[name] = FETCH if requester.fetch or reads else kind
+    return kinds
+
+
+def _fetches(group: str, description: SystemDescription) -> bool:
+    """Whether the loads of a group of agents are instruction fetches."""
+    return description.requesters[description.agents[group].requester].fetch
+
+
+def _machines_of(groups: list[str], description: SystemDescription) -> tuple[str, ...]:
+    """The machines that these groups of agents use."""
+    agents, requesters = description.agents, description.requesters
+    return tuple(dict.fromkeys(requesters[agents[name].requester].machine for name in groups))
 
 
 def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[str, Abilities]:
@@ -115,7 +134,8 @@ def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[st
             instructions=processor
             and "instructions" not in group.without
             and any("ifetch" in event for event in events),
-            longest=Abilities.of_kind(kinds[name]).longest,
+            # An engine that only reads is a reader to whoever issues, and its accesses are short.
+            longest=Abilities.of_kind(FETCH if "stores" in group.without else kinds[name]).longest,
         )
     return found
 
@@ -127,8 +147,15 @@ def has_gpu(description: SystemDescription) -> bool:
 
 def idle(shape: Shape, description: SystemDescription) -> list[str]:
     """Groups of agents that have nothing to do in a system of that shape."""
-    off = {DMA: not shape.dmas, FETCH: not shape.fetchers}
-    return [name for name, kind in agent_kinds(description).items() if off.get(kind)]
+    return [name for name in description.agents if not _wanted(name, shape, description)]
+
+
+def _wanted(group: str, shape: Shape, description: SystemDescription) -> bool:
+    """Whether the shape has a place for these agents."""
+    kind = agent_kinds(description)[group]
+    if kind == FETCH:
+        return bool(shape.fetchers if _fetches(group, description) else shape.scalars)
+    return kind != DMA or shape.dmas > 0
 
 
 def overrides(
@@ -149,7 +176,7 @@ def overrides(
             result[f"requester.{description.agents[name].requester}.outstanding"] = (
                 shape.outstanding
             )
-        if kind == FETCH and shape.fetchers:
+        if kind == FETCH and _wanted(name, shape, description):
             result[f"agents.{name}.wavefronts"] = shape.fetch_waves
     counts = (
         (roles.first, shape.units),
@@ -158,12 +185,14 @@ def overrides(
         (roles.processors, shape.cpus),
         (roles.dmas, max(1, shape.dmas)),
         (roles.fetchers, max(1, shape.fetchers)),
+        (roles.scalars, shape.scalars),
     )
     for machines, count in counts:
         result |= {f"machine.{name}.count": count for name in machines}
     geometry = (
         (roles.first, shape.l1_sets, shape.l1_ways),
         (roles.fetchers, shape.l1_sets, shape.l1_ways),
+        (roles.scalars, shape.l1_sets, shape.l1_ways),
         (roles.second, shape.l2_sets, shape.l2_ways),
         (roles.private, shape.l2_sets, shape.l2_ways),
         (roles.directories, shape.l3_sets, shape.l3_ways),

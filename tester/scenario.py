@@ -31,8 +31,10 @@ class Shape:
     """DMA engines that load and store like everybody else; 0: they stay idle."""
     fetchers: int = 1
     """Instruction caches that are read through; 0: they stay idle."""
+    scalars: int = 0
+    """Caches for plain loads of readers, emptied by their acquires; 0: there are none."""
     fetch_waves: int = 1
-    """Threads that read through each of them."""
+    """Threads that read through each of both."""
     l1_sets: int = 16
     l1_ways: int = 4
     l2_sets: int = 32

@@ -69,6 +69,14 @@ TCP_BUGS: Final = (
         VALUE,
     ),
     Bug(
+        "sqc-takes-no-loads",
+        BugClass.UNDEFINED_PAIR,
+        _SQC,
+        "A cache for scalar loads knows nothing but instruction fetches.",
+        (Edit("IFETCH || in_msg.Type == RubyRequestType:LD) {", "IFETCH) {"),),
+        REFUSED,
+    ),
+    Bug(
         "tcp-hit-store-not-written",
         BugClass.OWN_STORE,
         _TCP,

@@ -112,6 +112,7 @@ def test_a_round_has_every_kind_of_stimulus() -> None:
     for values in (
         {s.shape.dmas for s in drawn},
         {s.shape.fetchers for s in drawn},
+        {s.shape.scalars for s in drawn},
         {s.shape.l3_writes for s in drawn},
         {s.shape.write_back for s in drawn},
         {s.program.scope_percent for s in drawn},
@@ -278,6 +279,7 @@ def test_shapes_reach_the_machines_of_a_gpu() -> None:
         processors=("CorePair",),
         dmas=("DMA",),
         fetchers=("SQC",),
+        scalars=(),
         agents=("gpu",),
         is_gpu=True,
     )
