@@ -11,6 +11,7 @@ from typing import Final
 from runtime.prng import Prng
 from tester.draws import Draws, shuffled
 from tester.profiles import DEALT, DEFAULT
+from tester.special_profiles import LATE
 
 _GPU_DECK: Final = (
     *DEALT,
@@ -32,12 +33,22 @@ _CPU_DECK: Final = (
 """The same for protocols without wavefronts: lanes and acquires mean nothing there."""
 
 
+_GPU_LATE: Final = tuple(LATE)
+_CPU_LATE: Final = tuple(name for name in LATE if name != "scope-mix")
+"""Dealt besides from the second round on, where long runs begin: what they look for is rarely
+there, and short runs should not pay for it. Scopes are for wavefronts."""
+
+
 def deal(profile: str, prng: Prng, number: int, is_gpu: bool = True) -> str:
     """The profile of leg `number`: for `default` all of them in turn, in an order that is drawn
-    anew for every round, so that a short run has seen everything."""
+    anew for every round, so that a short run has seen (nearly) everything."""
     if profile != DEFAULT:
         return profile
     deck = _GPU_DECK if is_gpu else _CPU_DECK
-    turn, place = divmod(number, len(deck))
+    turn, place = 0, number
+    if number >= len(deck):
+        first, deck = len(deck), (*deck, *(_GPU_LATE if is_gpu else _CPU_LATE))
+        turn, place = divmod(number - first, len(deck))
+        turn += 1
     order = shuffled(Draws(prng.fork(f"round {turn}")), len(deck))
     return deck[int(order[place])]

@@ -21,7 +21,7 @@ from tester.generator import GeneratorConfig
 from tester.groups import BANK_SKEW, DENSE, LINE_DUEL, SET_CONFLICT, MapConfig
 from tester.scenario import Scenario as Scenario
 from tester.scenario import Shape as Shape
-from tester.special_profiles import COMPARISONS, ON_REQUEST
+from tester.special_profiles import COMPARISONS, LATE, ON_REQUEST
 
 
 def _replacement(dice: Dice) -> tuple[Shape, GeneratorConfig]:
@@ -367,7 +367,7 @@ DEALT: Final[Mapping[str, Profile]] = MappingProxyType(
     }
 )
 """What `default` deals in turn (`tester.decks`)."""
-PROFILES: Final[Mapping[str, Profile]] = MappingProxyType({**DEALT, **ON_REQUEST})
+PROFILES: Final[Mapping[str, Profile]] = MappingProxyType({**DEALT, **LATE, **ON_REQUEST})
 """All that look for bugs."""
 DEFAULT: Final = "default"
 

@@ -1,7 +1,7 @@
-"""Profiles that run only for who asks for them by name.
+"""Profiles that `default` deals late or not at all.
 
-`ON_REQUEST`: a right protocol may need more room than the last one leaves, and turns of the other
-two have not been weighed against the planted bugs that the dealt profiles find. `COMPARISONS`: for
+`LATE`: from the second round on (`tester.decks`), so that short runs find what they always found.
+`ON_REQUEST`: a right protocol may need more room than this one leaves. `COMPARISONS`: for
 processors alone, so that rates can be set beside those of other testers. Invariant: as in
 `tester.profiles`.
 """
@@ -152,11 +152,6 @@ def _resource_famine(dice: Dice) -> tuple[Shape, GeneratorConfig]:
     return shape, dice.program(shape, places, lengths=lengths, size_weights=sizes)
 
 
-ON_REQUEST: Final = MappingProxyType(
-    {
-        "scope-mix": _scope_mix,
-        "starvation": _starvation,
-        "resource-famine": _resource_famine,
-    }
-)
+LATE: Final = MappingProxyType({"scope-mix": _scope_mix, "starvation": _starvation})
+ON_REQUEST: Final = MappingProxyType({"resource-famine": _resource_famine})
 COMPARISONS: Final = MappingProxyType({"random-check": _random_check, "own-bytes": _own_bytes})

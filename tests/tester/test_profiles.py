@@ -94,15 +94,16 @@ def test_famine_leaves_room_for_few_requests() -> None:
 
 
 def test_the_default_deals_every_profile_in_each_round() -> None:
-    on_request = set(special_profiles.ON_REQUEST)
-    # Some have several turns; a protocol without a GPU has no use for some others.
-    for count, is_gpu, left_out in (
-        (len(ALL) + 6, True, on_request),
-        (16, False, {"lane-merge", "acquire-crossing", "relay"} | on_request),
-        (len(ALL) + 6, True, on_request),
-    ):
-        dealt = [decks.deal("default", Prng(count), n, is_gpu) for n in range(2 * count)]
-        assert set(dealt[:count]) == set(dealt[count:]) == set(ALL) - left_out
+    # Some have several turns, some none in the first round, one none at all; a protocol without a
+    # GPU has no use for some others.
+    early, late = set(profiles.DEALT), set(special_profiles.LATE)
+    of_gpus = {"lane-merge", "acquire-crossing", "relay", "scope-mix"}
+    for count, is_gpu, left_out in ((20, True, set()), (16, False, of_gpus), (20, True, set())):
+        dealt = [decks.deal("default", Prng(count), n, is_gpu) for n in range(3 * count + 4)]
+        second = count + len(late - left_out)
+        assert set(dealt[:count]) == early - left_out
+        for first in (count, count + second):
+            assert set(dealt[first : first + second]) == (early | late) - left_out
     assert dealt[:count] != [decks.deal("default", Prng(9), n) for n in range(count)]
     assert decks.deal("line-duel", Prng(1), 7) == "line-duel"
 
