@@ -78,13 +78,13 @@ class Loop:
                 listener(answer)
         return True
 
-    @np.errstate(all="ignore")  # kernels divide by zero as they like
     def _run_units(self, now: int) -> None:
-        for unit in self._units:
-            due = unit.next_tick
-            if due is not None and due <= now:
-                unit.run(now)
-                self.activities.happened += 1
+        due = [unit for unit in self._units if (tick := unit.next_tick) is not None and tick <= now]
+        if due:
+            with np.errstate(all="ignore"):  # kernels divide by zero as they like
+                for unit in due:
+                    unit.run(now)
+            self.activities.happened += len(due)
 
     def _next(self, now: int, end: int | None) -> int | None:
         """Our next tick, after this one; None if only answers lead on."""

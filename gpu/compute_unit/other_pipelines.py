@@ -36,7 +36,9 @@ class LocalPipeline:
         cycles = 1
         if isinstance(access, LocalAccess):
             lanes = self._owner.timing.conflict_lanes
-            cycles = sum(bank_cycles(place, access.size, lanes) for place in access.places)
+            cycles = 0
+            for place in access.places:
+                cycles += bank_cycles(place, access.size, lanes)
             least = -(-len(access.lanes) // lanes) * len(access.places) * max(1, access.size // 4)
             statistics.bank_cycles += cycles
             statistics.bank_conflicts += max(0, cycles - least)

@@ -227,8 +227,10 @@ class TimedUnit(Residents[PipelinedWave]):
     def _turn(self, simd: Simd, now: int) -> None:
         """Let waves of one SIMD issue, one instruction of each kind."""
         ready = [wave for wave in simd.waves if wave.ready <= now]
+        if len(ready) > 1:
+            ready = simd.policy.order(ready)
         taken = 0
-        for wave in simd.policy.order(ready):
+        for wave in ready:
             if wave.ready > now or wave.ended:
                 continue  # an instruction of another wave has changed that
             try:
@@ -257,15 +259,9 @@ class TimedUnit(Residents[PipelinedWave]):
 
     def _issue(self, simd: Simd, wave: PipelinedWave, bound: Bound, now: int) -> bool:
         """Issue one instruction if its unit and its counters have room."""
-        if bound.operation is not None:
-            if not self._has_room(wave, bound, now):
-                return False
-            self._advance(wave, bound, now)
-            self._memory(wave, bound, now)
-            wave.ready = now + self.timing.scalar_cycles
-            return True
         step = bound.step
-        assert step is not None, "neither operation, control nor step"
+        if step is None:
+            return self._issue_memory(wave, bound, now)
         unit = bound.unit
         if unit is Unit.VECTOR_ALU:
             if simd.busy > now:
@@ -290,7 +286,8 @@ class TimedUnit(Residents[PipelinedWave]):
             raise
         self._count(wave, bound)
         if wave.pc == bound.end:
-            self._fetch.want(wave)
+            if wave.fetching < 0:
+                self._fetch.want(wave)
         else:
             self._fetch.flush(wave)
             if wave.pc < place:
@@ -334,16 +331,20 @@ class TimedUnit(Residents[PipelinedWave]):
             return False
         return True
 
-    def _memory(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
-        """Execute a memory instruction and hand it to its pipeline."""
-        self.statistics.memory[bound.instruction.name] += 1
-        assert bound.operation is not None, "asked before"
+    def _issue_memory(self, wave: PipelinedWave, bound: Bound, now: int) -> bool:
+        """Execute a memory instruction and hand it to its pipeline, if there is room."""
+        if not self._has_room(wave, bound, now):
+            return False
+        assert bound.operation is not None, "neither operation, control nor step"
         access = bound.operation.execute(wave)
+        self._advance(wave, bound, now)
+        wave.ready = now + self.timing.scalar_cycles
+        self.statistics.memory[bound.instruction.name] += 1
         if self._checks is not None:
             self._checks.issue(wave, bound)
             self._checks.access(wave, bound, access)
         if access is None:
-            return  # no lane is active
+            return True  # no lane is active
         if self._trace is not None and self._trace.memory:
             self._tell(wave, f"{bound}: {access_text(access)}")
         if isinstance(access, VectorAccess):
@@ -352,6 +353,7 @@ class TimedUnit(Residents[PipelinedWave]):
             self._scalar.issue(wave, bound, access, now)
         else:
             self._local.issue(wave, bound, access, now)
+        return True
 
     # ------------------------------------------------------------------ what steers a wave
 

@@ -13,7 +13,7 @@ from gpu.compute_unit.timed import TimedUnit
 from gpu.compute_unit.timing import Timing
 from gpu.memory.interface import Request, RequestKind
 from gpu.trace import Trace
-from tests.gpu.compute_unit.harness import Bench, run_timed, run_units, split
+from tests.gpu.compute_unit.harness import PRIVATE_APERTURE, Bench, run_timed, run_units, split
 from tests.gpu.compute_unit.slow_memory import SlowMemory, by_kind
 
 
@@ -206,6 +206,18 @@ def test_a_misaligned_atomic_names_lane_and_address(timed: bool) -> None:
     run_timed(bench.memory, unit) if timed else run_units(unit)
     (fault,) = bench.listener.faults
     assert f"`flat_atomic_add v[2:3], v4`: lane 5: address {source + 2:#x}:" in str(fault)
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_private_access_out_of_bounds_names_its_instruction(timed: bool) -> None:
+    """It is found when the instruction executes, before anything is sent."""
+    bench = _bench("wild")
+    unit = TimedUnit(0, bench.memory) if timed else FunctionalUnit(0, bench.memory)
+    registers = [0, PRIVATE_APERTURE, 62, 0]
+    unit.start(bench.group(registers, private_bytes=64, private_base=bench.buffer(4096)))
+    run_timed(bench.memory, unit) if timed else run_units(unit)
+    (fault,) = bench.listener.faults
+    assert "`flat_load_dword v4, v[2:3]`: lane 5: 4 bytes at private offset 0x3e" in str(fault)
 
 
 @pytest.mark.parametrize("timed", [False, True])
