@@ -15,6 +15,7 @@ def in_words(error: Exception) -> tuple[str, int] | None:
     from gpu.code_object import ArgumentError, CodeObjectError, CompileError
     from gpu.errors import GpuError
     from gpu.memory.coherent_base import MemoryStuck
+    from gpu.memory.native_backend import OutOfRoom
     from protocols.loader import ProtocolBroken, ProtocolMissing
     from runtime.description import DescriptionError
     from runtime.errors import ProtocolError
@@ -27,6 +28,6 @@ def in_words(error: Exception) -> tuple[str, int] | None:
         return f"the protocol failed: {error}", FOUND
     given = (
         ArgumentTextError, SizeError, ArgumentError, CodeObjectError, CompileError, GpuError,
-        ProtocolMissing, ProtocolBroken, DescriptionError, CannotRead,
+        ProtocolMissing, ProtocolBroken, DescriptionError, CannotRead, OutOfRoom,
     )  # fmt: skip
     return (str(error), MISUSED) if isinstance(error, given) else None

@@ -13,37 +13,65 @@ from typing import Final
 
 import numpy as np
 
+from gpu.memory.address_space import AddressSpace
 from gpu.memory.interface import AnswerKind, RequestKind
 from gpu.memory.kernel_system import KernelSystem
-from gpu.memory.parts import Part, answers_of
+from gpu.memory.parts import LANES, Part, answers_of
 from gpu.memory.transitions import Executed, executed
 from runtime.errors import ProtocolError
 from runtime.native.library import Library
 from runtime.native.outside import GLC, INSTRUCTION, QUIET, SLC, OutsideSlots
 from runtime.native.plan import Capacities, Plans
-from runtime.native.system import JUDGED, NativeError, NativeSystem, PoolExhausted, enlarged
+from runtime.native.system import (
+    JUDGED,
+    NativeError,
+    NativeSystem,
+    PoolExhausted,
+    SystemTooLarge,
+    enlarged,
+)
 
 _WORDS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
-_FIRST: Final = Capacities(
-    messages=1 << 14,
-    lines=1 << 14,
-    logs=1 << 14,
-    atomics=1 << 14,
-    flights=1 << 13,
-    rows=1 << 15,
-    events=1 << 14,
-)
+_LEAST_LINES: Final = 1 << 14
+_MOST_LINES: Final = 1 << 18
+"""For so many mapped lines there is room before they are touched."""
 _MOST_KEPT: Final = 1 << 18
 """Parts that are kept; whoever makes more can no longer be brought to the same point."""
+
+_SEVERAL: Final = 4
+"""Messages that a line request is in at once, about."""
 
 Explain = Callable[[NativeError], ProtocolError]
 Told = tuple[int, int | None, list[Part]] | tuple[int, bytes]
 """A run (tick, last tick, parts) or a write to memory itself (address, data)."""
 
 
+class OutOfRoom(Exception):
+    """The native engine needs more room and has none; the message is for the user."""
+
+
+def first_capacities(kernel: KernelSystem) -> Capacities:
+    """Room for all that the ports can have under way: rows, and what becomes of them."""
+    machines = kernel.description.machines
+    rows = 0
+    for each in kernel.description.requesters.values():
+        most = (each.outstanding or 0) + 2 * LANES * (each.tokens or 0)
+        rows += most * (machines[each.machine].count or 0)
+    return Capacities(
+        messages=max(1 << 14, _SEVERAL * rows),
+        lines=_LEAST_LINES,
+        logs=1 << 14,
+        atomics=1 << 14,
+        flights=max(1 << 13, rows),
+        rows=max(1 << 15, rows),
+        events=1 << 14,
+        far=1 << 14,
+    )
+
+
 class NativeBackend:
-    """``seed``: of random message delays. ``lines``: that will be touched, as far as is known.
-    ``explain``: turns the engine's numbers into a verdict."""
+    """``seed``: of random message delays. ``space``: what is mapped, now and later; there is room
+    for its lines. ``explain``: turns the engine's numbers into a verdict."""
 
     def __init__(
         self,
@@ -51,8 +79,8 @@ class NativeBackend:
         library: Library,
         plans: Plans,
         explain: Explain,
-        seed: int = 0,
-        lines: int = 0,
+        seed: int,
+        space: AddressSpace,
     ) -> None:
         self.kernel = kernel
         self.library = library
@@ -60,7 +88,9 @@ class NativeBackend:
         self.explain = explain
         self.seed = seed
         self._requesters = kernel.requesters()
-        self._capacities = replace(_FIRST, lines=max(_FIRST.lines, lines))
+        self._capacities = first_capacities(kernel)
+        self._space = space
+        self._extent = -1
         self._told: list[Told] | None = []
         self._kept = 0
         self._parts: list[Part] = []
@@ -110,6 +140,8 @@ class NativeBackend:
         self._parts.append(part)
 
     def run(self, now: int, last: int | None) -> list[tuple[Part, AnswerKind]]:
+        if self._space.extent != self._extent:
+            self._make_room()
         parts, self._parts = self._parts, []
         self._asked = False
         told: Told = (now, last, parts)
@@ -128,6 +160,8 @@ class NativeBackend:
                 self._again(slip, None)
 
     def poke(self, address: int, data: bytes) -> None:
+        if self._space.extent != self._extent:
+            self._make_room()
         self._asked = False
         told: Told = (address, data)
         try:
@@ -218,21 +252,53 @@ class NativeBackend:
         """Build the system with more room and tell it everything, ``told`` last."""
         while True:
             if self._told is None:
-                raise slip
+                raise OutOfRoom(
+                    f"the native engine: {slip}, and too much has happened to begin again with "
+                    "more; the Python engine needs no such room"
+                )
             self._capacities = enlarged(self._capacities, slip)
-            self._asked = False
             try:
-                self._start()
-                answers: list[tuple[Part, AnswerKind]] = []
-                for each in (*self._told, *(() if told is None else (told,))):
-                    answers = []
-                    if len(each) == 3:
-                        answers = self._run(*each)
-                    else:
-                        self.system.write_memory(*each)
-                return answers
+                return self._tell_all(told)
             except PoolExhausted as again:
                 slip = again
+            except SystemTooLarge as too_large:
+                raise OutOfRoom(f"the native engine: {slip}, and {too_large}") from None
+
+    def _tell_all(self, told: Told | None) -> list[tuple[Part, AnswerKind]]:
+        """A new system, brought to the same point; what the last thing told has brought."""
+        assert self._told is not None, "the caller has looked"
+        self._asked = False
+        self._start()
+        answers: list[tuple[Part, AnswerKind]] = []
+        for each in (*self._told, *(() if told is None else (told,))):
+            answers = []
+            if len(each) == 3:
+                answers = self._run(*each)
+            else:
+                self.system.write_memory(*each)
+        return answers
+
+    def _make_room(self) -> None:
+        """Be ready for the lines that have been mapped, while little has to be told again."""
+        self._extent = self._space.extent
+        mapped = sum(place.end - place.start for place in self._space.allocations)
+        wanted = min(mapped // self.kernel.description.line_size * 5 // 4, _MOST_LINES)
+        if wanted <= self._capacities.lines or self._told is None:
+            return
+        before = self._capacities
+        # By more than is wanted now, or every allocation would begin anew.
+        self._capacities = replace(before, lines=min(2 * wanted, _MOST_LINES))
+        try:
+            self._again_at_least()
+        except SystemTooLarge:
+            self._capacities = before
+            self._again_at_least()
+
+    def _again_at_least(self) -> None:
+        try:
+            self._tell_all(None)
+        except PoolExhausted as slip:
+            self._again(slip, None)
 
 
 def _numbers(data: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> object:

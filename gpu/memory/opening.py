@@ -134,14 +134,13 @@ def _native(loaded: LoadedSystem, seed: int, space: AddressSpace | None, optimis
     nodes = sum(machine.count or 0 for machine in description.machines.values())
     library = libraries(Sizes.of(description.line_size, nodes))
     space = AddressSpace() if space is None else space
-    mapped = sum(place.end - place.start for place in space.allocations)
     backend = NativeBackend(
         kernel,
         library,
         Plans(kernel.protocol, sources.shape),
         Verdicts(sources, kernel.protocol, description),
         seed,
-        mapped // description.line_size * 5 // 4,
+        space,
     )
     atexit.register(libraries.look)  # keep what has been compiled meanwhile
     words = f"native engine, compiled by {compiler.version}"

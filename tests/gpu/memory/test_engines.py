@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from gpu.memory import native_backend
 from gpu.memory.address_space import PAGE
 from gpu.memory.coherent_base import CoherentMemory
 from gpu.memory.interface import AnswerKind, Request, RequestKind
-from gpu.memory.native_backend import NativeBackend
+from gpu.memory.native_backend import NativeBackend, OutOfRoom
 from gpu.memory.opening import load_system
 from gpu.memory.python_backend import PythonBackend
 from gpu.systems import DIRECTORY
@@ -50,14 +49,41 @@ def test_random_streams(protocol: str, delays: str, seed: int) -> None:
     assert one.backend.system.leaks() == [] and other.backend.system.leaks() == 0
 
 
+TINY = Capacities(lines=64, messages=64, flights=8, rows=128, atomics=64, logs=64)
+
+
 def test_a_system_that_is_too_small_grows_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = drive(opened("GPU_VIPER"), 3)
-    tiny = Capacities(lines=64, messages=64, flights=8, rows=128, atomics=64, logs=64)
-    monkeypatch.setattr(native_backend, "_FIRST", tiny)
+    monkeypatch.setattr(native_backend, "first_capacities", lambda kernel: TINY)
     memory = opened("GPU_VIPER", engine="native")
     assert drive(memory, 3) == expected
     assert isinstance(memory.backend, NativeBackend)
-    assert memory.backend._capacities != replace(tiny)
+    grown = memory.backend._capacities
+    assert grown.rows > TINY.rows and grown.messages > TINY.messages
+
+
+def test_what_can_grow_no_more_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_backend, "first_capacities", lambda kernel: TINY)
+    monkeypatch.setattr(native_backend, "_MOST_KEPT", 10)
+    with pytest.raises(OutOfRoom, match=r"the pool of \w+ is exhausted .* the Python engine needs"):
+        drive(opened("GPU_VIPER", engine="native"), 3)
+
+
+def test_there_is_room_for_what_is_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = opened("GPU_VIPER", engine="native")
+    assert isinstance(memory.backend, NativeBackend)
+    monkeypatch.setattr(NativeBackend, "_again", None)  # nothing runs out
+    start = memory.space.allocate(4 << 20).start
+    contents = bytes(range(256)) * (1 << 14)
+    memory.write(start, contents)
+    assert load_at(memory, start + (4 << 20) - 4) == contents[-4:]
+    assert memory.read(start, 4 << 20) == contents
+
+
+def load_at(memory: CoherentMemory, address: int) -> bytes:
+    (answer,) = ask(memory, Request(0, RequestKind.LOAD, 1, words(address)))
+    assert answer.data is not None
+    return answer.data.tobytes()
 
 
 def test_more_slots_than_there_were_at_first() -> None:
