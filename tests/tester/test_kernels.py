@@ -13,8 +13,9 @@ from tester import profiles
 from tester.expectations import Ledger, explode, final_memory, touched_lines
 from tester.generator import generate, generate_program
 from tester.kernels import ATTEMPTS, Kernels, kernels_recipe, load_kernels
-from tester.program import concatenate
+from tester.program import CONTINUES, concatenate
 from tests.compiling import compiler
+from tests.tester.programs import CONFIGS
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,15 @@ def test_several_blocks_are_the_same(kernels: Kernels) -> None:
     with_arrays = list(generate(config, Prng(5)))
     with_kernels = list(generate(config, Prng(5), kernels))
     assert len(with_arrays) > 2
+    assert all(one.equals(two) for one, two in zip(with_arrays, with_kernels, strict=True))
+
+
+def test_accesses_of_any_size_are_the_same(kernels: Kernels) -> None:
+    config = replace(CONFIGS["unaligned"], episodes=2600)
+    with_arrays = list(generate(config, Prng(6)))
+    with_kernels = list(generate(config, Prng(6), kernels))
+    assert len(with_arrays) > 2
+    assert all((chunk.action_scope & CONTINUES).any() for chunk in with_arrays)
     assert all(one.equals(two) for one, two in zip(with_arrays, with_kernels, strict=True))
 
 
