@@ -1,6 +1,7 @@
 """Registers and LDS that are read before anything was written there.
 
-A wave starts with the registers that the ABI fills; everything else is undefined on a GPU.
+A wave starts with the registers that the ABI fills; everything else is undefined on a GPU. Two
+habits of compilers are left out (`_harmless`).
 Invariant: a bit is set for each lane of each vector register, for each scalar register and for
 each byte of LDS that has been written.
 """
@@ -62,7 +63,8 @@ class Uninitialised:
         written = self._written[wave]
         instruction = bound.instruction
         for each in instruction.reads:
-            self._read(wave, bound, written, each)
+            if not _harmless(instruction, each):
+                self._read(wave, bound, written, each)
         for each in instruction.writes:
             _write(wave, written, instruction, each)
 
@@ -76,14 +78,14 @@ class Uninitialised:
             if each.file == "s":
                 if number not in written.scalars:
                     self._report(wave, bound, name, name, "")
+                    return  # one report of a pair is enough
                 continue
             missing = _lanes_read(wave, bound.instruction) & ~written.vectors[number]
             if bound.instruction.name == _READ_LANE and written.vectors[number]:
                 missing = 0  # which lane is read was computed
-            elif bound.instruction.name == _WRITE_LANE:
-                missing = 0  # the other lanes are only kept
             if missing:
                 self._report(wave, bound, name, name, f", {lanes_text(missing)}")
+                return
 
     def access(self, wave: Wavefront, bound: Bound, access: Access) -> None:
         """Look at the bytes of LDS that an instruction reads, and remember what it writes."""
@@ -132,6 +134,21 @@ class Uninitialised:
                 bound.instruction.address,
                 key,
             )
+
+
+def _harmless(instruction: Instruction, each: RegisterRange) -> bool:
+    """What compilers read undefined on purpose.
+
+    A callee saves registers that its caller may never have written, to scratch and to lanes. Masks
+    of lanes are joined with EXEC; what lies outside of it is of no interest, whatever it is.
+    """
+    if instruction.name == _WRITE_LANE:
+        return True  # also its own register: the other lanes are only kept
+    if instruction.name.startswith("buffer_store"):
+        return each.file == "v" and each.first == instruction.fields["vdata"]
+    if each.file != "s" or not instruction.name.endswith("_b64"):
+        return False
+    return EXEC in (instruction.fields.get("ssrc0"), instruction.fields.get("ssrc1"))
 
 
 def _lanes_read(wave: Wavefront, instruction: Instruction) -> int:

@@ -92,6 +92,16 @@ def test_reads_of_what_nobody_wrote(timed: bool) -> None:
 
 
 @TIMED
+def test_what_compilers_read_undefined_on_purpose(timed: bool) -> None:
+    def registers(bench: Bench) -> list[list[int]]:
+        low, high = split(bench.buffer(4096))
+        return [[0, 0, 0, 0, low, high, 4096, 0]]
+
+    (found,) = _found("habits", registers, "uninitialised", timed)
+    assert "`s_not_b64 s[12:13], s[10:11]`" in found and "reads s10" in found
+
+
+@TIMED
 @pytest.mark.parametrize("program", ["handshake", "two_loads"])
 def test_what_was_written_may_be_read(program: str, timed: bool) -> None:
     def registers(bench: Bench) -> list[list[int]]:
