@@ -99,7 +99,8 @@ class LocalMemory:
         first = int(offsets[0])
         if change.running is not None and inside[0] and (offsets == first).all():
             # All lanes meet on one word: a running total, as reductions have it.
-            running = change.running.accumulate(np.append(words[first // size], operands))
+            numbers = np.append(words[first // size], operands)
+            running = change.running.accumulate(numbers, dtype=words.dtype)
             words[first // size] = running[-1]
             return running[:-1]
         for rows in _rounds(offsets, inside):
