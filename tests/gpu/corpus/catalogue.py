@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.gpu.corpus import arith, basic, programs, races, waves
+from tests.gpu.corpus import arith, basic, mixed, programs, races, waves
 
-CASES = [*basic.CASES, *programs.CASES, *waves.CASES, *races.CASES, *arith.CASES]
+CASES = [*basic.CASES, *programs.CASES, *mixed.CASES, *waves.CASES, *races.CASES, *arith.CASES]
 
 ELSEWHERE = {
     "lock.lanelock": "never ends, and is told so",
