@@ -18,7 +18,7 @@ from gpu.compute_unit.schedule import OldestFirst, Policy
 from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timed import TimedUnit
 from gpu.compute_unit.timing import Timing
-from gpu.compute_unit.watch import Watch
+from gpu.compute_unit.watch import STILL_LIMIT, TIMED_STILL_LIMIT, Watch
 from gpu.errors import HostError
 from gpu.launch import ComputeUnit
 from gpu.memory.coherent_base import CoherentMemory
@@ -81,7 +81,8 @@ class Device(BareDevice):
             raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
         self.engine = "no engine"
         """What runs the caches, in words."""
-        watch = Watch(limit=most_instructions)
+        still = STILL_LIMIT if functional else TIMED_STILL_LIMIT
+        watch = Watch(still_limit=still, limit=most_instructions)
         checking = _checks(checks)
         units: Sequence[ComputeUnit]
         if functional:

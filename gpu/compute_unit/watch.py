@@ -31,6 +31,8 @@ from runtime.atomics import AtomicKind
 
 PATIENCE: Final = 50_000
 STILL_LIMIT: Final = 20_000_000
+TIMED_STILL_LIMIT: Final = 2_000_000
+"""For units with time, whose instructions take that much longer."""
 RETURNS: Final = 8
 """How often a wave must come back before it counts as repeating."""
 SHOWN_WAVES: Final = 8

@@ -9,7 +9,7 @@ from pathlib import Path
 from gpu.compute_unit.checks.check import NAMES
 from gpu.compute_unit.schedule import POLICIES
 from gpu.compute_unit.timing import Timing
-from gpu.compute_unit.watch import PATIENCE, RETURNS, STILL_LIMIT
+from gpu.compute_unit.watch import PATIENCE, RETURNS, STILL_LIMIT, TIMED_STILL_LIMIT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "gpu-compute-unit.md").read_text()
 
@@ -25,6 +25,7 @@ def test_checks_policies_and_limits() -> None:
         assert f"`{policy}`" in PAGE
     assert f"{PATIENCE:,} wave instructions" in PAGE
     assert f"{STILL_LIMIT // 1_000_000} million wave instructions" in PAGE
+    assert f"{TIMED_STILL_LIMIT // 1_000_000} million on timed units" in PAGE
     assert RETURNS == 8 and "eight times" in PAGE
 
 
