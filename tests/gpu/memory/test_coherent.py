@@ -15,7 +15,7 @@ from gpu.memory.flat import FlatMemory
 from gpu.memory.interface import Answer, AnswerKind, Misaligned, Request, RequestKind, Unmapped
 from gpu.memory.opening import load_system, open_memory
 from runtime.atomics import AtomicKind
-from runtime.description import DescriptionError
+from runtime.description import DescriptionError, SystemDescription
 from tests.gpu.memory.streams import (
     ENGINES,
     PROTOCOLS,
@@ -366,3 +366,11 @@ class TestSystems:
     def test_the_rest_of_the_table_is_left_to_the_compute_units(self) -> None:
         found = load_system("GPU_VIPER", settings={"gpu.vector_cycles": 8})
         assert found.kernel.timing == {"vector_cycles": 8}
+
+    def test_the_table_is_copied_with_the_description(self) -> None:
+        found = load_system("GPU_VIPER", settings={"gpu.vector_cycles": 8}).kernel.description
+        again = SystemDescription.from_toml(found.to_toml())
+        assert again == found
+        assert again.gpu == {"vector_cycles": 8, "ports": dict(found.gpu["ports"])}  # type: ignore[call-overload]
+        with pytest.raises(DescriptionError, match="gpu = 3: expected a table"):
+            SystemDescription.from_toml("gpu = 3")
