@@ -1,7 +1,7 @@
 """OpenCL C to a code object, when a clang that knows AMDGPU is installed.
 
-Source: LLVM "User Guide for AMDGPU Backend", "OpenCL"; `work_items.h` beside this file takes the
-place of device libraries.
+Source: LLVM "User Guide for AMDGPU Backend", "OpenCL"; two headers beside this file take the
+place of device libraries: what every kernel asks, and the functions that most of them call.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from gpu.code_object.errors import CompileError
 COMPILER_VARIABLE: Final = "GCN_CLANG"
 _NEWEST, _OLDEST = 29, 9
 _TIME_LIMIT_SECONDS: Final = 300
-_HEADER: Final = Path(__file__).with_name("work_items.h")
+_HEADERS: Final = tuple(
+    Path(__file__).with_name(name) for name in ("work_items.h", "common_functions.h")
+)
 
 
 def compile_kernels(
@@ -76,7 +78,8 @@ def _flags(processor: str) -> list[str]:
         *("-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"),
         *("-x", "cl", "-cl-std=CL2.0", "-nogpulib", "-Xclang", "-finclude-default-header"),
         "-cl-kernel-arg-info",
-        *("-ffp-contract=off", "-Wno-unused-command-line-argument", "-include", str(_HEADER)),
+        *("-ffp-contract=off", "-Wno-unused-command-line-argument"),
+        *(word for header in _HEADERS for word in ("-include", str(header))),
     ]
 
 

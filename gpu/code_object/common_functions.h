@@ -1,0 +1,171 @@
+/* The most used of OpenCL's built-in functions, on scalars, for kernels compiled without AMD's
+   device libraries: integers, minimum and maximum, rounding, conversions, vector loads, atomics.
+   What is missing here (sin, pow, printf ...) is missing at link time, by name. */
+
+#define GCN_PURE extern inline __attribute__((gnu_inline, always_inline, overloadable, const))
+#define GCN_ACT extern inline __attribute__((gnu_inline, always_inline, overloadable))
+
+#define GCN_INTEGERS(DO)                                                                           \
+  DO(char, uchar) DO(uchar, uchar) DO(short, ushort) DO(ushort, ushort)                            \
+  DO(int, uint) DO(uint, uint) DO(long, ulong) DO(ulong, ulong)
+
+#define GCN_INTEGER(T, U)                                                                          \
+  GCN_PURE T min(T a, T b) { return a < b ? a : b; }                                               \
+  GCN_PURE T max(T a, T b) { return a > b ? a : b; }                                               \
+  GCN_PURE T clamp(T x, T low, T high) { return min(max(x, low), high); }                          \
+  GCN_PURE U abs(T x) { return x < (T)0 ? (U)0 - (U)x : (U)x; }                                    \
+  GCN_PURE U abs_diff(T a, T b) { return a > b ? (U)a - (U)b : (U)b - (U)a; }                      \
+  GCN_PURE T rotate(T x, T by) {                                                                   \
+    uint n = (uint)by & (8 * sizeof(T) - 1);                                                       \
+    return (T)(((U)x << n) | ((U)x >> (-n & (8 * sizeof(T) - 1))));                                \
+  }                                                                                                \
+  GCN_PURE T popcount(T x) { return (T)__builtin_popcountl((ulong)(U)x); }                         \
+  GCN_PURE T clz(T x) {                                                                            \
+    return (U)x ? (T)(__builtin_clzl((ulong)(U)x) - (64 - 8 * (int)sizeof(T)))                     \
+                : (T)(8 * sizeof(T));                                                              \
+  }
+GCN_INTEGERS(GCN_INTEGER)
+
+GCN_PURE int mul24(int a, int b) { return ((a << 8) >> 8) * ((b << 8) >> 8); }
+GCN_PURE uint mul24(uint a, uint b) { return (a & 0xFFFFFF) * (b & 0xFFFFFF); }
+GCN_PURE int mad24(int a, int b, int c) { return mul24(a, b) + c; }
+GCN_PURE uint mad24(uint a, uint b, uint c) { return mul24(a, b) + c; }
+GCN_PURE int mul_hi(int a, int b) { return (int)(((long)a * b) >> 32); }
+GCN_PURE uint mul_hi(uint a, uint b) { return (uint)(((ulong)a * b) >> 32); }
+GCN_PURE int mad_hi(int a, int b, int c) { return mul_hi(a, b) + c; }
+GCN_PURE uint mad_hi(uint a, uint b, uint c) { return mul_hi(a, b) + c; }
+
+#define GCN_FLOAT(T, I, F)                                                                         \
+  GCN_PURE T fmin(T a, T b) { return __builtin_fmin##F(a, b); }                                    \
+  GCN_PURE T fmax(T a, T b) { return __builtin_fmax##F(a, b); }                                    \
+  GCN_PURE T min(T a, T b) { return b < a ? b : a; }                                               \
+  GCN_PURE T max(T a, T b) { return a < b ? b : a; }                                               \
+  GCN_PURE T clamp(T x, T low, T high) { return fmin(fmax(x, low), high); }                        \
+  GCN_PURE T fabs(T x) { return __builtin_fabs##F(x); }                                            \
+  GCN_PURE T floor(T x) { return __builtin_floor##F(x); }                                          \
+  GCN_PURE T ceil(T x) { return __builtin_ceil##F(x); }                                            \
+  GCN_PURE T trunc(T x) { return __builtin_trunc##F(x); }                                          \
+  GCN_PURE T rint(T x) { return __builtin_rint##F(x); }                                            \
+  GCN_PURE T fma(T a, T b, T c) { return __builtin_fma##F(a, b, c); }                              \
+  GCN_PURE T mad(T a, T b, T c) { return a * b + c; }                                              \
+  GCN_PURE T copysign(T x, T y) { return __builtin_copysign##F(x, y); }                            \
+  GCN_PURE T mix(T a, T b, T t) { return a + (b - a) * t; }                                        \
+  GCN_PURE T step(T edge, T x) { return x < edge ? (T)0 : (T)1; }                                  \
+  GCN_PURE int isnan(T x) { return x != x; }                                                       \
+  GCN_PURE int isinf(T x) { return __builtin_fabs##F(x) == (T)INFINITY; }
+GCN_FLOAT(float, int, f)
+GCN_FLOAT(double, long, )
+
+GCN_PURE float sqrt(float x) { return __builtin_sqrtf(x); }
+GCN_PURE float native_sqrt(float x) { return __builtin_amdgcn_sqrtf(x); }
+GCN_PURE float native_rsqrt(float x) { return __builtin_amdgcn_rsqf(x); }
+GCN_PURE float native_recip(float x) { return __builtin_amdgcn_rcpf(x); }
+GCN_PURE float native_divide(float a, float b) { return a * __builtin_amdgcn_rcpf(b); }
+GCN_PURE float native_exp2(float x) { return __builtin_exp2f(x); }
+GCN_PURE float native_log2(float x) { return __builtin_log2f(x); }
+GCN_PURE float native_exp(float x) { return __builtin_exp2f(x * 1.44269504f); }
+GCN_PURE float native_log(float x) { return __builtin_log2f(x) * 0.693147181f; }
+GCN_PURE float native_sin(float x) { return __builtin_amdgcn_sinf(x * 0.159154943f); }
+GCN_PURE float native_cos(float x) { return __builtin_amdgcn_cosf(x * 0.159154943f); }
+
+/* Conversions as a cast does them: to integers towards zero, to floats to the nearest. */
+#define GCN_FROM(T, S) GCN_PURE T convert_##T(S x) { return (T)x; }
+#define GCN_TO(T)                                                                                  \
+  GCN_FROM(T, char) GCN_FROM(T, uchar) GCN_FROM(T, short) GCN_FROM(T, ushort) GCN_FROM(T, int)     \
+  GCN_FROM(T, uint) GCN_FROM(T, long) GCN_FROM(T, ulong) GCN_FROM(T, float) GCN_FROM(T, double)
+GCN_TO(char) GCN_TO(uchar) GCN_TO(short) GCN_TO(ushort) GCN_TO(int) GCN_TO(uint) GCN_TO(long)
+GCN_TO(ulong) GCN_TO(float) GCN_TO(double)
+
+/* Vectors in memory are as aligned as their elements. */
+#define GCN_VECTOR(T, N, SPACE)                                                                    \
+  GCN_ACT T##N vload##N(size_t i, const SPACE T *p) {                                              \
+    T##N v;                                                                                        \
+    for (uint k = 0; k < N; k++) v[k] = p[N * i + k];                                              \
+    return v;                                                                                      \
+  }
+#define GCN_STORED(T, N, SPACE)                                                                    \
+  GCN_ACT void vstore##N(T##N v, size_t i, SPACE T *p) {                                           \
+    for (uint k = 0; k < N; k++) p[N * i + k] = v[k];                                              \
+  }
+#define GCN_VECTORS(T)                                                                             \
+  GCN_VECTOR(T, 2, __constant) GCN_VECTOR(T, 4, __constant) GCN_VECTOR(T, 8, __constant)           \
+  GCN_VECTOR(T, 16, __constant) GCN_VECTOR(T, 2, __generic) GCN_VECTOR(T, 4, __generic)            \
+  GCN_VECTOR(T, 8, __generic) GCN_VECTOR(T, 16, __generic) GCN_STORED(T, 2, __generic)             \
+  GCN_STORED(T, 4, __generic) GCN_STORED(T, 8, __generic) GCN_STORED(T, 16, __generic)
+GCN_VECTORS(char) GCN_VECTORS(uchar) GCN_VECTORS(short) GCN_VECTORS(ushort) GCN_VECTORS(int)
+GCN_VECTORS(uint) GCN_VECTORS(long) GCN_VECTORS(ulong) GCN_VECTORS(float) GCN_VECTORS(double)
+
+/* OpenCL 1.x: relaxed, for the whole device. */
+#define GCN_OLD(T, SPACE, NAME, DOES)                                                              \
+  GCN_ACT T atomic_##NAME(volatile SPACE T *p, T x) {                                              \
+    return __opencl_atomic_##DOES((volatile SPACE atomic_##T *)p, x, __ATOMIC_RELAXED,             \
+                                  __OPENCL_MEMORY_SCOPE_DEVICE);                                   \
+  }
+#define GCN_OLD_ONES(T, SPACE)                                                                     \
+  GCN_OLD(T, SPACE, add, fetch_add) GCN_OLD(T, SPACE, sub, fetch_sub)                              \
+  GCN_OLD(T, SPACE, min, fetch_min) GCN_OLD(T, SPACE, max, fetch_max)                              \
+  GCN_OLD(T, SPACE, and, fetch_and) GCN_OLD(T, SPACE, or, fetch_or)                                \
+  GCN_OLD(T, SPACE, xor, fetch_xor) GCN_OLD(T, SPACE, xchg, exchange)                              \
+  GCN_ACT T atomic_inc(volatile SPACE T *p) { return atomic_add(p, (T)1); }                        \
+  GCN_ACT T atomic_dec(volatile SPACE T *p) { return atomic_sub(p, (T)1); }                        \
+  GCN_ACT T atomic_cmpxchg(volatile SPACE T *p, T expected, T x) {                                 \
+    __opencl_atomic_compare_exchange_strong((volatile SPACE atomic_##T *)p, &expected, x,          \
+                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED,                    \
+                                            __OPENCL_MEMORY_SCOPE_DEVICE);                         \
+    return expected;                                                                               \
+  }
+GCN_OLD_ONES(int, __global) GCN_OLD_ONES(int, __local)
+GCN_OLD_ONES(uint, __global) GCN_OLD_ONES(uint, __local)
+
+GCN_ACT void mem_fence(cl_mem_fence_flags flags) {
+  __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "workgroup");
+}
+
+/* OpenCL 2.0: order and scope as given, else sequentially consistent for the whole device. */
+#define GCN_NEW(T, NAME)                                                                           \
+  GCN_ACT T atomic_##NAME##_explicit(volatile atomic_##T *p, T x, memory_order order,              \
+                                     memory_scope scope) {                                         \
+    return __opencl_atomic_##NAME(p, x, order, scope);                                             \
+  }                                                                                                \
+  GCN_ACT T atomic_##NAME##_explicit(volatile atomic_##T *p, T x, memory_order order) {            \
+    return __opencl_atomic_##NAME(p, x, order, memory_scope_device);                               \
+  }                                                                                                \
+  GCN_ACT T atomic_##NAME(volatile atomic_##T *p, T x) {                                           \
+    return __opencl_atomic_##NAME(p, x, memory_order_seq_cst, memory_scope_device);                \
+  }
+#define GCN_NEW_ONES(T)                                                                            \
+  GCN_NEW(T, fetch_add) GCN_NEW(T, fetch_sub) GCN_NEW(T, fetch_min) GCN_NEW(T, fetch_max)          \
+  GCN_NEW(T, fetch_and) GCN_NEW(T, fetch_or) GCN_NEW(T, fetch_xor) GCN_NEW(T, exchange)            \
+  GCN_ACT void atomic_init(volatile atomic_##T *p, T x) { __opencl_atomic_init(p, x); }            \
+  GCN_ACT T atomic_load_explicit(volatile atomic_##T *p, memory_order order, memory_scope scope) { \
+    return __opencl_atomic_load(p, order, scope);                                                  \
+  }                                                                                                \
+  GCN_ACT T atomic_load_explicit(volatile atomic_##T *p, memory_order order) {                     \
+    return __opencl_atomic_load(p, order, memory_scope_device);                                    \
+  }                                                                                                \
+  GCN_ACT T atomic_load(volatile atomic_##T *p) {                                                  \
+    return __opencl_atomic_load(p, memory_order_seq_cst, memory_scope_device);                     \
+  }                                                                                                \
+  GCN_ACT void atomic_store_explicit(volatile atomic_##T *p, T x, memory_order order,              \
+                                     memory_scope scope) {                                         \
+    __opencl_atomic_store(p, x, order, scope);                                                     \
+  }                                                                                                \
+  GCN_ACT void atomic_store_explicit(volatile atomic_##T *p, T x, memory_order order) {            \
+    __opencl_atomic_store(p, x, order, memory_scope_device);                                       \
+  }                                                                                                \
+  GCN_ACT void atomic_store(volatile atomic_##T *p, T x) {                                         \
+    __opencl_atomic_store(p, x, memory_order_seq_cst, memory_scope_device);                        \
+  }                                                                                                \
+  GCN_ACT bool atomic_compare_exchange_strong_explicit(                                            \
+      volatile atomic_##T *p, T *expected, T x, memory_order order, memory_order failing,          \
+      memory_scope scope) {                                                                        \
+    return __opencl_atomic_compare_exchange_strong(p, expected, x, order, failing, scope);         \
+  }                                                                                                \
+  GCN_ACT bool atomic_compare_exchange_strong(volatile atomic_##T *p, T *expected, T x) {          \
+    return __opencl_atomic_compare_exchange_strong(p, expected, x, memory_order_seq_cst,           \
+                                                   memory_order_seq_cst, memory_scope_device);     \
+  }
+GCN_NEW_ONES(int) GCN_NEW_ONES(uint) GCN_NEW_ONES(long) GCN_NEW_ONES(ulong)
+
+#undef GCN_PURE
+#undef GCN_ACT
