@@ -26,9 +26,12 @@ class Work:
     instructions: int
 
     def __str__(self) -> str:
-        return (
-            f"{self.groups:,} groups, {self.waves:,} waves, {self.instructions:,} wave instructions"
+        counts = (
+            (self.groups, "group"),
+            (self.waves, "wave"),
+            (self.instructions, "wave instruction"),
         )
+        return ", ".join(f"{number:,} {noun}{'s' * (number != 1)}" for number, noun in counts)
 
 
 def work_of(device: BareDevice) -> Work:
