@@ -32,6 +32,7 @@ from tests.native.tiers import (
     SMALL,
     compiler_that,
     gone,
+    heed_signals,
     leavings,
     objects,
     run,
@@ -217,8 +218,7 @@ def test_nothing_is_left_at_the_end(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A job started in the background inherits ignored interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=heed_signals,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

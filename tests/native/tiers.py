@@ -25,6 +25,14 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
+def heed_signals() -> None:
+    """For a process that is to be signalled: what is started in the background, or with nohup,
+    inherits that some signals are ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.SIG_DFL)
+
+
 def without_rates(text: str) -> list[str]:
     return [line for line in text.splitlines() if not re.match(r"[\d.]+ s: ", line)]
 
