@@ -217,12 +217,12 @@ inline void Thread_free_pieces(Context& x, const Thread& t, const Access& access
 // These lanes of one line are answered: others of the wave may use their bytes, if no other lane
 // of the instruction waits for them.
 inline void Thread_free_bytes(Context& x, const Thread& t, Access& access, u64 lanes, u32 line) {
+    access.pending &= ~lanes;
+    if (UNLIKELY(access.pieces)) return Thread_free_pieces(x, t, access);
     const u64* addresses = access_addresses(x, access);
     const u64 ones = pattern(access.size);
     const u64 offset_bits = LINE_MASK;
     u64 bits[MASK_WORDS] = {};
-    access.pending &= ~lanes;
-    if (UNLIKELY(access.pieces)) return Thread_free_pieces(x, t, access);
     for (u64 left = lanes; left; left &= left - 1) {
         const u64 offset = addresses[__builtin_ctzll(left)] & offset_bits;
         bytes_add(bits, offset, ones);
