@@ -25,7 +25,6 @@ class Shape:
     episodes: int
     groups: int
     locations: int | None = None
-    lines: int | None = None
     delays: str = "gem5"
     sizes: tuple[int, int, int, int] | None = None
     """How often an access has 1, 2, 4 or 8 bytes; None: drawn."""
@@ -50,13 +49,19 @@ class Shape:
             "l2_ways": self.l2[1],
             "dmas": 0,
             "fetchers": 0,
+            "scalars": 0,
             "banks": 1,
             "directories": 1,
             "write_back": False,
+            "replacement": "tree_plru",
+            "l3_sets": 2,
+            "l3_ways": 1,
+            "l3_writes": False,
+            "load_percent": (20, 80),
+            "plain_percent": 100,
             "delays": self.delays,
             "groups": self.groups,
             "locations": self.locations,
-            "lines": self.lines,
             "size_weights": self.sizes,
         } | PLAIN
         return Options(
@@ -72,12 +77,15 @@ class Shape:
 PLAIN = dict.fromkeys(
     (
         "scope_percent",
+        "atomic_percent",
         "atomic_scope_percent",
         "quiet_percent",
         "bare_percent",
         "flush_percent",
         "peek_percent",
         "chase_percent",
+        "instruction_percent",
+        "unaligned_percent",
     ),
     0,
 )
@@ -117,7 +125,9 @@ def _gem5(
 # transitions for each request, retries among them; measured once on a 2.6 GHz EPYC virtual machine.
 # None: its own protocol fails there. Episodes as it ran.
 SHAPES: Final = {
-    "8x2x16": Shape(8, 2, 16, 10, (16, 4), (64, 8), 300, 8, lines=1024, delays="uniform"),
+    "8x2x16": Shape(
+        *(8, 2, 16, 10, (16, 4), (64, 8), 3_000, 8, 384), delays="uniform", sizes=(4, 2, 2, 1)
+    ),
     "gem5-small-small-short": _gem5(1, 1, 1, _SMALL, 10, 50_000, 49_600, 10.1),
     "gem5-medium-small-short": _gem5(4, 4, 16, _SMALL, 10, 8_000, 43_100, 9.9),
     "gem5-large-small-short": _gem5(8, 4, 32, _SMALL, 10, 3_200, 37_300, 10.0),
