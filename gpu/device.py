@@ -6,7 +6,7 @@ same ticks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,13 +17,14 @@ from gpu.compute_unit.functional import FunctionalUnit
 from gpu.compute_unit.schedule import OldestFirst, Policy
 from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timed import TimedUnit
-from gpu.compute_unit.timing import Timing
+from gpu.compute_unit.timing import Timing, TimingError
 from gpu.compute_unit.watch import STILL_LIMIT, TIMED_STILL_LIMIT, Watch
 from gpu.errors import HostError
 from gpu.launch import ComputeUnit
 from gpu.memory.coherent_base import CoherentMemory
 from gpu.memory.flat import FlatMemory
 from gpu.memory.interface import Memory
+from gpu.memory.kernel_system import KernelSystem
 from gpu.occupancy import Limits
 from gpu.trace import Trace
 
@@ -38,7 +39,8 @@ class Device(BareDevice):
     without caches: the results are right, the ticks mean nothing.
     ``Device("GPU_VIPER", cus=4, tccs=2, seed=7)`` has units with pipelines, whose every access
     goes through the caches of that protocol, with so many banks of the shared cache; ``seed`` is
-    of random delays, if the system has any, ``system`` another description of it. ``engine``:
+    of random delays, if the system has any, ``system`` another description of it, ``settings``
+    fields to change in it, as in ``{"gpu.lds_cycles": 64}``. ``engine``:
     ``python``, ``native``, or ``auto`` for the native one where it is possible; results and ticks
     are the same. ``memory``: one that is open already, instead of a protocol.
 
@@ -48,8 +50,8 @@ class Device(BareDevice):
     ``policy``: which wave of a SIMD goes first. ``checks``: those of `gpu.compute_unit.checks`,
     by name; what they find is in `findings`. ``trace``: who is told what happens.
 
-    Raises HostError for a device that cannot be, and what `gpu.memory.opening.load_system` raises
-    for a protocol.
+    Raises HostError for a device that cannot be, DescriptionError for a timing that cannot be, and
+    what `gpu.memory.opening.load_system` raises for a protocol.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Device(BareDevice):
         tccs: int | None = None,
         seed: int = 0,
         system: Path | None = None,
+        settings: Mapping[str, object] | None = None,
         engine: str = "auto",
         memory: Memory | None = None,
         limits: Limits | None = None,
@@ -77,6 +80,11 @@ class Device(BareDevice):
             raise HostError(
                 "a device is functional, or runs on a protocol, or on the memory it is given"
             )
+        if settings and protocol is None:
+            raise HostError(
+                f"{', '.join(settings)}: no such field, because only the system of a protocol has "
+                "a description"
+            )
         if not 1 <= cus <= MOST_UNITS:
             raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
         self.engine = "no engine"
@@ -91,10 +99,10 @@ class Device(BareDevice):
             memory = flat
         else:
             if protocol is not None:
-                memory, self.engine = _open(protocol, cus, tccs, seed, system, engine)
+                memory, self.engine = _open(protocol, cus, tccs, seed, system, settings, engine)
             assert memory is not None, "one of the three was given"
             if timing is None and isinstance(memory, CoherentMemory):
-                timing = Timing.from_table(memory.system.timing)
+                timing = _timing(memory.system)
             units = [
                 TimedUnit(cu, memory, timing, limits, policy, watch, checking, trace)
                 for cu in range(memory.ports.cus)
@@ -142,8 +150,23 @@ def _checks(names: Iterable[str]) -> Checks | None:
         raise HostError(str(error)) from None
 
 
+def _timing(system: KernelSystem) -> Timing:
+    """What the description says of the compute units. Raises DescriptionError."""
+    try:
+        return Timing.from_table(system.timing)
+    except TimingError as slip:
+        origin = system.description.origin
+        raise origin.error(("gpu", slip.name), slip.value, slip.why) from None
+
+
 def _open(
-    protocol: str, cus: int, tccs: int | None, seed: int, system: Path | None, engine: str
+    protocol: str,
+    cus: int,
+    tccs: int | None,
+    seed: int,
+    system: Path | None,
+    settings: Mapping[str, object] | None,
+    engine: str,
 ) -> tuple[Memory, str]:
     """Memory of a protocol, and what runs it, in words."""
     # These ask for a compilation: only who names a protocol needs them.
@@ -155,7 +178,9 @@ def _open(
         names = ", ".join(each.value for each in EngineChoice)
         raise HostError(f"no engine {engine!r}; there are {names}") from None
     native = choice is not EngineChoice.python
-    loaded = load_system(protocol, cus=cus, tccs=tccs, system=system, native=native)
+    loaded = load_system(
+        protocol, cus=cus, tccs=tccs, system=system, settings=settings, native=native
+    )
     try:
         chosen = choose_engine(loaded, choice, seed)
     except EngineMissing as error:

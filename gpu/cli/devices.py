@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gpu.cli.request import Request
 from gpu.device import Device
 from gpu.trace import Trace
+from runtime.description import parse_assignment
 
 DEFAULT_PROTOCOL = "GPU_VIPER"
 
@@ -35,6 +36,7 @@ def open_device(request: Request) -> OpenedDevice:
         tccs=None if request.functional else request.tccs,
         seed=request.seed,
         system=request.system,
+        settings=dict(parse_assignment(text) for text in request.assignments),
         engine=request.engine,
         most_instructions=request.limit,
         checks=request.checks,

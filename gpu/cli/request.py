@@ -27,6 +27,7 @@ class Request:
     seed: int = 1
     engine: str = "auto"
     system: Path | None = None
+    assignments: tuple[str, ...] = ()
     traces: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     stats: Path | None = None

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from gpu.cli.parameters import File, KernelName
+from gpu.compute_unit.timing import Timing
 
 RIGHT, FOUND = 0, 1
 
@@ -124,6 +125,17 @@ def run(
     system: Annotated[
         Path | None, _option(_SYSTEM, "System description (.toml).", metavar="FILE")
     ] = None,
+    set_: Annotated[
+        list[str] | None,
+        _option(
+            _SYSTEM,
+            "Field of the system description: machine.TCC.parameters.WB=true; or, of the compute "
+            f"units' timing, gpu.NAME=CYCLES, where NAME is {', '.join(Timing.names())}. "
+            "Repeatable.",
+            "--set",
+            metavar="PATH=VALUE",
+        ),
+    ] = None,
     trace: Annotated[
         list[Trace] | None,
         _option(_OUTPUT, "Print each instruction, memory access or packet. Repeatable."),
@@ -166,6 +178,7 @@ def run(
         seed=seed,
         engine=engine.value,
         system=system,
+        assignments=tuple(set_ or ()),
         traces=tuple(kind.value for kind in trace or ()),
         checks=tuple(name for name in check.replace(" ", "").split(",") if name),
         stats=stats,

@@ -11,6 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 
+class TimingError(ValueError):
+    """``name`` = ``value`` cannot be, and ``why``."""
+
+    def __init__(self, name: str, value: object, why: str) -> None:
+        super().__init__(f"{name} = {value!r}: {why}")
+        self.name = name
+        self.value = value
+        self.why = why
+
+
 @dataclass(frozen=True, slots=True)
 class Timing:
     """The table ``[gpu]`` of a system description may set any of these by name.
@@ -47,20 +57,26 @@ class Timing:
         for place in fields(self):
             value = getattr(self, place.name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{place.name} = {value!r} is not a whole number of at least 1")
+                raise TimingError(place.name, value, "not a whole number of at least 1")
         if self.fetch_bytes & self.fetch_bytes - 1 or not 8 <= self.fetch_bytes <= 64:
-            raise ValueError(f"fetch_bytes = {self.fetch_bytes} is none of 8, 16, 32, 64")
+            raise TimingError("fetch_bytes", self.fetch_bytes, "none of 8, 16, 32, 64")
         if self.buffer_bytes < 2 * self.fetch_bytes:
-            raise ValueError(
-                f"buffer_bytes = {self.buffer_bytes} is less than two fetches of "
-                f"{self.fetch_bytes} bytes, which an instruction may need"
+            raise TimingError(
+                "buffer_bytes",
+                self.buffer_bytes,
+                f"less than two fetches of {self.fetch_bytes} bytes, which an instruction may need",
             )
 
     @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Of all parameters."""
+        return tuple(place.name for place in fields(cls))
+
+    @classmethod
     def from_table(cls, table: Mapping[str, object]) -> Timing:
-        """Values by name, the others as they are. Raises ValueError for an unknown name."""
-        known = [place.name for place in fields(cls)]
-        for name in table:
+        """Values by name, the others as they are. Raises TimingError."""
+        known = cls.names()
+        for name, value in table.items():
             if name not in known:
-                raise ValueError(f"no timing parameter `{name}`; there are {', '.join(known)}")
+                raise TimingError(name, value, f"no such parameter; there are {', '.join(known)}")
         return cls(**table)  # type: ignore[arg-type]

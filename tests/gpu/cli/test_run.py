@@ -134,3 +134,44 @@ def test_an_unknown_protocol_is_told(files: dict[str, str]) -> None:
     answer = gcn("run", files["vadd"], "vadd", *VADD, "--protocol", "NOTHING")
     assert answer.status == 2
     assert "NOTHING" in answer.err and "Traceback" not in answer.err
+
+
+def test_fields_of_the_system_and_timing_are_set(files: dict[str, str]) -> None:
+    words = ("run", files["vadd"], "vadd", *VADD, "--engine", "python")
+    plain, slow = gcn(*words), gcn(*words, "--set", "gpu.vector_cycles=64")
+    few = gcn(*words, "--set", "machine.Vector.cache.L1cache.sets=1",
+              "--set", "gpu.vector_cycles=64")  # fmt: skip
+    cycles = []
+    for answer in (plain, slow, few):
+        assert (answer.status, answer.err) == (0, "")
+        found = re.search(r"([0-9,]+) cycles$", answer.out, re.M)
+        assert found is not None
+        cycles.append(int(found[1].replace(",", "")))
+    assert cycles[0] < cycles[1]
+    no_frame = re.compile(r"^  Vector .* LoadBypass \d+ in I", re.M)
+    assert no_frame.search(few.out) and not no_frame.search(slow.out)
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("gpu.vector_cycle=2", "no such parameter; there are vector_cycles, long_factor"),
+        ("gpu.vector_cycles=0", "gpu.vector_cycles = 0: not a whole number of at least 1"),
+        ("gpu.vector_cycles=four", 'gpu.vector_cycles = "four": not a whole number'),
+        ("gpu.buffer_bytes=32", "gpu.buffer_bytes = 32: less than two fetches"),
+        ("gpu=7", "gpu = 7: expected a table"),
+        ("machine.TCC.parameters.WBx=true", "did you mean `WB`"),
+        ("line_size", "expected path=value"),
+    ],
+)
+def test_a_field_that_cannot_be_set(field: str, message: str, files: dict[str, str]) -> None:
+    answer = gcn("run", files["vadd"], "vadd", *VADD, "--engine", "python", "--set", field)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith(f"gcn: --set {field.partition('=')[0]}")
+    assert message in answer.err
+
+
+def test_a_functional_run_has_nothing_to_set(files: dict[str, str]) -> None:
+    answer = gcn("run", files["vadd"], "vadd", *VADD, "--functional", "--set", "gpu.lds_cycles=1")
+    assert answer.status == 2
+    assert "gpu.lds_cycles: no such field, because only the system of a protocol" in answer.err
