@@ -124,7 +124,7 @@ class LocalOperation:
         self.instruction = instruction
         self._address = fields["addr"]
         self._size = size
-        self._offsets = _offsets(instruction, size)
+        self._offsets = tuple(np.uint32(offset) for offset in _offsets(instruction, size))
         self._data: tuple[int, ...] = ()
         self._register = -1
         self._signed = False
@@ -153,10 +153,9 @@ class LocalOperation:
         address = wave.vgprs[self._address]
         if not wave.full:
             address = address[lanes]
-        places = [
-            address.astype(np.int64) if not offset else address.astype(np.int64) + offset
-            for offset in self._offsets
-        ]
+        # Addresses are sums of 32 bits: compilers keep `508 - 4 * lane` as an offset on a base
+        # below zero.
+        places = [(address + offset).astype(np.int64) for offset in self._offsets]
         access = LocalAccess(wave, lanes, places, self._size)
         access.register = self._register
         access.signed = self._signed
@@ -196,7 +195,8 @@ class PairOperation:
             address = address & 0xFFFF
         else:
             distance = np.full(len(lanes), (self._offset & 0x3FFF) - (self._offset & 0x4000))
-        return PairAccess(wave, lanes, [address, address + 4 * distance], self._size, self._change)
+        other = address + 4 * distance & 0xFFFF_FFFF
+        return PairAccess(wave, lanes, [address, other], self._size, self._change)
 
 
 class PairAccess(LocalAccess):

@@ -245,6 +245,36 @@ def test_beyond_the_bound() -> None:
     assert np.count_nonzero(wave.vgprs[3]) == 32
 
 
+def test_an_offset_brings_a_base_below_zero_back() -> None:
+    """Compilers read ``table[63 - lane]`` at offset 252 from -4 * lane."""
+    wave = wavefront(1024)
+    words = wave.group.lds.dwords
+    words[:128] = np.arange(128) + 1000
+    wave.vgprs[1] = (-4 * WAVE).astype(np.uint32)
+    perform(operation("DS", "ds_read_b32", addr=1, vdst=2, offset0=252), wave)
+    assert wave.vgprs[2].tolist() == (1063 - WAVE).tolist()
+    perform(operation("DS", "ds_read2_b32", addr=1, vdst=2, offset0=64, offset1=63), wave)
+    assert wave.vgprs[2].tolist() == (1064 - WAVE).tolist()
+    assert wave.vgprs[3].tolist() == (1063 - WAVE).tolist()
+    wave.vgprs[4] = WAVE
+    perform(operation("DS", "ds_write_b32", addr=1, data0=4, offset0=252), wave)
+    perform(operation("DS", "ds_add_u32", addr=1, data0=4, offset0=252), wave)
+    assert words[:64].tolist() == (2 * WAVE[::-1]).tolist()
+    assert wave.group.lds.out_of_range == 0
+
+
+def test_a_second_operand_before_lds_is_beyond_the_bound() -> None:
+    """DS[A - 4] of a ``src2`` form: for the first lane that is no word of the group's LDS."""
+    wave = wavefront(256)
+    words = wave.group.lds.dwords
+    words[:64] = WAVE + 1
+    wave.set_exec(1)
+    wave.vgprs[1] = 0
+    perform(operation("DS", "ds_add_src2_u32", addr=1, offset0=0xFF, offset1=0x7F), wave)
+    assert words[:64].tolist() == (WAVE + 1).tolist()
+    assert wave.group.lds.out_of_range == 1
+
+
 def test_a_misaligned_atomic_names_its_lane() -> None:
     wave = wavefront(256)
     wave.vgprs[1] = 4 * (WAVE % 8)
