@@ -17,7 +17,7 @@ from gpu.code_object import KernelDescriptor, LoadedKernel
 from gpu.code_object import descriptor as descriptors
 from gpu.errors import PacketError
 from gpu.hsa import scratch
-from gpu.hsa.activity import Accesses, Pause, Steps
+from gpu.hsa.activity import Pause, Steps
 from gpu.hsa.aql import PACKET_BYTES, KernelDispatch
 from gpu.hsa.connection import Connection
 from gpu.hsa.control import ControlPort
@@ -111,7 +111,8 @@ class CommandProcessor:
             self.forget(link, run)
             raise PacketError("a group fits an empty compute unit of the queue", why, kernel.name)
         yield from self._control.store(copy, data)
-        yield Accesses(self._fences.acquire(packet.header.acquire, link.cus))
+        # The draft's header has a bit of its own for instructions.
+        yield from self._fences.acquire(packet.header.acquire, link.cus, code=not link.draft)
         return run
 
     def forget(self, link: Connection, run: KernelRun) -> None:

@@ -22,7 +22,7 @@ from gpu.errors import (
     QueueError,
     RuleError,
 )
-from gpu.hsa.activity import Accesses, Activity, Event, Pause, Steps
+from gpu.hsa.activity import Activity, Event, Pause, Steps
 from gpu.hsa.aql import (
     PACKET_BYTES,
     AgentDispatch,
@@ -172,7 +172,7 @@ class PacketProcessor:
             if link.draft:
                 data, new_code = from_draft(data)
                 if new_code:
-                    yield Accesses(self._fences.code(link.cus))
+                    yield from self._fences.code(link.cus)
             kind = check_format(data)
         except QueueError as error:
             error.locate(where)
@@ -247,7 +247,7 @@ class PacketProcessor:
         finally:
             link.blocked = False
         start = self._now
-        yield Accesses(self._fences.acquire(packet.header.acquire, link.cus))
+        yield from self._fences.acquire(packet.header.acquire, link.cus)
         yield from self._end(link, packet.header, packet.completion, start)
 
     def _dependencies(self, link: Connection, kind: PacketType, packet: Barrier) -> Steps[None]:
@@ -291,7 +291,7 @@ class PacketProcessor:
         self, link: Connection, packet_id: int, packet: AgentDispatch, handler: Handler
     ) -> Steps[None]:
         start, where = self._now, f"{link.name}, packet {packet_id}"
-        yield Accesses(self._fences.acquire(packet.header.acquire, link.cus))
+        yield from self._fences.acquire(packet.header.acquire, link.cus)
         answered, results = Event(), list[int | None]()
 
         def call() -> None:
@@ -322,7 +322,7 @@ class PacketProcessor:
 
     def _end(self, link: Connection, header: Header, completion: int, start: int) -> Steps[None]:
         """Release, signal. Raises PacketError or Unmapped if the signal is none."""
-        yield Accesses(self._fences.release(header.release, link.cus))
+        yield from self._fences.release(header.release, link.cus)
         times = (start, self._now) if link.profiled else None
         yield from self._completions.succeed(completion, times)
         self._completed(link, well=True)

@@ -31,6 +31,7 @@ from gpu.memory.parts import LANES, Cutter, Flight, Part, all_lanes
 from gpu.memory.recording import HostAccess, Recording
 from gpu.memory.request_check import check_shape
 from gpu.memory.scalar_stores import ScalarStores, fence
+from gpu.memory.system_scope import SharedLines, SystemScope
 from gpu.memory.transitions import Executed
 
 PATIENCE: Final = 1_000_000
@@ -113,6 +114,12 @@ class CoherentMemory:
         self._rung: list[tuple[Allocation, int, bytes]] = []
         self._marks: dict[int, _Marks] = {}
         self._scalar_stores = ScalarStores(backend.enter)
+        self._shared: SharedLines | None = None
+        """The books of a shared cache that fences have to clean."""
+        if system.system_scope != SystemScope():
+            self._shared = SharedLines(
+                system.system_scope, self.space, self.line_size, self.ports.control
+            )
 
     # ------------------------------------------------------------------ requests
 
@@ -145,6 +152,10 @@ class CoherentMemory:
             parts = [part for part in parts if not self._scalar_stores.hold(part)]
         for part in parts:
             self.backend.enter(part)
+
+    def system_fence(self, kind: RequestKind) -> list[list[Request]]:
+        """See `gpu.memory.interface.Memory.system_fence`."""
+        return [] if self._shared is None else self._shared.steps(kind)
 
     def record(self) -> Recording:
         """Keep from now on what is asked; for a memory that nothing has been asked of yet."""
@@ -284,6 +295,8 @@ class CoherentMemory:
         answers.append(Answer(request, kind, self.backend.tick, lanes, data))
         if flight.over:
             del self._flights[id(flight)]
+            if self._shared is not None:
+                self._shared.note(request)
 
     def _scalar_store_over(self, flight: Flight, answers: list[Answer]) -> None:
         request = flight.request
@@ -291,6 +304,8 @@ class CoherentMemory:
             lanes = all_lanes(len(request.addresses))
             answers.append(Answer(request, kind, self.backend.tick, lanes))
         del self._flights[id(flight)]
+        if self._shared is not None:
+            self._shared.note(request)
         self._scalar_stores.answered(request.port)
 
     def _watch(self) -> None:
@@ -367,14 +382,18 @@ class CoherentMemory:
             self.backend.poke(address, data)
             return
         end = address + len(data)
-        for line in range(first, last):
-            start = max(address, place.start + line * self.line_size)
-            stop = min(end, place.start + (line + 1) * self.line_size)
-            some = data[start - address : stop - address]
-            if marks.cached[line]:
-                self._store(start, some)
-            else:
-                self.backend.poke(start, some)
+        writable, place.writable = place.writable, True  # closed to programs, not to the host
+        try:
+            for line in range(first, last):
+                start = max(address, place.start + line * self.line_size)
+                stop = min(end, place.start + (line + 1) * self.line_size)
+                some = data[start - address : stop - address]
+                if marks.cached[line]:
+                    self._store(start, some)
+                else:
+                    self.backend.poke(start, some)
+        finally:
+            place.writable = writable
         self._settle()
 
     def _lines(self, place: Allocation, address: int, size: int) -> tuple[int, int]:

@@ -213,6 +213,10 @@ class FlatMemory:
         else:
             self._push_atomic(request)
 
+    def system_fence(self, kind: RequestKind) -> list[list[Request]]:
+        """Nothing: there are no caches."""
+        return []
+
     def run(self, until: int | None) -> list[Answer]:
         """The answers to all that was pushed; then doorbells are told."""
         answers, self._answers = self._answers, []

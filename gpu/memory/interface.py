@@ -51,6 +51,8 @@ class RequestKind(IntEnum):
     """Answered when every earlier store and atomic of the port is globally performed."""
     FLUSH = 5
     """Write dirty lines of `addresses` back (shared caches that keep stores)."""
+    INVALIDATE_SHARED = 6
+    """Drop the lines of `addresses` from the shared cache; they are clean."""
 
 
 class AnswerKind(IntEnum):
@@ -64,7 +66,7 @@ class AnswerKind(IntEnum):
     OLD_VALUES = 3
     """An atomic with result."""
     SYNCHRONIZED = 4
-    """ACQUIRE, RELEASE or FLUSH is over."""
+    """ACQUIRE, RELEASE, FLUSH or INVALIDATE_SHARED is over."""
 
 
 @dataclass(slots=True, eq=False)
@@ -219,6 +221,10 @@ class Memory(Protocol):
     @property
     def busy(self) -> bool:
         """Whether anything is under way: requests kept or unanswered, messages in flight."""
+
+    def system_fence(self, kind: RequestKind) -> list[list[Request]]:
+        """What a fence of system scope asks for beyond RELEASE or ACQUIRE of ports, one list
+        after the other: behind the ports' RELEASE, before their ACQUIRE."""
 
     def read(self, address: int, size: int) -> bytes:
         """Bytes as a coherent reader would see them; for the host, when the memory is not busy."""

@@ -9,10 +9,11 @@ on is said in the description and nowhere else, so that both engines build the s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gpu.memory.interface import PortKind, Ports
+from gpu.memory.system_scope import CannotFence, SystemScope, system_scope
 from runtime.completion import COALESCERS, complete
 from runtime.declarations import ProtocolInfo
 from runtime.description import (
@@ -51,6 +52,7 @@ class KernelSystem:
     protocol: ProtocolInfo
     description: SystemDescription
     roles: Roles
+    system_scope: SystemScope = field(default_factory=SystemScope)
 
     @property
     def cus(self) -> int:
@@ -108,7 +110,11 @@ def kernel_system(
     completed = complete(described, protocol)
     system = KernelSystem(protocol, completed, roles)
     _check(system, written)
-    return system
+    try:
+        scope = system_scope(protocol, completed, roles.banks, roles.vector, written)
+    except CannotFence as slip:
+        raise _unfit(written, str(slip)) from None
+    return replace(system, system_scope=scope)
 
 
 def _with_roles(
@@ -120,9 +126,9 @@ def _with_roles(
     names = [said.string(name) for name in ("vector", "scalar", "fetch", "control")]
     banks = said.string("banks")
     said.finish()
-    for field, name in zip(("vector", "scalar", "fetch", "control"), names, strict=True):
+    for role, name in zip(("vector", "scalar", "fetch", "control"), names, strict=True):
         if name not in written.requesters:
-            raise said.error(field, "a port is a group of requesters of this description")
+            raise said.error(role, "a port is a group of requesters of this description")
     if banks is not None and banks not in written.machines:
         raise said.error("banks", "no machine of this description has that name")
     vector, scalar, fetch, control = (name or "" for name in names)

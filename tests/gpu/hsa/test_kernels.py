@@ -339,6 +339,25 @@ def test_without_an_acquire_the_scalar_cache_is_stale(
     assert read(acquire) == (given[:8] * (2 if fresh else 1)).tolist()
 
 
+@pytest.mark.parametrize(("acquire", "fresh"), [("none", False), ("agent", True)])
+def test_without_an_acquire_instructions_are_stale(acquire: str, fresh: bool) -> None:
+    """The host writes `s_endpgm` over the first instruction of a kernel that has run."""
+    device = Device(memory=open_memory(viper()))
+    x = np.arange(64, dtype=np.int32)
+    a, first, second = device.alloc(x), device.alloc_like(x), device.alloc_like(x)
+    kernel = device.loaded_kernel(stored("vadd")["vadd_i"])
+    queue = device.create_queue(cu_mask=1)
+    for out, fence in ((first, "agent"), (second, acquire)):
+        done = Signal(1)
+        queue.dispatch(kernel, 64, 64, [a, a, out], completion=done, acquire=fence)
+        queue.ring()
+        device.run(until=done)
+        device.settle()
+        device.host.write(kernel.entry, bytes.fromhex("000081bf"))
+    np.testing.assert_array_equal(first.numpy(), x * 2)
+    np.testing.assert_array_equal(second.numpy(), x * (0 if fresh else 2))
+
+
 def test_kernels_and_packet_processor_count_on_one_signal(device: Device) -> None:
     """Four kernels of 64 lanes subtract at the same time; each packet's completion does, too."""
     queues = [device.create_queue() for _ in range(2)]

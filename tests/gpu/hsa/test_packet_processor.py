@@ -369,8 +369,9 @@ def test_fences_on_the_ports_of_the_mask(
     queue.dispatch(bench.kernel(), 64, 64, ARGS, acquire=acquire, release=release)
     queue.ring()
     bench.device.run()
-    scalar = bench.memory.ports.scalar(1)
-    assert seen == [(kind, port) for kind in kinds for port in (1, 3, scalar)]
+    scalar, code = bench.memory.ports.scalar(1), bench.memory.ports.fetch(1)
+    ports = {RequestKind.ACQUIRE: (1, 3, scalar, code), RequestKind.RELEASE: (1, 3, scalar)}
+    assert seen == [(kind, port) for kind in kinds for port in ports[kind]]
 
 
 def test_times_are_written_when_the_queue_is_profiled() -> None:
