@@ -1,7 +1,9 @@
 """The ELF file of a code object: header, segments, symbols, relocations, notes.
 
 Headers are read by pyelftools; tables with a count of their own (symbols, relocations, notes) are
-read here, because a hostile count or name must cost no more than the file's size.
+read here, because a hostile count or name must cost no more than the file's size. As for a loader,
+program headers and the dynamic segment are what counts; section headers add names that are not
+exported, and may be stripped.
 
 Invariant: every offset and size in a returned value lies inside the file.
 Source: LLVM "User Guide for AMDGPU Backend", "ELF Code Object"; System V ABI, "Object Files".
@@ -29,7 +31,8 @@ _OTHER_SYSTEMS: Final = {0: "no operating system", 65: "AMDPAL", 66: "Mesa 3D"}
 _READ_TYPES: Final = {1: "a relocatable object (link it first)", 2: "an executable", 4: "a core"}
 
 _PT_LOAD, _PT_DYNAMIC, _PT_NOTE = "PT_LOAD", "PT_DYNAMIC", "PT_NOTE"
-_DT_RELA, _DT_RELASZ, _DT_RELAENT = 7, 8, 9
+_DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_RELAENT = 4, 5, 6, 7, 8, 9
+_DT_STRSZ, _DT_SYMENT, _DT_GNU_HASH = 10, 11, 0x6FFF_FEF5
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _RELA: Final = struct.Struct("<QQq")
 _WORDS: Final = struct.Struct("<QQ")
@@ -140,13 +143,15 @@ class _Reader:
         if not segments:
             raise self.fail("nothing to load: no PT_LOAD segment")
         self.check_span(segments)
-        dynamic, linked = self.symbols_of(sections)
+        tags = self.dynamic_tags(headers)
+        exported, linked = self.symbols_of(sections)
+        dynamic = self.dynamic_symbols(tags, segments) if _DT_SYMTAB in tags else exported
         return ElfImage(
             abi_version=self.data[8],
             flags=elf["e_flags"],
             segments=segments,
             symbols={each.name: each for each in [*linked, *dynamic] if each.name},
-            relocations=tuple(self.relocations(headers, segments, dynamic)),
+            relocations=tuple(self.relocations(tags, segments, dynamic)),
             notes=tuple(
                 note for each in headers if each["p_type"] == _PT_NOTE for note in self.notes(each)
             ),
@@ -246,6 +251,59 @@ class _Reader:
             raise self.fail(f"{size // _SYMBOL.size} symbols: more than {_MOST_ENTRIES}", offset)
         table = self.part(offset, size, "symbol table")
         strings = self.part(names["sh_offset"], names["sh_size"], "string table")
+        return self.symbols_in(table, strings, offset)
+
+    def dynamic_symbols(self, tags: dict[int, int], segments: tuple[Segment, ...]) -> list[Symbol]:
+        """Those of the dynamic segment. Its hash tables tell how many there are."""
+        if tags.get(_DT_SYMENT, _SYMBOL.size) != _SYMBOL.size:
+            raise self.fail(f"dynamic symbols in entries of {tags[_DT_SYMENT]}, not {_SYMBOL.size}")
+        if _DT_HASH in tags:
+            (count,) = self.words(segments, tags[_DT_HASH] + 4, 1)
+        elif _DT_GNU_HASH in tags:
+            count = self.hashed_symbols(segments, tags[_DT_GNU_HASH])
+        else:
+            raise self.fail("the dynamic segment has symbols and no hash table that counts them")
+        if count > _MOST_ENTRIES:
+            raise self.fail(f"{count} dynamic symbols: more than {_MOST_ENTRIES}")
+        table, offset = self.loaded(
+            segments, tags[_DT_SYMTAB], count * _SYMBOL.size, "dynamic symbol table"
+        )
+        strings, _ = self.loaded(
+            segments, tags.get(_DT_STRTAB, 0), tags.get(_DT_STRSZ, 0), "dynamic string table"
+        )
+        return self.symbols_in(table, strings, offset)
+
+    def hashed_symbols(self, segments: tuple[Segment, ...], address: int) -> int:
+        """How many symbols a GNU hash table covers: one more than the last of its last chain."""
+        buckets, first, filters, _ = self.words(segments, address, 4)
+        if buckets > _MOST_ENTRIES or filters > _MOST_ENTRIES:
+            raise self.fail(f"hash table of {buckets} buckets and {filters} filter words")
+        chains = address + 16 + 8 * filters + 4 * buckets
+        last = max(self.words(segments, chains - 4 * buckets, buckets), default=0)
+        if last < first:
+            return first
+        _, start = self.loaded(segments, chains + 4 * (last - first), 4, "hash table")
+        chain = self.data[start : start + 4 * _MOST_ENTRIES : 4]
+        length = next((index for index, low in enumerate(chain) if low & 1), None)
+        if length is None:
+            raise self.fail("a chain of the hash table has no end", start)
+        return last + length + 1
+
+    def words(self, segments: tuple[Segment, ...], address: int, count: int) -> tuple[int, ...]:
+        data, _ = self.loaded(segments, address, 4 * count, "hash table")
+        return struct.unpack(f"<{count}I", data)
+
+    def loaded(
+        self, segments: tuple[Segment, ...], address: int, size: int, what: str
+    ) -> tuple[bytes, int]:
+        """Bytes by the address that they are loaded at, and where they lie in the file."""
+        for each in segments:
+            start = address - each.address
+            if 0 <= start <= len(each.data) - size:
+                return each.data[start : start + size], each.offset + start
+        raise self.fail(f"{what} at address {address:#x}, {size} bytes: not loaded")
+
+    def symbols_in(self, table: bytes, strings: bytes, offset: int) -> list[Symbol]:
         found = []
         for index, entry in enumerate(_SYMBOL.iter_unpack(table)):
             name, kind, _, section, address, length = entry
@@ -263,9 +321,8 @@ class _Reader:
         return strings[start:end].decode("utf-8", "backslashreplace")
 
     def relocations(
-        self, headers: list[Any], segments: tuple[Segment, ...], symbols: list[Symbol]
+        self, tags: dict[int, int], segments: tuple[Segment, ...], symbols: list[Symbol]
     ) -> Iterator[Relocation]:
-        tags = self.dynamic_tags(headers)
         size = tags.get(_DT_RELASZ, 0)
         if not size:
             return
@@ -273,17 +330,7 @@ class _Reader:
             raise self.fail(f"relocations: {size} bytes in entries of {tags.get(_DT_RELAENT)}")
         if size // _RELA.size > _MOST_ENTRIES:
             raise self.fail(f"{size // _RELA.size} relocations: more than {_MOST_ENTRIES}")
-        address = tags.get(_DT_RELA, 0)
-        table = next(
-            (
-                each.data[address - each.address :][:size]
-                for each in segments
-                if 0 <= address - each.address <= len(each.data) - size
-            ),
-            None,
-        )
-        if table is None:
-            raise self.fail(f"relocation table at address {address:#x}, {size} bytes: not loaded")
+        table, _ = self.loaded(segments, tags.get(_DT_RELA, 0), size, "relocation table")
         for place, info, addend in _RELA.iter_unpack(table):
             number = info >> 32
             if number >= max(1, len(symbols)):
