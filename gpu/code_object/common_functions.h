@@ -30,10 +30,43 @@ GCN_PURE int mul24(int a, int b) { return ((a << 8) >> 8) * ((b << 8) >> 8); }
 GCN_PURE uint mul24(uint a, uint b) { return (a & 0xFFFFFF) * (b & 0xFFFFFF); }
 GCN_PURE int mad24(int a, int b, int c) { return mul24(a, b) + c; }
 GCN_PURE uint mad24(uint a, uint b, uint c) { return mul24(a, b) + c; }
-GCN_PURE int mul_hi(int a, int b) { return (int)(((long)a * b) >> 32); }
-GCN_PURE uint mul_hi(uint a, uint b) { return (uint)(((ulong)a * b) >> 32); }
-GCN_PURE int mad_hi(int a, int b, int c) { return mul_hi(a, b) + c; }
-GCN_PURE uint mad_hi(uint a, uint b, uint c) { return mul_hi(a, b) + c; }
+
+#define GCN_HIGH(T, W, BITS)                                                                       \
+  GCN_PURE T mul_hi(T a, T b) { return (T)(((W)a * (W)b) >> BITS); }
+GCN_HIGH(char, int, 8) GCN_HIGH(uchar, uint, 8) GCN_HIGH(short, int, 16) GCN_HIGH(ushort, uint, 16)
+GCN_HIGH(int, long, 32) GCN_HIGH(uint, ulong, 32)
+GCN_PURE ulong mul_hi(ulong a, ulong b) {
+  ulong a0 = (uint)a, a1 = a >> 32, b0 = (uint)b, b1 = b >> 32;
+  ulong middle = a1 * b0 + (a0 * b0 >> 32), low = a0 * b1 + (uint)middle;
+  return a1 * b1 + (middle >> 32) + (low >> 32);
+}
+GCN_PURE long mul_hi(long a, long b) {
+  return (long)(mul_hi((ulong)a, (ulong)b) - (a < 0 ? (ulong)b : 0) - (b < 0 ? (ulong)a : 0));
+}
+
+/* Sums and differences that stop at the ends of the type; halves of sums, down and up. */
+#define GCN_ENDS(T, U)                                                                             \
+  GCN_PURE T mad_hi(T a, T b, T c) { return (T)((U)mul_hi(a, b) + (U)c); }                         \
+  GCN_PURE T hadd(T a, T b) { return (T)((a >> 1) + (b >> 1) + (a & b & 1)); }                     \
+  GCN_PURE T rhadd(T a, T b) { return (T)((a >> 1) + (b >> 1) + ((a | b) & 1)); }                  \
+  GCN_PURE T gcn_end(T sign) {                                                                     \
+    U top = (U)((U)1 << (8 * sizeof(T) - 1));                                                      \
+    return (T)(sign < (T)0 ? top : (U)(top - 1));                                                  \
+  }                                                                                                \
+  GCN_PURE T add_sat(T a, T b) {                                                                   \
+    T sum = (T)((U)a + (U)b);                                                                      \
+    if ((T)-1 > (T)0) return sum < a ? (T)-1 : sum;                                                \
+    return (T)((a ^ sum) & (b ^ sum)) < (T)0 ? gcn_end(a) : sum;                                   \
+  }                                                                                                \
+  GCN_PURE T sub_sat(T a, T b) {                                                                   \
+    T rest = (T)((U)a - (U)b);                                                                     \
+    if ((T)-1 > (T)0) return a < b ? (T)0 : rest;                                                  \
+    return (T)((a ^ b) & (a ^ rest)) < (T)0 ? gcn_end(a) : rest;                                   \
+  }                                                                                                \
+  GCN_PURE T ctz(T x) {                                                                            \
+    return (U)x ? (T)__builtin_ctzl((ulong)(U)x) : (T)(8 * sizeof(T));                             \
+  }
+GCN_INTEGERS(GCN_ENDS)
 
 #define GCN_FLOAT(T, I, F)                                                                         \
   GCN_PURE T fmin(T a, T b) { return __builtin_fmin##F(a, b); }                                    \
@@ -57,6 +90,7 @@ GCN_FLOAT(float, int, f)
 GCN_FLOAT(double, long, )
 
 GCN_PURE float sqrt(float x) { return __builtin_sqrtf(x); }
+GCN_PURE double sqrt(double x) { return __builtin_sqrt(x); }
 GCN_PURE float native_sqrt(float x) { return __builtin_amdgcn_sqrtf(x); }
 GCN_PURE float native_rsqrt(float x) { return __builtin_amdgcn_rsqf(x); }
 GCN_PURE float native_recip(float x) { return __builtin_amdgcn_rcpf(x); }
@@ -88,12 +122,17 @@ GCN_TO(ulong) GCN_TO(float) GCN_TO(double)
     for (uint k = 0; k < N; k++) p[N * i + k] = v[k];                                              \
   }
 #define GCN_VECTORS(T)                                                                             \
-  GCN_VECTOR(T, 2, __constant) GCN_VECTOR(T, 4, __constant) GCN_VECTOR(T, 8, __constant)           \
-  GCN_VECTOR(T, 16, __constant) GCN_VECTOR(T, 2, __generic) GCN_VECTOR(T, 4, __generic)            \
-  GCN_VECTOR(T, 8, __generic) GCN_VECTOR(T, 16, __generic) GCN_STORED(T, 2, __generic)             \
+  GCN_VECTOR(T, 2, __constant) GCN_VECTOR(T, 3, __constant) GCN_VECTOR(T, 4, __constant)           \
+  GCN_VECTOR(T, 8, __constant) GCN_VECTOR(T, 16, __constant) GCN_VECTOR(T, 2, __generic)           \
+  GCN_VECTOR(T, 3, __generic) GCN_VECTOR(T, 4, __generic) GCN_VECTOR(T, 8, __generic)              \
+  GCN_VECTOR(T, 16, __generic) GCN_STORED(T, 2, __generic) GCN_STORED(T, 3, __generic)             \
   GCN_STORED(T, 4, __generic) GCN_STORED(T, 8, __generic) GCN_STORED(T, 16, __generic)
 GCN_VECTORS(char) GCN_VECTORS(uchar) GCN_VECTORS(short) GCN_VECTORS(ushort) GCN_VECTORS(int)
 GCN_VECTORS(uint) GCN_VECTORS(long) GCN_VECTORS(ulong) GCN_VECTORS(float) GCN_VECTORS(double)
+
+GCN_ACT float vload_half(size_t i, const __constant half *p) { return __builtin_load_halff(p + i); }
+GCN_ACT float vload_half(size_t i, const half *p) { return __builtin_load_halff(p + i); }
+GCN_ACT void vstore_half(float x, size_t i, half *p) { __builtin_store_halff(x, p + i); }
 
 /* OpenCL 1.x: relaxed, for the whole device. */
 #define GCN_OLD(T, SPACE, NAME, DOES)                                                              \

@@ -38,11 +38,28 @@ GCN_INLINE size_t get_num_groups(uint d) {
 }
 GCN_INLINE uint get_work_dim(void) { return *(__constant ushort *)(GCN_PACKET + 2); }
 
-extern inline __attribute__((gnu_inline, always_inline, overloadable, convergent)) void
-barrier(cl_mem_fence_flags flags) {
+GCN_INLINE size_t get_local_linear_id(void) {
+  return (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) +
+         get_local_id(0);
+}
+GCN_INLINE size_t get_global_linear_id(void) {
+  return (get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) +
+         get_global_id(0);
+}
+
+#define GCN_BARRIER                                                                                \
+  extern inline __attribute__((gnu_inline, always_inline, overloadable, convergent)) void
+GCN_BARRIER barrier(cl_mem_fence_flags flags) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
+GCN_BARRIER work_group_barrier(cl_mem_fence_flags flags) { barrier(flags); }
+GCN_BARRIER work_group_barrier(cl_mem_fence_flags flags, memory_scope scope) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+  barrier(flags);
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+}
 
 #undef GCN_INLINE
+#undef GCN_BARRIER

@@ -44,3 +44,24 @@ __kernel void newer(__global atomic_int *p, __global atomic_uint *q, __global in
   if (i == 0) atomic_store_explicit(&p[1], 7, memory_order_release, memory_scope_device);
   r[i] = atomic_load(&q[1]) + (atomic_compare_exchange_strong(&p[2], &none, i) ? 1 : 0);
 }
+#define WIDTH(T)                                                                                   \
+  __kernel void width_##T(__global const T *a, __global const T *b, __global T *o) {               \
+    size_t i = get_global_id(0);                                                                   \
+    T x = a[i], y = b[i];                                                                          \
+    o += 8 * i;                                                                                    \
+    o[0] = add_sat(x, y); o[1] = sub_sat(x, y); o[2] = mul_hi(x, y); o[3] = mad_hi(x, y, x);       \
+    o[4] = hadd(x, y); o[5] = rhadd(x, y); o[6] = ctz(x); o[7] = clz(y);                           \
+  }
+WIDTH(char) WIDTH(uchar) WIDTH(short) WIDTH(ushort) WIDTH(int) WIDTH(uint) WIDTH(long) WIDTH(ulong)
+__kernel void kinds(__global double *d, __global uchar *p, __global half *h, __global uint *o) {
+  __local uint turned[64];
+  uint i = get_global_id(0);
+  d[i] = sqrt(d[i]);
+  vstore3(vload3(i, p).zyx, i, p);
+  vstore_half(vload_half(i, h) * 2, i, h);
+  turned[63 - get_local_linear_id()] = get_global_linear_id();
+  work_group_barrier(CLK_LOCAL_MEM_FENCE);
+  o[i] = turned[get_local_id(0)];
+  work_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE, memory_scope_device);
+  d[i] += o[i ^ 1];
+}

@@ -110,3 +110,52 @@ def test_old_exchange(compiled: CodeObject) -> None:
     queue.ring()
     device.run(until=done)
     assert words.numpy().tolist() == [3, 2]
+
+
+TYPES = {
+    "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32,
+    "uint": np.uint32, "long": np.int64, "ulong": np.uint64,
+}  # fmt: skip
+
+
+def _of_width(x: int, y: int, low: int, high: int, bits: int) -> list[int]:
+    def clipped(value: int) -> int:
+        return min(max(value, low), high)
+
+    def wrapped(value: int) -> int:
+        return (value - low) % 2**bits + low
+
+    upper, ones = x * y >> bits, x % 2**bits
+    return [
+        clipped(x + y), clipped(x - y), upper, wrapped(upper + x), x + y >> 1, x + y + 1 >> 1,
+        (ones & -ones).bit_length() - 1 if ones else bits, bits - (y % 2**bits).bit_length(),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_integers_of_every_width(compiled: CodeObject, name: str) -> None:
+    """A function that is there for some widths only would take the others' arguments as its own."""
+    ends = np.iinfo(TYPES[name])
+    numbers = np.random.default_rng(4)
+    x, y = numbers.integers(ends.min, ends.max, (2, ITEMS), TYPES[name], endpoint=True)
+    edges = np.array([ends.min, ends.min + 1, 0, 1, ends.max - 1, ends.max], TYPES[name])
+    x[:36], y[:36] = np.repeat(edges, 6), np.tile(edges, 6)
+    found = run(compiled, f"width_{name}", x, y, np.zeros(8 * ITEMS, TYPES[name]))[2]
+    expected = [
+        _of_width(int(a), int(b), int(ends.min), int(ends.max), ends.bits) for a, b in zip(x, y)
+    ]
+    assert found.reshape(ITEMS, 8).tolist() == expected
+
+
+def test_other_kinds_of_numbers(compiled: CodeObject) -> None:
+    """Roots of doubles are doubles; vectors of three; halves in memory; both group barriers."""
+    numbers = np.random.default_rng(5)
+    wide = numbers.random(ITEMS)
+    octets = numbers.integers(0, 256, 3 * ITEMS).astype(np.uint8)
+    halves = numbers.normal(size=ITEMS).astype(np.float16)
+    found = run(compiled, "kinds", wide, octets, halves, np.zeros(ITEMS, np.uint32))
+    assert np.array_equal(found[1].reshape(-1, 3), octets.reshape(-1, 3)[:, ::-1])
+    assert np.array_equal(found[2], halves * np.float16(2))
+    turned = np.arange(ITEMS).reshape(2, 64)[:, ::-1].reshape(-1)
+    assert np.array_equal(found[3], turned)
+    assert np.array_equal(found[0], np.sqrt(wide) + turned[np.arange(ITEMS) ^ 1])
