@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.native.build import PendingObject
+from runtime.native.build import PendingObject, loaded
 from runtime.native.form import SLIPS, Say, one_line
 from runtime.native.object_cache import Cache
 from runtime.native.toolchain import Compiler
@@ -28,7 +28,7 @@ class LaterKernels:
             if path is None:
                 self._pending = how.begin(cache)
             else:
-                self._kernels = load_kernels(path)
+                self._kernels = loaded(path, load_kernels)
         except SLIPS as slip:
             self._refuse(slip)
 
@@ -40,7 +40,7 @@ class LaterKernels:
                 path = pending.path()
                 if path is None:
                     return None
-                self._kernels = load_kernels(path)
+                self._kernels = loaded(path, load_kernels)
             except SLIPS as slip:
                 pending.stop()
                 self._refuse(slip)

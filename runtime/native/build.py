@@ -10,14 +10,22 @@ import errno
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from runtime.native.background import Pending, Step
 from runtime.native.library import Library, LibraryError
-from runtime.native.object_cache import Cache, digest_of_files, key_of, write_all
+from runtime.native.object_cache import (
+    Cache,
+    digest_of_files,
+    forget,
+    key_of,
+    processor_tag,
+    write_all,
+)
 from runtime.native.plan import MachineShape, Shape
 from runtime.native.toolchain import (
     Compilation,
@@ -34,6 +42,7 @@ SHAPE: Final = "shape.json"
 _OBJECT: Final = "protocol.so"
 _KIND: Final = "object"
 _HEADERS: Final = Path(__file__).parent
+Loaded = TypeVar("Loaded")
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,8 @@ class Recipe:
         how = [" ".join(self._flags()), str(self.compiler), self.compiler.version]
         if self.lessons:
             how += [*TRAINED, self.lessons]
+        if self.compiler.means_this_processor(self._flags()):
+            how.append(processor_tag())
         return key_of(*texts, self.unit, repr(dict(self.defines)), self.headers, *how)
 
     def quickly(self) -> Recipe | None:
@@ -172,7 +183,7 @@ class Recipe:
         return self.compiler, directory / self.unit, directory / _OBJECT, include
 
     def _flags(self) -> tuple[str, ...]:
-        return all_flags(self.quick)
+        return all_flags(self.compiler, self.quick)
 
 
 class PendingObject:
@@ -200,14 +211,22 @@ def recipe(sources: Sources, sizes: Sizes, compiler: Compiler) -> Recipe:
 
 def build(how: Recipe, cache: Cache) -> Library:
     """The loaded object of a protocol. Raises ToolchainError, CacheError, LibraryError."""
-    path = how.make(cache)
+    found = how.find(cache)
+    if found is not None:
+        with suppress(LibraryError):  # or another process has just pruned the entry
+            return loaded(found, Library)
+    return loaded(how.make(cache), Library)
+
+
+def loaded(path: Path, load: Callable[[Path], Loaded]) -> Loaded:
+    """An object of the cache. One that is no object, or none for this machine, is found no more,
+    and made anew by whoever wants it next. Raises LibraryError.
+    """
     try:
-        return Library(path)
+        return load(path)
     except LibraryError:
-        if path.exists():
-            raise
-    # Another process pruned the entry between our look and the loading.
-    return Library(how.make(cache))
+        forget(path.parent)
+        raise
 
 
 def _object_in(entry: Path | None) -> Path | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from runtime.native.build import PendingObject, Recipe, build
+from runtime.native.build import PendingObject, Recipe, build, loaded
 from runtime.native.library import Library, LibraryError
 from runtime.native.object_cache import Cache, CacheError
 from runtime.native.toolchain import ToolchainError
@@ -73,7 +73,7 @@ class Form:
         if self.library is None or self._optimised is not None:
             path = self._how.find(self._cache)
             if path is not None:
-                self.library = Library(path)
+                self.library = loaded(path, Library)
                 self._optimised = None
 
     def close(self) -> None:
@@ -90,7 +90,7 @@ class Form:
             path = pending.wait() if wait else pending.path()
             if path is None:
                 return
-            self.library = Library(path)
+            self.library = loaded(path, Library)
         except SLIPS as slip:
             pending.stop()
             self._refuse(slip)
@@ -107,7 +107,7 @@ class Form:
             path = ask()
             if path is None:
                 return False
-            self.library = Library(path)
+            self.library = loaded(path, Library)
             self.trained = True
         except SLIPS as slip:
             later.stop()
@@ -118,5 +118,9 @@ class Form:
 
 
 def one_line(why: Exception) -> str:
-    """The first line, whatever a compiler had to say."""
-    return str(why).strip().splitlines()[0].rstrip(":")
+    """The first line, and if that promises more, what a compiler had to say first."""
+    first, *more = str(why).strip().splitlines() or [type(why).__name__]
+    if not first.endswith(":"):
+        return first
+    told = [line.strip() for line in more if "error" in line.lower()] or [*more, "(no message)"]
+    return f"{first} {told[0]}"

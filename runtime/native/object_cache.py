@@ -43,6 +43,15 @@ def machine_tag() -> str:
     return f"{sys.platform}-{platform.machine()}-{bits}-{sys.byteorder}"
 
 
+def processor_tag() -> str:
+    """What this processor can do, for objects that are compiled for no other."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n"):
+            if line.startswith(("flags", "Features")):
+                return line
+    return platform.processor()
+
+
 def key_of(*parts: str | bytes) -> str:
     """A name made of texts; different lists of texts have different names."""
     state = hashlib.sha256()
@@ -137,10 +146,7 @@ class Cache:
                 if not target.exists():
                     raise
             # What stands there is damaged: move it out of the way, whole, before it is removed.
-            away = Path(tempfile.mkdtemp(prefix=".bad-", suffix=".new", dir=target.parent))
-            with suppress(OSError):
-                target.rename(away / "entry")
-            shutil.rmtree(away, ignore_errors=True)
+            forget(target)
         raise OSError(f"{target} is damaged and cannot be replaced")
 
     def prune(self) -> None:
@@ -165,6 +171,15 @@ class Cache:
             total += size
             if place >= MAX_ENTRIES or (total > MAX_BYTES and place):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def forget(entry: Path) -> None:
+    """Remove an entry, whole at every moment; what has loaded it keeps it."""
+    with suppress(OSError):
+        away = Path(tempfile.mkdtemp(prefix=".bad-", suffix=".new", dir=entry.parent))
+        with suppress(OSError):
+            entry.rename(away / "entry")
+        shutil.rmtree(away, ignore_errors=True)
 
 
 def user_cache() -> Cache:

@@ -20,7 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from threading import Thread
+from typing import BinaryIO, Final
 
 FLAGS: Final = (
     "-std=c++20",
@@ -33,6 +34,9 @@ FLAGS: Final = (
     "-fPIC",
 )
 """What every object is compiled with."""
+FOR_CLANG: Final = ("-nostdlib++", "-fno-sanitize=undefined")
+"""What clang and `zig c++` take further: our code needs no library of C++, which `zig` would first
+have to compile, and unoptimised code that stops the process at a doubt is not for us."""
 QUICK: Final = "-O0"
 """For the object that runs until the optimised one is there: a quarter of the time, and what it
 makes is slower by far less than the rest of a short leg takes."""
@@ -41,9 +45,18 @@ TIME_LIMIT: Final = 300.0
 """Seconds that one compilation may take; ``SLICC_COMPILE_SECONDS`` says otherwise."""
 PATIENT: Final = 10
 """The niceness of what nobody is waiting for."""
+_ZIG_FLAGS: Final = ("-mcpu=baseline",)
+"""It compiles for the very processor otherwise, and other machines may find the object."""
 _ASKING_LIMIT: Final = 30.0
 """Seconds that a compiler may take to tell its version."""
 _SHOWN_LINES: Final = 40
+_SHOWN_CHARACTERS: Final = 400
+"""Of one line; compilers quote what they read."""
+_VERSION_CHARACTERS: Final = 120
+_HEARD: Final = 1 << 20
+"""Bytes that a compiler can tell us; the rest is not read."""
+_PATIENCE: Final = 1 << 26
+"""Bytes after which a compiler that talks on is stopped."""
 
 
 class ToolchainError(RuntimeError):
@@ -63,6 +76,18 @@ class Compiler:
 
     def __str__(self) -> str:
         return shlex.join(self.command)
+
+    @property
+    def is_clang(self) -> bool:
+        return "clang" in self.version
+
+    def means_this_processor(self, flags: Sequence[str]) -> bool:
+        """Whether what it makes with these flags may be of no use on another of the kind."""
+        words = (*self.command, *flags)
+        zig = any("zig" in Path(word).name for word in self.command)
+        return any(word.endswith("=native") for word in words) or (
+            zig and not any(word.startswith("-mcpu=") for word in words)
+        )
 
 
 def find_compiler(environment: Mapping[str, str] = os.environ) -> Compiler:
@@ -87,7 +112,7 @@ def find_compiler(environment: Mapping[str, str] = os.environ) -> Compiler:
             except ToolchainError as slip:
                 slips.append(str(slip))
     if find_spec("ziglang") is not None:
-        command = (sys.executable, "-m", "ziglang", "c++")
+        command = (sys.executable, "-m", "ziglang", "c++", *_ZIG_FLAGS)
         try:
             return Compiler(command, _version(command, "ziglang"))
         except ToolchainError as slip:
@@ -162,27 +187,33 @@ class Compilation:
         """Whether the object is there. Raises ToolchainError if it will never be."""
         status = self._process.poll()
         if status is None:
-            if time.monotonic() < self._deadline:
+            talks_on = self._words.stat().st_size > _PATIENCE
+            if time.monotonic() < self._deadline and not talks_on:
                 return False
             self.stop()
-            raise _too_slow(str(self._compiler), self._limit)
+            called = str(self._compiler)
+            raise _too_talkative(called) if talks_on else _too_slow(called, self._limit)
         if self._said is None:
-            self._said = self._words.read_text("utf-8", "replace")
+            self._said = self._heard()
             shutil.rmtree(self._scratch, ignore_errors=True)
         _judge(self._compiler, status, self._said, self._output)
         return True
 
     def wait(self) -> None:
         """Until it is finished. Raises ToolchainError."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(max(0, self._deadline - time.monotonic()))
-        self.finished()
+        while not self.finished():
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(min(1.0, max(0, self._deadline - time.monotonic())))
 
     def stop(self) -> None:
         """End the compiler and what it has started, if it has not ended by itself."""
         if self._process.poll() is None:
             _stop(self._process)
         shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _heard(self) -> str:
+        with self._words.open("rb") as words:
+            return words.read(_HEARD).decode("utf-8", "replace")
 
 
 def _scratch(output: Path) -> Path:
@@ -198,7 +229,7 @@ def _command(
     defines: Mapping[str, int],
     flags: Sequence[str] | None,
 ) -> list[str]:
-    command = [*compiler.command, *(all_flags() if flags is None else flags)]
+    command = [*compiler.command, *(all_flags(compiler) if flags is None else flags)]
     command += [f"-D{name}={value}" for name, value in defines.items()]
     command += [f"-I{directory}" for directory in include]
     return [*command, str(source), "-o", str(output)]
@@ -213,8 +244,8 @@ def _judge(compiler: Compiler, status: int, words: str, output: Path) -> None:
         raise ToolchainError(f"{compiler} said that all is well, but wrote no {output.name}")
 
 
-def all_flags(quick: bool = False) -> tuple[str, ...]:
-    """:data:`FLAGS` and those of ``$SLICC_CXXFLAGS``. Raises ToolchainError.
+def all_flags(compiler: Compiler, quick: bool = False) -> tuple[str, ...]:
+    """Ours for such a compiler, then those of ``$SLICC_CXXFLAGS``. Raises ToolchainError.
 
     ``quick``: for compiling in little time, unless the user has said how to optimise.
     """
@@ -223,10 +254,10 @@ def all_flags(quick: bool = False) -> tuple[str, ...]:
         own = shlex.split(said)
     except ValueError as slip:
         raise ToolchainError(f"SLICC_CXXFLAGS={said}: {slip}") from None
+    ours: tuple[str, ...] = (*FLAGS, *FOR_CLANG) if compiler.is_clang else FLAGS
     if quick and not any(flag.startswith("-O") for flag in own):
-        ours = tuple(QUICK if flag.startswith("-O") else flag for flag in FLAGS)
-        return (*ours, *own)
-    return (*FLAGS, *own)
+        ours = tuple(QUICK if flag.startswith("-O") else flag for flag in ours)
+    return (*ours, *own)
 
 
 def seconds_allowed() -> float:
@@ -243,24 +274,46 @@ def seconds_allowed() -> float:
 def _version(command: Sequence[str], called: str) -> str:
     status, words = _run([*command, "--version"], _ASKING_LIMIT, called)
     if status or not words.strip():
-        raise ToolchainError(f"{called} does not tell its version (status {status})")
-    return words.strip().splitlines()[0]
+        silence = f"{called} does not tell its version (status {status})"
+        raise ToolchainError(":\n".join(filter(None, (silence, _shortened(words)))))
+    return _cut(words.strip().splitlines()[0], _VERSION_CHARACTERS)
 
 
 def _run(
     command: Sequence[str], limit: float, called: str, scratch: Path | None = None
 ) -> tuple[int, str]:
-    """Status and output of a command that is stopped, with all that it started, after ``limit``."""
+    """Status and first words of a command that is stopped, with all that it started, after
+    ``limit`` seconds. Raises ToolchainError.
+    """
     process = _start(command, subprocess.PIPE, called, scratch)
+    deadline = time.monotonic() + limit
+    said: list[bytes] = []
+    listener = Thread(target=_listen, args=(process.stdout, said), daemon=True)
     try:
-        words, _ = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
+        listener.start()
+        while listener.is_alive() and process.poll() is None and time.monotonic() < deadline:
+            listener.join(0.1)
+        process.wait(max(0, deadline - time.monotonic()))
+    except BaseException as slip:
         _stop(process)
-        raise _too_slow(called, limit) from None
-    except BaseException:
-        _stop(process)
+        if isinstance(slip, subprocess.TimeoutExpired):
+            raise _too_slow(called, limit) from None
         raise
-    return process.returncode, words.decode("utf-8", "replace")
+    listener.join(1.0)  # no longer: what it has started may live on, and be silent
+    if len(said) > 1:
+        raise _too_talkative(called)
+    return process.returncode, b"".join(said).decode("utf-8", "replace")
+
+
+def _listen(stream: BinaryIO, said: list[bytes]) -> None:
+    """Notes what a command says first; one more note: it did not stop, so nobody listens now."""
+    with stream:
+        said.append(stream.read(_HEARD))
+        rest = 0
+        while rest <= _PATIENCE and (more := stream.read(_HEARD)):
+            rest += len(more)
+    if rest > _PATIENCE:
+        said.append(b"")
 
 
 def _start(
@@ -295,6 +348,10 @@ def _too_slow(called: str, limit: float) -> ToolchainError:
     return ToolchainError(f"{called} had not finished after {limit:g} seconds and was stopped")
 
 
+def _too_talkative(called: str) -> ToolchainError:
+    return ToolchainError(f"{called} did not stop talking and was stopped")
+
+
 def _stop(process: subprocess.Popen[bytes]) -> None:
     """End a compiler and the processes that it has started."""
     try:
@@ -308,4 +365,10 @@ def _shortened(words: str) -> str:
     lines = words.strip().splitlines()
     if len(lines) > _SHOWN_LINES:
         lines = [*lines[:_SHOWN_LINES], f"... and {len(lines) - _SHOWN_LINES} lines more"]
-    return "\n".join(lines)
+    return "\n".join(_cut(line, _SHOWN_CHARACTERS) for line in lines)
+
+
+def _cut(line: str, length: int) -> str:
+    """What is left of a line that is too long, without what would steer a terminal."""
+    shown = "".join(each if each.isprintable() or each == "\t" else "?" for each in line[:length])
+    return f"{shown}..." if len(line) > length else shown

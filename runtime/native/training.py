@@ -54,7 +54,7 @@ def can_train(compiler: Compiler) -> bool:
     """
     forks = "fork" in multiprocessing.get_all_start_methods()
     own = os.environ.get("SLICC_CXXFLAGS", "").strip()
-    return forks and not own and "clang" not in compiler.version
+    return forks and not own and not compiler.is_clang
 
 
 class Training:

@@ -98,7 +98,9 @@ def test_the_words_of_a_failing_compiler_reach_the_user(
     assert "out of cheese" in complaint
     status, said, _ = run(*SMALL)
     assert status == PASSED
-    assert re.search(r"^Python engine, because .*bad failed \(status 1\)$", said, re.MULTILINE)
+    assert re.search(
+        r"^Python engine, because .*bad failed \(status 1\): out of cheese$", said, re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize("option", [("--trace", "all"), ("--form", "readable")])

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from runtime.native.background import Pending, stop_all
-from runtime.native.build import PendingObject, Recipe
+from runtime.native.build import PendingObject, Recipe, build, recipe
 from runtime.native.libraries import LARGE_LEG, Libraries, NotHere
-from runtime.native.library import LibraryError
+from runtime.native.library import ABI, LibraryError
 from runtime.native.object_cache import Cache
 from runtime.native.toolchain import Compilation, Compiler, ToolchainError
 from tester import later_kernels
@@ -127,7 +127,8 @@ def test_a_failing_background_compilation_is_a_warning(
     lines = complaint.splitlines()
     assert len(lines) == 2
     assert re.fullmatch(
-        r"gpu-tester: the run goes on with quick code: .*cxx failed \(status 1\)", lines[1]
+        r"gpu-tester: the run goes on with quick code: .*cxx failed \(status 1\): out of cheese",
+        lines[1],
     )
     assert "programs are generated without compiled code: " in lines[0]
     assert objects(place) == 1
@@ -328,6 +329,33 @@ def test_workers_compile_nothing(
     assert sorted(note.read_text().split()) == ["-O0", "-O2", "-O2", "none"]
 
 
+# ------------------------------------------------------------------ objects that are none
+
+
+def test_an_object_that_cannot_be_loaded_is_made_anew(tmp_path: Path, real: Compiler) -> None:
+    """One from a machine with another library of C, or from a compiler that has had a bad day."""
+    cache = Cache(tmp_path / "cache")
+    how = recipe(sources_of("MI"), SIZES, real).quickly()
+    assert how is not None
+
+    def fill(directory: Path) -> None:
+        (directory / "protocol.so").write_bytes(b"\x7fELF from elsewhere")
+
+    cache.make("object", how.key, fill)
+    assert how.find(cache) is not None
+    assert build(how, cache).abi() == ABI
+    assert build(how, cache).path == how.find(cache)
+
+
+def test_an_object_that_is_none_is_not_kept(tmp_path: Path, real: Compiler) -> None:
+    bad = compiler_that(tmp_path, real, 'for last; do :; done; echo no > "$last"; exit 0')
+    cache = Cache(tmp_path / "cache")
+    how = recipe(sources_of("MI"), SIZES, Compiler((str(bad),), "1"))
+    with pytest.raises(LibraryError, match="cannot be loaded"):
+        build(how, cache)
+    assert list(cache.root.iterdir()) == []
+
+
 # ------------------------------------------------------------------ kernels
 
 
@@ -364,6 +392,7 @@ def test_kernels_of_another_version_are_left_away(
     assert kernels() is None
     assert len(said) == 1
     assert "without compiled code: the generator's kernels are of version 1" in said[0]
+    assert unit(real, text).find(Cache(tmp_path / "cache")) is None, "nor found again"
 
 
 def test_kernels_that_are_there_are_used_at_once(real: Compiler, tmp_path: Path) -> None:

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from runtime.native import toolchain
+from runtime.native import build, toolchain
+from runtime.native.build import Recipe
+from runtime.native.form import one_line
 from runtime.native.toolchain import (
+    Compilation,
     Compiler,
     NoCompiler,
     ToolchainError,
@@ -145,8 +148,102 @@ def test_a_senseless_time_limit_is_refused(
 
 
 def test_further_flags_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    gcc = Compiler(("g++",), "g++ 12")
     monkeypatch.setenv("SLICC_CXXFLAGS", "-g '-DTEXT=a b'")
-    assert toolchain.all_flags() == (*toolchain.FLAGS, "-g", "-DTEXT=a b")
+    assert toolchain.all_flags(gcc) == (*toolchain.FLAGS, "-g", "-DTEXT=a b")
+    clang = Compiler(("clang++",), "clang version 19")
+    assert toolchain.all_flags(clang)[-3:] == (toolchain.FOR_CLANG[-1], "-g", "-DTEXT=a b")
     monkeypatch.setenv("SLICC_CXXFLAGS", "'half")
     with pytest.raises(ToolchainError, match="SLICC_CXXFLAGS='half: No closing quotation"):
-        toolchain.all_flags()
+        toolchain.all_flags(gcc)
+
+
+def test_one_long_line_is_cut(tmp_path: Path) -> None:
+    talk = "head -c 3000000 /dev/zero | tr '\\0' w; printf '\\n\\033[31mred\\n'; exit 1"
+    with pytest.raises(ToolchainError) as caught:
+        compile_with(compiler_that(tmp_path, talk), tmp_path)
+    assert len(str(caught.value)) < 1000
+    talk = "printf '\\033[31mred'; exit 1"
+    with pytest.raises(ToolchainError, match=r"\n\?\[31mred$"):
+        compile_with(compiler_that(tmp_path, talk), tmp_path)
+
+
+def test_a_long_version_is_cut(tmp_path: Path) -> None:
+    made = script(tmp_path / "own", "head -c 3000000 /dev/zero | tr '\\0' v")
+    assert find_compiler({"CXX": str(made)}).version == 120 * "v" + "..."
+
+
+@pytest.mark.parametrize("in_background", [False, True])
+def test_a_compiler_that_talks_without_end_is_stopped(tmp_path: Path, in_background: bool) -> None:
+    compiler = compiler_that(tmp_path, "exec yes")
+    begun = time.monotonic()
+    with pytest.raises(ToolchainError, match="did not stop talking and was stopped"):
+        if in_background:
+            beside = Compilation(compiler, tmp_path / "unit.cpp", tmp_path / "unit.so", [], {})
+            while not beside.finished():
+                time.sleep(0.01)
+        compile_with(compiler, tmp_path, 60.0)
+    assert time.monotonic() - begun < 30
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == []
+
+
+def test_what_a_compiler_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
+    """A cache of compilations may start a server, which keeps our end of the pipe."""
+    note = tmp_path / "child"
+    compiler = compiler_that(tmp_path, f"sleep 600 & echo $! > {note}; exit 3")
+    begun = time.monotonic()
+    try:
+        with pytest.raises(ToolchainError, match="status 3"):
+            compile_with(compiler, tmp_path)
+        assert time.monotonic() - begun < 10
+    finally:
+        os.kill(int(note.read_text()), signal.SIGKILL)
+
+
+def test_why_there_is_no_version_is_shown(tmp_path: Path) -> None:
+    made = script(tmp_path / "own", "echo 'libfoo.so: cannot open shared object'; exit 127")
+    with pytest.raises(ToolchainError, match=r"version \(status 127\):\nlibfoo.so: cannot"):
+        find_compiler({"CXX": str(made)})
+
+
+def test_one_line_holds_what_the_compiler_had_to_say() -> None:
+    words = "g++ failed (status 1):\nIn file included from a.cpp:\na.cpp:3:1: error: no such type"
+    assert one_line(ToolchainError(words)) == (
+        "g++ failed (status 1): a.cpp:3:1: error: no such type"
+    )
+    assert one_line(ToolchainError("cxx failed (status 2):\nhelp")) == "cxx failed (status 2): help"
+    assert one_line(ToolchainError("no compiler\nat all")) == "no compiler"
+    assert one_line(OSError()) == "OSError"
+
+
+@pytest.mark.parametrize(
+    ("command", "flags", "meant"),
+    [
+        ("g++", "", False),
+        ("g++ -march=x86-64-v3", "", False),
+        ("g++ -march=native", "", True),
+        ("g++", "-O3 -mcpu=native", True),
+        ("python -m ziglang c++", "", True),
+        ("/opt/zig/zig c++", "", True),
+        ("/opt/zig/zig c++ -mcpu=baseline", "", False),
+        ("/opt/zig/g++", "", False),
+    ],
+)
+def test_an_object_for_one_processor_is_found_on_no_other(
+    command: str, flags: str, meant: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLICC_CXXFLAGS", flags)
+
+    def key() -> str:
+        return Recipe({}, "unit.cpp", Compiler(tuple(command.split()), "1")).key
+
+    before = key()
+    assert key() == before
+    monkeypatch.setattr(build, "processor_tag", lambda: "another one")
+    assert (key() != before) is meant
+
+
+def test_zig_compiles_for_all_processors_of_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: name)
+    monkeypatch.setattr(toolchain, "_version", lambda command, called: "clang version 22")
+    assert find_compiler({"PATH": "/nowhere"}).command[-3:] == ("ziglang", "c++", "-mcpu=baseline")
