@@ -70,7 +70,8 @@ class Library:
         try:
             loaded = ctypes.CDLL(str(path))
         except OSError as slip:
-            raise LibraryError(f"{path} cannot be loaded: {slip}") from None
+            why = str(slip).removeprefix(f"{path}: ")
+            raise LibraryError(f"{path} cannot be loaded: {why}") from None
         self._functions: dict[str, Callable[..., int]] = {}
         for name, (result, arguments) in _FUNCTIONS.items():
             try:

@@ -254,7 +254,8 @@ def all_flags(compiler: Compiler, quick: bool = False) -> tuple[str, ...]:
         own = shlex.split(said)
     except ValueError as slip:
         raise ToolchainError(f"SLICC_CXXFLAGS={said}: {slip}") from None
-    ours: tuple[str, ...] = (*FLAGS, *FOR_CLANG) if compiler.is_clang else FLAGS
+    watched = any(flag.startswith("-fsanitize") for flag in own)
+    ours: tuple[str, ...] = FLAGS if watched or not compiler.is_clang else (*FLAGS, *FOR_CLANG)
     if quick and not any(flag.startswith("-O") for flag in own):
         ours = tuple(QUICK if flag.startswith("-O") else flag for flag in ours)
     return (*ours, *own)
