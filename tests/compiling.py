@@ -13,6 +13,8 @@ from runtime.native.toolchain import FLAGS, Compiler, NoCompiler, find_compiler
 
 ROOT: Final = Path(__file__).parents[1]
 WARNINGS: Final = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-command-line-argument")
+STRICT: Final = ("-Wconversion", "-Wno-sign-conversion")
+"""For what we write or generate; numbers have the widths that the language says."""
 
 
 @cache

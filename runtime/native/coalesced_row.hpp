@@ -84,7 +84,7 @@ inline void row_contents(Context& x, const Row& row, const Access& access, u64 l
         mask_add(message.writeMask, offset, size);
         if (row.type == RubyRequestType::LD) continue;
         const AtomicNode node = access_operation(x, access, lane);
-        atomics_append(x, message.writeMask.atomics, last, static_cast<u16>(offset), node.kind, access.size,
-                       node.operand, node.compare);
+        atomics_append(x, message.writeMask.atomics, last, static_cast<u16>(offset), node.kind, node.size, node.operand,
+                       node.compare);
     }
 }

@@ -382,7 +382,7 @@ inline const u64* access_values(const Context& x, const Access& access) {
 // What an atomic access does: the fetch-adds of an episode add 1.
 inline AtomicNode access_operation(const Context& x, const Access& access, u32 lane) {
     AtomicNode node = {};
-    node.size = access.size;
+    node.size = static_cast<u8>(access.size);
     node.kind = AtomicKind::ADD;
     node.operand = 1;
     if (access.source == Source::WORDS) return node;

@@ -148,7 +148,7 @@ static inline void judge_claims(const Reservation& r, i64 count) {
                        (stores & ((past_any > begin) | (claim.next_any < end)));
     claim.flags |= clash ? CLASH : 0;
     past_any = end > past_any ? end : past_any;
-    past_store = stores & (end > past_store) ? end : past_store;
+    past_store = (stores & (end > past_store)) ? end : past_store;
   }
 }
 
@@ -168,7 +168,7 @@ static inline i64 grant(Reservation& r, i64 n) {
   for (i64 i = 0; i < count; i++) {
     const Claim& claim = r.claims[i];
     const bool clash = claim.flags & CLASH;
-    const bool store = (claim.flags & OLD_STORE) | (!clash & (claim.flags & STORES) / STORES);
+    const bool store = (claim.flags & OLD_STORE) | (static_cast<int>(!clash) & (claim.flags & STORES) / STORES);
     r.held.key[kept] = claim.key;
     r.held.flags[kept] = (u8)(OLD | (store ? OLD_STORE | STORES : 0));
     kept += (claim.flags & OLD) | !clash;

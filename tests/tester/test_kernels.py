@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,13 +15,18 @@ from tester.expectations import Ledger, explode, final_memory, touched_lines
 from tester.generator import generate, generate_program
 from tester.kernels import ATTEMPTS, Kernels, kernels_recipe, load_kernels
 from tester.program import CONTINUES, concatenate
-from tests.compiling import compiler
+from tests.compiling import ROOT, STRICT, WARNINGS, compile_unit, compiler
 from tests.tester.programs import CONFIGS
 
 
 @pytest.fixture(scope="module")
 def kernels() -> Kernels:
     return load_kernels(kernels_recipe(compiler()).make(user_cache()))
+
+
+def test_compilers_have_nothing_to_complain_of(tmp_path: Path) -> None:
+    source = ROOT / "tester" / "native" / "generator.cpp"
+    compile_unit(source, flags=(*WARNINGS, *STRICT), output=tmp_path / "generator.so")
 
 
 @pytest.mark.parametrize("profile", profiles.PROFILES)

@@ -10,7 +10,7 @@ from slicc.codegen.native import Package, package
 from slicc.compiler import compile_text
 from slicc.diagnostics.model import DiagnosticSink
 from tests.compiling import ROOT as ROOT
-from tests.compiling import WARNINGS, compile_unit
+from tests.compiling import STRICT, WARNINGS, compile_unit
 
 FRAME = """
 {types}
@@ -115,4 +115,4 @@ def assert_compiles(files: Package, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in files.files.items():
         (directory / name).write_text(text, encoding="utf-8")
-    compile_unit(directory / "protocol.cpp", flags=(*WARNINGS, "-fsyntax-only"))
+    compile_unit(directory / "protocol.cpp", flags=(*WARNINGS, *STRICT, "-fsyntax-only"))
