@@ -4,14 +4,13 @@ Every command is a verb and its files: it compiles them, hands the result to one
 turns what was found into an exit status. Results go to stdout, diagnostics to stderr.
 
     0  fine (warnings included)        2  called wrongly, cannot read or write
-    1  a protocol has errors           3  a fault of the compiler itself
+   1  a protocol has errors          70  a fault of the compiler itself
 
 Invariant: importing this module imports nothing heavy; ``slicc --help`` answers at once.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -20,17 +19,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from slicc.command_session import (
-    FINE,
-    INTERRUPTED,
-    MISUSED,
-    OURS,
-    Color,
-    DiagnosticFormat,
-    Stop,
-    compiling,
-    counted,
-)
+from slicc.command_session import Color, DiagnosticFormat, compiling, counted
+from slicc.exit_status import MISUSED, Stop, run_command
 
 if TYPE_CHECKING:
     from slicc.compiler import CompiledProtocol
@@ -357,42 +347,18 @@ def main() -> None:
 
 
 def run(command: Callable[[], object]) -> int:
-    """The exit status of a command; every way to fail gets its own words."""
+    """The exit status of a command of ``slicc``."""
     # Trees are as deep as slicc.limits allows; walking them takes a few frames per level.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        command()
-        sys.stdout.flush()
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else FINE
-    except KeyboardInterrupt:
-        print("slicc: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader went away: not worth a word, and Python must not flush again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
-    except Stop as stop:
-        print(f"slicc: {stop}", file=sys.stderr)
-        return stop.status
-    except OSError as error:
-        where = f" {error.filename}" if error.filename is not None else ""
-        print(f"slicc: cannot read or write{where}: {error.strerror or error}", file=sys.stderr)
-        return MISUSED
-    except Exception as error:
-        if os.environ.get("SLICC_DEBUG"):
-            raise
-        print(
-            f"slicc: internal error: {type(error).__name__}: {error}\n"
-            "This is a fault of the compiler, not of your protocol. Please report it with the "
-            "files that\nshow it; SLICC_DEBUG=1 in the environment prints where it happened.",
-            file=sys.stderr,
-        )
-        return OURS
-    return FINE
+    fault = "this is a fault of the compiler, not of your protocol; please report it with its files"
+    return run_command("slicc", command, _in_words, fault)
+
+
+def _in_words(error: Exception) -> Stop | None:
+    if not isinstance(error, OSError):
+        return None
+    where = f" {error.filename}" if error.filename is not None else ""
+    return Stop(f"cannot read or write{where}: {error.strerror or error}")
 
 
 if __name__ == "__main__":

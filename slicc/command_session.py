@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from slicc.exit_status import FOUND, Stop
+
 if TYPE_CHECKING:
     from slicc.compiler import CompiledProtocol
     from slicc.diagnostics.model import DiagnosticSink
-
-FINE, FOUND, MISUSED, OURS, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class DiagnosticFormat(StrEnum):
@@ -31,14 +31,6 @@ class Color(StrEnum):
     AUTO = "auto"
     ALWAYS = "always"
     NEVER = "never"
-
-
-class Stop(Exception):
-    """End the command with a message on stderr and a status."""
-
-    def __init__(self, message: str, status: int = MISUSED) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class Session:

@@ -12,21 +12,13 @@ import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from slicc.exit_status import FINE, Stop, run_command
 from tester.engine_choice import Choice, Train
 from tester.limits import LIMITS, Limit
-
-if TYPE_CHECKING:
-    from tester.request import Request
-
-PASSED = 0
-FOUND = 1
-MISUSED = 2
-BROKEN = 70
-INTERRUPTED = 130
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -275,7 +267,7 @@ def main_command(
 
     if version:
         typer.echo(f"gpu-tester {installed_version()}")
-        raise typer.Exit(PASSED)
+        raise typer.Exit(FINE)
     fixed: dict[str, object] = {
         "units": cus,
         "wavefronts": wavefronts,
@@ -324,44 +316,33 @@ def main_command(
         jobs=jobs,
         progress=not no_progress,
     )
-    raise typer.Exit(_guarded(request, run))
+    raise typer.Exit(_status(lambda: run(request)))
 
 
-def _guarded(request: Request, run: Any) -> int:
-    """Run; errors in what the user gave become one message and status 2."""
+def _status(command: Callable[[], object]) -> int:
+    return run_command(
+        "gpu-tester", command, _in_words, "this is a bug of the tester, not of the protocol"
+    )
+
+
+def _in_words(error: Exception) -> Stop | None:
     from protocols.loader import ProtocolBroken, ProtocolMissing
     from runtime.description import DescriptionError
     from slicc.source_reader import CannotRead
     from tester.errors import ConfigError
     from tester.replay import ReplayError
 
-    try:
-        return int(run(request))
-    except ProtocolBroken as slip:
-        print(slip, file=sys.stderr)
-    except (ProtocolMissing, DescriptionError, ReplayError, ConfigError, CannotRead) as slip:
-        print(f"gpu-tester: {slip}", file=sys.stderr)
-    except OSError as slip:
-        where = f"{slip.filename}: " if slip.filename else ""
-        print(f"gpu-tester: {where}{slip.strerror or slip}", file=sys.stderr)
-    except Exception:
-        import traceback
-
-        traceback.print_exc()
-        print("gpu-tester: this is a bug of the tester, not of the protocol", file=sys.stderr)
-        return BROKEN
-    return MISUSED
+    if isinstance(error, ProtocolBroken):
+        return Stop(str(error), complete=True)
+    given = (ProtocolMissing, DescriptionError, ReplayError, ConfigError, CannotRead)
+    return Stop(str(error)) if isinstance(error, given) else None
 
 
 def main() -> NoReturn:
     """Entry point of the ``gpu-tester`` command."""
     if sys.argv[1:2] == ["diff-engines"]:
         sys.argv[1] = "--diff-engines"
-    try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    sys.exit(PASSED)
+    sys.exit(_status(app))
 
 
 if __name__ == "__main__":

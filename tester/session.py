@@ -7,7 +7,6 @@ progress and complaints go to stderr. Invariant: whatever happens, what was comp
 from __future__ import annotations
 
 import gc
-import os
 import secrets
 import shlex
 import sys
@@ -20,6 +19,7 @@ from typing import Final
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description, parse_assignment
 from runtime.system import build_system
+from slicc.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS
 from tester.campaign import AnyRun, Campaign, Options
 from tester.engine_choice import Choice, Train
 from tester.engines import EngineDisagreement, choose
@@ -35,19 +35,13 @@ from tester.training import Trainer
 from tester.words import defects_words
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
-_EXIT_PASSED: Final = 0
-_EXIT_FOUND: Final = 1
-_EXIT_DISAGREE: Final = 3
-_EXIT_BROKEN: Final = 70
-_EXIT_INTERRUPTED: Final = 130
-_EXIT_NO_READER: Final = 141
 _NO_END: Final = 1 << 40
 """Episodes that no run has."""
 _WORDS: Final = {
-    _EXIT_PASSED: "PASSED",
-    _EXIT_FOUND: "FAILED",
-    _EXIT_DISAGREE: "BROKEN: the engines disagree",
-    _EXIT_BROKEN: "BROKEN: a process died",
+    FINE: "PASSED",
+    FOUND: "FAILED",
+    DISAGREE: "BROKEN: the engines disagree",
+    OURS: "BROKEN: a process died",
 }
 
 
@@ -82,12 +76,7 @@ def run(request: Request) -> int:
     protocol = load_protocol(name, request.include, request.system, native, request.preludes)
     if request.readable:
         protocol = protocol.readable()
-    try:
-        return Session(request, protocol, engine).run(leg)
-    except BrokenPipeError:
-        # Whoever read the output went away: not worth a word, nor must Python flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _EXIT_NO_READER
+    return Session(request, protocol, engine).run(leg)
 
 
 def _engine_for(request: Request) -> Choice:
@@ -149,22 +138,22 @@ class Session:
 
     def run(self, replayed: Leg | None) -> int:
         """All legs, or the one from a file. Returns the exit status."""
-        status = _EXIT_PASSED
+        status = FINE
         self._started = time.monotonic()
         try:
             with self._progress:
                 failure = self._replay(replayed) if replayed is not None else self._legs()
             if failure is not None:
                 self._report(*failure, replayed is not None)
-                status = _EXIT_FOUND
+                status = FOUND
         except KeyboardInterrupt:
-            status = _EXIT_INTERRUPTED
+            status = INTERRUPTED
         except EngineDisagreement as slip:
             self._disagreement(slip, replayed is not None)
-            status = _EXIT_DISAGREE
+            status = DISAGREE
         except WorkerDied as slip:
             print(f"gpu-tester: {slip}; was there too little memory for --jobs?", file=sys.stderr)
-            status = _EXIT_BROKEN
+            status = OURS
         finally:
             self._engine.close()
         self._summary(status)

@@ -1,15 +1,15 @@
-"""Which exceptions become a message, and the exit status that goes with it.
+"""Which exceptions become a message of ``gcn``, and the exit status that goes with it.
 
 What the user gave is status 2; what a protocol did wrong while a kernel ran is found, status 1.
 """
 
 from __future__ import annotations
 
-FOUND, MISUSED = 1, 2
+from slicc.exit_status import FOUND, Stop
 
 
-def in_words(error: Exception) -> tuple[str, int] | None:
-    """What to print and return; None for a fault of the model itself."""
+def in_words(error: Exception) -> Stop | None:
+    """None for a fault of the model itself."""
     from gpu.cli.argument_text import ArgumentTextError
     from gpu.cli.sizes import SizeError
     from gpu.code_object import ArgumentError, CodeObjectError, CompileError
@@ -21,13 +21,12 @@ def in_words(error: Exception) -> tuple[str, int] | None:
     from runtime.errors import ProtocolError
     from slicc.source_reader import CannotRead
 
-    if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename is not None else ""
-        return f"{where}{error.strerror or error}", MISUSED
+    if isinstance(error, ProtocolBroken):
+        return Stop(str(error), complete=True)
     if isinstance(error, (ProtocolError, MemoryStuck)):
-        return f"the protocol failed: {error}", FOUND
+        return Stop(f"the protocol failed: {error}", FOUND)
     given = (
         ArgumentTextError, SizeError, ArgumentError, CodeObjectError, CompileError, GpuError,
-        ProtocolMissing, ProtocolBroken, DescriptionError, CannotRead, OutOfRoom,
+        ProtocolMissing, DescriptionError, CannotRead, OutOfRoom,
     )  # fmt: skip
-    return (str(error), MISUSED) if isinstance(error, given) else None
+    return Stop(str(error)) if isinstance(error, given) else None

@@ -11,7 +11,6 @@ Invariant: importing this module imports nothing heavy; ``gcn --help`` answers a
 
 from __future__ import annotations
 
-import os
 import sys
 from enum import StrEnum
 from typing import Annotated, NoReturn
@@ -20,8 +19,7 @@ import typer
 
 from gpu.cli.parameters import File, KernelName
 from gpu.cli.run_command import run
-
-FINE, OURS, INTERRUPTED = 0, 70, 130
+from slicc.exit_status import Stop, run_command
 
 app = typer.Typer(
     name="gcn",
@@ -97,37 +95,11 @@ app.command()(run)
 
 def main() -> NoReturn:
     """Entry point of the ``gcn`` command."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    sys.exit(_status())
 
+    def in_words(error: Exception) -> Stop | None:
+        from gpu.cli import failures
 
-def _status() -> int:
-    """The exit status of a command; errors in what the user gave become one message."""
-    try:
-        app()
-        sys.stdout.flush()
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else FINE
-    except KeyboardInterrupt:
-        print("gcn: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader went away: not worth a word, and Python must not flush again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
-    except Exception as error:
-        from gpu.cli.failures import in_words
+        return failures.in_words(error)
 
-        told = in_words(error)
-        if told is None:
-            import traceback
-
-            traceback.print_exc()
-            print("gcn: this is a fault of the model, not of your kernel", file=sys.stderr)
-            return OURS
-        words, status = told
-        print(f"gcn: {words}", file=sys.stderr)
-        return status
-    return FINE
+    fault = "this is a fault of the model, not of your kernel"
+    sys.exit(run_command("gcn", app, in_words, fault))

@@ -13,8 +13,7 @@ import typer
 
 from gpu.cli.parameters import File, KernelName
 from gpu.compute_unit.timing import Timing
-
-RIGHT, FOUND = 0, 1
+from slicc.exit_status import FINE, FOUND
 
 
 class Trace(StrEnum):
@@ -185,4 +184,4 @@ def run(
         quiet=quiet,
         progress=not no_progress,
     )
-    raise typer.Exit(RIGHT if run_session(request) else FOUND)
+    raise typer.Exit(FINE if run_session(request) else FOUND)

@@ -22,8 +22,8 @@ from runtime.native.libraries import LARGE_LEG, Libraries, NotHere
 from runtime.native.library import ABI, LibraryError
 from runtime.native.object_cache import Cache
 from runtime.native.toolchain import Compilation, Compiler, ToolchainError
+from slicc.exit_status import FINE, MISUSED
 from tester import later_kernels
-from tester.cli import MISUSED, PASSED
 from tester.kernels import kernels_recipe, load_kernels
 from tester.later_kernels import LaterKernels
 from tests.native.equality import leg_of, loaded, native_engine, run_natively
@@ -77,11 +77,11 @@ def test_switching_in_the_middle_of_a_run_is_not_seen(
 
     monkeypatch.setattr(PendingObject, "path", slowly)
     status, first, complaint = run(*SMALL, "--engine", "native")
-    assert (status, complaint) == (PASSED, "")
+    assert (status, complaint) == (FINE, "")
     assert asked >= 6
     assert first.endswith(" transitions/s; not yet optimised at first\n")
     status, second, _ = run(*SMALL, "--engine", "native")
-    assert status == PASSED
+    assert status == FINE
     assert second.endswith(" transitions/s\n")
     assert without_rates(first) == without_rates(second)
 
@@ -122,7 +122,7 @@ def test_a_failing_background_compilation_is_a_warning(
     monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, body)))
     monkeypatch.setattr(PendingObject, "path", PendingObject.wait)
     status, said, complaint = run(*SMALL, "--engine", "native")
-    assert status == PASSED
+    assert status == FINE
     assert "native engine" in said
     lines = complaint.splitlines()
     assert len(lines) == 2
@@ -154,7 +154,7 @@ def test_a_full_disk_costs_only_time(place: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Recipe, "begin", full)
     status, said, complaint = run(*SMALL, "--engine", "native")
-    assert status == PASSED
+    assert status == FINE
     assert "native engine" in said
     assert complaint.count("No space left on device") == 2
 
@@ -324,7 +324,7 @@ def test_workers_compile_nothing(
     note = tmp_path / "note"
     monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, f"echo $how >> {note}")))
     status, said, _ = run(*SMALL, "--engine", "native", "--jobs", "2")
-    assert status == PASSED
+    assert status == FINE
     assert without_rates(said)[2:] == without_rates(expected)[2:]  # not the compiler's name
     assert sorted(note.read_text().split()) == ["-O0", "-O2", "-O2", "none"]
 

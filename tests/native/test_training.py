@@ -21,8 +21,8 @@ from runtime.native.object_cache import Cache
 from runtime.native.toolchain import Compiler, ToolchainError
 from runtime.native.trained import LaterTrained
 from runtime.native.training import Exercise
+from slicc.exit_status import FINE, MISUSED
 from tester import training
-from tester.cli import MISUSED, PASSED
 from tester.native_leg import NativeProtocol
 from tester.training import PATIENCE_SECONDS, Trainer
 from tests.native.equality import leg_of, loaded, native, run_natively
@@ -117,13 +117,13 @@ def test_training_beside_the_legs_is_not_seen(
     monkeypatch.setattr(PendingObject, "path", slowly)
     monkeypatch.setattr(training, "PATIENCE_SECONDS", 0.0)
     status, during, complaint = run(*SMALL, "--engine", "native")
-    assert (status, complaint) == (PASSED, "")
+    assert (status, complaint) == (FINE, "")
     assert asked >= 3
     assert during.endswith("; trained\n")
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(place.parents[1]))
     status, after, complaint = run(*SMALL, "--engine", "native")
-    assert (status, complaint) == (PASSED, "")
+    assert (status, complaint) == (FINE, "")
     assert after.endswith("; trained\n")
     _, forked, _ = run(*SMALL, "--engine", "native", "--jobs", "2")
     assert forked.endswith("; trained\n")
@@ -321,7 +321,7 @@ def test_asking_for_what_is_impossible(place: Path, monkeypatch: pytest.MonkeyPa
     assert "--train first has no effect with --engine python" in complaint
     monkeypatch.setenv("SLICC_CXXFLAGS", "-O0")
     status, _, complaint = run(*SMALL, "--engine", "native", "--train", "first")
-    assert status == PASSED
+    assert status == FINE
     assert complaint.startswith("gpu-tester: nothing is trained: only code that g++ compiles")
 
 
