@@ -15,19 +15,17 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from protocols.loader import LoadedProtocol, load_protocol, render_errors
-from slicc.codegen.python.load import load_package
-from slicc.compiler import compile_files
-from slicc.diagnostics.model import DiagnosticSink
+from protocols.loader import LoadedProtocol, load_protocol
+from runtime.native.toolchain import NoCompiler, find_compiler
 from tester.campaign import Campaign, Options
+from tester.engine_choice import Choice
+from tester.engines import PYTHON, Chosen, choose
 from tester.events import Verdict
 from tests.planted.bug import Bug
 from tests.planted.bugs import BUGS
 
 EPISODES: Final = 2000
 SEEDS: Final = (1, 2, 3, 4, 5)
-
-__all__ = ["EPISODES", "SEEDS", "Detection", "compile_planted", "hunt", "load_planted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,35 +37,46 @@ class Detection:
     """Complete when the fault was seen, over all legs."""
     verdict: Verdict | None
     headline: str = ""
+    tick: int = 0
+    leg: int = 0
     profile: str = ""
 
 
 def load_planted(bug: Bug, directory: Path) -> LoadedProtocol:
     """Plant the bug in an empty directory and compile. Raises Misplanted, ProtocolBroken."""
-    return load_protocol(str(bug.plant(directory)))
+    return load_protocol(str(bug.plant(directory)), native=True)
 
 
-def compile_planted(bug: Bug, directory: Path) -> str:
-    """The compiler's errors for a protocol with the bug, rendered; empty if there are none."""
-    path = bug.plant(directory)
-    sink = DiagnosticSink()
-    compiled = compile_files([path], [directory], sink)
-    if sink.error_count:
-        return render_errors(sink, path)
-    load_package(compiled[0].protocol)
-    return ""
+def fast_engine(protocol: LoadedProtocol) -> Chosen:
+    """The native engine; where there is no compiler, the Python one. Raises ConfigError."""
+    try:
+        find_compiler()
+    except NoCompiler:
+        return PYTHON
+    return choose(Choice.native, protocol, lambda words: None, optimised=True)
 
 
-def hunt(protocol: LoadedProtocol, seed: int, episodes: int = EPISODES) -> Detection:
-    """The default campaign, until it fails or has completed so many episodes."""
-    campaign = Campaign(protocol, Options(seed, episodes))
+def hunt(
+    protocol: LoadedProtocol, seed: int, episodes: int = EPISODES, engine: Chosen = PYTHON
+) -> Detection:
+    """The default campaign, until it fails or has completed so many episodes.
+
+    Raises EngineDisagreement: what the native engine finds, the Python engine confirms.
+    """
+    campaign = Campaign(protocol, Options(seed, episodes), engine)
     number = 0
     while campaign.totals.episodes < episodes:
         leg = campaign.plan(number).leg
         _, finding = campaign.run_leg(leg)
         if finding is not None:
             return Detection(
-                seed, campaign.totals.episodes, finding.verdict, finding.headline, leg.profile
+                seed,
+                campaign.totals.episodes,
+                finding.verdict,
+                finding.headline,
+                finding.tick,
+                number,
+                leg.profile,
             )
         number += 1
     return Detection(seed, campaign.totals.episodes, None)
