@@ -7,50 +7,26 @@ without it. Invariant: progress goes to stderr and leaves nothing behind.
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from types import TracebackType
+from contextlib import AbstractContextManager, nullcontext
 
 from gpu.bare_device import BareDevice
 from gpu.cli.counters import work_of
 
-_EVERY_SECONDS = 0.25
 
+def progress(device: BareDevice, wanted: bool) -> AbstractContextManager[object]:
+    """Shown until the context ends."""
+    if not (wanted and sys.stderr.isatty()):
+        return nullcontext()
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
 
-class Progress:
-    """A context manager."""
+    started = time.monotonic()
 
-    def __init__(self, device: BareDevice, wanted: bool) -> None:
-        self._device = device
-        self._over = threading.Event()
-        self._thread: threading.Thread | None = None
-        if wanted and sys.stderr.isatty():
-            self._thread = threading.Thread(target=self._tell, daemon=True)
+    def line() -> Text:
+        work = work_of(device)
+        rate = work.instructions / max(1e-9, time.monotonic() - started)
+        return Text(f"{work} ({rate:,.0f}/s), tick {device.now:,}", overflow="ellipsis")
 
-    def __enter__(self) -> Progress:
-        if self._thread is not None:
-            self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._thread is not None:
-            self._over.set()
-            self._thread.join()
-
-    def _tell(self) -> None:
-        started, width = time.monotonic(), 0
-        while not self._over.wait(_EVERY_SECONDS):
-            work = work_of(self._device)
-            rate = work.instructions / max(1e-9, time.monotonic() - started)
-            line = f"{work} ({rate:,.0f}/s), tick {self._device.now:,}"
-            width = max(width, len(line))
-            sys.stderr.write("\r" + line.ljust(width))
-            sys.stderr.flush()
-        if width:
-            sys.stderr.write("\r" + " " * width + "\r")
-            sys.stderr.flush()
+    return Live(get_renderable=line, console=Console(stderr=True), transient=True)

@@ -16,7 +16,7 @@ from gpu.cli.counters import lines_about_caches, work_of
 from gpu.cli.description import printable
 from gpu.cli.devices import OpenedDevice, open_device
 from gpu.cli.files import open_code_object
-from gpu.cli.progress import Progress
+from gpu.cli.progress import progress
 from gpu.cli.request import Request
 from gpu.cli.sizes import Size3, SizeError, read_size
 from gpu.code_object import CodeObjectError, Kernel
@@ -94,7 +94,7 @@ class _Session:
             private_bytes=self.request.scratch,
         )
         queue.ring()
-        with Progress(device, self.request.progress and not self.request.quiet):
+        with progress(device, self.request.progress and not self.request.quiet):
             device.run(until=done)
         return buffers
 
