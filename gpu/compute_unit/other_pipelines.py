@@ -51,15 +51,7 @@ class LocalPipeline:
         start = max(now, self._free_at)
         self._free_at = start + cycles
         back = start + cycles + self._owner.timing.lds_cycles
-        self._owner.later(back, partial(self._return, wave, bound, access))
-
-    def _return(self, wave: PipelinedWave, bound: Bound, access: Access) -> None:
-        if wave.ended:
-            return
-        access.complete()
-        self._owner.returned(bound, access)
-        wave.lgkm -= 1
-        self._owner.counted_down(wave)
+        self._owner.later(back, partial(_return, self._owner, wave, bound, access))
 
 
 _KINDS: Final = {
@@ -90,14 +82,14 @@ class ScalarPipeline:
         if access.kind is ScalarKind.CLOCK:
             real = bound.instruction.name == "s_memrealtime"
             access.tell(memory.now // (self._owner.timing.clock_divider if real else 1))
-            self._return(wave, bound, access)
+            _return(self._owner, wave, bound, access)
             return
         kind = _KINDS[access.kind]
         request = Request(self._port, kind, 0)
         request.listener = partial(self._answer, wave, bound, access)
         if kind in (RequestKind.LOAD, RequestKind.STORE):
             if not access.count:
-                self._return(wave, bound, access)
+                _return(self._owner, wave, bound, access)
                 return
             request.addresses = np.array([access.address], np.uint64)
             request.size = 4 * access.count
@@ -117,12 +109,14 @@ class ScalarPipeline:
             return  # a scalar store returns when the cache has it; s_dcache_wb waits for more
         if answer.data is not None:
             access.dwords = np.ascontiguousarray(answer.data).view(np.uint32)[0].tolist()
-        self._return(wave, bound, access)
+        _return(self._owner, wave, bound, access)
 
-    def _return(self, wave: PipelinedWave, bound: Bound, access: ScalarAccess) -> None:
-        if wave.ended:
-            return
-        access.complete()
-        self._owner.returned(bound, access)
-        wave.lgkm -= 1
-        self._owner.counted_down(wave)
+
+def _return(owner: Owner, wave: PipelinedWave, bound: Bound, access: Access) -> None:
+    """Registers are written and the counter goes down."""
+    if wave.ended:
+        return
+    access.complete()
+    owner.returned(bound, access)
+    wave.lgkm -= 1
+    owner.counted_down(wave)

@@ -85,15 +85,7 @@ class FlatMemory:
         """
         found = self._first(addresses)
         if found is not None and found.on_store is None:
-            index = _index(found, addresses, _SHIFTS[size])
-            contents = found.contents or _contents(found)
-            words: Values = contents.dwords
-            if size == 1:
-                words = contents.bytes
-            elif size == 2:
-                words = contents.halves
-            elif size > 4:
-                index = index[:, None] + _STEPS[size >> 2]
+            words, index = _words_at(found, addresses, size)
             try:
                 loaded: Values = words[index]
                 return loaded
@@ -109,15 +101,7 @@ class FlatMemory:
         found = self._first(addresses)
         size = values.itemsize if values.ndim == 1 else 4 * values.shape[1]
         if found is not None and found.writable and found.on_store is None:
-            index = _index(found, addresses, _SHIFTS[size])
-            contents = found.contents or _contents(found)
-            words: Values = contents.dwords
-            if size == 1:
-                words = contents.bytes
-            elif size == 2:
-                words = contents.halves
-            elif size > 4:
-                index = index[:, None] + _STEPS[size >> 2]
+            words, index = _words_at(found, addresses, size)
             try:
                 words[index] = values
             except IndexError:
@@ -280,6 +264,21 @@ class FlatMemory:
 def _contents(allocation: Allocation) -> Contents:
     allocation.contents = made = Contents(allocation)
     return made
+
+
+def _words_at(
+    found: Allocation, addresses: Addresses, size: int
+) -> tuple[Values, npt.NDArray[np.int64]]:
+    """The allocation as words, and which of them are the lanes' ``size`` bytes: see `_index`."""
+    index = _index(found, addresses, _SHIFTS[size])
+    contents = found.contents or _contents(found)
+    if size == 4:
+        return contents.dwords, index
+    if size == 1:
+        return contents.bytes, index
+    if size == 2:
+        return contents.halves, index
+    return contents.dwords, index[:, None] + _STEPS[size >> 2]
 
 
 def _index(found: Allocation, addresses: Addresses, shift: int) -> npt.NDArray[np.int64]:
