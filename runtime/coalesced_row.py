@@ -82,11 +82,10 @@ def coalesce(requester: RequesterBase, access: Access, alone: bool) -> list[Row]
         bits = ones << (offset << 3)
         row = None if alone else found.get(line)
         if row is None:
-            found[line] = row = Row(access, line, type, [lane], bits)
+            found[line] = row = Row(access, line, type, [], 0)
             rows.append(row)
-        else:
-            row.lanes.append(lane)
-            row.mask |= bits
+        row.lanes.append(lane)
+        row.mask |= bits
         if type == LD:
             continue
         if type == ST:
@@ -115,9 +114,8 @@ def _across(
     ):
         row = found.get(line)
         if row is None:
-            found[line] = row = Row(access, line, type, [lane], bits)
+            found[line] = row = Row(access, line, type, [], 0)
             rows.append(row)
-        else:
-            row.lanes.append(lane)
-            row.mask |= bits
+        row.lanes.append(lane)
+        row.mask |= bits
         row.data = row.data & ~bits | data

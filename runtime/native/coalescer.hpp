@@ -17,12 +17,7 @@
 inline void Coalescer_queue(Context& x, Requester& r, const Queue& chain, bool token) {
     row_at(x, chain.last).last = true;
     row_at(x, chain.last).token = token;
-    if (r.uncoalesced.last) {
-        row_at(x, r.uncoalesced.last).next = chain.first;
-    } else {
-        r.uncoalesced.first = chain.first;
-    }
-    r.uncoalesced.last = chain.last;
+    rows_queue(x, r.uncoalesced, chain);
     schedule(x, r.consumer, now(x));
 }
 

@@ -33,12 +33,7 @@ inline u32 Driver_await_episodes(Context& x, Thread& t) {
         Row& row = row_at(x, index);
         row.count = count;
         row.waiter = t.number;
-        if (other.waiting.last) {
-            row_at(x, other.waiting.last).next = index;
-        } else {
-            other.waiting.first = index;
-        }
-        other.waiting.last = index;
+        rows_queue(x, other.waiting, {index, index});
         ++ahead;
     }
     return ahead;

@@ -80,12 +80,7 @@ inline u32 coalesce_across(Context& x, u32 index, Queue& chain) {
             }
             const u32 row = row_new(x, index, line, type, u64{1} << lane);
             mark = {stamp, row};
-            if (chain.last) {
-                row_at(x, chain.last).next = row;
-            } else {
-                chain.first = row;
-            }
-            chain.last = row;
+            rows_queue(x, chain, {row, row});
             ++count;
         }
     }

@@ -307,6 +307,16 @@ inline void row_free(Context& x, u32 index) {
     parts.free_row = index;
 }
 
+// Rows that are linked already join the end of a queue.
+inline void rows_queue(Context& x, Queue& queue, Queue rows) {
+    if (queue.last) {
+        row_at(x, queue.last).next = rows.first;
+    } else {
+        queue.first = rows.first;
+    }
+    queue.last = rows.last;
+}
+
 // Rows for all lines of the access, chained in order of first mention. False: not enough room.
 inline bool rows_of_lines(Context& x, u32 index, i32 type, Queue& chain, u32& count) {
     RequesterParts& parts = requester_parts(x);
@@ -320,12 +330,7 @@ inline bool rows_of_lines(Context& x, u32 index, i32 type, Queue& chain, u32& co
         mark.stamp = stamp;
         if (!(enough = rows_left(x, 1))) return false;
         const u32 row = row_new(x, index, line, type, 0);
-        if (chain.last) {
-            row_at(x, chain.last).next = row;
-        } else {
-            chain.first = row;
-        }
-        chain.last = row;
+        rows_queue(x, chain, {row, row});
         ++count;
         return true;
     });
