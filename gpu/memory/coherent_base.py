@@ -109,6 +109,8 @@ class CoherentMemory:
         self._cutter = Cutter(self.line_size)
         self._flights: dict[int, Flight] = {}
         """Unanswered requests by ``id``, oldest first."""
+        self._patient_until = 0
+        """Until this tick no request can have waited too long."""
         self._at_once: list[Flight] = []
         """Requests without parts: answered in the tick in which they are made."""
         self._rung: list[tuple[Allocation, int, bytes]] = []
@@ -312,9 +314,12 @@ class CoherentMemory:
         """Raise MemoryStuck if the oldest request will never be answered."""
         if not self._flights:
             return
+        if self.backend.tick < self._patient_until and not self.backend.idle:
+            return
         oldest = next(iter(self._flights.values()))
         waited = self.backend.tick - oldest.issued
         if not self.backend.idle and waited < PATIENCE:
+            self._patient_until = oldest.issued + PATIENCE
             return
         why = "nothing moves any more" if self.backend.idle else f"{waited:,} ticks have passed"
         listed = "".join(f"\n  {line}" for line in self.backend.waiting()[:20])

@@ -16,12 +16,12 @@ import numpy as np
 from gpu.memory.address_space import AddressSpace
 from gpu.memory.interface import AnswerKind, RequestKind
 from gpu.memory.kernel_system import KernelSystem
-from gpu.memory.parts import LANES, Part, answers_of
+from gpu.memory.parts import LANES, Part
 from gpu.memory.transitions import Executed, executed
 from runtime.errors import ProtocolError
 from runtime.native.library import Library
 from runtime.native.outside import GLC, INSTRUCTION, QUIET, SLC, OutsideSlots
-from runtime.native.plan import Capacities, Plans
+from runtime.native.plan import NONE, Capacities, Plans
 from runtime.native.system import (
     JUDGED,
     NativeError,
@@ -31,6 +31,7 @@ from runtime.native.system import (
     enlarged,
 )
 
+_ANSWERS: Final = tuple(AnswerKind)
 _WORDS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _LEAST_LINES: Final = 1 << 14
 _MOST_LINES: Final = 1 << 18
@@ -97,8 +98,9 @@ class NativeBackend:
         """Given since the last run."""
         self._under_way: dict[int, tuple[Part, int]] = {}
         """By slot: the part, and how many answers it still has."""
-        self._asked = False
+        self.tick = 0
         self._due: int | None = None
+        """The engine's next tick."""
         self._start()
 
     def _start(self) -> None:
@@ -111,30 +113,21 @@ class NativeBackend:
             self.system.add_outside(requester)
         self._slots = OutsideSlots()
         self._under_way.clear()
+        self._look()
+
+    def _look(self) -> None:
+        """Where the engine's clock stands."""
+        self.tick = self.system.now
+        self._due = self.system.next_tick
 
     # ------------------------------------------------------------------ what an engine does
 
     @property
-    def tick(self) -> int:
-        return self.system.now
-
-    @property
     def idle(self) -> bool:
-        return not self._parts and self._next() is None
+        return self._due is None and not self._parts
 
     def quiet(self, last: int) -> bool:
-        if self._parts:
-            return False
-        due = self._next()
-        return due is not None and due > last
-
-    def _next(self) -> int | None:
-        """The engine's next tick, asked once after each run."""
-        if self._asked:
-            return self._due
-        self._asked = True
-        self._due = self.system.next_tick
-        return self._due
+        return not self._parts and self._due is not None and self._due > last
 
     def enter(self, part: Part) -> None:
         self._parts.append(part)
@@ -143,7 +136,6 @@ class NativeBackend:
         if self._space.extent != self._extent:
             self._make_room()
         parts, self._parts = self._parts, []
-        self._asked = False
         told: Told = (now, last, parts)
         try:
             answers = self._run(now, last, parts)
@@ -162,7 +154,6 @@ class NativeBackend:
     def poke(self, address: int, data: bytes) -> None:
         if self._space.extent != self._extent:
             self._make_room()
-        self._asked = False
         told: Told = (address, data)
         try:
             self.system.write_memory(address, data)
@@ -194,12 +185,16 @@ class NativeBackend:
     def _run(self, now: int, last: int | None, parts: list[Part]) -> list[tuple[Part, AnswerKind]]:
         for part in parts:
             self._give(part)
-        status = self.system.run_outside(self._slots, now, last)
+        slots = self._slots
+        status = self.system.run_outside(slots, now, last)
+        self.tick = slots.view.now
+        due = slots.view.next
+        self._due = None if due == NONE else due
         if status == JUDGED:
             error = self.system.error()
             assert error is not None, "nothing else judges requests from outside"
             raise self.explain(error)
-        return [self._taken(slot, AnswerKind(kind)) for slot, kind in self._slots.answers()]
+        return [self._taken(slot, _ANSWERS[kind]) for slot, kind in slots.answers()]
 
     def _give(self, part: Part) -> None:
         slots = self._slots
@@ -207,12 +202,9 @@ class NativeBackend:
         request = part.flight.request
         lanes = len(part.addresses)
         slots.address[slot, :lanes] = part.addresses
-        slots.kind[slot] = part.asks
-        slots.size[slot] = part.size
-        slots.lanes[slot] = lanes
-        slots.crosses[slot] = part.crosses
+        asks = part.asks
         scope = GLC * part.glc | SLC * part.slc | INSTRUCTION * part.fetch
-        if part.asks == RequestKind.ATOMIC:
+        if asks == RequestKind.ATOMIC:
             scope |= QUIET * (not request.returns)
             slots.op[slot] = request.op
             assert part.data is not None, "an atomic has operands"
@@ -221,9 +213,8 @@ class NativeBackend:
                 slots.expected[slot, :lanes] = _numbers(part.compares)
         elif part.data is not None:
             slots.bytes[slot, : lanes * part.size] = part.data.reshape(-1)
-        slots.scope[slot] = scope
-        slots.give(slot, part.port)
-        self._under_way[slot] = (part, len(answers_of(part.asks, request.returns)))
+        slots.give(slot, part.port, asks, part.size, lanes, scope, part.crosses)
+        self._under_way[slot] = (part, 2 if asks == RequestKind.STORE else 1)
 
     def _taken(self, slot: int, kind: AnswerKind) -> tuple[Part, AnswerKind]:
         part, left = self._under_way[slot]
@@ -267,7 +258,6 @@ class NativeBackend:
     def _tell_all(self, told: Told | None) -> list[tuple[Part, AnswerKind]]:
         """A new system, brought to the same point; what the last thing told has brought."""
         assert self._told is not None, "the caller has looked"
-        self._asked = False
         self._start()
         answers: list[tuple[Part, AnswerKind]] = []
         for each in (*self._told, *(() if told is None else (told,))):

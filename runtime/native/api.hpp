@@ -10,7 +10,7 @@
 
 #define SLICC_API extern "C" __attribute__((visibility("default")))
 
-inline constexpr u64 SLICC_ABI = 4;
+inline constexpr u64 SLICC_ABI = 5;
 
 enum RunStatus : i64 { STATUS_IDLE, STATUS_UNTIL, STATUS_FINDING, STATUS_POOL };
 
@@ -106,8 +106,11 @@ SLICC_API i64 slicc_run_outside(void* block, const ProgramView* lanes, OutsideVi
     Context x = context_with(block, lanes, 1);
     x.outside = view;
     view->answered = 0;
-    for (u64 i = 0; i < view->given_count; ++i) Outside_give(x, view->given[2 * i], view->given[2 * i + 1], when);
-    return run_status(x, until);
+    for (u64 i = 0; i < view->given_count; ++i) Outside_give(x, view->given[i], when);
+    const i64 status = run_status(x, until);
+    view->now = now(x);
+    view->next = next_tick(x);
+    return status;
 }
 
 // From now on what nobody has written in memory is zero.

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from runtime.native.program_view import ViewStruct
 
-ABI: Final = 4
+ABI: Final = 5
 
 _U64 = ctypes.c_uint64
 _I64 = ctypes.c_int64

@@ -21,22 +21,21 @@ inline i64 Outside_add(Context& x, u32 requester) {
     return t.number;
 }
 
-// Queue a slot at a port; the port acts at `tick`.
-inline void Outside_give(Context& x, u32 slot, u32 port, u64 tick) {
+// Queue a request at its port, which acts at `tick`.
+inline void Outside_give(Context& x, const OutsideGiven& given, u64 tick) {
     const u32 index = access_new(x);
     if (UNLIKELY(!index)) return;
-    Thread& t = thread_at(x, port);
-    const OutsideView& view = *x.outside;
+    Thread& t = thread_at(x, given.port);
     Access& access = access_at(x, index);
     access.client = t.number;
     access.source = Source::OUTSIDE;
-    access.place = slot;
-    access.first = u64{slot} * OUTSIDE_LANES;
-    access.kind = view.kind[slot];
-    access.size = view.size[slot];
-    access.lanes = view.lanes[slot];
-    access.scope = view.scope[slot];
-    access.crosses = view.crosses[slot];
+    access.place = given.slot;
+    access.first = u64{given.slot} * OUTSIDE_LANES;
+    access.kind = given.kind;
+    access.size = given.size;
+    access.lanes = given.lanes;
+    access.scope = given.scope;
+    access.crosses = given.crosses;
     // Bytes that are still to come, or to be accepted; and to be performed.
     access.pending = access.uncompleted = u64{access.lanes} * access.size;
     if (t.waiting.last) {

@@ -7,6 +7,7 @@ arrays may move between two runs, never within one.
 from __future__ import annotations
 
 import ctypes
+import struct
 from typing import Any, Final
 
 import numpy as np
@@ -29,39 +30,35 @@ class OutsideStruct(ctypes.Structure):
     """``struct OutsideView`` of runtime/native/outside_lanes.hpp."""
 
     _fields_ = [
-        ("slots", ctypes.c_uint64),
-        *(
-            (name, ctypes.c_void_p)
-            for name in ("bytes", "kind", "size", "lanes", "scope", "crosses", "given")
-        ),
+        ("bytes", ctypes.c_void_p),
+        ("given", ctypes.c_void_p),
         ("given_count", ctypes.c_uint64),
         ("answers", ctypes.c_void_p),
         ("room", ctypes.c_uint64),
         ("answered", ctypes.c_uint64),
+        ("now", ctypes.c_uint64),
+        ("next", ctypes.c_uint64),
     ]
+
+
+_GIVEN: Final = struct.Struct("=IIBBBBB3x")
+"""``struct OutsideGiven`` of the same file."""
 
 
 class OutsideSlots:
     """``address``, ``value``, ``expected``: uint64 [slots, 64], of the lanes; the last two are the
-    operands of atomics. ``bytes``: uint8 [slots, 1024], stored or loaded; lane i begins at i times
-    the size. ``kind``, ``size``, ``lanes``, ``scope``, ``op``, ``crosses``: uint8 [slots]."""
+    operands of atomics, whose operation is in ``op``, uint8 [slots]. ``bytes``: uint8
+    [slots, 1024], stored or loaded; lane i begins at i times the size."""
 
     def __init__(self, slots: int = 256) -> None:
         self.address: Array = np.zeros((slots, LANES), np.uint64)
         self.value: Array = np.zeros((slots, LANES), np.uint64)
         self.expected: Array = np.zeros((slots, LANES), np.uint64)
-        self.bytes: Array = np.zeros((slots, LANES * LANE_BYTES), np.uint8)
-        self.kind: Array = np.zeros(slots, np.uint8)
-        self.size: Array = np.zeros(slots, np.uint8)
-        self.lanes: Array = np.zeros(slots, np.uint8)
-        self.scope: Array = np.zeros(slots, np.uint8)
         self.op: Array = np.zeros(slots, np.uint8)
-        self.crosses: Array = np.zeros(slots, np.uint8)
+        self.bytes: Array = np.zeros((slots, LANES * LANE_BYTES), np.uint8)
+        self._given: Array = np.zeros((slots, _GIVEN.size), np.uint8)
+        self._count = 0
         self._free = list(range(slots - 1, -1, -1))
-        self._given: list[tuple[int, int]] = []
-        self._kept: tuple[Any, ...] = ()
-        self._lanes_view: ViewStruct
-        self._view: OutsideStruct
         self._point()
 
     def take(self) -> int:
@@ -73,32 +70,28 @@ class OutsideSlots:
     def give_back(self, slot: int) -> None:
         self._free.append(slot)
 
-    def give(self, slot: int, port: int) -> None:
-        """Hand a slot to a client in the next run."""
-        self._given.append((slot, port))
+    def give(
+        self, slot: int, port: int, kind: int, size: int, lanes: int, scope: int, crosses: bool
+    ) -> None:
+        """Hand a slot to a client in the next run. ``crosses``: a lane may reach into the next
+        line."""
+        place = _GIVEN.size * self._count
+        _GIVEN.pack_into(self._records, place, slot, port, kind, size, lanes, scope, crosses)
+        self._count += 1
 
-    @property
-    def waits(self) -> bool:
-        """Whether something was given since the last run."""
-        return bool(self._given)
-
-    def structs(self) -> tuple[ViewStruct, OutsideStruct]:
-        """What a run is told: the lanes of all slots, and the rest."""
-        given = np.array(self._given, np.uint32).reshape(-1)
-        self._given.clear()
-        self._kept = (given,)
-        self._view.given = given.ctypes.data
-        self._view.given_count = len(given) // 2
-        return self._lanes_view, self._view
+    def structs(self) -> tuple[Any, Any]:
+        """What a run is told, as pointers: the lanes of all slots, and the rest."""
+        self.view.given_count = self._count
+        self._count = 0
+        return self._pointers
 
     def answers(self) -> list[tuple[int, int]]:
         """Slot and kind of answer, in the order of answering, of the last run."""
-        count = self._view.answered
-        words = self._answers[:count].tolist()
+        words = self._answers[: self.view.answered].tolist()
         return [(word & 0xFFFF_FFFF, word >> 32) for word in words]
 
     def _grow(self) -> None:
-        slots = len(self.kind)
+        slots = len(self.op)
         for name, array in list(vars(self).items()):
             if isinstance(array, np.ndarray) and name != "_answers":
                 setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
@@ -106,22 +99,18 @@ class OutsideSlots:
         self._point()
 
     def _point(self) -> None:
-        slots = len(self.kind)
-        self._answers = np.zeros(2 * slots, np.uint64)  # a store has two in one tick at most
-        self._lanes_view = ViewStruct(
+        self._answers = np.zeros(2 * len(self.op), np.uint64)  # a store has two in one tick at most
+        self._records = memoryview(self._given.reshape(-1))
+        lanes = ViewStruct(
             address=self.address.ctypes.data,
             value=self.value.ctypes.data,
             expected=self.expected.ctypes.data,
             action_op=self.op.ctypes.data,
         )
-        self._view = OutsideStruct(
-            slots=slots,
+        self.view = OutsideStruct(
             bytes=self.bytes.ctypes.data,
-            kind=self.kind.ctypes.data,
-            size=self.size.ctypes.data,
-            lanes=self.lanes.ctypes.data,
-            scope=self.scope.ctypes.data,
-            crosses=self.crosses.ctypes.data,
+            given=self._given.ctypes.data,
             answers=self._answers.ctypes.data,
             room=len(self._answers),
         )
+        self._pointers = ctypes.byref(lanes), ctypes.byref(self.view)

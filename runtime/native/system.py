@@ -107,6 +107,7 @@ class NativeSystem:
 
     def __init__(self, library: Library, plan: Words) -> None:
         self.library = library
+        self._run_outside = library.run_outside  # called many thousand times a second
         size = library.system_size(plan.ctypes.data, len(plan))
         if not size:
             raise ValueError("the compiled protocol does not understand the plan of its system")
@@ -187,12 +188,12 @@ class NativeSystem:
 
     def run_outside(self, slots: OutsideSlots, when: int, until: int | None) -> int:
         """Give clients the requests of ``slots``, to be issued at tick ``when``, and run to the end
-        of the first tick with answers; no later than ``until``. Raises PoolExhausted."""
+        of the first tick with answers; no later than ``until``. Raises PoolExhausted.
+
+        ``slots.view`` has then the answers, the last tick and the next one."""
         limit = NONE if until is None else until
         lanes, view = slots.structs()
-        status = self.library.run_outside(
-            self._at, ctypes.byref(lanes), ctypes.byref(view), when, limit
-        )
+        status = self._run_outside(self._at, lanes, view, when, limit)
         if status == EXHAUSTED:
             self._judge_pools()
         return status
