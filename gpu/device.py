@@ -6,7 +6,7 @@ same ticks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,7 @@ from gpu.bare_device import BareDevice, Options
 from gpu.compute_unit.checks.check import Checks
 from gpu.compute_unit.checks.findings import Finding
 from gpu.compute_unit.functional import FunctionalUnit
-from gpu.compute_unit.schedule import OldestFirst, Policy
+from gpu.compute_unit.schedule import Policy, oldest_first
 from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timed import TimedUnit
 from gpu.compute_unit.timing import Timing, TimingError
@@ -70,7 +70,7 @@ class Device(BareDevice):
         timing: Timing | None = None,
         options: Options | None = None,
         most_instructions: int | None = None,
-        policy: Callable[[], Policy] = OldestFirst,
+        policy: Policy = oldest_first,
         checks: Iterable[str] = (),
         trace: Trace | None = None,
     ) -> None:

@@ -17,7 +17,7 @@ from gpu.compute_unit.pipelined_wave import PipelinedWave
 from gpu.compute_unit.program import LONGEST, Bound, bind_at
 from gpu.compute_unit.timing import Timing
 from gpu.isa.decoder import NotAnInstruction
-from gpu.memory.interface import Answer, Memory, Request, RequestKind, Unmapped
+from gpu.memory.interface import Addresses, Answer, Memory, Request, RequestKind, Unmapped
 
 Arrived = Callable[[PipelinedWave], None]
 
@@ -34,6 +34,7 @@ class Fetch:
         self.queue: deque[PipelinedWave] = deque()
         self._code: dict[int, bytes] = {}
         self._bound: dict[int, Bound] = {}
+        self._addresses: dict[int, Addresses] = {}
 
     def want(self, wave: PipelinedWave) -> None:
         """Ask for the wave's next group if its buffer has room and none is on its way."""
@@ -73,9 +74,11 @@ class Fetch:
             wave.queued = False
             if wave.ended or wave.fetching >= 0:
                 continue
-            wave.fetching = wave.fetched
-            addresses = np.array([wave.fetched], np.uint64)
-            request = Request(self._port, RequestKind.LOAD, 0, addresses, self._size)
+            address = wave.fetching = wave.fetched
+            addresses = self._addresses.get(address)
+            if addresses is None:
+                addresses = self._addresses[address] = np.array([address], np.uint64)
+            request = Request(self._port, RequestKind.LOAD, address, addresses, self._size)
             request.listener = partial(self._answer, wave)
             try:
                 self._memory.push(request)
@@ -88,7 +91,7 @@ class Fetch:
         return False
 
     def _answer(self, wave: PipelinedWave, answer: Answer) -> None:
-        address = int(answer.request.addresses[0])
+        address = answer.request.tag
         if wave.ended or wave.fetching != address or answer.data is None:
             return
         code = answer.data.tobytes()

@@ -29,6 +29,8 @@ ReadCode = Callable[[int, int], bytes]
 LONGEST: Final = 8
 """Bytes of the longest instruction."""
 UNITS: Final = tuple(Unit)
+LONG_PACE: Final = len(UNITS)
+"""See `Bound`."""
 _LONG: Final = ("v_rcp", "v_rsq", "v_sqrt", "v_exp", "v_log", "v_sin", "v_cos")
 
 
@@ -57,16 +59,16 @@ _CONTROLS: Final = {control.value: control for control in Control} | {
 class Bound:
     """One instruction of a program: exactly one of ``step``, ``operation``, ``control``.
 
-    ``value``: its 16-bit immediate, for controls. ``place``: of its unit in `UNITS`. ``long``: a
-    vector operation that takes several times as long as others.
+    ``value``: its 16-bit immediate, for controls. ``place``: of its unit in `UNITS`. ``pace``: the
+    same, `LONG_PACE` for a vector operation that takes several times as long as others.
     """
 
     __slots__ = (
         "control",
         "end",
         "instruction",
-        "long",
         "operation",
+        "pace",
         "place",
         "step",
         "unit",
@@ -76,8 +78,11 @@ class Bound:
     def __init__(self, instruction: Instruction) -> None:
         self.instruction = instruction
         self.unit = instruction.opcode.unit
-        self.place = UNITS.index(self.unit)
-        self.long = "f64" in instruction.name or instruction.name.startswith(_LONG)
+        self.place = self.pace = UNITS.index(self.unit)
+        if self.unit is Unit.VECTOR_ALU and (
+            "f64" in instruction.name or instruction.name.startswith(_LONG)
+        ):
+            self.pace = LONG_PACE
         self.end = instruction.address + instruction.size
         self.value = instruction.fields.get("simm16", 0)
         self.step: Step | None = None

@@ -24,10 +24,10 @@ from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_faul
 from gpu.compute_unit.fetch import Fetch
 from gpu.compute_unit.other_pipelines import LocalPipeline, ScalarPipeline
 from gpu.compute_unit.pipelined_wave import NEVER, PipelinedWave, Waiting
-from gpu.compute_unit.program import Bound, Control
+from gpu.compute_unit.program import UNITS, Bound, Control
 from gpu.compute_unit.residents import Residents
 from gpu.compute_unit.scalar_memory import ScalarAccess
-from gpu.compute_unit.schedule import OldestFirst, Policy
+from gpu.compute_unit.schedule import Policy, oldest_first
 from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.vector_pipeline import VectorPipeline
@@ -48,12 +48,16 @@ ALL_RETURNED: Final = (0, 0, 0)
 
 @dataclass(slots=True, eq=False)
 class Simd:
-    """One SIMD. ``waves``: oldest first. ``busy``: until when its vector lanes are."""
+    """One SIMD. ``place``: the ticks that leave this remainder are its turns. ``waves``: oldest
+    first. ``busy``: until when its vector lanes are. ``last``: age of the wave that issued last.
+    ``turn``: the first of its turns in which a wave may be ready; `NEVER` while none will be.
+    """
 
-    policy: Policy
+    place: int
     waves: list[PipelinedWave] = field(default_factory=list)
     busy: int = 0
-    next: int = NEVER
+    last: int = -1
+    turn: int = NEVER
 
 
 class TimedUnit(Residents[PipelinedWave]):
@@ -65,7 +69,7 @@ class TimedUnit(Residents[PipelinedWave]):
         memory: Memory,
         timing: Timing | None = None,
         limits: Limits | None = None,
-        policy: Callable[[], Policy] = OldestFirst,
+        policy: Policy = oldest_first,
         watch: Watch | None = None,
         checks: Checks | None = None,
         trace: Trace | None = None,
@@ -79,22 +83,20 @@ class TimedUnit(Residents[PipelinedWave]):
         self._vector = VectorPipeline(self, ports.vector(index))
         self._scalar = ScalarPipeline(self, ports.scalar(index))
         self._local = LocalPipeline(self)
-        self._simds = [Simd(policy()) for _ in range(self._resources.limits.simds)]
+        self._simds = [Simd(place) for place in range(self._resources.limits.simds)]
+        self._order = policy
+        self._cycles = _cycles(self.timing)
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._event_number = 0
         self._packet: tuple[int, int] | None = None
-        self._due = NEVER
+        self.next_tick: int | None = None
+        """When something is to be done without an answer; None while only answers wake it."""
         self._checks = checks
         self._trace = trace
         self.watch = watch or Watch()
         self.watch.add(self._resident)
 
     # ------------------------------------------------------------------ time
-
-    @property
-    def next_tick(self) -> int | None:
-        """When something is to be done without an answer; None while only answers wake it."""
-        return None if self._due >= NEVER else self._due
 
     def run(self, now: int) -> None:
         """Do all that is due at tick ``now``.
@@ -109,37 +111,37 @@ class TimedUnit(Residents[PipelinedWave]):
             self._vector.send(now)
         if self._fetch.queue and self._fetch.cycle():
             self.statistics.fetches += 1
-        simd = self._simds[now % len(self._simds)]
-        if simd.next <= now:
+        simds = self._simds
+        simd = simds[now % len(simds)]
+        if simd.turn <= now:
             self._turn(simd, now)
             if host_float.current != host_float.PLAIN:
                 host_float.use(host_float.PLAIN)
-        self._due = self._first_after(now + 1)
+        self.next_tick = now + 1 if self._fetch.queue else self._first_after(now + 1)
 
-    def _first_after(self, tick: int) -> int:
+    def _first_after(self, tick: int) -> int | None:
         """The first tick from this one on in which something is to be done."""
-        if self._fetch.queue:
-            return tick
-        due = self._events[0][0] if self._events else NEVER
-        if self._vector.queue:
-            due = min(due, self._vector.queue[0][0])
-        count = len(self._simds)
-        for place, simd in enumerate(self._simds):
-            turn = simd.next
-            if turn < due:
-                if turn < tick:
-                    turn = tick
-                turn += (place - turn) % count
-                if turn < due:
-                    due = turn
-        return due if due > tick else tick
+        due = NEVER
+        for simd in self._simds:
+            if simd.turn < due:
+                due = simd.turn
+        if due > tick:
+            if self._events and self._events[0][0] < due:
+                due = self._events[0][0]
+            if self._vector.queue and self._vector.queue[0][0] < due:
+                due = self._vector.queue[0][0]
+        return None if due == NEVER else max(due, tick)
+
+    def _wanted(self, tick: int) -> None:
+        """Something is to be done at a tick."""
+        if self.next_tick is None or tick < self.next_tick:
+            self.next_tick = tick
 
     def later(self, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
         self._event_number += 1
         heappush(self._events, (tick, self._event_number, action))
-        if tick < self._due:
-            self._due = tick
+        self._wanted(tick)
 
     # ------------------------------------------------------------------ waves come and go
 
@@ -158,7 +160,7 @@ class TimedUnit(Residents[PipelinedWave]):
             self._simds[wave.simd].waves.append(wave)
             wave.block(Waiting.FETCH, now)
             self._fetch.flush(wave)
-        self._due = min(self._due, now)
+        self._wanted(now)
 
     def _resident(self) -> Iterable[PipelinedWave]:
         return (wave for simd in self._simds for wave in simd.waves)
@@ -177,18 +179,16 @@ class TimedUnit(Residents[PipelinedWave]):
         wave.waiting = Waiting.NOTHING
         wave.ready = tick
         simd = self._simds[wave.simd]
-        if tick < simd.next:
-            simd.next = tick
-            count = len(self._simds)
-            tick += (wave.simd - tick) % count
-            if tick < self._due:
-                self._due = tick
+        turn = tick + (simd.place - tick) % len(self._simds)
+        if turn < simd.turn:
+            simd.turn = turn
+            self._wanted(turn)
 
     def _arrived(self, wave: PipelinedWave) -> None:
         if wave.waiting is Waiting.FETCH:
             self._wake(wave, self.memory.now)
         if self._fetch.queue:
-            self._due = min(self._due, self.memory.now)
+            self._wanted(self.memory.now)
 
     def returned(self, bound: Bound, access: Access) -> None:
         """A memory instruction has its answers and its registers."""
@@ -228,70 +228,74 @@ class TimedUnit(Residents[PipelinedWave]):
         """Let waves of one SIMD issue, one instruction of each kind."""
         ready = [wave for wave in simd.waves if wave.ready <= now]
         if len(ready) > 1:
-            ready = simd.policy.order(ready)
+            ready = self._order(ready, simd.last)
         taken = 0
         for wave in ready:
             if wave.ready > now or wave.ended:
                 continue  # an instruction of another wave has changed that
+            bound = wave.next
             try:
-                bound = wave.next or self._fetch.lookup(wave)
                 if bound is None:
-                    wave.block(Waiting.FETCH, now)
-                    self._fetch.want(wave)
-                    continue
-                wave.next = bound
+                    bound = self._fetch.lookup(wave)
+                    if bound is None:
+                        wave.block(Waiting.FETCH, now)
+                        self._fetch.want(wave)
+                        continue
                 if bound.control is not None:
                     self._control(wave, bound, bound.control, now)
                 elif taken >> bound.place & 1:
+                    wave.next = bound
                     self.statistics.stalls["unit taken"] += len(self._simds)
                 elif self._issue(simd, wave, bound, now):
                     taken |= 1 << bound.place
-                    simd.policy.issued(wave)
+                    simd.last = wave.age
+                else:
+                    wave.next = bound
             except MISTAKES as mistake:
-                self._fail(wave.group, fault_of(wave, wave.next, wave.pc, mistake))
+                self._fail(wave.group, fault_of(wave, bound, wave.pc, mistake))
             except Fault as fault:
                 self._fail(wave.group, fault)
+        self._set_turn(simd, now + len(self._simds))
+
+    def _set_turn(self, simd: Simd, following: int) -> None:
+        """When the SIMD is looked at again; ``following``: its next turn."""
         first = NEVER
         for wave in simd.waves:
+            if wave.ready <= following:
+                simd.turn = following
+                return
             if wave.ready < first:
                 first = wave.ready
-        simd.next = first
+        simd.turn = first if first == NEVER else first + (simd.place - first) % len(self._simds)
 
     def _issue(self, simd: Simd, wave: PipelinedWave, bound: Bound, now: int) -> bool:
         """Issue one instruction if its unit and its counters have room."""
         step = bound.step
         if step is None:
             return self._issue_memory(wave, bound, now)
-        unit = bound.unit
-        if unit is Unit.VECTOR_ALU:
+        ready = now + self._cycles[bound.pace]
+        if bound.unit is Unit.VECTOR_ALU:
             if simd.busy > now:
                 self.statistics.stalls["SIMD busy"] += len(self._simds)
                 return False
-            cycles = self.timing.vector_cycles
-            if bound.long:
-                cycles *= self.timing.long_factor
-            simd.busy = wave.ready = now + cycles
-        elif unit is Unit.BRANCH:
-            wave.ready = now + self.timing.branch_cycles
-        else:
-            wave.ready = now + self.timing.scalar_cycles
+            simd.busy = ready
+        wave.ready = ready
         if self._checks is not None:
             self._checks.issue(wave, bound)
         place = wave.pc
-        wave.pc = bound.end
+        end = wave.pc = bound.end
         try:
             step(wave)
         except MISTAKES:
             wave.pc = place
             raise
         self._count(wave, bound)
-        if wave.pc == bound.end:
-            if wave.fetching < 0:
-                self._fetch.want(wave)
-        else:
+        if wave.pc != end:
             self._fetch.flush(wave)
             if wave.pc < place:
                 self._went_back(wave)
+        elif wave.fetching < 0:
+            self._fetch.want(wave)
         return True
 
     def _went_back(self, wave: PipelinedWave) -> None:
@@ -441,3 +445,11 @@ class TimedUnit(Residents[PipelinedWave]):
             self._open_barrier(group, self.memory.now)
         if not group.live:
             self._finish(group)
+
+
+def _cycles(timing: Timing) -> tuple[int, ...]:
+    """Until the wave's next instruction, by `Bound.pace`."""
+    cycles = [timing.scalar_cycles] * len(UNITS)
+    cycles[UNITS.index(Unit.VECTOR_ALU)] = timing.vector_cycles
+    cycles[UNITS.index(Unit.BRANCH)] = timing.branch_cycles
+    return *cycles, timing.vector_cycles * timing.long_factor

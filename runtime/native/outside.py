@@ -100,7 +100,7 @@ class OutsideSlots:
 
     def _point(self) -> None:
         self._answers = np.zeros(2 * len(self.op), np.uint64)  # a store has two in one tick at most
-        self._records = memoryview(self._given.reshape(-1))
+        self._records: memoryview = self._given.reshape(-1).data
         lanes = ViewStruct(
             address=self.address.ctypes.data,
             value=self.value.ctypes.data,
