@@ -64,11 +64,8 @@ class DeviceHost:
         activity = self._control.activities.start(self._watch(address, accept, looks))
         end = None if timeout is None else self._memory.now + timeout
         try:
-            while not activity.over and (end is None or self._memory.now < end):
-                if not self._loop.tick(end, activity):
-                    if timeout is not None:
-                        break
-                    raise NoProgressError(why, self._loop.waiting)
+            if not self._loop.finish(activity, end) and timeout is None:
+                raise NoProgressError(why, self._loop.waiting)
         finally:
             self._control.activities.cancel(activity)
         return looks[0]
@@ -96,9 +93,8 @@ class DeviceHost:
                 problems.append(problem)
 
         activity = self._control.activities.start(body())
-        while not activity.over:
-            if not self._loop.tick(sequence=activity):
-                raise NoProgressError("an access of the host", self._loop.waiting)
+        if not self._loop.finish(activity):
+            raise NoProgressError("an access of the host", self._loop.waiting)
         if problems:
             raise problems[0]
         return results[0]

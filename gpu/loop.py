@@ -57,19 +57,42 @@ class Loop:
                 lines.append(f"compute unit {unit.index}: waves are resident, and none can go on")
         return lines
 
-    def tick(self, end: int | None = None, sequence: Activity | None = None) -> bool:
-        """Go on to the next tick at which something happens, or to ``end``; False at rest.
+    def tick(self, end: int | None = None) -> bool:
+        """Go on to the next tick at which something happens, or to ``end``; False at rest."""
+        self._call()
+        with np.errstate(all="ignore"):  # kernels divide by zero as they like
+            return self._tick(end, None)
 
-        Once ``sequence`` is over, to the very next tick: somebody waits for it.
-        """
+    def finish(self, sequence: Activity, end: int | None = None) -> bool:
+        """Tick until a sequence of the front end is over, to the very next tick behind it, or
+        until ``end``; False if all is at rest before."""
+        moved = True
+        while moved and self._goes_on(sequence, end):
+            self._call()
+            with np.errstate(all="ignore"):
+                moved = self._tick(end, sequence)
+                while moved and not self.calls and self._goes_on(sequence, end):
+                    moved = self._tick(end, sequence)
+        return moved
+
+    def _goes_on(self, sequence: Activity, end: int | None) -> bool:
+        return not sequence.over and (end is None or self.memory.now < end)
+
+    def _call(self) -> None:
         while self.calls:
             self.calls.popleft()()
+
+    def _tick(self, end: int | None, sequence: Activity | None) -> bool:
         if self.at_rest:
             return False
         now = self.memory.now
         self.activities.run(now)
         self._dispatcher.run(now)
-        self._run_units(now)
+        for unit in self._units:
+            due = unit.next_tick
+            if due is not None and due <= now:
+                unit.run(now)
+                self.activities.happened += 1
         if sequence is not None and sequence.over:
             end = now + 1
         for answer in self.memory.run(self._next(now, end)):
@@ -77,14 +100,6 @@ class Loop:
             if listener is not None:
                 listener(answer)
         return True
-
-    def _run_units(self, now: int) -> None:
-        due = [unit for unit in self._units if (tick := unit.next_tick) is not None and tick <= now]
-        if due:
-            with np.errstate(all="ignore"):  # kernels divide by zero as they like
-                for unit in due:
-                    unit.run(now)
-            self.activities.happened += len(due)
 
     def _next(self, now: int, end: int | None) -> int | None:
         """Our next tick, after this one; None if only answers lead on."""

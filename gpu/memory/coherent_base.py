@@ -27,6 +27,7 @@ from gpu.memory.interface import (
     RequestKind,
 )
 from gpu.memory.kernel_system import KernelSystem
+from gpu.memory.marks import Marks
 from gpu.memory.parts import LANES, Cutter, Flight, Part, all_lanes
 from gpu.memory.recording import HostAccess, Recording
 from gpu.memory.request_check import check_shape
@@ -77,16 +78,6 @@ class Backend(Protocol):
         """What the controllers have done."""
 
 
-class _Marks:
-    """By line of an allocation: whether a cache may have it, whether memory may be old."""
-
-    __slots__ = ("cached", "stored")
-
-    def __init__(self, lines: int) -> None:
-        self.cached = np.zeros(lines, np.bool_)
-        self.stored = np.zeros(lines, np.bool_)
-
-
 class CoherentMemory:
     """Memory of a `KernelSystem`; see `gpu.memory.interface.Memory`.
 
@@ -107,6 +98,7 @@ class CoherentMemory:
         self.recording: Recording | None = None
         """Told of every request and access of the host, if there is one."""
         self._cutter = Cutter(self.line_size)
+        self._kinds = [port.kind for port in self.ports]
         self._flights: dict[int, Flight] = {}
         """Unanswered requests by ``id``, oldest first."""
         self._patient_until = 0
@@ -114,7 +106,7 @@ class CoherentMemory:
         self._at_once: list[Flight] = []
         """Requests without parts: answered in the tick in which they are made."""
         self._rung: list[tuple[Allocation, int, bytes]] = []
-        self._marks: dict[int, _Marks] = {}
+        self._marks = Marks(self.line_size)
         self._scalar_stores = ScalarStores(backend.enter)
         self._shared: SharedLines | None = None
         """The books of a shared cache that fences have to clean."""
@@ -130,16 +122,15 @@ class CoherentMemory:
 
         Raises Unmapped, and ValueError for a request that no memory could answer.
         """
-        check_shape(request, self.ports)
-        kind = self.ports[request.port].kind
-        flight = Flight(request, 0, self.now)
+        check_shape(request, self._kinds)
+        kind = self._kinds[request.port]
+        flight = Flight(request, self.now)
         if request.kind > RequestKind.ATOMIC:
             parts = [fence(flight, request.kind)]
         else:
             self._check_port(request, kind)
             parts = self._parts(flight, kind)
-        for answer in flight.left:
-            flight.left[answer] = len(parts)
+        flight.begin(len(parts))
         if self.recording is not None:
             self.recording.note(self.now, request)
         if not parts:
@@ -179,9 +170,11 @@ class CoherentMemory:
         writes = request.kind != RequestKind.LOAD
         loads = request.kind != RequestKind.STORE
         atomic = request.kind == RequestKind.ATOMIC
+        if request.size > self.line_size:
+            raise ValueError(f"{request.size} bytes are more than a line")
         whole = self._one_place(request, writes, atomic)
         if whole is not None:
-            self._mark(whole, addresses, request.size, writes)
+            self._marks.note(whole, addresses, request.size, writes)
             return self._cutter.whole(flight, kind, whole)
         places = self.space.locate(
             addresses, request.size, writes=writes, loads=loads, atomic=atomic
@@ -189,7 +182,7 @@ class CoherentMemory:
         for place in dict.fromkeys(places):
             lanes = [lane for lane, other in enumerate(places) if other is place]
             if place.on_store is None:
-                self._mark(place, addresses[lanes], request.size, writes)
+                self._marks.note(place, addresses[lanes], request.size, writes)
         parts, doorbells = self._cutter.mixed(flight, kind, places)
         for lane in doorbells:
             assert request.data is not None, "only stores reach doorbells"
@@ -198,37 +191,19 @@ class CoherentMemory:
 
     def _one_place(self, request: Request, writes: bool, atomic: bool) -> Allocation | None:
         """The allocation of all lanes, if nothing is to be said against any of them."""
-        addresses = request.addresses
-        low = int(np.minimum.reduce(addresses))
+        addresses, size = request.addresses, request.size
+        if len(addresses) == 1:
+            bits = low = high = int(addresses[0])
+        else:
+            low = int(np.minimum.reduce(addresses))
+            high = int(np.maximum.reduce(addresses))
+            bits = int(np.bitwise_or.reduce(addresses)) if atomic else 0
         place = self.space.find(low)
         if place is None or place.on_store is not None or (writes and not place.writable):
             return None
-        if int(np.maximum.reduce(addresses)) + request.size > place.end:
-            return None
-        if atomic and int(np.bitwise_or.reduce(addresses)) % request.size:
+        if high + size > place.end or (atomic and bits % size):
             return None
         return place
-
-    def _mark(
-        self, place: Allocation, addresses: npt.NDArray[np.uint64], size: int, stored: bool
-    ) -> None:
-        marks = self._marks_of(place)
-        first = (addresses - place.base) // np.uint64(self.line_size)
-        last = (addresses + np.uint64(size - 1) - place.base) // np.uint64(self.line_size)
-        marks.cached[first] = True
-        marks.cached[last] = True
-        if size > self.line_size:
-            raise ValueError(f"{size} bytes are more than a line")
-        if stored:
-            marks.stored[first] = True
-            marks.stored[last] = True
-
-    def _marks_of(self, place: Allocation) -> _Marks:
-        marks = self._marks.get(place.start)
-        if marks is None:
-            lines = (place.end - place.start) // self.line_size
-            marks = self._marks[place.start] = _Marks(lines)
-        return marks
 
     # ------------------------------------------------------------------ time
 
@@ -247,7 +222,7 @@ class CoherentMemory:
             self.now = until
             return []
         last = None if until is None else until - 1
-        answers = self._answer_at_once()
+        answers = self._answer_at_once() if self._at_once else []
         if answers:
             last = self.now
         when = self.now  # what has been entered is issued
@@ -267,7 +242,8 @@ class CoherentMemory:
             if self.backend.idle or (last is not None and limit >= last):
                 self.now = max(self.now, self.backend.tick + 1, until or 0)
                 break
-        self._ring()
+        if self._rung:
+            self._ring()
         return answers
 
     def _answer_at_once(self) -> list[Answer]:
@@ -281,21 +257,22 @@ class CoherentMemory:
     def _answered(self, part: Part, kind: AnswerKind, answers: list[Answer]) -> None:
         flight = part.flight
         request = flight.request
+        data = None
         if kind is AnswerKind.LOADED or kind is AnswerKind.OLD_VALUES:
             part.deliver()
-        if part.kind is RequestKind.ACQUIRE and request.kind == RequestKind.STORE:
+            data = flight.data
+        elif part.asks == RequestKind.ACQUIRE and request.kind == RequestKind.STORE:
             self._scalar_store_over(flight, answers)
             return
         if not flight.answered(kind):
             return
         if request.kind == RequestKind.STORE and part.port != request.port:
-            if flight.over:
+            if not flight.left:
                 self._scalar_stores.performed(flight)
             return
-        data = flight.data if kind in (AnswerKind.LOADED, AnswerKind.OLD_VALUES) else None
         lanes = all_lanes(min(len(request.addresses), LANES))
         answers.append(Answer(request, kind, self.backend.tick, lanes, data))
-        if flight.over:
+        if not flight.left:
             del self._flights[id(flight)]
             if self._shared is not None:
                 self._shared.note(request)
@@ -351,12 +328,12 @@ class CoherentMemory:
             return self._read(place, address, size)
 
     def _read(self, place: Allocation, address: int, size: int) -> bytes:
-        marks = self._marks_of(place)
+        stored = self._marks.stored(place)
         first, last = self._lines(place, address, size)
-        old = np.flatnonzero(marks.stored[first:last]) + first
+        old = np.flatnonzero(stored[first:last]) + first
         if len(old):
             self._refresh(place, old)
-            marks.stored[old] = False
+            stored[old] = False
         return self.backend.peek(address, size)
 
     def write(self, address: int, data: bytes) -> None:
@@ -381,9 +358,9 @@ class CoherentMemory:
             self.recording = recording
 
     def _write(self, place: Allocation, address: int, data: bytes) -> None:
-        marks = self._marks_of(place)
+        cached = self._marks.cached(place)
         first, last = self._lines(place, address, len(data))
-        if not marks.cached[first:last].any():
+        if not cached[first:last].any():
             self.backend.poke(address, data)
             return
         end = address + len(data)
@@ -393,7 +370,7 @@ class CoherentMemory:
                 start = max(address, place.start + line * self.line_size)
                 stop = min(end, place.start + (line + 1) * self.line_size)
                 some = data[start - address : stop - address]
-                if marks.cached[line]:
+                if cached[line]:
                     self._store(start, some)
                 else:
                     self.backend.poke(start, some)

@@ -72,6 +72,7 @@ class FlatMemory:
     def __init__(self, space: AddressSpace | None = None, cus: int = 1, sqcs: int = 1) -> None:
         self.space = AddressSpace() if space is None else space
         self.ports = Ports(cus, sqcs)
+        self._kinds = [port.kind for port in self.ports]
         self.now = 0
         self._answers: list[Answer] = []
         self._rung: list[tuple[Allocation, int, bytes]] = []
@@ -182,7 +183,7 @@ class FlatMemory:
 
         Raises Unmapped, and ValueError for a request that no memory could answer.
         """
-        check_shape(request, self.ports)
+        check_shape(request, self._kinds)
         kind = request.kind
         if kind > RequestKind.ATOMIC:
             self._answer(request, AnswerKind.SYNCHRONIZED, None)

@@ -5,13 +5,15 @@ Invariant: a request that passes has a known port and arrays of the shapes that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from gpu.memory.interface import PortKind, Ports, Request, RequestKind
+from gpu.memory.interface import PortKind, Request, RequestKind
 from runtime.atomics import AtomicKind
 
+_ADDRESS: Final = np.dtype(np.uint64)
 MAX_LANES: Final = 64
 MAX_VECTOR: Final = 16
 """Bytes of a lane of a vector access."""
@@ -19,25 +21,26 @@ MAX_SCALAR: Final = 64
 """Bytes of a scalar load or a fetch; also of an access of the front end."""
 
 
-def check_shape(request: Request, ports: Ports) -> None:
-    """Raises ValueError, in words."""
+def check_shape(request: Request, ports: Sequence[PortKind]) -> None:
+    """``ports``: their kinds. Raises ValueError, in words."""
     why = _objection(request, ports)
     if why is not None:
         raise ValueError(f"{request.kind.name} request, tag {request.tag}: {why}")
 
 
-def _objection(request: Request, ports: Ports) -> str | None:
+def _objection(request: Request, ports: Sequence[PortKind]) -> str | None:
     if not 0 <= request.port < len(ports):
         return f"there is no port {request.port}"
     kind = request.kind
     if kind > RequestKind.ATOMIC:
         return None
-    lanes = len(request.addresses)
-    if request.addresses.dtype != np.uint64 or request.addresses.ndim != 1:
+    addresses = request.addresses
+    lanes = len(addresses)
+    if addresses.dtype != _ADDRESS or addresses.ndim != 1:
         return "addresses are an array of uint64 in one dimension"
     if not 0 < lanes <= MAX_LANES:
         return f"{lanes} lanes, not 1 to {MAX_LANES}"
-    limit = MAX_VECTOR if ports[request.port].kind is PortKind.VECTOR else MAX_SCALAR
+    limit = MAX_VECTOR if ports[request.port] is PortKind.VECTOR else MAX_SCALAR
     if not 0 < request.size <= limit:
         return f"{request.size} bytes a lane, not 1 to {limit}"
     if kind == RequestKind.LOAD:

@@ -50,6 +50,4 @@ def fence(flight: Flight, kind: RequestKind) -> Part:
     """A part without lanes for the port of a request; what is for lines has its addresses."""
     request = flight.request
     addresses = request.addresses if kind >= RequestKind.FLUSH else np.zeros(0, np.uint64)
-    return Part(
-        flight, request.port, addresses, 1, None, None, None, False, False, False, kind=kind
-    )
+    return Part(flight, kind, request.port, addresses, 1)
