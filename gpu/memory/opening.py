@@ -6,7 +6,7 @@ whichever engine runs them.
 
 from __future__ import annotations
 
-import atexit
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,14 +20,14 @@ from gpu.memory.native_backend import NativeBackend
 from gpu.memory.python_backend import PythonBackend
 from gpu.systems import DIRECTORY
 from protocols.loader import LoadedProtocol, load_protocol, locate
-from runtime.native.build import Sizes
+from runtime.native.build import Sizes, Sources, recipe
 from runtime.native.form import one_line
 from runtime.native.libraries import Libraries
 from runtime.native.library import LibraryError
 from runtime.native.object_cache import CacheError, user_cache
 from runtime.native.plan import NotNative, Plans
 from runtime.native.system import SystemTooLarge
-from runtime.native.toolchain import ToolchainError, find_compiler
+from runtime.native.toolchain import Compiler, ToolchainError, find_compiler
 from runtime.native.verdicts import Verdicts
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
@@ -128,11 +128,10 @@ def _native(loaded: LoadedSystem, seed: int, space: AddressSpace | None, optimis
     if sources is None:
         raise NotNative(loaded.protocol.why_not_native or "it was not compiled for it")
     compiler = find_compiler()
-    said: list[str] = []
-    libraries = Libraries(sources, compiler, user_cache(), said.append, optimised)
     description = kernel.description
     nodes = sum(machine.count or 0 for machine in description.machines.values())
-    library = libraries(Sizes.of(description.line_size, nodes))
+    sizes = Sizes.of(description.line_size, nodes)
+    library = _libraries(sources, sizes, compiler, optimised)(sizes)
     space = AddressSpace() if space is None else space
     backend = NativeBackend(
         kernel,
@@ -142,6 +141,17 @@ def _native(loaded: LoadedSystem, seed: int, space: AddressSpace | None, optimis
         seed,
         space,
     )
-    atexit.register(libraries.look)  # keep what has been compiled meanwhile
     words = f"native engine, compiled by {compiler.version}"
     return Engine(CoherentMemory(kernel, backend, space), words)
+
+
+_opened: Final[dict[tuple[str, Path, bool, int], Libraries]] = {}
+
+
+def _libraries(sources: Sources, sizes: Sizes, compiler: Compiler, optimised: bool) -> Libraries:
+    """The same for every device of this process, so that they compile a protocol once."""
+    cache = user_cache()
+    key = (recipe(sources, sizes, compiler).key, cache.root, optimised, os.getpid())
+    if key not in _opened:
+        _opened[key] = Libraries(sources, compiler, cache, lambda words: None, optimised)
+    return _opened[key]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gpu.device import Device
@@ -10,8 +12,12 @@ from gpu.memory import opening
 from gpu.memory.native_backend import NativeBackend
 from gpu.memory.opening import EngineChoice, EngineMissing, choose_engine
 from gpu.memory.python_backend import PythonBackend
-from runtime.native.toolchain import ToolchainError
+from runtime.native.background import stop_all
+from runtime.native.toolchain import ToolchainError, find_compiler
 from tests.gpu.memory.streams import loaded
+from tests.native.equality import loaded as known
+from tests.native.equality import native_engine
+from tests.native.tiers import compiler_that
 
 
 def refuse() -> None:
@@ -43,3 +49,18 @@ def test_devices_take_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         Device("GPU_VIPER", cus=1, engine="native")
     with pytest.raises(HostError, match="no engine 'steam'; there are auto, python, native"):
         Device("GPU_VIPER", cus=1, engine="steam")
+
+
+def test_devices_of_one_process_share_what_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    native_engine(known("GPU_VIPER"))  # skips where there is no compiler
+    note = tmp_path / "note"
+    compiler = compiler_that(tmp_path, find_compiler(), f"echo $how >> {note}")
+    monkeypatch.setenv("CXX", str(compiler))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    for seed in range(3):
+        choose_engine(loaded("GPU_VIPER"), EngineChoice.native, seed)
+    stop_all()
+    words = note.read_text().split()
+    assert [word for word in words if word != "none"] == ["-O0", "-O2"]
