@@ -49,7 +49,7 @@ inline void detach_entry(Context& x, AbstractCacheEntry& entry) {
 // An entry became visible or NotPresent.
 inline COLD void CacheMemory_show(Context& x, AbstractCacheEntry& entry, bool visible) {
     CacheMemory& c = cache_memory(x, entry.cache);
-    u32& shown = line_place(x, c.visible, line_index(x, entry.address));
+    u32& shown = line_places(x, entry.address)[c.visible];
     u32& free = in_block<u32>(x, c.free)[entry.set];
     shown = visible ? entry.self : 0;
     free += visible ? -1u : 1u;
@@ -84,7 +84,7 @@ inline u32& cache_frame(const Context& x, const CacheMemory& c, u64 set, u32 way
 
 // The entry of a line without questions asked, or null.
 inline AbstractCacheEntry* cache_entry(Context& x, const CacheMemory& c, u64 address) {
-    return or_null<AbstractCacheEntry>(x, line_place(x, c.visible, line_index(x, address)));
+    return or_null<AbstractCacheEntry>(x, line_places(x, address)[c.visible]);
 }
 
 inline bool cache_aligned(Context& x, u64 address) {
@@ -131,7 +131,7 @@ inline AbstractCacheEntry* CacheMemory_allocate(
         fail(x, ErrorKind::NULL_DEREFERENCE);
         return entry;
     }
-    u32& visible = line_place(x, c.visible, line_index(x, address));
+    u32& visible = line_places(x, address)[c.visible];
     if (UNLIKELY(visible)) {
         fail(x, ErrorKind::ALREADY_ALLOCATED);
         return entry;
@@ -172,7 +172,7 @@ inline void CacheMemory_allocateVoid(Context& x, u32 cache, u64 address, Abstrac
 // Remove the entry and free its way.
 inline void CacheMemory_deallocate(Context& x, u32 cache, u64 address) {
     CacheMemory& c = cache_memory(x, cache);
-    u32& visible = line_place(x, c.visible, line_index(x, address));
+    u32& visible = line_places(x, address)[c.visible];
     if (UNLIKELY(!visible)) {
         fail(x, ErrorKind::NOT_ALLOCATED);
         return;

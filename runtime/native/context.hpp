@@ -58,7 +58,7 @@ struct System {
     u32 stall_rows;
     u32 zero_delays_used;
     Array<u32> places;       // by line: see places.hpp
-    Array<u64> books;        // by requester: offset of its book of line 0, which is four places
+    Array<u64> books;        // by requester: the first of the four places of its book
     u64 zero_delays[16];     // offsets of those delay states that are 0 and not unused
     Array<StallList> stalls;
     Array<CacheMemory> cache_memories;
@@ -74,6 +74,10 @@ struct System {
     Array<AgentParts> agent_parts;          // one element
 };
 
+// What stands in front of the first message in limbo, as if it were one.
+inline constexpr u32 LIMBO_FRONT =
+    static_cast<u32>((offsetof(System, limbo) + offsetof(Limbo, messages) - offsetof(Message, next)) >> 3);
+
 struct Context {
     u8* base;
     System* s;
@@ -84,9 +88,19 @@ struct Context {
     CacheMemory* caches = nullptr;
     TBETable* tables = nullptr;
     u64* pending = nullptr;
+    WheelSlot* wheel = nullptr;
+    u64* wakes = nullptr;
+    u32* window = nullptr;
+    u64* line_addresses = nullptr;
+    u8* places = nullptr;
+    u64 place_stride = 0;
+    u32* routes = nullptr;
+    u64* counts = nullptr;
+    u8* controllers = nullptr;
     // The line that was asked for last (lines.hpp).
     u64 recent_address = NONE;
     u32 recent_line = 0;
+    u32* recent_places = nullptr;
     // Where in the protocol the run is, for verdicts.
     u32 site = 0;
     u32 action = 0;
@@ -121,6 +135,11 @@ inline T* in_block(const Context& x, u64 offset) {
     return reinterpret_cast<T*>(x.base + offset);
 }
 
+template <class T>
+inline u64 offset_of(const Context& x, const T& thing) {
+    return static_cast<u64>(reinterpret_cast<const u8*>(&thing) - x.base);
+}
+
 // The thing that a handle names; the handle is not 0.
 template <class T>
 inline T& of_handle(const Context& x, u32 handle) {
@@ -148,6 +167,15 @@ inline void core_bind(Context& x) {
     x.caches = x.s->cache_memories.in(x);
     x.tables = x.s->tables.in(x);
     x.pending = x.s->engine.pending.in(x);
+    x.wheel = x.s->engine.wheel.in(x);
+    x.wakes = x.s->engine.wakes.in(x);
+    x.window = x.s->lines.window.in(x);
+    x.line_addresses = x.s->lines.addresses.in(x);
+    x.places = reinterpret_cast<u8*>(x.s->places.in(x));
+    x.place_stride = x.s->place_stride;
+    x.routes = x.s->routes.in(x);
+    x.counts = x.s->counts.in(x);
+    x.controllers = x.s->controller_bytes.in(x);
 }
 
 inline u64 now(const Context& x) {

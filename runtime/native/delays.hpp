@@ -50,8 +50,9 @@ inline void delays_start(u64 run_key, u64 name, u64& key, u64& start) {
 
 // A delay state of 0 says that the place was not used yet. For the few that really come to 0,
 // once in four thousand million messages, the place is noted.
-inline COLD bool zero_delay(Context& x, u64 offset) {
+inline COLD bool zero_delay(Context& x, const u32& state) {
     System& s = *x.s;
+    const u64 offset = offset_of(x, state);
     for (u32 i = 0; i < s.zero_delays_used; i++) {
         if (s.zero_delays[i] != offset) continue;
         s.zero_delays[i] = s.zero_delays[--s.zero_delays_used];
@@ -60,14 +61,14 @@ inline COLD bool zero_delay(Context& x, u64 offset) {
     return false;
 }
 
-inline COLD void note_zero_delay(Context& x, u64 offset) {
+inline COLD void note_zero_delay(Context& x, const u32& state) {
     System& s = *x.s;
     const u32 room = sizeof s.zero_delays / sizeof s.zero_delays[0];
     if (s.zero_delays_used == room) {
         pool_exhausted(x, POOL_TABLES, room);
         return;
     }
-    s.zero_delays[s.zero_delays_used++] = offset;
+    s.zero_delays[s.zero_delays_used++] = offset_of(x, state);
 }
 
 // The extra cycles of the next message on a channel or into a buffer.
@@ -77,14 +78,13 @@ inline u64 next_delay(Context& x, const T& way, Message& message) {
     const u64 address = line_of(x, message_line_address(message));
     const u32 line = line_index(x, address);
     message.line = line;
-    expect_places(x, way.near, line);
-    const u64 offset = s.places.offset + u64{line} * s.place_stride + sizeof(u32) * u64{way.delays};
-    u32& state = *in_block<u32>(x, offset);
+    __builtin_prefetch(x.recent_places + way.near, 1);
+    u32& state = x.recent_places[way.delays];
     u32 current = state;
-    if (!current && (LIKELY(!s.zero_delays_used) || !zero_delay(x, offset))) {
+    if (!current && (LIKELY(!s.zero_delays_used) || !zero_delay(x, state))) {
         current = static_cast<u32>(mix64(way.delay_start ^ mix64((address >> LINE_BITS) + GOLDEN)));
     }
     state = current * 1664525 + 1013904223;
-    if (UNLIKELY(!state)) note_zero_delay(x, offset);
+    if (UNLIKELY(!state)) note_zero_delay(x, state);
     return delay_draw(s.delay_policy, way.delay_key, current >> 20);
 }

@@ -27,7 +27,7 @@ inline bool directory_owns(const Context& x, const DirectoryMemory& d, u64 addre
 }
 
 inline u32& directory_place(Context& x, const DirectoryMemory& d, u64 address) {
-    return line_place(x, d.records, line_index(x, line_of(x, address)));
+    return line_places(x, line_of(x, address))[d.records];
 }
 
 // Whether this directory is responsible for the address.

@@ -54,12 +54,13 @@ inline FarItem far_pop(Context& x) {
 // ---------------------------------------------------------------- asking for a tick
 
 inline void wheel_occupy(EngineState& e, u32 slot) {
-    e.occupied[slot >> 6] |= u64{1} << (slot & 63);
+    e.occupied[slot] = 1;
 }
 
 inline void wheel_wake(Context& x, u32 slot, u32 consumer) {
     EngineState& e = x.s->engine;
-    e.wakes.in(x)[slot * e.words + (consumer >> 6)] |= u64{1} << (consumer & 63);
+    wheel_occupy(e, slot);
+    x.wakes[slot * e.words + (consumer >> 6)] |= u64{1} << (consumer & 63);
 }
 
 // Put an item behind a list.
@@ -71,17 +72,27 @@ inline void append_to(Context& x, u32& head, u32& tail, const Message& item) {
     tail = item.self;
 }
 
+// The last of no items: seen from there, the head of a slot's list stands where an item has the
+// handle of the next one.
+inline u32 wheel_front(const Context& x, const WheelSlot& list) {
+    return static_cast<u32>((offset_of(x, list.head) - offsetof(Message, next)) >> 3);
+}
+
 inline void wheel_append(Context& x, u32 slot, Message& item) {
-    WheelSlot& list = x.s->engine.wheel.in(x)[slot];
+    WheelSlot& list = x.wheel[slot];
+    wheel_occupy(x.s->engine, slot);
     item.next = 0;
-    append_to(x, list.head, list.tail, item);
+    of_handle<Message>(x, list.tail).next = item.self;
+    list.tail = item.self;
+}
+
+inline void wheel_start(Context& x) {
+    for (u32 slot = 0; slot < WHEEL; slot++) x.wheel[slot].tail = wheel_front(x, x.wheel[slot]);
 }
 
 // Let a consumer run in a further round of the current tick.
 inline void flag_consumer(Context& x, u32 consumer) {
-    EngineState& e = x.s->engine;
     x.pending[consumer >> 6] |= u64{1} << (consumer & 63);
-    e.pending_any = 1;
 }
 
 // Wake a consumer at `tick`; now or earlier means in a further round of this tick.
@@ -99,7 +110,6 @@ inline void schedule(Context& x, u32 consumer, u64 tick) {
         return;
     }
     const u32 slot = tick & (WHEEL - 1);
-    wheel_occupy(e, slot);
     wheel_wake(x, slot, consumer);
 }
 
@@ -107,20 +117,18 @@ inline void schedule(Context& x, u32 consumer, u64 tick) {
 // a running engine it is delivered at once.
 inline void post(Context& x, Message& item, u64 tick) {
     EngineState& e = x.s->engine;
-    if (UNLIKELY(tick <= e.now)) {
+    if (UNLIKELY(tick - e.now - 1 >= WHEEL - 1)) {  // now, earlier, or beyond the wheel
+        if (tick > e.now) {
+            far_push(x, tick, item.self, false);
+            return;
+        }
         if (e.running) {
             deliver(x, item);
             return;
         }
         tick = e.now;
     }
-    if (UNLIKELY(tick - e.now >= WHEEL)) {
-        far_push(x, tick, item.self, false);
-        return;
-    }
-    const u32 slot = tick & (WHEEL - 1);
-    wheel_occupy(e, slot);
-    wheel_append(x, slot, item);
+    wheel_append(x, tick & (WHEEL - 1), item);
 }
 
 inline void post(Context& x, Message& item, u64 tick, u32) {
@@ -143,18 +151,25 @@ inline void stop(Context& x) {
 
 // ---------------------------------------------------------------- running
 
+// Which of the eight slots from `first` on are occupied: a byte each.
+inline u64 eight_slots(const EngineState& e, u32 first) {
+    u64 slots;
+    __builtin_memcpy(&slots, e.occupied + first, sizeof slots);
+    return slots;
+}
+
 // The next tick that has anything to do, NONE without one.
 inline u64 next_tick(const Context& x) {
     const EngineState& e = x.s->engine;
     const u32 position = e.now & (WHEEL - 1);
-    const u32 bit = position & 63;
-    u32 word = position >> 6;
-    u64 bits = e.occupied[word] >> bit;
-    if (LIKELY(bits)) return e.now + __builtin_ctzll(bits);
-    for (u32 i = 1; i <= WHEEL / 64; i++) {
-        word = (word + 1) & (WHEEL / 64 - 1);
-        bits = e.occupied[word];
-        if (bits) return e.now + 64 * i - bit + __builtin_ctzll(bits);
+    const u32 within = position & 7;
+    u32 eight = position & ~7u;
+    u64 slots = eight_slots(e, eight) >> (8 * within);
+    if (LIKELY(slots)) return e.now + (__builtin_ctzll(slots) >> 3);
+    for (u32 i = 1; i <= WHEEL / 8; i++) {
+        eight = (eight + 8) & (WHEEL - 1);
+        slots = eight_slots(e, eight);
+        if (slots) return e.now + 8 * i - within + (__builtin_ctzll(slots) >> 3);
     }
     return e.far_count ? e.far.in(x)[0].tick : NONE;
 }
@@ -164,7 +179,6 @@ inline void far_to_wheel(Context& x) {
     while (e.far_count && e.far.in(x)[0].tick - e.now < WHEEL) {
         const FarItem item = far_pop(x);
         const u32 slot = item.tick & (WHEEL - 1);
-        wheel_occupy(e, slot);
         if (item.wake) {
             wheel_wake(x, slot, item.item);
         } else {
@@ -200,6 +214,7 @@ inline void limbo_release(Context& x) {
         of_handle<Message>(x, limbo.last_message).next = pool.free;
         pool.free = limbo.messages;
         limbo.messages = 0;
+        limbo.last_message = LIMBO_FRONT;
     }
     if (limbo.entries | limbo.records) limbo_tables(x);
 }
@@ -207,14 +222,15 @@ inline void limbo_release(Context& x) {
 // Hand over what is due.
 inline void deliver_slot(Context& x, u32 slot) {
     EngineState& e = x.s->engine;
-    e.occupied[slot >> 6] &= ~(u64{1} << (slot & 63));
-    WheelSlot& list = e.wheel.in(x)[slot];
+    e.occupied[slot] = 0;
+    WheelSlot& list = x.wheel[slot];
     u32 handle = list.head;
     list.head = 0;
+    list.tail = wheel_front(x, list);
     while (handle) {
         Message& item = of_handle<Message>(x, handle);
         handle = item.next;
-        if (handle) __builtin_prefetch(&of_handle<Message>(x, handle));
+        __builtin_prefetch(&of_handle<Message>(x, handle));
         deliver(x, item);
     }
 }
@@ -231,6 +247,13 @@ inline bool run_consumers(Context& x, u32 first, u64 mask) {
     return true;
 }
 
+// Whether somebody is to run in a further round.
+inline bool any_pending(const Context& x, u32 words) {
+    u64 any = x.pending[0];
+    for (u32 i = 1; i < words; i++) any |= x.pending[i];
+    return any != 0;
+}
+
 inline void run_tick(Context& x, u64 tick) {
     EngineState& e = x.s->engine;
     const u32 words = e.words;
@@ -241,7 +264,7 @@ inline void run_tick(Context& x, u64 tick) {
     e.running = 1;
     if (UNLIKELY(e.far_count)) far_to_wheel(x);
     deliver_slot(x, slot);
-    u64* const wakes = e.wakes.in(x) + slot * words;
+    u64* const wakes = x.wakes + slot * words;
     pending[0] |= wakes[0];
     wakes[0] = 0;
     for (u32 i = 1; i < words; i++) {
@@ -249,8 +272,8 @@ inline void run_tick(Context& x, u64 tick) {
         wakes[i] = 0;
     }
     u64 rounds = 0;
+    bool more;
     do {
-        e.pending_any = 0;
         // Who is flagged from here on runs in the next round.
         u64 mask = pending[0];
         pending[0] = 0;
@@ -263,12 +286,13 @@ inline void run_tick(Context& x, u64 tick) {
             if (LIKELY(++i >= words)) break;
             mask = flags[i];
         }
-        if (UNLIKELY(e.pending_any && ++rounds > e.max_rounds)) {
+        more = any_pending(x, words);
+        if (UNLIKELY(more && ++rounds > e.max_rounds)) {
             x.controller = NIL;
             x.state = x.event = -1;
             fail(x, ErrorKind::TOO_MANY_TRANSITIONS, 0);
             return;
         }
-    } while (e.pending_any);
+    } while (more);
     e.running = 0;
 }

@@ -14,7 +14,7 @@ struct Alarm {
 };
 
 struct TimerTable {
-    u64 places;  // offset of its place for line 0: where the line's alarm stands + 1, 0: none
+    u64 places;  // its place in the rows of lines: where the line's alarm stands + 1, 0: none
     u64 alarms;  // offset of a heap of Alarm, the earliest first
     u32 count;
     u32 consumer;
@@ -32,7 +32,7 @@ struct PersistentTable {
 };
 
 struct PerfectCacheMemory {
-    u64 records;  // offset of its place for line 0
+    u64 records;  // its place in the rows of lines
     u32 machine;
 };
 

@@ -34,7 +34,7 @@ inline COLD __attribute__((noinline)) u32 line_lookup(Context& x, u64 address) {
     addresses[map.used] = address;
     table[place] = ++map.used;
     const u64 near = window_place(map, address);
-    if (near < map.window.count) map.window.in(x)[near] = map.used;
+    if (near < map.window.count) x.window[near] = map.used;
     return map.used - 1;
 }
 
@@ -42,39 +42,46 @@ inline u32 line_in_window(Context& x, u64 address) {
     const LineMap& map = x.s->lines;
     const u64 place = window_place(map, address);
     if (LIKELY(place < map.window.count)) {
-        const u32 known = map.window.in(x)[place];
+        const u32 known = x.window[place];
         if (LIKELY(known)) return known - 1;
     }
     return line_lookup(x, address);
+}
+
+// The handle that a cache, table or directory keeps for a line.
+inline u32& line_place(const Context& x, u64 place, u32 line) {
+    return reinterpret_cast<u32*>(x.places + line * x.place_stride)[place];
 }
 
 // The number of the line that begins at an address. Mostly it is the one that the running
 // transition has asked for before.
 inline u32 line_index(Context& x, u64 address) {
     if (LIKELY(address == x.recent_address)) return x.recent_line;
-    x.recent_line = line_in_window(x, address);
+    const u32 line = line_in_window(x, address);
+    x.recent_line = line;
     x.recent_address = address;
-    return x.recent_line;
+    x.recent_places = &line_place(x, 0, line);
+    return line;
+}
+
+// The places of the line that begins at an address.
+inline u32* line_places(Context& x, u64 address) {
+    line_index(x, address);
+    return x.recent_places;
 }
 
 inline u64 line_address_of(const Context& x, u32 index) {
-    return x.s->lines.addresses.at(x, index);
-}
-
-// The handle that a cache, table or directory keeps for a line.
-inline u32& line_place(const Context& x, u64 offset, u32 line) {
-    return *in_block<u32>(x, offset + u64{line} * x.s->place_stride);
+    return x.line_addresses[index];
 }
 
 // Its places from `near` on will be looked at soon: let the processor fetch them meanwhile.
 inline void expect_places(const Context& x, u32 near, u32 line) {
-    const System& s = *x.s;
-    __builtin_prefetch(x.base + s.places.offset + u64{line} * s.place_stride + sizeof(u32) * near, 1);
+    __builtin_prefetch(&line_place(x, near, line), 1);
 }
 
 // The entry or record whose place is the second of those will be looked at now.
 inline void expect_entry(const Context& x, u32 near, u32 line) {
-    const u32 handle = line_place(x, x.s->places.offset + sizeof(u32) * (near + 1), line);
+    const u32 handle = line_place(x, u64{near} + 1, line);
     const u8* entry = x.base + (u64{handle} << 3);
     __builtin_prefetch(entry, 1);
     __builtin_prefetch(entry + 64, 1);

@@ -32,10 +32,9 @@ inline T& new_message(Context& x) {
 // Give a message up that the running wake-up may still look at.
 inline void message_to_limbo(Context& x, Message& message) {
     Limbo& limbo = x.s->limbo;
-    if (!limbo.messages) limbo.last_message = message.self;
     message.type = 0;
-    message.next = limbo.messages;
-    limbo.messages = message.self;
+    of_handle<Message>(x, limbo.last_message).next = message.self;
+    limbo.last_message = message.self;
     x.s->messages.live--;
 }
 
@@ -174,7 +173,7 @@ inline void MessageBuffer_enqueue(
     message.arrival = static_cast<u64>(tick);
     message.delivery = DELIVER_APPEND;
     message.target = buffer;
-    if (UNLIKELY(tick <= static_cast<i64>(e.now) && latency < 0)) {
+    if (UNLIKELY(latency < 0) && tick <= static_cast<i64>(e.now)) {
         fail(x, ErrorKind::NEGATIVE_LATENCY);
         return;
     }
@@ -192,19 +191,17 @@ inline bool MessageBuffer_isReady(const Context& x, u32 buffer) {
     return message_buffer(x, buffer).head != 0;
 }
 
+inline COLD Message* unexpected_head(Context& x, u32 head, u16 type) {
+    fail(x, head ? ErrorKind::WRONG_MESSAGE : ErrorKind::EMPTY_BUFFER);
+    return &scratch_message(x, type);
+}
+
 // The head, which must be of that type; something of that type in any case.
-inline Message* MessageBuffer_peek(Context& x, u32 buffer, u16 type) {
+inline TINY Message* MessageBuffer_peek(Context& x, u32 buffer, u16 type) {
     const u32 head = message_buffer(x, buffer).head;
-    if (UNLIKELY(!head)) {
-        fail(x, ErrorKind::EMPTY_BUFFER);
-        return &scratch_message(x, type);
-    }
     Message& message = of_handle<Message>(x, head);
-    if (UNLIKELY(message.type != type)) {
-        fail(x, ErrorKind::WRONG_MESSAGE);
-        return &scratch_message(x, type);
-    }
-    return &message;
+    if (LIKELY(head && message.type == type)) return &message;
+    return unexpected_head(x, head, type);
 }
 
 inline COLD void buffer_freed(Context& x, u32 buffer) {
@@ -380,7 +377,7 @@ inline COLD u32 messages_under_way(const Context& x, u32 buffer) {
         count += m.target == buffer && (m.delivery == DELIVER_APPEND || m.delivery == DELIVER_INSERT);
     };
     for (u32 slot = 0; slot < WHEEL; slot++) {
-        if (!(e.occupied[slot >> 6] >> (slot & 63) & 1)) continue;
+        if (!e.occupied[slot]) continue;
         for (u32 h = e.wheel.at(x, slot).head; h; h = of_handle<Message>(x, h).next) {
             look(of_handle<Message>(x, h));
         }

@@ -89,13 +89,11 @@ inline void channel_send(
     if (channel.delays != NIL) {
         tick += next_delay(x, channel, message);
     }
-    if (channel.ordered) {
-        if (tick < channel.last_arrival) {
-            if (!bypass) tick = channel.last_arrival;
-        } else {
-            channel.last_arrival = tick;
-        }
-    }
+    // Which channels are ordered, and which messages would overtake, cannot be predicted, so there
+    // is no branch.
+    const u64 latest = tick > channel.last_arrival ? tick : channel.last_arrival;
+    channel.last_arrival = latest & channel.order;
+    if (!bypass) tick = latest;
     message.arrival = tick;
     if (UNLIKELY(channel.limited)) {
         message.delivery = DELIVER_TAKE;
@@ -115,7 +113,7 @@ inline COLD void network_send_none(Context& x, Message& message) {
 
 inline void network_multicast(
     Context& x, NetworkPort& port, Message& message, const NetDest& to, i64 latency, bool bypass) {
-    const u32* routes = x.s->routes.in(x) + port.routes;
+    const u32* routes = x.routes + port.routes;
     const NetDest destination = to;
     u32 count = 0;
     for (u32 word = 0; word < NODE_WORDS; word++) {
@@ -172,7 +170,7 @@ inline void NetworkPort_enqueue(
         network_multicast(x, p, message, *to, latency, bypass);
         return;
     }
-    const u32 route = x.s->routes.in(x)[p.routes + static_cast<u32>(node)];
+    const u32 route = x.routes[p.routes + static_cast<u32>(node)];
     if (UNLIKELY(!route)) {
         fail(x, ErrorKind::UNDELIVERABLE);
         return;

@@ -17,7 +17,7 @@ inline constexpr u32 MACHINE_TYPES = 20;
 
 struct WheelSlot {
     u32 head;  // messages in the order of sending
-    u32 tail;
+    u32 tail;  // wheel_front() of an empty one
 };
 
 struct FarItem {
@@ -36,10 +36,9 @@ struct EngineState {
     u32 words;  // of a mask of consumers
     u32 consumers;
     u64 max_rounds;
-    u64 occupied[WHEEL / 64];
+    alignas(8) u8 occupied[WHEEL];  // whether a slot has an item or wakes a consumer
     u64 far_count;
     u64 far_order;
-    u32 pending_any;
     Array<WheelSlot> wheel;
     Array<u64> wakes;  // `words` for each slot of the wheel
     Array<u64> flags;
@@ -47,8 +46,9 @@ struct EngineState {
     Array<FarItem> far;  // a heap
 };
 
-// Slots that the running wake-up may still look at, with the last one where that is needed.
-struct Limbo {
+// Slots that the running wake-up may still look at, and the last one where that is needed:
+// LIMBO_FRONT (context.hpp) if there is none.
+struct alignas(8) Limbo {
     u32 messages, last_message;
     u32 entries;
     u32 records;
@@ -84,41 +84,42 @@ struct StallList {
     u32 tail;
 };
 
-struct MessageBuffer {
+// What every message needs comes first, in one line of the processor's cache.
+struct alignas(128) MessageBuffer {
     u32 head;
     u32 tail;
     u32 count;
     u32 consumer;
     u32 capacity;  // 0: unlimited
-    u32 taken;
-    u32 freed;     // in tick freed_tick
     u32 delays;    // place of their states, NIL: no delays
     u32 near;      // first of its consumer's places
-    u64 freed_tick;
-    u64 last_arrival;
-    u64 delay_key;
-    u64 delay_start;
-    u32 waiting;   // messages that the network holds back for want of room, oldest first
-    u32 last_waiting;
     u32 stalls;    // number among the stall lists of a line
     u32 stalled_lines;
     bool ordered;
     bool special;  // limited, ordered, or without consumer
+    u64 last_arrival;
+    u64 delay_key;
+    u64 delay_start;
+    u32 taken;
+    u32 freed;     // in tick freed_tick
+    u64 freed_tick;
+    u32 waiting;   // messages that the network holds back for want of room, oldest first
+    u32 last_waiting;
 };
 
-struct Channel {
-    u64 last_arrival;
+struct alignas(64) Channel {
+    u64 last_arrival;  // 0 where it does not matter
+    u64 order;         // all bits if the channel is ordered, else none
     u64 delay_key;
     u64 delay_start;
     u32 delays;
     u32 near;  // first of its receiver's places
     u32 buffer;
     u32 port;
-    bool ordered;
     bool limited;
 };
 
-struct NetworkPort {
+struct alignas(64) NetworkPort {
     u32 capacity;
     u32 taken;
     u32 freed;
@@ -154,8 +155,8 @@ struct BankedArray {
     u32 latency;
 };
 
-struct CacheMemory {
-    u64 visible;  // offset of its place for line 0
+struct alignas(256) CacheMemory {
+    u64 visible;  // its place in the rows of lines
     u64 frames;   // offsets: handle of an entry by set and way
     u64 free;     // u32 by set
     u64 touched;  // u64: by set and way (lru) or by set (tree)
@@ -183,14 +184,14 @@ struct CacheMemory {
 };
 
 struct TBETable {
-    u64 records;  // offset of its place for line 0
+    u64 records;  // its place in the rows of lines
     u32 machine;
     u32 capacity;
     u32 count;
 };
 
 struct DirectoryMemory {
-    u64 records;  // offset of its place for line 0
+    u64 records;  // its place in the rows of lines
     u32 machine;
     u32 interleaved;
     i32 type;

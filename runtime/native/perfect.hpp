@@ -19,7 +19,7 @@ inline u32 PerfectCacheMemory_create(Context& x, u32 machine) {
 }
 
 inline u32& perfect_place(Context& x, u32 table, u64 address) {
-    return line_place(x, perfect_cache(x, table).records, line_index(x, address));
+    return line_places(x, address)[perfect_cache(x, table).records];
 }
 
 inline bool PerfectCacheMemory_isTagPresent(Context& x, u32 table, u64 address) {

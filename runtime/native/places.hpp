@@ -115,23 +115,11 @@ inline void places_start(Context& x, const PlanView& plan) {
         first += count;
     }
     s.place_stride = places_stride(first);
+    x.place_stride = s.place_stride;
     for (u32 i = 0; i < s.buffers; i++) {
         MessageBuffer& b = message_buffer(x, i);
         if (b.consumer < s.controllers) b.near = map.next[node_of_controller(x, plan.controller(b.consumer))];
     }
     for (u64 i = 0; i < s.channels.count; i++) x.channels[i].near = message_buffer(x, x.channels[i].buffer).near;
     each_place(x, plan, [&](u32 node) { return map.next[node]++; });
-    const auto offset = [&](u64 place) { return s.places.offset + sizeof(u32) * place; };
-    for (u32 i = 0; i < s.requesters; i++) s.books.at(x, i) = offset(s.books.at(x, i));
-    for (u32 i = 0; i < s.caches; i++) cache_memory(x, i).visible = offset(cache_memory(x, i).visible);
-    for (u64 i = 0; i < s.tables.count; i++) s.tables.at(x, i).records = offset(s.tables.at(x, i).records);
-    for (u64 i = 0; i < s.directories.count; i++) {
-        s.directories.at(x, i).records = offset(s.directories.at(x, i).records);
-    }
-    for (u64 i = 0; i < s.library.timers.count; i++) {
-        s.library.timers.at(x, i).places = offset(s.library.timers.at(x, i).places);
-    }
-    for (u64 i = 0; i < s.library.perfect.count; i++) {
-        s.library.perfect.at(x, i).records = offset(s.library.perfect.at(x, i).records);
-    }
 }

@@ -9,7 +9,7 @@
 
 template <class T>
 inline u32 handle_of(const Context& x, const T& thing) {
-    return static_cast<u32>((reinterpret_cast<const u8*>(&thing) - x.base) >> 3);
+    return static_cast<u32>(offset_of(x, thing) >> 3);
 }
 
 inline COLD u32 pool_extend(Context& x, Pool& pool) {

@@ -39,7 +39,7 @@ enum class Source : u8 {
 // One instruction on its way, and what its requester, its thread and the checker keep about it.
 // `pending` and `uncompleted` have a bit for each lane without data, acceptance or old value, and
 // for each whose store is not globally performed. It is free when `open` comes down to 0.
-struct Access {
+struct alignas(128) Access {
     u64 identity;
     u64 sequence;
     u64 issued;
@@ -69,7 +69,7 @@ struct Access {
 
 // What stands in a list: lanes of an access that go to one line; also a client that waits for
 // another's episodes. Lists of a line are rings that are known by their last element.
-struct Row {
+struct alignas(64) Row {
     u64 lanes;  // bit i: address i of its access
     union {
         u64 sequence;  // the instSeqNum sent along
@@ -143,7 +143,7 @@ struct Requester {
     u32 controller;
     u32 queue;
     u32 lanes;
-    u64 book;  // offset of that of line 0
+    u64 book;  // the first of its places
     u32 live;
     u64 next_sequence;
     Queue refused[REASONS];
@@ -231,7 +231,7 @@ inline Access& access_at(const Context& x, u32 index) { return x.accesses[index]
 inline Row& row_at(const Context& x, u32 index) { return x.rows[index]; }
 
 inline LineBook& book_of(const Context& x, const Requester& r, u32 line) {
-    return *in_block<LineBook>(x, r.book + u64{line} * x.s->place_stride);
+    return *reinterpret_cast<LineBook*>(&line_place(x, r.book, line));
 }
 
 // ---------------------------------------------------------------- what clients hear (thread.hpp)

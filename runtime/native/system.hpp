@@ -18,7 +18,7 @@ struct SystemParts {
 // ---------------------------------------------------------------- consumers
 
 inline Controller& controller(const Context& x, u32 id) {
-    return *reinterpret_cast<Controller*>(x.base + x.s->controller_bytes.offset + u64{id} * CONTROLLER_STRIDE);
+    return *reinterpret_cast<Controller*>(x.controllers + u64{id} * CONTROLLER_STRIDE);
 }
 
 inline void consumer_wakeup(Context& x, u32 consumer) {
@@ -303,7 +303,7 @@ inline void buffers_start(Context& x, const PlanView& plan) {
             channel.buffer = static_cast<u32>(words[1]);
             const MessageBuffer& b = message_buffer(x, channel.buffer);
             channel.port = i;
-            channel.ordered = port.ordered && b.ordered;
+            channel.order = port.ordered && b.ordered ? ~u64{0} : 0;
             channel.limited = port.capacity || b.capacity;
             channel.delays = NIL;
             if (words[2]) delays_start(s.run_key, words[2], channel.delay_key, channel.delay_start);
@@ -363,6 +363,8 @@ inline bool system_start(void* block, u64 bytes, const u64* words, u64 count) {
     s.memory.run_key = plan.run_key;
     s.memory.latency = plan.memory_latency;
     s.engine.max_rounds = plan.max_rounds;
+    wheel_start(x);
+    s.limbo.last_message = LIMBO_FRONT;
     topology_start(x, plan);
     buffers_start(x, plan);
     storage_start(x, plan);

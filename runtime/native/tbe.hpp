@@ -23,7 +23,7 @@ inline u32 TBETable_create(Context& x, u32 machine, u64 capacity) {
 }
 
 inline u32& tbe_place(Context& x, const TBETable& t, u64 address) {
-    return line_place(x, t.records, line_index(x, address));
+    return line_places(x, address)[t.records];
 }
 
 inline TbeHeader* TBETable_lookup(Context& x, u32 table, u64 address) {

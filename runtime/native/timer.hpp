@@ -27,7 +27,7 @@ inline Alarm* timer_alarms(const Context& x, const TimerTable& t) {
 }
 
 inline u32& timer_place(Context& x, const TimerTable& t, u64 address) {
-    return line_place(x, t.places, line_index(x, address));
+    return line_places(x, address)[t.places];
 }
 
 inline bool alarm_before(const Alarm& one, const Alarm& other) {

@@ -237,8 +237,8 @@ CPP_WORDS = words(
 """Key words of C++20, those with a meaning only in places included."""
 
 _MACROS = words(
-    "EOF I LIKELY LINE_BYTES NODE_WORDS NOINLINE NULL UNLIKELY assert errno i386 linux offsetof "
-    "unix stdin stdout stderr"
+    "EOF I LIKELY LINE_BYTES NODE_WORDS NOINLINE NULL TINY UNLIKELY assert errno i386 linux "
+    "offsetof unix stdin stdout stderr"
 ) - {"I"}
 _MACRO_PATTERN = re.compile(
     r"(U?INT(_LEAST|_FAST)?\d*|U?INT(MAX|PTR)|SIZE|PTRDIFF|SIG_ATOMIC|WCHAR|WINT|CHAR|U?CHAR|SCHAR)"

@@ -122,7 +122,7 @@ class Transitions:
                 out.line("default:")
                 out.line("    return undefined_transition(x, State::NUM, Event::NUM);")
             out.line("if (UNLIKELY(troubled(x))) return true;")
-            out.line("x.s->counts.in(x)[c.counts + static_cast<u32>(state * STRIDE + event)]++;")
+            out.line("x.counts[c.counts + static_cast<u32>(state * STRIDE + event)]++;")
             self._conclude(out)
             out.line("if (UNLIKELY(troubled(x))) return true;")
             out.line("observe(x, c, address, state, event, next);")
