@@ -21,6 +21,7 @@ from gpu.code_object import CodeObject, Kernel, LoadedCodeObject, LoadedKernel, 
 from gpu.device_queue import DeviceQueue
 from gpu.errors import GpuError, HostError, InactiveQueueError, NoProgressError
 from gpu.host_access import DeviceHost
+from gpu.host_wait import HostWait, NoWatcher, Watcher
 from gpu.hsa import queue_layout
 from gpu.hsa.activity import Activities
 from gpu.hsa.command_processor import Apertures, CommandProcessor, ScratchLimits
@@ -62,8 +63,8 @@ class Options:
 class BareDevice:
     """Front end, compute units and memory put together; `gpu.device.Device` chooses them.
 
-    ``units``: all compute units, in the order of their index. ``progress``: called whenever
-    somebody else than their waves has changed memory. ``trace``: who hears of packets.
+    ``units``: all compute units, in the order of their index. ``watcher``: who looks for kernels
+    that never end. ``trace``: who hears of packets.
     ``waves_per_unit``: what a compute unit holds at once.
     """
 
@@ -72,7 +73,7 @@ class BareDevice:
         memory: Memory,
         units: Sequence[ComputeUnit],
         options: Options = Options(),
-        progress: Callable[[], None] | None = None,
+        watcher: Watcher | None = None,
         trace: Trace | None = None,
         waves_per_unit: int = 40,
     ) -> None:
@@ -81,13 +82,13 @@ class BareDevice:
         self.options = options
         self._waves_per_unit = waves_per_unit
         activities = Activities(memory)
-        if progress is not None:
-            activities.on_news = progress
+        watcher = NoWatcher() if watcher is None else watcher
+        activities.on_news = watcher.progress
         self._control = ControlPort(activities)
         self._dispatcher = Dispatcher(
             units, lambda: memory.now, options.placement, options.dispatch_rate
         )
-        self._loop = Loop(memory, activities, self._dispatcher, units)
+        self._loop = Loop(memory, activities, self._dispatcher, units, watcher)
         self.host = DeviceHost(self._loop, self._control, self._interrupt, options.pace.poll)
         self._signals = Arena(memory.space, "cc", "signals")
         self._arguments = Arena(memory.space, "cc", "kernel arguments")
@@ -375,13 +376,18 @@ class BareDevice:
         """Run until a signal is below 1, a condition holds, or nothing happens any more.
 
         ``limit``: ticks. Raises the error of a queue that became inactive, NoProgressError if
-        ``until`` can never come true.
+        ``until`` can never come true. A kernel that waits in vain fails, but not while the host
+        may still act: with a ``limit``, or on a condition that is a function.
         """
         if isinstance(until, Signal):
             self._run_to_signal(until, limit)
             self._raise_error()
             return
-        end = None if limit is None else self.now + limit
+        how = HostWait.FOR_EVER if until is None else HostWait.ON_CONDITION
+        with self._loop.host_waits(how if limit is None else HostWait.FOR_A_WHILE):
+            self._run_to_condition(until, None if limit is None else self.now + limit)
+
+    def _run_to_condition(self, until: Callable[[], bool] | None, end: int | None) -> None:
         while not (until is not None and until()) and (end is None or self.now < end):
             moved = self._loop.tick(end)
             self._raise_error()
@@ -407,9 +413,8 @@ class BareDevice:
                 return
 
     def settle(self) -> None:
-        """Run until memory has answered everything that was asked so far."""
-        while self.memory.busy:
-            self._loop.tick()
+        """Let memory answer everything that was asked so far; waves stand still meanwhile."""
+        self._loop.settle()
 
     def _raise_error(self) -> None:
         if self._errors:

@@ -112,7 +112,7 @@ class Device(BareDevice):
             memory,
             units,
             options or Options(),
-            watch.progress,
+            watch,
             trace,
             waves_per_unit=held.simds * held.waves_per_simd,
         )

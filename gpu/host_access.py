@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from gpu.errors import NoProgressError
+from gpu.host_wait import HostWait
 from gpu.hsa.activity import Pause, Steps
 from gpu.hsa.control import ControlPort
 from gpu.loop import Loop
@@ -62,10 +63,12 @@ class DeviceHost:
             return data
         looks = [data]
         activity = self._control.activities.start(self._watch(address, accept, looks))
+        how = HostWait.FOR_EVER if timeout is None else HostWait.FOR_A_WHILE
         end = None if timeout is None else self._memory.now + timeout
         try:
-            if not self._loop.finish(activity, end) and timeout is None:
-                raise NoProgressError(why, self._loop.waiting)
+            with self._loop.host_waits(how):
+                if not self._loop.finish(activity, end) and timeout is None:
+                    raise NoProgressError(why, self._loop.waiting)
         finally:
             self._control.activities.cancel(activity)
         return looks[0]
@@ -93,8 +96,9 @@ class DeviceHost:
                 problems.append(problem)
 
         activity = self._control.activities.start(body())
-        if not self._loop.finish(activity):
-            raise NoProgressError("an access of the host", self._loop.waiting)
+        with self._loop.host_waits(HostWait.FOR_A_WHILE):
+            if not self._loop.finish(activity):
+                raise NoProgressError("an access of the host", self._loop.waiting)
         if problems:
             raise problems[0]
         return results[0]

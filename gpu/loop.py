@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 import numpy as np
 
+from gpu.host_wait import HostWait, Watcher, host_waits
 from gpu.hsa.activity import Activities, Activity
 from gpu.hsa.dispatcher import Dispatcher
 from gpu.launch import ComputeUnit
@@ -20,7 +22,8 @@ from gpu.memory.interface import Memory
 
 
 class Loop:
-    """``calls``: functions to be called between ticks, where they may run the loop themselves."""
+    """``calls``: functions to be called between ticks, where they may run the loop themselves.
+    ``watcher``: is told what the host waits for."""
 
     def __init__(
         self,
@@ -28,12 +31,18 @@ class Loop:
         activities: Activities,
         dispatcher: Dispatcher,
         units: Sequence[ComputeUnit],
+        watcher: Watcher,
     ) -> None:
         self.memory = memory
         self.activities = activities
         self.calls: deque[Callable[[], None]] = deque()
         self._dispatcher = dispatcher
         self._units = units
+        self._watcher = watcher
+
+    def host_waits(self, how: HostWait) -> AbstractContextManager[None]:
+        """While the host runs the device and waits so."""
+        return host_waits(self._watcher, how)
 
     @property
     def at_rest(self) -> bool:
@@ -95,11 +104,19 @@ class Loop:
                 self.activities.happened += 1
         if sequence is not None and sequence.over:
             end = now + 1
-        for answer in self.memory.run(self._next(now, end)):
+        self._answer(self._next(now, end))
+        return True
+
+    def settle(self) -> None:
+        """Let memory answer everything that was asked so far; nobody asks more meanwhile."""
+        while self.memory.busy:
+            self._answer(None)
+
+    def _answer(self, until: int | None) -> None:
+        for answer in self.memory.run(until):
             listener = answer.request.listener
             if listener is not None:
                 listener(answer)
-        return True
 
     def _next(self, now: int, end: int | None) -> int | None:
         """Our next tick, after this one; None if only answers lead on."""

@@ -5,6 +5,9 @@ to a state it was in before (registers, LDS, address) while no store or atomic h
 between: what follows can only repeat. Waves whose registers count, or that read a clock, never come
 back; for them a plain limit holds.
 
+A kernel may also wait for the host. While the host waits for a while only, nothing is said; while
+it waits on a condition of its own, only the plain limit holds.
+
 Looking at states costs time, so it begins when no wave has ended for `patience` wave instructions,
 and stops when one ends. Invariant: all units of a device share one watch; it never stops a kernel
 whose memory or states still change before `still_limit` wave instructions have gone by without a
@@ -24,6 +27,7 @@ from gpu.compute_unit.local_operations import LocalAccess
 from gpu.compute_unit.program import Bound
 from gpu.compute_unit.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.wavefront import Wavefront
+from gpu.host_wait import HostWait
 from gpu.launch import Fault
 from gpu.memory.atomics import apply
 from gpu.memory.interface import RequestKind
@@ -71,6 +75,7 @@ class Watch:
         self.still_limit = still_limit
         self.limit = limit
         self.observing = False
+        self.waiting = HostWait.FOR_EVER
         self.total = 0
         self._quiet = 0
         self._still = 0
@@ -102,7 +107,7 @@ class Watch:
             )
         if self.observing:
             self._still += count
-            if self._still > self.still_limit:
+            if self._still > self.still_limit and self.waiting is not HostWait.FOR_A_WHILE:
                 raise Livelock(
                     f"no wave has ended and no memory has changed for {self._still:,} wave "
                     f"instructions\n{self._report()}",
@@ -153,7 +158,8 @@ class Watch:
             seen.states.add(state)
             return
         seen.returns += 1
-        if seen.returns >= RETURNS and self._all_repeat():
+        certain = seen.returns >= RETURNS and self.waiting is HostWait.FOR_EVER
+        if certain and self._all_repeat():
             raise Livelock(
                 "every wave repeats what it did, and no memory changes any more\n" + self._report(),
                 wave.group.start,
