@@ -23,13 +23,14 @@ Arrived = Callable[[PipelinedWave], None]
 
 
 class Fetch:
-    """The front of one compute unit. ``queue``: waves that want a fetch, one a cycle."""
+    """The front of one compute unit. ``queue``: waves that want a fetch, one a cycle. ``low``: so
+    many bytes or fewer leave room for another group in a wave's buffer."""
 
     def __init__(self, memory: Memory, port: int, timing: Timing, arrived: Arrived) -> None:
         self._memory = memory
         self._port = port
         self._size = timing.fetch_bytes
-        self._low = timing.buffer_bytes - timing.fetch_bytes
+        self.low = timing.buffer_bytes - timing.fetch_bytes
         self._arrived = arrived
         self.queue: deque[PipelinedWave] = deque()
         self._code: dict[int, bytes] = {}
@@ -38,7 +39,7 @@ class Fetch:
 
     def want(self, wave: PipelinedWave) -> None:
         """Ask for the wave's next group if its buffer has room and none is on its way."""
-        if wave.fetching < 0 and not wave.queued and wave.fetched - wave.pc <= self._low:
+        if wave.fetching < 0 and not wave.queued and wave.fetched - wave.pc <= self.low:
             wave.queued = True
             self.queue.append(wave)
 
@@ -51,9 +52,7 @@ class Fetch:
 
     def lookup(self, wave: PipelinedWave) -> Bound | None:
         """The instruction at ``pc``, None while it is not there. Raises what it does wrong."""
-        bound = self._bound.get(wave.pc)
-        if bound is None:
-            bound = self._decode(wave)
+        bound = self._bound.get(wave.pc) or self._decode(wave)
         if bound is not None and bound.end <= wave.fetched:
             return bound
         if wave.unmapped is not None:

@@ -50,14 +50,12 @@ ALL_RETURNED: Final = (0, 0, 0)
 class Simd:
     """One SIMD. ``place``: the ticks that leave this remainder are its turns. ``waves``: oldest
     first. ``busy``: until when its vector lanes are. ``last``: age of the wave that issued last.
-    ``turn``: the first of its turns in which a wave may be ready; `NEVER` while none will be.
     """
 
     place: int
     waves: list[PipelinedWave] = field(default_factory=list)
     busy: int = 0
     last: int = -1
-    turn: int = NEVER
 
 
 class TimedUnit(Residents[PipelinedWave]):
@@ -77,6 +75,7 @@ class TimedUnit(Residents[PipelinedWave]):
         super().__init__(index, PipelinedWave, limits)
         self.timing = timing or Timing()
         self.statistics = Statistics()
+        self._by_unit = self.statistics.by_unit
         self.memory = memory
         ports = memory.ports
         self._fetch = Fetch(memory, ports.fetch(index), self.timing, self._arrived)
@@ -84,6 +83,8 @@ class TimedUnit(Residents[PipelinedWave]):
         self._scalar = ScalarPipeline(self, ports.scalar(index))
         self._local = LocalPipeline(self)
         self._simds = [Simd(place) for place in range(self._resources.limits.simds)]
+        self._turns = [NEVER] * len(self._simds)
+        """By SIMD: the first of its turns in which a wave may be ready; `NEVER` if none will be."""
         self._order = policy
         self._cycles = _cycles(self.timing)
         self._events: list[tuple[int, int, Callable[[], None]]] = []
@@ -111,25 +112,23 @@ class TimedUnit(Residents[PipelinedWave]):
             self._vector.send(now)
         if self._fetch.queue and self._fetch.cycle():
             self.statistics.fetches += 1
-        simds = self._simds
-        simd = simds[now % len(simds)]
-        if simd.turn <= now:
-            self._turn(simd, now)
+        turns = self._turns
+        place = now % len(turns)
+        if turns[place] <= now:
+            turns[place] = self._turn(self._simds[place], now)
             if host_float.current != host_float.PLAIN:
                 host_float.use(host_float.PLAIN)
         self.next_tick = now + 1 if self._fetch.queue else self._first_after(now + 1)
 
     def _first_after(self, tick: int) -> int | None:
         """The first tick from this one on in which something is to be done."""
-        due = NEVER
-        for simd in self._simds:
-            if simd.turn < due:
-                due = simd.turn
-        if due > tick:
-            if self._events and self._events[0][0] < due:
-                due = self._events[0][0]
-            if self._vector.queue and self._vector.queue[0][0] < due:
-                due = self._vector.queue[0][0]
+        due = min(self._turns)
+        if due <= tick:
+            return tick
+        if self._events and self._events[0][0] < due:
+            due = self._events[0][0]
+        if self._vector.queue and self._vector.queue[0][0] < due:
+            due = self._vector.queue[0][0]
         return None if due == NEVER else max(due, tick)
 
     def _wanted(self, tick: int) -> None:
@@ -178,10 +177,9 @@ class TimedUnit(Residents[PipelinedWave]):
         self.statistics.stalls[wave.waiting.value] += tick - wave.since
         wave.waiting = Waiting.NOTHING
         wave.ready = tick
-        simd = self._simds[wave.simd]
-        turn = tick + (simd.place - tick) % len(self._simds)
-        if turn < simd.turn:
-            simd.turn = turn
+        turn = tick + (wave.simd - tick) % len(self._turns)
+        if turn < self._turns[wave.simd]:
+            self._turns[wave.simd] = turn
             self._wanted(turn)
 
     def _arrived(self, wave: PipelinedWave) -> None:
@@ -224,8 +222,8 @@ class TimedUnit(Residents[PipelinedWave]):
 
     # ------------------------------------------------------------------ issue
 
-    def _turn(self, simd: Simd, now: int) -> None:
-        """Let waves of one SIMD issue, one instruction of each kind."""
+    def _turn(self, simd: Simd, now: int) -> int:
+        """Let waves of one SIMD issue, one instruction of each kind; when it is looked at next."""
         ready = [wave for wave in simd.waves if wave.ready <= now]
         if len(ready) > 1:
             ready = self._order(ready, simd.last)
@@ -255,18 +253,17 @@ class TimedUnit(Residents[PipelinedWave]):
                 self._fail(wave.group, fault_of(wave, bound, wave.pc, mistake))
             except Fault as fault:
                 self._fail(wave.group, fault)
-        self._set_turn(simd, now + len(self._simds))
+        return self._turn_after(simd, now + len(self._simds))
 
-    def _set_turn(self, simd: Simd, following: int) -> None:
-        """When the SIMD is looked at again; ``following``: its next turn."""
+    def _turn_after(self, simd: Simd, following: int) -> int:
+        """The SIMD's first turn, from the following one on, in which a wave is ready."""
         first = NEVER
         for wave in simd.waves:
             if wave.ready <= following:
-                simd.turn = following
-                return
+                return following
             if wave.ready < first:
                 first = wave.ready
-        simd.turn = first if first == NEVER else first + (simd.place - first) % len(self._simds)
+        return first if first == NEVER else first + (simd.place - first) % len(self._simds)
 
     def _issue(self, simd: Simd, wave: PipelinedWave, bound: Bound, now: int) -> bool:
         """Issue one instruction if its unit and its counters have room."""
@@ -294,7 +291,7 @@ class TimedUnit(Residents[PipelinedWave]):
             self._fetch.flush(wave)
             if wave.pc < place:
                 self._went_back(wave)
-        elif wave.fetching < 0:
+        elif wave.fetching < 0 and wave.fetched - end <= self._fetch.low:
             self._fetch.want(wave)
         return True
 
@@ -320,7 +317,7 @@ class TimedUnit(Residents[PipelinedWave]):
             self._tell(wave, f"{bound.instruction.address:#x} {bound}")
         wave.next = None
         wave.executed += 1
-        self.statistics.by_unit[bound.place] += 1
+        self._by_unit[bound.place] += 1
 
     # ------------------------------------------------------------------ memory
 
