@@ -22,6 +22,6 @@ def access_text(access: Access) -> str:
             return f"scalar {access.kind.value} {4 * access.count} bytes at {access.address:#x}"
         return f"scalar {access.kind.value}"
     if isinstance(access, LocalAccess):
-        places = ", ".join(f"{int(place[0]):#x}" for place in access.places)
+        places = ", ".join(f"{int(place.offsets[0]):#x}" for place in access.places)
         return f"LDS {len(access.lanes)} lanes x {access.size} bytes from offset {places}"
     return "exchange of lanes"

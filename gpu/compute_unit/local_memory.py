@@ -32,6 +32,41 @@ class Change:
     running: np.ufunc | None = None
 
 
+class Place:
+    """Where the lanes of one access begin, and what follows from it.
+
+    ``together``: all bits of the offsets, which is at least the highest of them. ``words``: the
+    offsets in dwords.
+    """
+
+    __slots__ = ("_cycles", "offsets", "together", "words")
+
+    def __init__(self, offsets: Offsets) -> None:
+        self.offsets = offsets
+        self.together = int(np.bitwise_or.reduce(offsets))
+        self.words: Offsets = offsets >> 2
+        self._cycles: dict[tuple[int, int], int] = {}
+
+    def cycles(self, size: int, half: int) -> int:
+        """See `bank_cycles`."""
+        found = self._cycles.get((size, half))
+        if found is None:
+            found = self._cycles[size, half] = bank_cycles(self.offsets, size, half)
+        return found
+
+
+@lru_cache(maxsize=4096)
+def place_of(addresses: bytes, offset: int) -> Place:
+    """Lanes' addresses, uint32 in the machine's byte order, each with an offset; shared, since
+    waves come to the same places again and again.
+
+    Sums have 32 bits: compilers keep `508 - 4 * lane` as an offset on a base below zero.
+    """
+    offsets = (np.frombuffer(addresses, np.uint32) + np.uint32(offset)).astype(np.int64)
+    offsets.flags.writeable = False
+    return Place(offsets)
+
+
 BANKS: Final = 32
 _STEPS: Final = {words: np.arange(words) for words in (2, 3, 4)}
 
@@ -49,6 +84,20 @@ class LocalMemory:
         self.bytes = np.zeros(-(-size // 8) * 8, np.uint8)
         self.dwords = self.bytes.view(np.uint32)
         self.out_of_range = 0
+
+    def load_at(self, place: Place, size: int, bound: int) -> Values:
+        """`load` of lanes that begin at a place."""
+        if size == 4 and not place.together & 3 and place.together + 4 <= min(bound, self.size):
+            return self.dwords[place.words]
+        return self.load(place.offsets, size, bound)
+
+    def store_at(self, place: Place, values: Values, bound: int) -> None:
+        """`store` of lanes that begin at a place."""
+        inside = place.together + 4 <= min(bound, self.size)
+        if inside and not place.together & 3 and values.ndim == 1 and values.itemsize == 4:
+            self.dwords[place.words] = values
+        else:
+            self.store(place.offsets, values, bound)
 
     def load(self, offsets: Offsets, size: int, bound: int) -> Values:
         """``size`` bytes at each offset; 0 where a lane's bytes do not end before ``bound``."""

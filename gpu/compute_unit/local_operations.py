@@ -15,7 +15,7 @@ from gpu.compute_unit.access import DirectMemory, Operation
 from gpu.compute_unit.crossbar import Exchange
 from gpu.compute_unit.lanes import LaneMistake, Lanes, Values, lanes_of, read_values, write_values
 from gpu.compute_unit.local_changes import change_of
-from gpu.compute_unit.local_memory import Change, MisalignedLocal, Offsets
+from gpu.compute_unit.local_memory import Change, MisalignedLocal, Place, place_of
 from gpu.compute_unit.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
 from gpu.isa.wave import M0
@@ -44,7 +44,7 @@ _EXCHANGES: Final = ("ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32")
 class LocalAccess:
     """One DS instruction of a wave's active lanes on its way.
 
-    ``places``: one array of offsets, or two for the two-address forms. ``size``: bytes at each.
+    ``places``: where the lanes go, twice for the two-address forms. ``size``: bytes at each.
     ``values``: what each place is given. ``results``: what each place held.
     """
 
@@ -61,7 +61,7 @@ class LocalAccess:
         "wave",
     )
 
-    def __init__(self, wave: Wavefront, lanes: Lanes, places: list[Offsets], size: int) -> None:
+    def __init__(self, wave: Wavefront, lanes: Lanes, places: list[Place], size: int) -> None:
         self.wave = wave
         self.lanes = lanes
         self.places = places
@@ -82,10 +82,10 @@ class LocalAccess:
                 lane = int(self.lanes[mistake.row])
                 raise LaneMistake(lane, str(mistake)) from mistake
         elif not self.values:
-            self.results = [lds.load(place, self.size, self.bound) for place in self.places]
+            self.results = [lds.load_at(place, self.size, self.bound) for place in self.places]
         else:
             for place, values in zip(self.places, self.values):
-                lds.store(place, values, self.bound)
+                lds.store_at(place, values, self.bound)
 
     def complete(self) -> None:
         register = self.register
@@ -99,10 +99,11 @@ class LocalAccess:
         lds = self.wave.group.lds
         if len(self.places) == 2:  # two exchanges
             for place, values in zip(self.places, self.values):
-                self.results.append(lds.update(change, place, values, values, self.bound))
+                self.results.append(lds.update(change, place.offsets, values, values, self.bound))
             return
         first, second = self.values[0], self.values[-1]
-        self.results = [lds.update(change, self.places[0], first, second, self.bound)]
+        offsets = self.places[0].offsets
+        self.results = [lds.update(change, offsets, first, second, self.bound)]
 
 
 class LocalOperation:
@@ -124,7 +125,7 @@ class LocalOperation:
         self.instruction = instruction
         self._address = fields["addr"]
         self._size = size
-        self._offsets = tuple(np.uint32(offset) for offset in _offsets(instruction, size))
+        self._offsets = _offsets(instruction, size)
         self._data: tuple[int, ...] = ()
         self._register = -1
         self._signed = False
@@ -153,9 +154,8 @@ class LocalOperation:
         address = wave.vgprs[self._address]
         if not wave.full:
             address = address[lanes]
-        # Addresses are sums of 32 bits: compilers keep `508 - 4 * lane` as an offset on a base
-        # below zero.
-        places = [(address + offset).astype(np.int64) for offset in self._offsets]
+        addresses = address.tobytes()
+        places = [place_of(addresses, offset) for offset in self._offsets]
         access = LocalAccess(wave, lanes, places, self._size)
         access.register = self._register
         access.signed = self._signed
@@ -196,7 +196,8 @@ class PairOperation:
         else:
             distance = np.full(len(lanes), (self._offset & 0x3FFF) - (self._offset & 0x4000))
         other = address + 4 * distance & 0xFFFF_FFFF
-        return PairAccess(wave, lanes, [address, other], self._size, self._change)
+        places = [Place(address), Place(other)]
+        return PairAccess(wave, lanes, places, self._size, self._change)
 
 
 class PairAccess(LocalAccess):
@@ -205,7 +206,7 @@ class PairAccess(LocalAccess):
     __slots__ = ()
 
     def __init__(
-        self, wave: Wavefront, lanes: Lanes, places: list[Offsets], size: int, change: Change
+        self, wave: Wavefront, lanes: Lanes, places: list[Place], size: int, change: Change
     ) -> None:
         super().__init__(wave, lanes, places, size)
         self.change = change
@@ -213,10 +214,10 @@ class PairAccess(LocalAccess):
     def perform(self, memory: DirectMemory | None = None) -> None:
         assert self.change is not None, "given at the start"
         lds = self.wave.group.lds
-        other = lds.load(self.places[1], self.size, self.bound)
+        other = lds.load_at(self.places[1], self.size, self.bound)
         if self.size == 8:
             other = other.view(np.uint64).reshape(-1)
-        lds.update(self.change, self.places[0], other, other, self.bound)
+        lds.update(self.change, self.places[0].offsets, other, other, self.bound)
 
 
 def bind_local(instruction: Instruction) -> Operation | None:

@@ -14,7 +14,6 @@ import numpy as np
 
 from gpu.compute_unit.access import Access
 from gpu.compute_unit.lanes import LaneMistake
-from gpu.compute_unit.local_memory import bank_cycles
 from gpu.compute_unit.local_operations import LocalAccess
 from gpu.compute_unit.pipelined_wave import PipelinedWave
 from gpu.compute_unit.program import Bound
@@ -38,7 +37,7 @@ class LocalPipeline:
             lanes = self._owner.timing.conflict_lanes
             cycles = 0
             for place in access.places:
-                cycles += bank_cycles(place, access.size, lanes)
+                cycles += place.cycles(access.size, lanes)
             least = -(-len(access.lanes) // lanes) * len(access.places) * max(1, access.size // 4)
             statistics.bank_cycles += cycles
             statistics.bank_conflicts += max(0, cycles - least)

@@ -253,7 +253,7 @@ def _accesses(access: Access) -> Iterable[tuple[int, int, str]]:
     elif isinstance(access, LocalAccess):
         results: list[Values | None] = [*access.results] or [None] * len(access.places)
         for place, values in zip(access.places, results):
-            for row, address in enumerate(place.tolist()):
+            for row, address in enumerate(place.offsets.tolist()):
                 found = "" if values is None else _found(values[row])
                 yield int(access.lanes[row]), address, found
 

@@ -262,7 +262,7 @@ def _dwords(access: Access) -> Iterator[tuple[Hashable, int, int, bool]]:
         limit = min(access.bound, group.lds.size)
         for number, place in enumerate(access.places):
             source = isinstance(access, PairAccess) and number == 1
-            for lane, offset in zip(access.lanes.tolist(), place.tolist()):
+            for lane, offset in zip(access.lanes.tolist(), place.offsets.tolist()):
                 if offset + access.size <= limit:
                     for word, bits in _split(offset, access.size):
                         yield (group, word), bits, lane, source

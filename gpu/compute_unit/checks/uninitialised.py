@@ -93,7 +93,8 @@ class Uninitialised:
         if isinstance(access, LocalAccess):
             reads = access.change is not None or not access.values
             writes = access.change is not None or bool(access.values)
-            for number, offsets in enumerate(access.places):
+            for number, place in enumerate(access.places):
+                offsets = place.offsets
                 source = isinstance(access, PairAccess) and number == 1
                 size = access.size
                 places = offsets[offsets + size <= min(access.bound, wave.group.lds.size)]
