@@ -238,6 +238,7 @@ def one_lane(
     data: bytes | None = None,
     **more: Any,
 ) -> Request:
-    """A request of one lane."""
+    """A request of one lane; addresses have 64 bits, as sums that packets ask for."""
     lane = None if data is None else np.frombuffer(data, np.uint8).reshape(1, size)
-    return Request(port, kind, 0, np.array([address], np.uint64), size, lane, **more)
+    addresses = np.array([address & (1 << 64) - 1], np.uint64)
+    return Request(port, kind, 0, addresses, size, lane, **more)
