@@ -8,6 +8,7 @@ under way.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,8 +39,14 @@ from gpu.hsa.signal import SIGNAL, VALUE, Signal
 from gpu.launch import ComputeUnit
 from gpu.loop import Loop
 from gpu.memory.interface import Memory
+from gpu.printf import Printing
 from gpu.queue_memory import DOORBELL_BYTES, DOORBELLS, QueueMemory
 from gpu.trace import Trace
+
+
+def _to_output(text: str) -> None:
+    sys.stdout.write(text)
+
 
 OnError = Callable[[DeviceQueue, GpuError], None]
 
@@ -48,7 +55,8 @@ OnError = Callable[[DeviceQueue, GpuError], None]
 class Options:
     """How the front end behaves. ``dispatch_rate``: groups started per tick; None: no limit.
     ``slots``: queues that the packet processor serves at once; None: all. ``quantum``: ticks
-    between two swaps while more queues exist.
+    between two swaps while more queues exist. ``printf``: is given what kernels print, after they
+    have ended; ``printf_bytes``: room for what one dispatch prints, the rest is lost.
     """
 
     pace: Pace = field(default_factory=Pace)
@@ -57,6 +65,8 @@ class Options:
     dispatch_rate: int | None = None
     slots: int | None = None
     quantum: int = 100_000
+    printf: Callable[[str], object] = _to_output
+    printf_bytes: int = 1 << 18
     apertures: Apertures = field(default_factory=Apertures)
 
 
@@ -90,6 +100,7 @@ class BareDevice:
         )
         self._loop = Loop(memory, activities, self._dispatcher, units, watcher)
         self.host = DeviceHost(self._loop, self._control, self._interrupt, options.pace.poll)
+        self.printing = Printing(memory.space, self.host, options.printf_bytes, options.printf)
         self._signals = Arena(memory.space, "cc", "signals")
         self._arguments = Arena(memory.space, "cc", "kernel arguments")
         self._loaded: dict[int, LoadedCodeObject] = {}
@@ -379,6 +390,12 @@ class BareDevice:
         ``until`` can never come true. A kernel that waits in vain fails, but not while the host
         may still act: with a ``limit``, or on a condition that is a function.
         """
+        try:
+            self._run(until, limit)
+        finally:
+            self.printing.collect()
+
+    def _run(self, until: Signal | Callable[[], bool] | None, limit: int | None) -> None:
         if isinstance(until, Signal):
             self._run_to_signal(until, limit)
             self._raise_error()

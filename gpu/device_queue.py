@@ -6,6 +6,7 @@ Invariant: the arguments of a dispatch are copied when it is submitted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import index
 from typing import TYPE_CHECKING, Final, SupportsIndex
 
@@ -78,9 +79,10 @@ class DeviceQueue(UserQueue):
         grid3, dimensions = three(grid, "a grid")
         group3, group_dimensions = three(group, "a group")
         dimensions = max(dimensions, group_dimensions)
-        packed = pack_arguments(
-            loaded.kernel, args, self._facts(grid3, group3, dimensions, global_offset)
-        )
+        facts = self._facts(grid3, group3, dimensions, global_offset)
+        printing = self._device.printing
+        facts = replace(facts, printf_buffer=printing.room(loaded.kernel))
+        packed = pack_arguments(loaded.kernel, args, facts)
         packet = KernelDispatch(
             header=Header(PacketType.KERNEL_DISPATCH, barrier, scope(acquire), scope(release)),
             setup=dimensions,
@@ -93,9 +95,12 @@ class DeviceQueue(UserQueue):
             completion=self._completion(completion),
         )
         try:
-            return self.submit(packet)
+            number = self.submit(packet)
         except ValueError as error:
             raise HostError(f"kernel {loaded.name}: {error}") from None
+        if facts.printf_buffer:
+            printing.expect(facts.printf_buffer, loaded.kernel, self.link, number)
+        return number
 
     def _facts(
         self, grid: Size, group: Size, dimensions: int, global_offset: int | Sequence[int]

@@ -48,7 +48,8 @@ def compile_kernels(
         )
     with tempfile.TemporaryDirectory(prefix="gcn-") as folder:
         output = Path(folder) / "kernels.co"
-        command = [clang, *_flags(processor), *options, str(source.resolve()), "-o", str(output)]
+        flags = [*_flags(processor), *_for_printf(source), *options]
+        command = [clang, *flags, str(source.resolve()), "-o", str(output)]
         said = _run(command, source)
         if not output.is_file():
             raise CompileError(f"{source}: {clang} failed:\n{said.strip()}")
@@ -81,6 +82,12 @@ def _flags(processor: str) -> list[str]:
         *("-ffp-contract=off", "-Wno-unused-command-line-argument"),
         *(word for header in _HEADERS for word in ("-include", str(header))),
     ]
+
+
+def _for_printf(source: Path) -> list[str]:
+    """What else a file needs that prints."""
+    prints = b"printf" in source.read_bytes()
+    return ["-include", str(Path(__file__).with_name("printing.h"))] if prints else []
 
 
 def _able(clang: str) -> bool:
