@@ -12,7 +12,6 @@ from typing import Final
 from gpu.launch import Demand
 
 LDS_GRANULE: Final = 512
-VGPR_GRANULE: Final = 4
 SGPR_GRANULE: Final = 16
 
 

@@ -7,7 +7,7 @@ entry knows its cache and way, so that changing its permission keeps the map rig
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from runtime.banks import AluArray, BankedArray
 from runtime.errors import ErrorKind, ProtocolError
@@ -130,7 +130,6 @@ class CacheMemory(Generic[E]):
 
     lookup: Callable[[int], E]
     isTagPresent: Callable[[int], bool]
-    is_instruction_cache: ClassVar[bool] = False
 
     def __init__(
         self,

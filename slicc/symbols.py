@@ -193,7 +193,6 @@ class VariableSymbol:
     ir_name: str = ""
     port: PortSymbol | None = None
     node: syntax.ObjectDeclaration | None = None
-    is_parameter: bool = False
     value: ir.Expr | None = None
     """What a constant stands for."""
 

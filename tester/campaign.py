@@ -86,7 +86,6 @@ class Totals:
     """Ticks until the last episode of each leg was complete, without what follows."""
     handover_time: int = 0
     thread_time: int = 0
-    flushed_legs: int = 0
 
     def add(self, outcome: Outcome) -> None:
         statistics = outcome.statistics
@@ -98,7 +97,6 @@ class Totals:
         self.episode_ticks += statistics.end
         self.handover_time += statistics.handover_time
         self.thread_time += statistics.thread_time
-        self.flushed_legs += outcome.flushed
 
     def merge(self, other: Totals) -> None:
         """Add the sums of other legs."""

@@ -136,7 +136,6 @@ DTYPES: Final[dict[str, Any]] = {
     "wait_count": np.int32,
     "wait_kind": np.uint8,
 }
-DERIVED: Final = ("expected", "wait_first", "wait_thread", "wait_count", "wait_kind")
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,7 +63,6 @@ class Symbol:
     size: int
     type: int
     section: int
-    is_global: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +308,7 @@ class _Reader:
             name, kind, _, section, address, length = entry
             at = offset + index * _SYMBOL.size
             text = self.string(strings, name, at)
-            found.append(Symbol(text, address, length, kind & 15, section, kind >> 4 != 0))
+            found.append(Symbol(text, address, length, kind & 15, section))
         return found
 
     def string(self, strings: bytes, start: int, at: int) -> str:

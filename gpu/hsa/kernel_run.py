@@ -83,7 +83,6 @@ class KernelRun:
     interrupted: Callable[[int], None]
     over: Event = field(default_factory=Event)
     fault: Fault | None = None
-    started_groups: int = 0
     running: int = 0
     next_group: Size | None = None
     _slots: dict[GroupStart, list[int]] = field(default_factory=dict)
@@ -131,7 +130,6 @@ class KernelRun:
         group = self._make(self.next_group)
         self.next_group = next(self._groups, None)
         self.running += 1
-        self.started_groups += 1
         return group
 
     def _make(self, group_id: Size) -> GroupStart:

@@ -1,5 +1,5 @@
 """What the compiler has to say: values, their register, and their renderings."""
 
-from slicc.diagnostics.model import CompileError, Diagnostic, DiagnosticSink, Label, Severity
+from slicc.diagnostics.model import Diagnostic, DiagnosticSink, Label, Severity
 
-__all__ = ["CompileError", "Diagnostic", "DiagnosticSink", "Label", "Severity"]
+__all__ = ["Diagnostic", "DiagnosticSink", "Label", "Severity"]

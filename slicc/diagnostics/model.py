@@ -42,10 +42,6 @@ class Diagnostic:
     help: str | None = None
 
 
-class CompileError(Exception):
-    """Raised by :meth:`DiagnosticSink.stop_if_errors`; the diagnostics are in the sink."""
-
-
 class DiagnosticSink:
     """Collects what passes find. Passes report here and go on."""
 
@@ -135,8 +131,3 @@ class DiagnosticSink:
     @property
     def warning_count(self) -> int:
         return sum(d.severity is Severity.WARNING for d in self.diagnostics)
-
-    def stop_if_errors(self) -> None:
-        """Raise :class:`CompileError` if any error was reported."""
-        if self.error_count:
-            raise CompileError(f"{self.error_count} error(s)")

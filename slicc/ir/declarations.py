@@ -234,17 +234,8 @@ class Machine(Node):
     actions: tuple[Action, ...]
     transitions: tuple[Transition, ...]
     cells: tuple[Cell, ...]
-    externals: tuple[ExternalClass, ...] = ()
     machine_type: str = ""
     """The member of ``MachineType`` that it is at run time, if that is not its name."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExternalClass(Node):
-    """A runtime class that the protocol declares for itself (``TBETable`` in a machine)."""
-
-    ref: TypeRef
-    runtime_name: str
 
 
 @dataclass(frozen=True, slots=True)

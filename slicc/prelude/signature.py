@@ -90,9 +90,3 @@ def parse_signature(line: str) -> Signature:
         flags=frozenset(Flag(flag) for flag in (match["flags"] or "").split()),
         setter=match["setter"],
     )
-
-
-@cache
-def overload_name(line: str) -> str:
-    """The SLICC name of a line, without parsing the rest."""
-    return line[: line.index("(")].strip()

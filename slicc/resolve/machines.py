@@ -22,7 +22,7 @@ from slicc.resolve.structures import complete_types
 from slicc.resolve.supplied_bodies import supplied_functions
 from slicc.resolve.transitions import cells_of, resolve_transitions
 from slicc.resolve.type_declarations import declare_types
-from slicc.resolve.types_to_ir import enumerations_of, externals_of, structures_of, to_enumeration
+from slicc.resolve.types_to_ir import enumerations_of, structures_of, to_enumeration
 from slicc.source import Span
 from slicc.symbols import FunctionSymbol, did_you_mean
 
@@ -97,7 +97,6 @@ def _resolve_bodies(
         actions=actions,
         transitions=transitions,
         cells=cells_of(scope, transitions, parts.transitions),
-        externals=externals_of(scope),
         machine_type=_lent_type(scope),
         span=scope.node.type.span,
     )

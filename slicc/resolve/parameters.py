@@ -50,7 +50,6 @@ def declare_parameters(
             node.name.span,
             ir_name=name,
             node=node,
-            is_parameter=True,
         )
         ignored = node.pairs.find("default")
         if ignored is not None:

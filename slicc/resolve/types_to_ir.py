@@ -121,12 +121,3 @@ def _field(scope: GlobalScope, field: FieldSymbol) -> ir.Field:
     if default is None:
         default = default_value(scope, field.type, field.span)
     return ir.Field(field.name, field.type, default, desc, span=field.span)
-
-
-def externals_of(scope: MachineScope) -> tuple[ir.ExternalClass, ...]:
-    """The runtime classes that the machine declares for itself."""
-    return tuple(
-        ir.ExternalClass(ir.TypeRef(scope.name, symbol.name), symbol.name, span=symbol.span)
-        for symbol in scope.types.values()
-        if symbol.kind is TypeKind.CLASS and not symbol.missing_at_runtime
-    )

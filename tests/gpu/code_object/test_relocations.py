@@ -8,7 +8,7 @@ from gpu.code_object.elf import Relocation, Symbol
 from gpu.code_object.relocations import RelocationError, check, field_size, patch
 
 BASE, PLACE, ADDEND = 0x1_0000_0000, 0x40, -8
-SYMBOL = Symbol("value", 0x2000, 4, 1, 5, True)
+SYMBOL = Symbol("value", 0x2000, 4, 1, 5)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_backwards_distances_are_negative() -> None:
 
 
 def test_absolute_symbols_do_not_move() -> None:
-    absolute = Symbol("size", 0x77, 0, 0, 0xFFF1, True)
+    absolute = Symbol("size", 0x77, 0, 0, 0xFFF1)
     assert patch(Relocation(PLACE, 3, 1, absolute), BASE) == (0x78).to_bytes(8, "little")
 
 
@@ -48,6 +48,6 @@ def test_what_only_a_linker_resolves(kind: int) -> None:
 
 
 def test_undefined_symbols() -> None:
-    undefined = Symbol("printf", 0, 0, 0, 0, True)
+    undefined = Symbol("printf", 0, 0, 0, 0)
     with pytest.raises(RelocationError, match="'printf' is used at 0x40 and defined nowhere"):
         check(Relocation(PLACE, 3, 0, undefined))
