@@ -32,13 +32,18 @@ struct Pool {
     u32 name;  // PoolName
 };
 
+// Where a block may begin: so that what stands at a multiple of less in it does so in memory.
+inline constexpr u64 BLOCK_ALIGNMENT = 256;
+
 // Adds sizes up. Size and places come from the same code, so they cannot disagree.
 struct Layout {
     u64 size;
 
     template <class T>
     void reserve(Array<T>& array, u64 count) {
-        size = (size + 63) & ~u64{63};
+        constexpr u64 UNIT = alignof(T) > 64 ? alignof(T) : 64;
+        static_assert(UNIT <= BLOCK_ALIGNMENT);
+        size = (size + UNIT - 1) & ~(UNIT - 1);
         array.offset = size;
         array.count = count;
         size += count * sizeof(T);

@@ -35,6 +35,8 @@ _ROOM: Final = 1 << 14
 """Transitions written down at first; more where that was not enough."""
 _SHARE: Final = 0.8
 """Share of the memory that is free now which one block may take."""
+_PAGE: Final = 4096
+"""Blocks begin with one, so that their layout in lines of the processor's cache holds in memory."""
 
 
 class SystemTooLarge(MemoryError):
@@ -384,8 +386,18 @@ class NativeSystem:
             raise PoolExhausted(POOLS[pool - 1], capacity)
 
 
+def zeroed_block(size: int) -> npt.NDArray[np.uint8]:
+    """Zeros for a system, where a block may begin (runtime/native/layout.hpp: BLOCK_ALIGNMENT).
+
+    Pages that nobody touches cost nothing. Raises MemoryError.
+    """
+    room = np.zeros(size + _PAGE, np.uint8)
+    start = -room.ctypes.data % _PAGE
+    return room[start : start + size]
+
+
 def _allocated(size: int) -> npt.NDArray[np.uint8]:
-    """A zeroed block; pages that nobody touches cost nothing. Raises SystemTooLarge."""
+    """A block. Raises SystemTooLarge."""
     free = available_memory()
     if free is not None and size > _SHARE * free:
         raise SystemTooLarge(
@@ -393,7 +405,7 @@ def _allocated(size: int) -> npt.NDArray[np.uint8]:
             "free; fewer machines, smaller caches or fewer lines under test need less"
         )
     try:
-        return np.zeros(size, np.uint8)
+        return zeroed_block(size)
     except MemoryError:
         raise SystemTooLarge(f"there are no {_megabytes(size)} of memory for the system") from None
 

@@ -29,6 +29,7 @@ from runtime.library_types import (
 )
 from runtime.message_buffer import MessageBuffer
 from runtime.native.program_view import ProgramView
+from runtime.native.system import zeroed_block
 from runtime.prng import Prng, hash64, initial_byte
 from runtime.requester_base import RequesterBase
 from runtime.sequencer import Sequencer
@@ -587,7 +588,7 @@ class NativeRun:
         capacities += (1 << 12, groups, 1 << 12, 64)
         words = plan_words(scene, agents, capacities)
         size = call(self.lib, "t_size", words, len(words))
-        self.block = np.zeros(size, np.uint8)
+        self.block = zeroed_block(size)
         assert call(self.lib, "t_start", self.block, size, words, len(words))
         fault = FAULTS.index(scene.fault)
         call(self.lib, "t_script", scene.seed, scene.slow, fault, scene.fault_at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from runtime.native.system import zeroed_block
 from runtime.prng import Prng
 from tests.native.core_twin import NONE, Shape, Twin, call, library, plan_words
 
@@ -18,7 +19,7 @@ class Native:
         words = plan_words(shape, room)
         size = call(self.lib, "t_size", words, len(words))
         assert size
-        self.block = np.zeros(size, np.uint8)
+        self.block = zeroed_block(size)
         assert call(self.lib, "t_start", self.block, size, words, len(words))
         self.steps = np.zeros(5 * STEPS + 2, np.uint64)
 

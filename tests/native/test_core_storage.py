@@ -13,6 +13,7 @@ from runtime.directory import DirectoryMemory
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import MachineType, MemoryMsg, MemoryRequestType
 from runtime.memory import Memory
+from runtime.native.system import zeroed_block
 from runtime.network import Topology
 from runtime.prng import Prng, hash64
 from runtime.tbe import TBETable
@@ -56,7 +57,7 @@ class Native:
         ]
         words = plan_words(SHAPE, ROOM, caches)
         size = call(self.lib, "t_size", words, len(words))
-        self.block = np.zeros(size, np.uint8)
+        self.block = zeroed_block(size)
         assert call(self.lib, "t_start", self.block, size, words, len(words))
 
     def __call__(self, name: str, *arguments: object) -> int:

@@ -15,6 +15,7 @@ from runtime.atomics import AtomicKind, AtomicOp
 from runtime.delays import POLICY_NAMES, DelayPolicy
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.library_types import MachineType
+from runtime.native.system import zeroed_block
 from runtime.network import Topology
 from runtime.prng import Prng, hash64, hash_name, initial_word
 from runtime.values import DataBlock, MachineID, NetDest, Set, WriteMask
@@ -29,7 +30,7 @@ class Bench:
 
     def __init__(self, line_bits: int = 6) -> None:
         self.lib = library("core_values.cpp", f"-DLINE_BYTES={1 << line_bits}")
-        self.memory = np.zeros(call(self.lib, "v_size"), np.uint8)
+        self.memory = zeroed_block(call(self.lib, "v_size"))
         call(self.lib, "v_start", self.memory)
         size = 1 << line_bits
         self.controller: Any = SimpleNamespace(
