@@ -25,6 +25,7 @@ from gpu.memory.coherent_base import CoherentMemory
 from gpu.memory.flat import FlatMemory
 from gpu.memory.interface import Memory
 from gpu.memory.kernel_system import KernelSystem
+from gpu.memory.recording import Recording
 from gpu.occupancy import Limits
 from gpu.trace import Trace
 
@@ -48,7 +49,8 @@ class Device(BareDevice):
     description says. ``most_instructions``: wave
     instructions after which a kernel fails, as one does that can be seen to wait for ever.
     ``policy``: which wave of a SIMD goes first. ``checks``: those of `gpu.compute_unit.checks`,
-    by name; what they find is in `findings`. ``trace``: who is told what happens.
+    by name; what they find is in `findings`. ``trace``: who is told what happens. ``record``: keep
+    what is asked of memory in `recording`.
 
     Raises HostError for a device that cannot be, DescriptionError for a timing that cannot be, and
     what `gpu.memory.opening.load_system` raises for a protocol.
@@ -73,6 +75,7 @@ class Device(BareDevice):
         policy: Policy = oldest_first,
         checks: Iterable[str] = (),
         trace: Trace | None = None,
+        record: bool = False,
     ) -> None:
         if functional is None:
             functional = protocol is None and memory is None
@@ -107,6 +110,8 @@ class Device(BareDevice):
                 TimedUnit(cu, memory, timing, limits, policy, watch, checking, trace)
                 for cu in range(memory.ports.cus)
             ]
+        self.recording = _recorded(memory) if record else None
+        """What is asked of memory, if that is to be kept."""
         held = limits or Limits()
         super().__init__(
             memory,
@@ -139,6 +144,12 @@ class Device(BareDevice):
         if isinstance(self.memory, CoherentMemory):
             told["caches"] = self.memory.executed()
         return told
+
+
+def _recorded(memory: Memory) -> Recording:
+    if not isinstance(memory, CoherentMemory):
+        raise HostError("only what is asked of caches can be recorded")
+    return memory.record()
 
 
 def _checks(names: Iterable[str]) -> Checks | None:

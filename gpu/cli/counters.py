@@ -12,6 +12,7 @@ from gpu.compute_unit.functional import FunctionalUnit
 from gpu.compute_unit.residents import Residents
 from gpu.compute_unit.timed import TimedUnit
 from gpu.memory.coherent_base import CoherentMemory
+from gpu.memory.interface import Memory
 
 _WIDTH: Final = 100
 _NAMES: Final = 14
@@ -48,11 +49,11 @@ def work_of(device: BareDevice) -> Work:
     return Work(groups, waves, instructions)
 
 
-def lines_about_caches(device: BareDevice) -> Iterator[str]:
+def lines_about_caches(memory: Memory) -> Iterator[str]:
     """By group of machines: which event met which state how often; nothing without caches."""
-    if not isinstance(device.memory, CoherentMemory):
+    if not isinstance(memory, CoherentMemory):
         return
-    for group, by_event in device.memory.executed().items():
+    for group, by_event in memory.executed().items():
         words = "; ".join(
             f"{event} " + ", ".join(f"{times:,} in {state}" for state, times in by_state.items())
             for event, by_state in by_event.items()

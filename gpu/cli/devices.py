@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from gpu.cli.request import Request
 from gpu.device import Device
+from gpu.memory.recording_file import Origin, save
 from gpu.trace import Trace
 from runtime.description import parse_assignment
 
@@ -41,6 +43,7 @@ def open_device(request: Request) -> OpenedDevice:
         most_instructions=request.limit,
         checks=request.checks,
         trace=Trace(request.traces, print) if request.traces else None,
+        record=request.record is not None,
     )
     fidelity = (
         "functional: right results on flat memory; no caches, no time"
@@ -49,3 +52,20 @@ def open_device(request: Request) -> OpenedDevice:
         f"({device.engine}); cycles are those of a model, not of a product"
     )
     return OpenedDevice(device, fidelity, not request.functional)
+
+
+def keep_recording(device: Device, request: Request, path: Path) -> None:
+    """Write what was asked of the device's memory. Raises OSError."""
+    assert device.recording is not None, "the device was opened to record"
+    ports = device.memory.ports
+    origin = Origin(
+        protocol=request.protocol or DEFAULT_PROTOCOL,
+        cus=ports.cus,
+        sqcs=ports.sqcs,
+        tccs=request.tccs,
+        seed=request.seed,
+        system="" if request.system is None else str(request.system),
+        settings=dict(parse_assignment(text) for text in request.assignments),
+        ticks=device.now,
+    )
+    save(device.recording, origin, path)

@@ -16,6 +16,8 @@ def in_words(error: Exception) -> Stop | None:
     from gpu.errors import GpuError
     from gpu.memory.coherent_base import MemoryStuck
     from gpu.memory.native_backend import OutOfRoom
+    from gpu.memory.opening import EngineMissing
+    from gpu.memory.recording_file import BadRecording
     from protocols.loader import ProtocolBroken, ProtocolMissing
     from runtime.description import DescriptionError
     from runtime.errors import ProtocolError
@@ -27,6 +29,6 @@ def in_words(error: Exception) -> Stop | None:
         return Stop(f"the protocol failed: {error}", FOUND)
     given = (
         ArgumentTextError, SizeError, ArgumentError, CodeObjectError, CompileError, GpuError,
-        ProtocolMissing, DescriptionError, CannotRead, OutOfRoom,
+        ProtocolMissing, DescriptionError, CannotRead, OutOfRoom, EngineMissing, BadRecording,
     )  # fmt: skip
     return Stop(str(error)) if isinstance(error, given) else None

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
 from gpu.cli.parameters import File, KernelName
-from gpu.cli.run_command import run
-from slicc.exit_status import Stop, run_command
+from gpu.cli.run_command import Engine, run
+from slicc.exit_status import FINE, FOUND, Stop, run_command
 
 app = typer.Typer(
     name="gcn",
@@ -91,6 +92,28 @@ def occupancy(
 
 
 app.command()(run)
+
+
+@app.command()
+def replay(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="What gcn run --record wrote.", show_default=False),
+    ],
+    engine: Annotated[
+        Engine, typer.Option("--engine", help="What runs the caches, as for gcn run.")
+    ] = Engine.AUTO,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Another one than was recorded.")
+    ] = None,
+    tccs: Annotated[
+        int | None, typer.Option("--tccs", min=1, max=64, help="Other banks than were recorded.")
+    ] = None,
+) -> None:
+    """What kernels asked of memory, asked again at the same ticks; nobody waits for answers."""
+    from gpu.cli.replay import replay_file
+
+    raise typer.Exit(FINE if replay_file(file, engine.value, seed, tccs) else FOUND)
 
 
 def main() -> NoReturn:

@@ -31,5 +31,6 @@ class Request:
     traces: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     stats: Path | None = None
+    record: Path | None = None
     quiet: bool = False
     progress: bool = True

@@ -150,6 +150,10 @@ def run(
     stats: Annotated[
         Path | None, _option(_OUTPUT, "Write counters as JSON.", metavar="FILE")
     ] = None,
+    record: Annotated[
+        Path | None,
+        _option(_OUTPUT, "Write what was asked of memory, for gcn replay.", metavar="FILE"),
+    ] = None,
     quiet: Annotated[
         bool, _option(_OUTPUT, "Print only what was asked for.", "--quiet", "-q")
     ] = False,
@@ -181,6 +185,7 @@ def run(
         traces=tuple(kind.value for kind in trace or ()),
         checks=tuple(name for name in check.replace(" ", "").split(",") if name),
         stats=stats,
+        record=record,
         quiet=quiet,
         progress=not no_progress,
     )

@@ -14,7 +14,7 @@ from gpu.cli import results
 from gpu.cli.argument_text import BufferArgument, read_argument
 from gpu.cli.counters import lines_about_caches, work_of
 from gpu.cli.description import printable
-from gpu.cli.devices import OpenedDevice, open_device
+from gpu.cli.devices import OpenedDevice, keep_recording, open_device
 from gpu.cli.files import open_code_object
 from gpu.cli.progress import progress
 from gpu.cli.request import Request
@@ -71,6 +71,8 @@ class _Session:
         self._tell(opened, buffers)
         if self.request.stats is not None:
             self.request.stats.write_text(json.dumps(self._numbers(opened), indent=2) + "\n")
+        if self.request.record is not None:
+            keep_recording(opened.device, self.request, self.request.record)
         return right
 
     def _dispatch(self, device: BareDevice) -> dict[int, Buffer]:
@@ -125,7 +127,7 @@ class _Session:
         if self.request.quiet:
             return
         print(f"{printable(self.kernel.name)}: {work_of(opened.device)}, {opened.ticks}")
-        for line in lines_about_caches(opened.device):
+        for line in lines_about_caches(opened.device.memory):
             print(line)
         print(f"fidelity: {opened.fidelity}")
 

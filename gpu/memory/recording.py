@@ -9,7 +9,7 @@ same ticks; in another system it is what it says, an unvarying load, for nobody 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpu.memory.address_space import AddressSpace, Allocation
 from gpu.memory.interface import Request
@@ -28,20 +28,30 @@ class HostAccess:
 
 
 class Recording:
-    """``events``: what was done at which tick, in order."""
+    """``events``: what was done at which tick, in order. ``source``: where allocations are made
+    while something is recorded."""
 
-    def __init__(self, space: AddressSpace) -> None:
+    def __init__(self, source: AddressSpace | None = None) -> None:
         self.events: list[tuple[int, Request | HostAccess]] = []
-        self._space = space
+        self._source = source
         self._extent = -1
         self._allocations: dict[int, Allocation] = {}
 
     def note(self, tick: int, event: Request | HostAccess) -> None:
-        if self._space.extent != self._extent:
-            self._extent = self._space.extent
-            for place in self._space.allocations:
-                self._allocations.setdefault(place.start, place)
+        if self._source is not None and self._source.extent != self._extent:
+            self._extent = self._source.extent
+            for place in self._source.allocations:
+                self.keep(place)
         self.events.append((tick, event))
+
+    def keep(self, place: Allocation) -> None:
+        """Something was mapped at some time."""
+        self._allocations.setdefault(place.start, place)
+
+    @property
+    def allocations(self) -> list[Allocation]:
+        """Everything that was mapped at some time, in ascending order."""
+        return [self._allocations[start] for start in sorted(self._allocations)]
 
     @property
     def requests(self) -> int:
@@ -50,24 +60,36 @@ class Recording:
     def space(self) -> AddressSpace:
         """Everything that was mapped at some time of the recording; doorbells are mute."""
         space = AddressSpace()
-        for start in sorted(self._allocations):
-            place = self._allocations[start]
-            mute = None if place.on_store is None else _mute
-            space.adopt(replace(place, on_store=mute, contents=None))
+        for place in self.allocations:
+            on_store = None if place.on_store is None else mute
+            space.adopt(replace(place, on_store=on_store, contents=None))
         return space
 
 
-def _mute(address: int, data: bytes) -> None:
+def mute(address: int, data: bytes) -> None:
     """Hear a doorbell and do nothing."""
 
 
-def replay(recording: Recording, memory: CoherentMemory) -> int:
-    """Do again what was recorded; how many answers came. ``memory``: new, with the space of the
-    recording."""
-    answers = 0
+class Replayed(NamedTuple):
+    """How many answers came, and how many events later than they were recorded."""
+
+    answers: int
+    late: int
+
+
+def replay(recording: Recording, memory: CoherentMemory) -> Replayed:
+    """Do again what was recorded. ``memory``: new, with the space of the recording.
+
+    Raises what a request raises that this memory cannot take.
+    """
+    answers = late = 0
     for tick, event in recording.events:
         while memory.now < tick:
             answers += len(memory.run(tick))
+        if isinstance(event, HostAccess):
+            while memory.busy:  # in another system than the recorded one
+                answers += len(memory.run(None))
+        late += memory.now > tick
         if isinstance(event, Request):
             memory.push(event)
         elif event.data is None:
@@ -76,4 +98,4 @@ def replay(recording: Recording, memory: CoherentMemory) -> int:
             memory.write(event.address, event.data)
     while memory.busy:
         answers += len(memory.run(None))
-    return answers
+    return Replayed(answers, late)

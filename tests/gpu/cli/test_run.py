@@ -175,3 +175,31 @@ def test_a_functional_run_has_nothing_to_set(files: dict[str, str]) -> None:
     answer = gcn("run", files["vadd"], "vadd", *VADD, "--functional", "--set", "gpu.lds_cycles=1")
     assert answer.status == 2
     assert "gpu.lds_cycles: no such field, because only the system of a protocol" in answer.err
+
+
+def test_what_was_asked_of_memory_is_asked_again(files: dict[str, str], tmp_path: Path) -> None:
+    recording = tmp_path / "vadd.rec"
+    first = gcn("run", files["vadd"], "vadd", *VADD, "--engine", "python", "--set",
+                "network.delays=uniform", "--seed", "3", "--record", str(recording))  # fmt: skip
+    assert (first.status, first.err) == (0, "")
+    again = gcn("replay", str(recording), "--engine", "python")
+    assert (again.status, again.err) == (0, "")
+    caches = [line for line in first.out.splitlines() if line.startswith("  ")]
+    lines = again.out.splitlines()
+    assert lines[2:] == caches
+    assert re.fullmatch(r".*: [\d,]+ requests and \d+ accesses of the host, 4 compute units on "
+                        "GPU_VIPER", lines[0])  # fmt: skip
+    ticks = re.search(r"([\d,]+) cycles; ([\d,]+) when recorded", lines[1])
+    assert ticks is not None and ticks[1] == ticks[2] and f"{ticks[1]} cycles" in first.out
+    other = gcn("replay", str(recording), "--engine", "python", "--tccs", "1")
+    assert other.status == 0 and other.out.splitlines()[2:] != caches
+
+
+def test_recordings_that_are_none(files: dict[str, str], tmp_path: Path) -> None:
+    flat = gcn("run", files["vadd"], "vadd", *VADD, "--functional", "--record", str(tmp_path / "r"))
+    assert (flat.status, flat.out) == (2, "")
+    assert flat.err == "gcn: only what is asked of caches can be recorded\n"
+    foreign = gcn("replay", files["vadd"])
+    assert foreign.status == 2 and "vadd.co: no recording: it does not begin with" in foreign.err
+    missing = gcn("replay", str(tmp_path / "missing.rec"))
+    assert missing.status == 2 and "missing.rec" in missing.err

@@ -25,7 +25,8 @@ def test_a_replay_makes_the_same_transitions(recorded: str, replayed: str) -> No
     system = loaded("GPU_VIPER", 2, 2, "uniform")
     again = choose_engine(system, EngineChoice(replayed), 5, recording.space()).memory
     other = _traced(again.backend)
-    answers = replay(recording, again)
+    answers, late = replay(recording, again)
+    assert not late
     assert recording.requests > 100 and answers > recording.requests
     assert (again.now, again.backend.tick) == (memory.now, memory.backend.tick)
     assert _hash(again.backend, other) == _hash(memory.backend, trace)
@@ -56,7 +57,7 @@ def test_doorbells_are_mute_and_what_was_freed_is_there() -> None:
     memory.space.allocate(64)
     assert heard == [bells.start]
     again = choose_engine(loaded("GPU_VIPER"), EngineChoice.python, 1, recording.space()).memory
-    assert replay(recording, again) == 4
+    assert replay(recording, again) == (4, 0)
     assert heard == [bells.start]
     assert again.read(start, 4) == b"\1\1\1\1"
 
