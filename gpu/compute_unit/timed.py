@@ -12,7 +12,6 @@ or another wave; `next_tick` is the first tick in which anything can happen.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
 from typing import Final
@@ -24,10 +23,11 @@ from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_faul
 from gpu.compute_unit.fetch import Fetch
 from gpu.compute_unit.other_pipelines import LocalPipeline, ScalarPipeline
 from gpu.compute_unit.pipelined_wave import NEVER, PipelinedWave, Waiting
-from gpu.compute_unit.program import UNITS, Bound, Control
+from gpu.compute_unit.program import Bound, Control
 from gpu.compute_unit.residents import Residents
 from gpu.compute_unit.scalar_memory import ScalarAccess
 from gpu.compute_unit.schedule import Policy, oldest_first
+from gpu.compute_unit.simd import Simd, cycles_by_pace
 from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.vector_pipeline import VectorPipeline
@@ -44,18 +44,6 @@ from gpu.trace import Trace
 INTERRUPT: Final = 1
 """The message of ``s_sendmsg`` that reaches the host."""
 ALL_RETURNED: Final = (0, 0, 0)
-
-
-@dataclass(slots=True, eq=False)
-class Simd:
-    """One SIMD. ``place``: the ticks that leave this remainder are its turns. ``waves``: oldest
-    first. ``busy``: until when its vector lanes are. ``last``: age of the wave that issued last.
-    """
-
-    place: int
-    waves: list[PipelinedWave] = field(default_factory=list)
-    busy: int = 0
-    last: int = -1
 
 
 class TimedUnit(Residents[PipelinedWave]):
@@ -86,7 +74,7 @@ class TimedUnit(Residents[PipelinedWave]):
         self._turns = [NEVER] * len(self._simds)
         """By SIMD: the first of its turns in which a wave may be ready; `NEVER` if none will be."""
         self._order = policy
-        self._cycles = _cycles(self.timing)
+        self._cycles = cycles_by_pace(self.timing)
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._event_number = 0
         self._packet: tuple[int, int] | None = None
@@ -253,17 +241,7 @@ class TimedUnit(Residents[PipelinedWave]):
                 self._fail(wave.group, fault_of(wave, bound, wave.pc, mistake))
             except Fault as fault:
                 self._fail(wave.group, fault)
-        return self._turn_after(simd, now + len(self._simds))
-
-    def _turn_after(self, simd: Simd, following: int) -> int:
-        """The SIMD's first turn, from the following one on, in which a wave is ready."""
-        first = NEVER
-        for wave in simd.waves:
-            if wave.ready <= following:
-                return following
-            if wave.ready < first:
-                first = wave.ready
-        return first if first == NEVER else first + (simd.place - first) % len(self._simds)
+        return simd.turn_after(now + len(self._simds), len(self._simds))
 
     def _issue(self, simd: Simd, wave: PipelinedWave, bound: Bound, now: int) -> bool:
         """Issue one instruction if its unit and its counters have room."""
@@ -442,11 +420,3 @@ class TimedUnit(Residents[PipelinedWave]):
             self._open_barrier(group, self.memory.now)
         if not group.live:
             self._finish(group)
-
-
-def _cycles(timing: Timing) -> tuple[int, ...]:
-    """Until the wave's next instruction, by `Bound.pace`."""
-    cycles = [timing.scalar_cycles] * len(UNITS)
-    cycles[UNITS.index(Unit.VECTOR_ALU)] = timing.vector_cycles
-    cycles[UNITS.index(Unit.BRANCH)] = timing.branch_cycles
-    return *cycles, timing.vector_cycles * timing.long_factor
