@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from gpu.compute_unit.identity import hardware_registers
 from gpu.compute_unit.wavefront import Group, Wavefront
 from gpu.launch import Demand, Fault, GroupStart, WaveStart
 from gpu.occupancy import Limits, Resources
@@ -42,12 +43,23 @@ class Residents(Generic[W]):
         resident: Group[W] = Group(group, self._resources.take(group.demand))
         for start in group.waves:
             simd = resident.taken.simds[start.number]
-            resident.waves.append(self._make(start, resident, simd, self.waves_started))
+            wave = self._make(start, resident, simd, self.waves_started)
+            wave.slot = self._free_slot(resident, simd)
+            wave.hardware |= hardware_registers(
+                self.index, simd, wave.slot, self.groups_started, group.demand
+            )
+            resident.waves.append(wave)
             self.waves_started += 1
         self.groups_started += 1
         resident.live = len(resident.waves)
         self._groups.append(resident)
         self._entered(resident)
+
+    def _free_slot(self, group: Group[W], simd: int) -> int:
+        """The lowest number that no wave of the SIMD has."""
+        groups = (*self._groups, group)
+        taken = {wave.slot for each in groups for wave in each.waves if wave.simd == simd}
+        return next(slot for slot in range(len(taken) + 1) if slot not in taken)
 
     def kill(self, queue: int, packet: int | None = None) -> None:
         """End all waves of a queue (or of one packet of it) without an answer."""

@@ -22,7 +22,8 @@ class Wavefront(Wave):
     """One wave of a resident group.
 
     ``vm``, ``lgkm``, ``exp``: what is outstanding (AMDGPU usage guide, "s_waitcnt"). ``simd``:
-    which one it is on. ``age``: order of start within the unit. ``executed``: instructions.
+    which one it is on, in which ``slot``. ``age``: order of start within the unit. ``executed``:
+    instructions.
     """
 
     __slots__ = (
@@ -38,6 +39,7 @@ class Wavefront(Wave):
         "private_base",
         "private_bytes",
         "simd",
+        "slot",
         "vm",
     )
 
@@ -46,6 +48,7 @@ class Wavefront(Wave):
         self.group = group
         self.number = start.number
         self.simd = simd
+        self.slot = 0
         self.age = age
         self.vm = 0
         self.lgkm = 0

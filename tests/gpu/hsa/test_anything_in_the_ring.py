@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpu.errors import GpuError
@@ -32,7 +32,22 @@ def packets(draw: st.DrawFn) -> tuple[bytes, int]:
     )
 
 
+def naming(kind: int, *offsets: int) -> bytes:
+    """A packet with fences of system scope that names the lowest mapped address: the doorbells,
+    which can be stored to and not looked at."""
+    packet = bytearray(64)
+    packet[:2] = (kind | 2 << 9 | 2 << 11).to_bytes(2, "little")
+    for offset in offsets:
+        packet[offset : offset + 8] = (1 << 32).to_bytes(8, "little")
+    return bytes(packet)
+
+
 @settings(max_examples=300)
+@example([(naming(2, 56), 1)] * 3, 2)
+@example([(naming(3, 8), 0), (naming(2, 56), 1)], 1)
+@example([(naming(3, 56), 0), (naming(5, 16, 56), 0)], 1)
+@example([(naming(4, 8, 56), 0)], 0)
+@example([(naming(5, 8, 16, 24, 32, 40, 56), 0)] * 6, 12)
 @given(st.lists(packets(), min_size=1, max_size=6), st.integers(0, 12))
 def test_any_packets_end(written: list[tuple[bytes, int]], rung: int) -> None:
     bench = Bench()
