@@ -27,6 +27,7 @@ from gpu.memory.interface import Memory
 from gpu.memory.kernel_system import KernelSystem
 from gpu.memory.recording import Recording
 from gpu.occupancy import Limits
+from gpu.topology import topology
 from gpu.trace import Trace
 
 MOST_UNITS: Final = 64
@@ -122,6 +123,9 @@ class Device(BareDevice):
             waves_per_unit=held.simds * held.waves_per_simd,
         )
         self._checks = checking
+        described = memory.system if isinstance(memory, CoherentMemory) else None
+        self.topology = topology(len(units), held, described)
+        """Agents, memories and caches, as D2's table has them."""
 
     @property
     def findings(self) -> list[Finding]:
