@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 
 class TimingError(ValueError):
@@ -73,10 +74,10 @@ class Timing:
         return tuple(place.name for place in fields(cls))
 
     @classmethod
-    def from_table(cls, table: Mapping[str, object]) -> Timing:
+    def from_table(cls, table: Mapping[str, Any]) -> Timing:
         """Values by name, the others as they are. Raises TimingError."""
         known = cls.names()
         for name, value in table.items():
             if name not in known:
                 raise TimingError(name, value, f"no such parameter; there are {', '.join(known)}")
-        return cls(**table)  # type: ignore[arg-type]
+        return cls(**table)

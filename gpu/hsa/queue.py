@@ -7,7 +7,7 @@ Source: HSA Platform System Architecture 1.0, "User mode queuing"; D2 section 2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from gpu.errors import GpuError, HostError
 from gpu.hsa import queue_layout
@@ -32,6 +32,15 @@ Packet = KernelDispatch | AgentDispatch | Barrier
 
 LAST_INDEX: Final = (1 << 64) - 1
 _SCOPES: Final = {"none": FenceScope.NONE, "agent": FenceScope.AGENT, "system": FenceScope.SYSTEM}
+
+
+class BarrierHeader(TypedDict, total=False):
+    """Options of barrier packets, see `UserQueue.agent_dispatch`; scopes are `none` by default."""
+
+    completion: Signal | None
+    barrier: bool
+    acquire: str
+    release: str
 
 
 def scope(name: str) -> FenceScope:
@@ -207,13 +216,13 @@ class UserQueue:
 
     # ------------------------------------------------------------------ kinds of packets
 
-    def barrier_and(self, signals: Iterable[Signal], **header: object) -> int:
+    def barrier_and(self, signals: Iterable[Signal], **header: Unpack[BarrierHeader]) -> int:
         """Later packets wait until all signals are 0. Options: see `agent_dispatch`."""
-        return self._barrier(PacketType.BARRIER_AND, signals, **header)  # type: ignore[arg-type]
+        return self._barrier(PacketType.BARRIER_AND, signals, **header)
 
-    def barrier_or(self, signals: Iterable[Signal], **header: object) -> int:
+    def barrier_or(self, signals: Iterable[Signal], **header: Unpack[BarrierHeader]) -> int:
         """Later packets wait until one of the signals is 0. Options: see `agent_dispatch`."""
-        return self._barrier(PacketType.BARRIER_OR, signals, **header)  # type: ignore[arg-type]
+        return self._barrier(PacketType.BARRIER_OR, signals, **header)
 
     def _barrier(
         self,

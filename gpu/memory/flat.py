@@ -46,8 +46,8 @@ class Contents:
         self.halves = self.bytes.view(np.uint16)
         self.dwords = self.bytes.view(np.uint32)
         self.qwords = self.bytes.view(np.uint64)
-        self.memory = memoryview(self.bytes)  # type: ignore[arg-type]
-        self.scalars = memoryview(self.dwords)  # type: ignore[arg-type]
+        self.memory = self.bytes.data
+        self.scalars = self.dwords.data
 
 
 class _Scratch:

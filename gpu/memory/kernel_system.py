@@ -160,14 +160,15 @@ def _inferred(
     for added, like in ((FRONT, vector.machine), (SCALARS, fetch.machine)):
         _add_group(machines, added, like)
     machines = {name: _renamed(machine, machines) for name, machine in machines.items()}
-    plain = {"invalidates": None, "context": None, "tokens": vector.tokens or TOKENS}
+    tokens = vector.tokens or TOKENS
     requesters = dict(written.requesters) or dict(groups)
     for name, each in requesters.items():
         requesters[name] = _moved(each, _group_of(machines, each.machine))
     vector, fetch = requesters[coalescers[0]], requesters[fetching[0]]
-    requesters[coalescers[0]] = replace(vector, **plain)  # type: ignore[arg-type]
+    vector = replace(vector, invalidates=None, context=None, tokens=tokens)
+    requesters[coalescers[0]] = vector
     requesters[fetching[0]] = replace(fetch, walk=True, fetch=True, outstanding=64)
-    requesters["front"] = _moved(replace(vector, **plain), FRONT)  # type: ignore[arg-type]
+    requesters["front"] = _moved(vector, FRONT)
     requesters["scalars"] = replace(_moved(fetch, SCALARS), walk=True, fetch=False, outstanding=64)
     described = replace(written, machines=machines, requesters=requesters)
     banks = _BANKS if any(m.MACHINE == _BANKS for m in protocol.machines) else None
