@@ -1,9 +1,9 @@
 """The ELF file of a code object: header, segments, symbols, relocations, notes.
 
-Headers are read by pyelftools; tables with a count of their own (symbols, relocations, notes) are
-read here, because a hostile count or name must cost no more than the file's size. As for a loader,
-program headers and the dynamic segment are what counts; section headers add names that are not
-exported, and may be stripped.
+Headers are laid out by pyelftools; tables with a count of their own (symbols, relocations,
+notes) are read here, because a hostile count or name must cost no more than the file's size. As
+for a loader, program headers and the dynamic segment are what counts; section headers add names
+that are not exported, and may be stripped.
 
 Invariant: every offset and size in a returned value lies inside the file.
 Source: LLVM "User Guide for AMDGPU Backend", "ELF Code Object"; System V ABI, "Object Files".
@@ -14,7 +14,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from io import BytesIO
 from typing import Any, Final
 
 from gpu.code_object.errors import CodeObjectError
@@ -33,6 +32,8 @@ _READ_TYPES: Final = {1: "a relocatable object (link it first)", 2: "an executab
 _PT_LOAD, _PT_DYNAMIC, _PT_NOTE = "PT_LOAD", "PT_DYNAMIC", "PT_NOTE"
 _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_RELA, _DT_RELASZ, _DT_RELAENT = 4, 5, 6, 7, 8, 9
 _DT_STRSZ, _DT_SYMENT, _DT_GNU_HASH = 10, 11, 0x6FFF_FEF5
+_PLACES: Final = {"ph": 54, "sh": 58}
+"""Where the ELF header says how large a header of each table is; their number comes next."""
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _RELA: Final = struct.Struct("<QQq")
 _WORDS: Final = struct.Struct("<QQ")
@@ -126,18 +127,15 @@ class _Reader:
         return CodeObjectError(self.path, message, offset)
 
     def image(self) -> ElfImage:
-        from elftools.elf.elffile import ELFFile
+        from elftools.elf.structs import ELFStructs
 
         self.check_identification()
-        try:
-            elf = ELFFile(BytesIO(self.data))
-            self.check_header(elf)
-            headers = [segment.header for segment in elf.iter_segments()]
-            sections = list(self.sections(elf))
-        except CodeObjectError:
-            raise
-        except Exception as error:  # The library promises no particular kind for a broken file.
-            raise self.fail(f"broken ELF headers ({type(error).__name__}: {error})") from None
+        structs = ELFStructs(little_endian=True, elfclass=64)
+        structs.create_basic_structs()
+        header = structs.Elf_Ehdr.parse(self.data[:64])
+        structs.create_advanced_structs("ET_DYN", header["e_machine"])
+        headers = list(self.headers(header, "ph", "program headers", structs.Elf_Phdr))
+        sections = list(self.headers(header, "sh", "section headers", structs.Elf_Shdr))
         segments = tuple(self.segment(each) for each in headers if each["p_type"] == _PT_LOAD)
         if not segments:
             raise self.fail("nothing to load: no PT_LOAD segment")
@@ -147,7 +145,7 @@ class _Reader:
         dynamic = self.dynamic_symbols(tags, segments) if _DT_SYMTAB in tags else exported
         return ElfImage(
             abi_version=self.data[8],
-            flags=elf["e_flags"],
+            flags=header["e_flags"],
             segments=segments,
             symbols={each.name: each for each in [*linked, *dynamic] if each.name},
             relocations=tuple(self.relocations(tags, segments, dynamic)),
@@ -177,21 +175,19 @@ class _Reader:
         if kind != 3:
             raise self.fail(f"type {kind}: {_READ_TYPES.get(kind, 'not a shared object')}", 16)
 
-    def check_header(self, elf: Any) -> None:
-        if elf.num_segments() > _MOST_HEADERS or elf.num_sections() > _MOST_HEADERS:
-            raise self.fail(
-                f"{elf.num_segments()} segments and {elf.num_sections()} sections: more than "
-                f"{_MOST_HEADERS}",
-                56,
-            )
-        for name, offset, least in (("e_phentsize", 54, 56), ("e_shentsize", 58, 64)):
-            count = elf["e_phnum"] if name == "e_phentsize" else elf["e_shnum"]
-            if count and elf[name] != least:
-                raise self.fail(f"{name} is {elf[name]}, not {least}", offset)
-
-    def sections(self, elf: Any) -> Iterator[Any]:
-        for index in range(elf.num_sections()):
-            yield elf.get_section(index).header
+    def headers(self, header: Any, prefix: str, what: str, layout: Any) -> Iterator[Any]:
+        """The table that ``e_phoff`` or ``e_shoff`` points at; nothing if there is none."""
+        offset, count = header[f"e_{prefix}off"], header[f"e_{prefix}num"]
+        if not offset or not count:
+            return
+        if count > _MOST_HEADERS:
+            raise self.fail(f"{count} {what}: more than {_MOST_HEADERS}", _PLACES[prefix] + 2)
+        size, given = layout.sizeof(), header[f"e_{prefix}entsize"]
+        if given != size:
+            raise self.fail(f"{what} of {given} bytes each, not {size}", _PLACES[prefix])
+        table = self.part(offset, count * size, f"the table of {count} {what}")
+        for at in range(0, len(table), size):
+            yield layout.parse(table[at : at + size])
 
     def part(self, offset: int, size: int, what: str) -> bytes:
         if offset + size > len(self.data):

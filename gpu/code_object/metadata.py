@@ -9,12 +9,20 @@ Source: LLVM "User Guide for AMDGPU Backend", "Code Object Metadata" (V2 to V5).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 LARGEST_KERNARG: Final = 1 << 20
 _MOST_KERNELS: Final = 1 << 16
+_REASONS: Final = {
+    "FormatError": "a byte that starts no value",
+    "StackError": "nested too deep",
+    "RecursionError": "nested too deep",
+}
+"""Of errors of the msgpack package that come without words."""
+_TOO_LONG: Final = re.compile(r"(\d+) exceeds max_(\w+)_len\((\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +107,16 @@ def read_message_pack(data: bytes) -> Metadata:
     import msgpack
 
     try:
-        document = msgpack.unpackb(data, raw=False, strict_map_key=False)
-    except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException) as error:
-        reason = str(error) or type(error).__name__
+        document = msgpack.unpackb(
+            data, raw=False, strict_map_key=False, unicode_errors="backslashreplace"
+        )
+    except msgpack.exceptions.ExtraData as error:
+        raise MetadataError(f"{len(error.extra)} bytes follow the end of the metadata") from None
+    except TypeError:
+        raise MetadataError("metadata: a key of a map is a map or a list") from None
+    except (ValueError, RecursionError, msgpack.exceptions.UnpackException) as error:
+        reason = str(error) or _REASONS.get(type(error).__name__, type(error).__name__)
+        reason = _TOO_LONG.sub(r"length \1 of a value (\2), where at most \3 fits", reason)
         raise MetadataError(f"metadata are not MessagePack: {reason}") from None
     return _metadata(document)
 
@@ -111,8 +126,8 @@ def read_version_2(data: bytes) -> Metadata:
     from gpu.code_object.yaml_notes import YamlError, read_yaml
 
     try:
-        document = read_yaml(data.decode("utf-8"))
-    except (YamlError, UnicodeDecodeError) as error:
+        document = read_yaml(data.decode("utf-8", "backslashreplace"))
+    except YamlError as error:
         raise MetadataError(f"metadata are not YAML: {error}") from None
     return _metadata(_renamed(document))
 

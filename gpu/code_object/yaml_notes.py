@@ -56,7 +56,8 @@ def read_yaml(text: str) -> Any:
         loader = _Loader(text.rstrip("\0"))
         return loader.get_single_data()
     except yaml.YAMLError as error:
-        raise YamlError(" ".join(str(error).split())) from None
+        words = " ".join(str(error).split()).replace(' in "<unicode string>"', "")
+        raise YamlError(words) from None
     finally:
         if loader is not None:
             loader.dispose()

@@ -159,7 +159,7 @@ class TestRefusals:
             (8, b"\x09", r"offset 0x8: ABI version 9 is not known"),
             (16, b"\x01", r"offset 0x10: type 1: a relocatable object \(link it first\)"),
             (18, b"\x3e", r"offset 0x12: machine 62 is not AMDGPU"),
-            (54, b"\x00\x00", r"e_phentsize is 0, not 56"),
+            (54, b"\x00\x00", r"program headers of 0 bytes each, not 56"),
             (56, b"\x00\x00", r"nothing to load"),
         ],
     )

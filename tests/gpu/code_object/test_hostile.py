@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpu.code_object import CodeObject, CodeObjectError
 from gpu.code_object.metadata import MetadataError, read_message_pack, read_version_2
-from tests.gpu.kernels.stored import stored_bytes
+from tests.gpu.kernels.stored import stored, stored_bytes
 
 OBJECTS = [
     ("vadd", "clang14-O2"), ("pointers", "clang14-O2-v2"), ("pointers", "clang19-O2"),
@@ -83,6 +83,48 @@ def test_any_yaml(text: str) -> None:
         read_version_2(text.encode())
     except MetadataError:
         return
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\xc1", "not MessagePack: a byte that starts no value"),
+        (b"\x81\xa1a", "not MessagePack: Unpack failed: incomplete input"),
+        (b"\xdd\xff\xff\xff\xff", r"length 4294967295 of a value .array., where at most 5 fits"),
+        (b"\x81\xa1a" * 3000, "not MessagePack: nested too deep"),
+        (b"\x81\x80\x01", "metadata: a key of a map is a map or a list"),
+        (b"\x01\x02\x03", "2 bytes follow the end of the metadata"),
+        (b"\xa1\xff", r"metadata is '.*xff', not a map"),
+    ],
+)
+def test_what_is_no_metadata_is_told_in_words(data: bytes, words: str) -> None:
+    """Nothing of how the library that reads them would say it."""
+    with pytest.raises(MetadataError, match=words):
+        read_message_pack(data)
+
+
+@pytest.mark.parametrize(
+    ("offset", "value", "words"),
+    [
+        (32, 1 << 63, "offset 0x8000000000000000: truncated: the table of . program headers"),
+        (40, 1 << 40, "offset 0x10000000000: truncated: the table of .* section headers"),
+        (58, 8, "section headers of 8 bytes each, not 64"),
+        (60, 0xFFFF, "65535 section headers: more than 4096"),
+    ],
+)
+def test_tables_of_headers(offset: int, value: int, words: str) -> None:
+    data = bytearray(stored_bytes("vadd"))
+    size = 8 if offset < 48 else 2
+    data[offset : offset + size] = value.to_bytes(size, "little")
+    with pytest.raises(CodeObjectError, match=words):
+        CodeObject.from_bytes(bytes(data), "k.co")
+
+
+def test_text_that_is_not_utf_8_is_kept() -> None:
+    """A printf format of a source in Latin-1."""
+    (note,) = stored("vadd").elf.notes
+    data = note.data.replace(b"vadd_i", b"vadd\xe9i")
+    assert r"vadd\xe9i" in [kernel.name for kernel in read_message_pack(data).kernels]
 
 
 def test_counts_beyond_the_file_cost_nothing() -> None:
