@@ -1,7 +1,8 @@
 """Registers and LDS that are read before anything was written there.
 
 A wave starts with the registers that the ABI fills; everything else is undefined on a GPU. Two
-habits of compilers are left out (`_harmless`).
+habits of compilers are left out (`_harmless`), and a choice between two registers hands on what it
+takes: arrays in registers are looked up by a row of choices, most of which a later one drops.
 Invariant: a bit is set for each lane of each vector register, for each scalar register and for
 each byte of LDS that has been written.
 """
@@ -24,6 +25,9 @@ from gpu.memory.interface import RequestKind
 
 _READ_LANE = "v_readlane_b32"
 _WRITE_LANE = "v_writelane_b32"
+_CHOICE = "v_cndmask_b32"
+_VECTOR = 256
+"""Operand codes from here on are vector registers."""
 
 
 class _Written:
@@ -62,9 +66,13 @@ class Uninitialised:
         """Look at what an instruction reads, and remember what it writes."""
         written = self._written[wave]
         instruction = bound.instruction
+        choice = instruction.name == _CHOICE and instruction.form in ("VOP2", "VOP3")
         for each in instruction.reads:
-            if not _harmless(instruction, each):
+            if not _harmless(instruction, each) and not (choice and each.file == "v"):
                 self._read(wave, bound, written, each)
+        if choice:
+            _choose(wave, written, instruction)
+            return
         for each in instruction.writes:
             _write(wave, written, instruction, each)
 
@@ -169,3 +177,16 @@ def _write(
         lanes = ALL if instruction.name == _WRITE_LANE else wave.exec
         for number in range(each.first, each.first + each.size):
             written.vectors[number] |= lanes
+
+
+def _choose(wave: Wavefront, written: _Written, instruction: Instruction) -> None:
+    """``v_cndmask``: each lane has what the source that it takes has."""
+    fields = instruction.fields
+    mask = wave.sgprs[fields["src2"]] | wave.sgprs[fields["src2"] + 1] << 32
+    first, second = (
+        written.vectors[source - _VECTOR] if source >= _VECTOR else ALL
+        for source in (fields["src0"], fields["src1"])
+    )
+    taken = first & ~mask | second & mask
+    kept = written.vectors[fields["vdst"]] & ~wave.exec
+    written.vectors[fields["vdst"]] = kept | taken & wave.exec

@@ -1,9 +1,10 @@
 """Registers that are used before the memory instruction that fills them has returned.
 
 What a wait guarantees is a matter of the program alone (AMDGPU usage guide, "s_waitcnt"): vector
-memory instructions return in order; LDS instructions too while nothing else counts in ``lgkm``;
-scalar loads and FLAT instructions in any order, so that only a wait for 0 tells anything. So the
-check needs no clock, and finds on a fast memory what would break on a slow one.
+memory instructions return in order; LDS instructions too, among themselves, so that a wait for n
+leaves only the last n of them, whatever else counts in ``lgkm``; scalar loads and FLAT
+instructions in any order, so that only a wait for 0 tells anything. So the check needs no clock,
+and finds on a fast memory what would break on a slow one.
 
 Invariant: an instruction is outstanding here until a wait of its wave guarantees its return.
 """
@@ -143,11 +144,11 @@ class Waits:
         if vm < VM_MAX:
             for each in vector[: max(0, len(vector) - vm)]:
                 each.vm = each.counts_vm = False
-        in_order = all(each.ordered for each in others)
         if lgkm == 0:
             returned = others
-        elif lgkm < LGKM_MAX and in_order:
-            returned = others[: max(0, len(others) - lgkm)]
+        elif lgkm < LGKM_MAX:
+            ordered = [each for each in others if each.ordered]
+            returned = ordered[: max(0, len(ordered) - lgkm)]
         else:
             returned = []
         for each in returned:

@@ -112,7 +112,7 @@ def test_old_exchange(compiled: CodeObject) -> None:
     assert words.numpy().tolist() == [3, 2]
 
 
-TYPES = {
+TYPES: dict[str, Any] = {
     "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32,
     "uint": np.uint32, "long": np.int64, "ulong": np.uint64,
 }  # fmt: skip
@@ -123,7 +123,7 @@ def _of_width(x: int, y: int, low: int, high: int, bits: int) -> list[int]:
         return min(max(value, low), high)
 
     def wrapped(value: int) -> int:
-        return (value - low) % 2**bits + low
+        return (value - low) % (1 << bits) + low
 
     upper, ones = x * y >> bits, x % 2**bits
     return [

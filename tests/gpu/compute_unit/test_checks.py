@@ -78,6 +78,25 @@ def test_right_waits_are_silent(program: str, timed: bool) -> None:
 
 
 @TIMED
+@pytest.mark.parametrize("early", [0, 1])
+def test_lds_returns_in_order_beside_flat_loads(early: int, timed: bool) -> None:
+    def registers(bench: Bench) -> list[list[int]]:
+        return [[*split(bench.buffer(64)), early]]
+
+    found = _found("lds_order", registers, "waits", timed, lds=64)
+    assert len(found) == early
+    assert all("reads v6 before `ds_read_b32 v6, v3 offset:4`" in line for line in found)
+
+
+@TIMED
+def test_a_choice_hands_on_what_it_takes(timed: bool) -> None:
+    """Only where the undefined half of it is used for something else."""
+    (found,) = _found("chosen", lambda bench: [[]], "uninitialised", timed)
+    assert "`v_add_u32_e32 v8, vcc, v7, v7`" in found
+    assert "lanes 1, 3, 5" in found and "reads v7" in found
+
+
+@TIMED
 def test_reads_of_what_nobody_wrote(timed: bool) -> None:
     found = _found("undefined", lambda bench: [[]], "uninitialised", timed, lds=64)
     assert [line.split("reads ")[1] for line in found] == [
