@@ -1,8 +1,9 @@
 """Registers and LDS that are read before anything was written there.
 
 A wave starts with the registers that the ABI fills; everything else is undefined on a GPU. Two
-habits of compilers are left out (`_harmless`), and a choice between two registers hands on what it
-takes: arrays in registers are looked up by a row of choices, most of which a later one drops.
+habits of compilers are left out (`_harmless`), and what moves a register, or takes one of two,
+hands on what was there: arrays in registers are copied whole, written or not, and looked up by a
+row of choices, most of which a later one drops.
 Invariant: a bit is set for each lane of each vector register, for each scalar register and for
 each byte of LDS that has been written.
 """
@@ -25,7 +26,11 @@ from gpu.memory.interface import RequestKind
 
 _READ_LANE = "v_readlane_b32"
 _WRITE_LANE = "v_writelane_b32"
-_CHOICE = "v_cndmask_b32"
+_HAND_ON = ("v_mov_b32", "v_cndmask_b32")
+_HAND_ON_SCALARS = {"s_mov_b32": 1, "s_mov_b64": 2}
+"""By name: how many registers."""
+_GENERAL, _CODES = 102, 128
+"""Operand codes below the first are general scalar registers, from the second on no registers."""
 _VECTOR = 256
 """Operand codes from here on are vector registers."""
 
@@ -66,15 +71,19 @@ class Uninitialised:
         """Look at what an instruction reads, and remember what it writes."""
         written = self._written[wave]
         instruction = bound.instruction
-        choice = instruction.name == _CHOICE and instruction.form in ("VOP2", "VOP3")
+        file = _handed_on(instruction)
         for each in instruction.reads:
-            if not _harmless(instruction, each) and not (choice and each.file == "v"):
+            if each.file not in file and not _harmless(instruction, each):
                 self._read(wave, bound, written, each)
-        if choice:
-            _choose(wave, written, instruction)
-            return
-        for each in instruction.writes:
-            _write(wave, written, instruction, each)
+        if instruction.name == _READ_LANE:
+            _hand_on_lane(written, instruction)
+        elif "v" in file:
+            _hand_on(wave, written, instruction)
+        elif file:
+            _hand_on_scalars(written, instruction)
+        else:
+            for each in instruction.writes:
+                _write(wave, written, instruction, each)
 
     def _read(self, wave: Wavefront, bound: Bound, written: _Written, each: RegisterRange) -> None:
         if each.file == "scc":
@@ -89,8 +98,6 @@ class Uninitialised:
                     return  # one report of a pair is enough
                 continue
             missing = _lanes_read(wave, bound.instruction) & ~written.vectors[number]
-            if bound.instruction.name == _READ_LANE and written.vectors[number]:
-                missing = 0  # which lane is read was computed
             if missing:
                 self._report(wave, bound, name, name, f", {lanes_text(missing)}")
                 return
@@ -179,14 +186,49 @@ def _write(
             written.vectors[number] |= lanes
 
 
-def _choose(wave: Wavefront, written: _Written, instruction: Instruction) -> None:
-    """``v_cndmask``: each lane has what the source that it takes has."""
+def _handed_on(instruction: Instruction) -> str:
+    """The files of registers that it only moves; empty if it looks at what is in them.
+
+    A mask that is moved to EXEC or VCC is looked at.
+    """
+    if instruction.name in _HAND_ON and instruction.form in ("VOP1", "VOP2", "VOP3"):
+        return "v" if "src2" in instruction.fields else "vs"
+    if instruction.name == _READ_LANE and instruction.fields["sdst"] < _GENERAL:
+        return "v"
+    if instruction.name in _HAND_ON_SCALARS and instruction.fields["sdst"] < _GENERAL:
+        return "s"
+    return ""
+
+
+def _hand_on_lane(written: _Written, instruction: Instruction) -> None:
+    """Which lane is read was computed, so one that is written is enough."""
+    if _lanes_written(written, instruction.fields["src0"]):
+        written.scalars.add(instruction.fields["sdst"])
+    else:
+        written.scalars.discard(instruction.fields["sdst"])
+
+
+def _hand_on_scalars(written: _Written, instruction: Instruction) -> None:
+    source, destination = instruction.fields["ssrc0"], instruction.fields["sdst"]
+    for number in range(_HAND_ON_SCALARS[instruction.name]):
+        if source >= _CODES or source + number in written.scalars:
+            written.scalars.add(destination + number)
+        else:
+            written.scalars.discard(destination + number)
+
+
+def _hand_on(wave: Wavefront, written: _Written, instruction: Instruction) -> None:
+    """Each lane of the destination is as written as the source that it takes."""
     fields = instruction.fields
-    mask = wave.sgprs[fields["src2"]] | wave.sgprs[fields["src2"] + 1] << 32
-    first, second = (
-        written.vectors[source - _VECTOR] if source >= _VECTOR else ALL
-        for source in (fields["src0"], fields["src1"])
-    )
-    taken = first & ~mask | second & mask
+    taken = _lanes_written(written, fields["src0"])
+    if "src1" in fields:
+        mask = wave.sgprs[fields["src2"]] | wave.sgprs[fields["src2"] + 1] << 32
+        taken = taken & ~mask | _lanes_written(written, fields["src1"]) & mask
     kept = written.vectors[fields["vdst"]] & ~wave.exec
     written.vectors[fields["vdst"]] = kept | taken & wave.exec
+
+
+def _lanes_written(written: _Written, source: int) -> int:
+    if source >= _VECTOR:
+        return written.vectors[source - _VECTOR]
+    return ALL if source >= _CODES or source in written.scalars else 0

@@ -89,11 +89,12 @@ def test_lds_returns_in_order_beside_flat_loads(early: int, timed: bool) -> None
 
 
 @TIMED
-def test_a_choice_hands_on_what_it_takes(timed: bool) -> None:
-    """Only where the undefined half of it is used for something else."""
-    (found,) = _found("chosen", lambda bench: [[]], "uninitialised", timed)
-    assert "`v_add_u32_e32 v8, vcc, v7, v7`" in found
-    assert "lanes 1, 3, 5" in found and "reads v7" in found
+def test_moves_and_choices_hand_on_what_they_take(timed: bool) -> None:
+    """Only where an undefined part of it is used for something else."""
+    vector, scalar = _found("chosen", lambda bench: [[]], "uninitialised", timed)
+    assert "`v_add_u32_e32 v8, vcc, v7, v7`" in vector
+    assert "lanes 1, 3, 5" in vector and "reads v7" in vector
+    assert "`s_mov_b64 vcc, s[8:9]`" in scalar and "reads s9" in scalar
 
 
 @TIMED
