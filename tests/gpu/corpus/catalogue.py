@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from tests.gpu.corpus import arith, basic, mixed, programs, races, waves
+from tests.gpu.corpus import algorithms, arith, basic, mixed, programs, races, waves
 
-CASES = [*basic.CASES, *programs.CASES, *mixed.CASES, *waves.CASES, *races.CASES, *arith.CASES]
+CASES = [
+    *basic.CASES, *programs.CASES, *mixed.CASES, *algorithms.CASES, *waves.CASES, *races.CASES,
+    *arith.CASES,
+]  # fmt: skip
 
 ELSEWHERE = {
     "lock.lanelock": "never ends, and is told so",

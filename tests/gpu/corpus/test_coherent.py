@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gpu.corpus import arith, basic, mixed, programs, races, waves
+from tests.gpu.corpus import algorithms, arith, basic, mixed, programs, races, waves
 from tests.gpu.corpus.case import Case
 from tests.gpu.corpus.runner import coherent_device, run_case
 
 RUNS = [
     *((case, "clang14-O2") for case in (*basic.CASES, *waves.CASES, *races.CASES)),
+    *((case, "clang14-O2") for case in algorithms.CASES),
     *((case, "clang19-O2") for case in (*programs.CASES, *mixed.CASES, *races.CASES, *arith.CASES)),
 ]
 """Each once; those that share memory between groups with both compilers."""
