@@ -21,6 +21,7 @@ import typer
 
 from slicc.command_session import Color, DiagnosticFormat, compiling, counted
 from slicc.exit_status import MISUSED, Stop, run_command
+from slicc.version import version_option
 
 if TYPE_CHECKING:
     from slicc.compiler import CompiledProtocol
@@ -32,6 +33,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -315,26 +317,8 @@ def explain(
     raise typer.Exit(MISUSED)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        print(f"slicc {version('slicc')}")
-        raise typer.Exit
-
-
 @app.callback()
-def options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            is_eager=True,
-            callback=_print_version,
-            help="Print the version and exit.",
-        ),
-    ] = False,
-) -> None:
+def options(version: Annotated[bool, version_option("slicc")] = False) -> None:
     """Options of the command as a whole; its help is that of the application."""
 
 

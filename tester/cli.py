@@ -16,7 +16,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from slicc.exit_status import FINE, Stop, run_command
+from slicc.exit_status import Stop, run_command
+from slicc.version import version_option
 from tester.engine_choice import Choice, Train
 from tester.limits import LIMITS, Limit
 
@@ -259,15 +260,14 @@ def main_command(
     ] = False,
     quiet: Annotated[bool, _option(_OUTPUT, "Print the verdict only.", "--quiet", "-q")] = False,
     no_progress: Annotated[bool, _option(_OUTPUT, "No live progress.", "--no-progress")] = False,
-    version: Annotated[bool, _option(_OUTPUT, "Print the version.", "--version")] = False,
+    version: Annotated[
+        bool, version_option("gpu-tester", rich_help_panel=_OUTPUT, show_default=False)
+    ] = False,
 ) -> None:
     """Break a coherence protocol: run random data-race-free programs on it and judge every byte."""
     from tester.request import Request
-    from tester.session import installed_version, run
+    from tester.session import run
 
-    if version:
-        typer.echo(f"gpu-tester {installed_version()}")
-        raise typer.Exit(FINE)
     fixed: dict[str, object] = {
         "units": cus,
         "wavefronts": wavefronts,

@@ -20,6 +20,7 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description, parse_assignment
 from runtime.system import build_system
 from slicc.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS
+from slicc.version import installed_version
 from tester.campaign import AnyRun, Campaign, Options
 from tester.engine_choice import Choice, Train
 from tester.engines import EngineDisagreement, choose
@@ -43,16 +44,6 @@ _WORDS: Final = {
     DISAGREE: "BROKEN: the engines disagree",
     OURS: "BROKEN: a process died",
 }
-
-
-def installed_version() -> str:
-    """The version of the installed package."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("slicc")
-    except PackageNotFoundError:
-        return "source"
 
 
 def tune_collector() -> None:

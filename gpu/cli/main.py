@@ -21,6 +21,7 @@ import typer
 from gpu.cli.parameters import File, KernelName
 from gpu.cli.run_command import Engine, run
 from slicc.exit_status import FINE, FOUND, Stop, run_command
+from slicc.version import version_option
 
 app = typer.Typer(
     name="gcn",
@@ -31,6 +32,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def options(version: Annotated[bool, version_option("gcn")] = False) -> None:
+    """Options of the command as a whole; its help is that of the application."""
 
 
 class Form(StrEnum):

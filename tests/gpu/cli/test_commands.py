@@ -41,6 +41,12 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_version() -> None:
+    status, out, err = gcn("--version")
+    assert (status, err) == (0, "")
+    assert re.fullmatch(r"gcn (\d+\.\d+\.\d+|source)\n", out)
+
+
 def test_info(vadd: str) -> None:
     status, out, err = gcn("info", vadd)
     assert (status, err) == (0, "")
