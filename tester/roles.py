@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runtime.completion import DMA as DMA_SEQUENCER
 from runtime.declarations import BufferParameter, Parameter, ProtocolInfo
 from runtime.description import SystemDescription
 from tester.generator_config import Abilities
@@ -126,6 +127,11 @@ def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[st
             for event in machine.EVENTS.members()
         ]
         processor = kinds[name] == "cpu"
+        # An engine that only reads is a reader to whoever issues, and a device may have the
+        # requester of a processor; their accesses stay within a line.
+        short = "stores" in group.without or (
+            kinds[name] == DMA and requester.class_name != DMA_SEQUENCER
+        )
         found[name] = Abilities(
             flush=kinds[name] in ("cpu", "gpu")
             and "flush" not in group.without
@@ -134,8 +140,7 @@ def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[st
             instructions=processor
             and "instructions" not in group.without
             and any("ifetch" in event for event in events),
-            # An engine that only reads is a reader to whoever issues, and its accesses are short.
-            longest=Abilities.of_kind(FETCH if "stores" in group.without else kinds[name]).longest,
+            longest=Abilities.of_kind(FETCH if short else kinds[name]).longest,
         )
     return found
 

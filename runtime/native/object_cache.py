@@ -9,6 +9,7 @@ appear whole, by renaming, so any number of processes may store the same one at 
 from __future__ import annotations
 
 import atexit
+import errno
 import hashlib
 import json
 import os
@@ -237,6 +238,14 @@ def _not_private(root: Path) -> str | None:
     return None
 
 
+def _bytes_in(path: Path) -> int:
+    """Of a plain file: reading anything else may never end. Raises OSError."""
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a plain file", str(path))
+    return status.st_size
+
+
 def _touched(path: Path) -> float:
     return path.stat().st_mtime
 
@@ -255,7 +264,7 @@ def _seal(directory: Path, kind: str, key: str) -> None:
 def _sound(entry: Path, kind: str, key: str) -> bool:
     """Whether an entry holds exactly what its seal says, and was made for this machine."""
     try:
-        if (entry / _SEAL).stat().st_size > _MAX_SEAL or _not_private(entry) is not None:
+        if _not_private(entry) is not None or _bytes_in(entry / _SEAL) > _MAX_SEAL:
             return False
         seal = json.loads((entry / _SEAL).read_text(encoding="utf-8"))
         expected = {"format": FORMAT, "kind": kind, "key": key, "machine": machine_tag()}
@@ -264,7 +273,8 @@ def _sound(entry: Path, kind: str, key: str) -> bool:
         files = seal["files"]
         names = {path.name for path in entry.iterdir()}
         return names == {*files, _SEAL} and all(
-            hashlib.sha256((entry / name).read_bytes()).hexdigest() == digest
+            _bytes_in(entry / name) <= MAX_BYTES
+            and hashlib.sha256((entry / name).read_bytes()).hexdigest() == digest
             for name, digest in files.items()
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

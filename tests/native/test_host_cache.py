@@ -98,6 +98,26 @@ def _reseal(entry: Path, **changes: object) -> None:
     (entry / "seal.json").write_text(json.dumps({**seal, **changes}))
 
 
+def endless_object(entry: Path) -> None:
+    (entry / "protocol.so").unlink()
+    (entry / "protocol.so").symlink_to("/dev/zero")
+
+
+def endless_seal(entry: Path) -> None:
+    (entry / "seal.json").unlink()
+    (entry / "seal.json").symlink_to("/dev/zero")
+
+
+def silent_object(entry: Path) -> None:
+    (entry / "protocol.so").unlink()
+    os.mkfifo(entry / "protocol.so")
+
+
+def folder_for_object(entry: Path) -> None:
+    (entry / "protocol.so").unlink()
+    (entry / "protocol.so").mkdir()
+
+
 def open_to_others(entry: Path) -> None:
     entry.chmod(0o777)
 
@@ -115,6 +135,10 @@ def open_to_others(entry: Path) -> None:
         other_machine,
         other_format,
         other_key,
+        endless_object,
+        endless_seal,
+        silent_object,
+        folder_for_object,
         open_to_others,
     ],
 )

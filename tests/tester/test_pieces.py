@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import protocols
+from protocols.loader import load_protocol
 from runtime.native.program_view import ProgramView
 from runtime.prng import Prng
+from tester.campaign import Campaign, Options
 from tester.events import Kind, Role, Verdict
 from tester.expectations import derive
 from tester.generator import GeneratorConfig, generate_program
@@ -230,3 +233,32 @@ def test_the_first_wrong_piece_is_named() -> None:
     assert finding.expected ^ finding.got == 1 << 16
     assert finding.headline.startswith("load of 12 bytes returned 0x")
     assert finding.headline.endswith("from byte 7 on")
+
+
+DEVICES = """
+[machine.Devices]
+of = "L1Cache"
+count = 2
+[machine.Devices.buffer]
+forwardFromDir = { ordered = true }
+[requester.io]
+machine = "Devices"
+[agents.io]
+requester = "io"
+kind = "dma"
+"""
+
+
+def test_a_device_with_the_requester_of_a_processor_keeps_to_a_line(tmp_path: Path) -> None:
+    text = (Path(protocols.__file__).parent / "MSI.toml").read_text(encoding="utf-8")
+    system = tmp_path / "devices.toml"
+    text = text.replace("L1Cache", "Caches").replace("count = 4", 'of = "L1Cache"\ncount = 4')
+    system.write_text(text + DEVICES, encoding="utf-8")
+    campaign = Campaign(load_protocol("MSI", system=system), Options(1, 1 << 20, leg_episodes=20))
+    of_devices: list[int] = []
+    for number in range(20):
+        leg = campaign.plan(number).leg
+        _, finding = campaign.run_leg(leg)
+        assert finding is None, finding.headline
+        of_devices += [size for kind, _, size in accesses(leg.program) if kind == "dma"]
+    assert 8 < max(of_devices) <= 16
