@@ -13,6 +13,7 @@ from runtime.cache import CacheMemory
 from runtime.declarations import ControllerContext, InPort
 from runtime.engine import Consumer
 from runtime.errors import ErrorKind, ProtocolError
+from runtime.integers import int64
 from runtime.library_types import MachineType, MemoryMsg, Packet
 from runtime.message_buffer import MessageBuffer
 from runtime.values import MachineID, NetDest
@@ -123,8 +124,8 @@ class ControllerBase(Consumer):
         return ticks
 
     def scheduleEvent(self, cycles: int) -> None:
-        """Ask to be run after ``cycles``."""
-        self.engine.schedule(self, self.engine.now + cycles)
+        """Ask to be run after ``cycles``, which are read with their sign."""
+        self.engine.schedule(self, self.engine.now + int64(cycles))
 
     def stall_port(self) -> None:
         """``stallPort()``: look at this controller again next cycle."""

@@ -231,6 +231,8 @@ def bitSelect(address: int, low: int, high: int) -> int:
 
 def maskLowOrderBits(address: int, count: int) -> int:
     """The address with its ``count`` lowest bits cleared."""
+    if not 0 <= count <= 64:
+        raise ProtocolError(ErrorKind.BAD_SHIFT, f"{count} bits of an address")
     return address >> count << count
 
 

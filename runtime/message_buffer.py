@@ -232,7 +232,8 @@ class MessageBuffer(Occupancy):
     def recycle(self, latency: int) -> None:
         """Let the head arrive again after ``latency`` cycles, with its old sequence number."""
         message = self._head("recycle")
-        message.arrival = self.engine.now + latency
+        tick = self.engine.now + latency
+        message.arrival = tick if tick > 0 else 0
         self.engine.post(self.insert, message, message.arrival, self.bit)
 
     def delay_head(self, latency: int) -> None:

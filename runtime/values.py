@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from runtime.controller import Controller
 
 
+MAX_BYTES = 65536
+"""Of a range in a block or mask; one that ends beyond it is a mistake."""
 MAX_MEMBERS = 1024
 """Numbers of a Set and flags of a BoolVec are below it."""
 
@@ -293,9 +295,14 @@ class BoolVec:
         return f"BoolVec({''.join('01'[flag] for flag in self.flags)})"
 
 
+def _check_byte(offset: int) -> None:
+    if offset < 0:
+        raise ProtocolError(ErrorKind.INDEX_RANGE, f"byte {offset}")
+
+
 def byte_range(offset: int, length: int) -> int:
     """The expanded mask of ``length`` bytes from ``offset``."""
-    if offset < 0 or length < 0:
+    if offset < 0 or not 0 <= length <= MAX_BYTES - offset:
         raise ProtocolError(ErrorKind.INDEX_RANGE, f"bytes [{offset}, {offset + length})")
     return ((1 << 8 * length) - 1) << 8 * offset
 
@@ -326,6 +333,7 @@ class WriteMask:
         self.bits = 0
 
     def test(self, offset: int) -> bool:
+        _check_byte(offset)
         return self.bits >> 8 * offset & 1 == 1
 
     def setMask(self, offset: int, length: int, value: bool = True) -> None:
@@ -372,6 +380,7 @@ class WriteMask:
 
     def count(self, offset: int = 0) -> int:
         """Selected bytes at ``offset`` and above."""
+        _check_byte(offset)
         return (self.bits >> 8 * offset).bit_count() >> 3
 
     def firstBitSet(self, controller: Controller, value: bool, offset: int = 0) -> int:
@@ -381,6 +390,7 @@ class WriteMask:
         """
         wanted = self.bits if value else controller.full_mask & ~self.bits
         if offset:
+            _check_byte(offset)
             wanted = wanted >> 8 * offset << 8 * offset
         if not wanted:
             return controller.line_size

@@ -155,7 +155,9 @@ SLICC_API i64 slicc_read_memory(void* block, u64 address, u8* bytes, u64 count) 
 // ---------------------------------------------------------------- asking
 
 SLICC_API i64 slicc_next_tick(void* block) {
-    return static_cast<i64>(next_tick(context_of(block)));
+    const u64 tick = next_tick(context_of(block));
+    if (tick == NONE) return -1;
+    return tick >> 63 ? INT64_MAX : static_cast<i64>(tick);
 }
 
 SLICC_API u64 slicc_now(void* block) {

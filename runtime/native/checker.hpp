@@ -23,7 +23,7 @@ inline constexpr u32 PLAUSIBLE = 1 << 24;  // no leg makes so many increments
 inline COLD void Checker_found(
     Context& x, Verdict verdict, u64 tick, const Access& access, i64 index, u64 address, u64 expected = 0, u64 got = 0) {
     Finding& finding = agent_parts(x).finding;
-    if (x.s->finding) return;
+    if (x.s->finding || x.s->error.kind) return;  // what came first is the verdict
     x.s->finding = 1;
     finding.verdict = static_cast<u32>(verdict);
     finding.role = access.role;

@@ -185,8 +185,9 @@ inline u64 controller_curTick(const Context& x, const Controller&) { return now(
 inline u64 controller_cyclesToTicks(const Context&, const Controller&, u64 cycles) { return cycles; }
 inline u64 controller_ticksToCycles(const Context&, const Controller&, u64 ticks) { return ticks; }
 
-inline void controller_scheduleEvent(Context& x, const Controller& c, u64 cycles) {
-    schedule(x, c.id, now(x) + cycles);
+inline void controller_scheduleEvent(Context& x, const Controller& c, i64 cycles) {
+    const i64 tick = static_cast<i64>(now(x)) + cycles;
+    schedule(x, c.id, tick < 0 ? 0 : static_cast<u64>(tick));
 }
 
 inline u64 controller_makeLineAddress(const Context&, const Controller&, u64 address) {

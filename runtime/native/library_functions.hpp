@@ -67,8 +67,12 @@ inline u64 library_bitSelect(Context& x, u64 address, i64 low, i64 high) {
     return address >> low & (width == 64 ? ~u64{0} : (u64{1} << width) - 1);
 }
 
-inline u64 library_maskLowOrderBits(Context&, u64 address, i64 count) {
-    return count < 0 || count >= 64 ? 0 : address >> count << count;
+inline u64 library_maskLowOrderBits(Context& x, u64 address, i64 count) {
+    if (UNLIKELY(count < 0 || count > 64)) {
+        fail(x, ErrorKind::BAD_SHIFT);
+        return 0;
+    }
+    return count == 64 ? 0 : address >> count << count;
 }
 
 inline i64 library_addressToInt(Context& x, u64 address) {

@@ -232,10 +232,10 @@ inline void MessageBuffer_recycle(Context& x, u32 buffer, i64 latency) {
     }
     Message& message = queue_pop(x, b);
     const i64 tick = static_cast<i64>(now(x)) + latency;
-    message.arrival = static_cast<u64>(tick);
+    message.arrival = tick < 0 ? 0 : static_cast<u64>(tick);
     message.delivery = DELIVER_INSERT;
     message.target = buffer;
-    post(x, message, tick < 0 ? 0 : static_cast<u64>(tick));
+    post(x, message, message.arrival);
 }
 
 // Enqueue the head again as if it had just been sent; it keeps its slot.

@@ -64,7 +64,7 @@ inline void TimerTable_set(Context& x, u32 timer, u64 address, u64 tick) {
     }
     t.count++;
     timer_sift(x, t, t.count - 1, {tick, address});
-    schedule(x, t.consumer, tick);
+    schedule(x, t.consumer, tick == NONE ? NONE - 1 : tick);  // both never come, but one is pending
 }
 
 inline void TimerTable_unset(Context& x, u32 timer, u64 address) {

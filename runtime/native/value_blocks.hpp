@@ -22,10 +22,16 @@ inline u64 byte_range(i64 offset, i64 length, u32 word) {
     return below_to & ~((u64{1} << from) - 1);
 }
 
+inline constexpr i64 MAX_BYTES = 65536;  // of a range, as in runtime.values
+
 inline bool is_byte_range(Context& x, i64 offset, i64 length) {
-    if (LIKELY(offset >= 0 && length >= 0)) return true;
+    if (LIKELY(offset >= 0 && length >= 0 && length <= MAX_BYTES - offset)) return true;
     fail(x, ErrorKind::INDEX_RANGE);
     return false;
+}
+
+inline bool is_byte(Context& x, i64 offset) {
+    return is_byte_range(x, offset < 0 ? offset : 0, 0);
 }
 
 // One word of the mask that selects the whole line.
@@ -41,8 +47,8 @@ inline void WriteMask_clear(Context&, WriteMask& mask) {
     for (u64& word : mask.m) word = 0;
 }
 
-inline bool WriteMask_test(Context&, const WriteMask& mask, i64 offset) {
-    return offset >= 0 && offset < LINE_BYTES && (mask.m[offset >> 6] >> (offset & 63) & 1);
+inline bool WriteMask_test(Context& x, const WriteMask& mask, i64 offset) {
+    return is_byte(x, offset) && offset < LINE_BYTES && (mask.m[offset >> 6] >> (offset & 63) & 1);
 }
 
 inline void WriteMask_setMask(Context& x, WriteMask& mask, i64 offset, i64 length, bool value = true) {
@@ -102,7 +108,8 @@ inline void WriteMask_andMask(Context&, WriteMask& mask, const WriteMask& other)
     if (other.atomics) mask.atomics = other.atomics;
 }
 
-inline i32 WriteMask_count(Context&, const WriteMask& mask, i64 offset = 0) {
+inline i32 WriteMask_count(Context& x, const WriteMask& mask, i64 offset = 0) {
+    if (!is_byte(x, offset)) return 0;
     i32 count = 0;
     for (u32 i = 0; i < MASK_WORDS; i++) {
         count += __builtin_popcountll(mask.m[i] & byte_range(offset, LINE_BYTES, i));
@@ -111,6 +118,7 @@ inline i32 WriteMask_count(Context&, const WriteMask& mask, i64 offset = 0) {
 }
 
 inline i32 WriteMask_firstBitSet(Context& x, const WriteMask& mask, bool value, i64 offset = 0) {
+    if (!is_byte(x, offset)) return 0;
     for (u32 i = 0; i < MASK_WORDS; i++) {
         u64 wanted = value ? mask.m[i] : full_mask(x, i) & ~mask.m[i];
         wanted &= byte_range(offset, LINE_BYTES, i);

@@ -156,7 +156,7 @@ def test_a_message_gets_objects_of_its_own() -> None:
         "out_msg.from_ = self.machineID",
         "out_msg.Destination.add(self.machineID)",
         "out_msg.DataBlk = t.tbe.DataBlk.copy()",
-        "self.tx_out.enqueue(out_msg, uint64(self.lat + 1))",
+        "self.tx_out.enqueue(out_msg, int64(self.lat + 1))",
     ]
 
 

@@ -40,12 +40,12 @@ VALUE_CLASSES: dict[str, dict[str, Acts]] = {
     "Set": _methods(
         query="count isElement isEqual isSuperset isEmpty intersectionIsEmpty",
         risky="smallestElement",
-        change="setSize addSet removeSet broadcast clear",
-        risky_change="add remove",
+        change="addSet removeSet broadcast clear",
+        risky_change="add remove setSize",
     ),
     "WriteMask": _methods(
-        query="containsMask isEmpty isFull isOverlap firstBitSet count test",
-        risky="getMask",
+        query="containsMask isEmpty isFull isOverlap",
+        risky="getMask firstBitSet count test",
         change="clear andMask orMask setInvertedMask fillMask",
         risky_change="setMask",
     ),

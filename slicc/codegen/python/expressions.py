@@ -45,6 +45,8 @@ _COMPARISON = {
 
 
 _ANY_ENTRY = ir.TypeRef(None, "AbstractCacheEntry")
+_SIGNED = ir.ScalarType(ir.ScalarKind.STATISTIC)
+"""64 bits with a sign."""
 
 
 @dataclass(slots=True)
@@ -138,8 +140,7 @@ class Expressions:
             case ir.CallBuiltin():
                 return self._builtin(node)
             case ir.PortCall():
-                port = self.port(node.port)
-                return pycode.method(port, node.operation.value, *self.arguments(node.arguments))
+                return self._port_call(node)
             case ir.Binary():
                 return self._binary(node)
             case ir.Unary():
@@ -343,6 +344,34 @@ class Expressions:
         if isinstance(node, ir.IntConst):
             return integer(wrapped(node.value, target))
         return self._wrap(code, target)
+
+    def latency(self, node: ir.Expr) -> Code:
+        """A time from now, read with its sign: `Cycles` wrap, and a difference may be negative."""
+        if self._is_given(node):
+            return self(node)
+        if isinstance(node, ir.Binary) and integer_kind(node.type).bits == _SIGNED.kind.bits:
+            return self._wrap(self._unwrapped(node, _SIGNED.kind), _SIGNED.kind)
+        return self.converted(node, _SIGNED)
+
+    def _is_given(self, node: ir.Expr) -> bool:
+        """Whether the system description or the text itself says how many cycles there are."""
+        match node:
+            case ir.IntConst() | ir.ControllerValue():
+                return True
+            case ir.MachineObject():
+                machine = self.scope.machine
+                return machine is not None and node.name not in machine.variables
+            case ir.Cast():
+                return self._is_given(node.operand)
+            case ir.CallBuiltin(name="cyclesToTicks" | "ticksToCycles" | "intToCycles"):
+                return all(self._is_given(each) for each in node.arguments)
+            case _:
+                return False
+
+    def _port_call(self, node: ir.PortCall) -> Code:
+        recycles = node.operation is ir.PortOperation.RECYCLE
+        arguments = [self.latency(each) if recycles else self(each) for each in node.arguments]
+        return pycode.method(self.port(node.port), node.operation.value, *arguments)
 
     def _division(self, node: ir.Binary) -> Code:
         kind = integer_kind(node.type)

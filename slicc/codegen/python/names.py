@@ -179,6 +179,8 @@ class MachineNames:
         # Functions first: the runtime calls some of them by the author's name.
         self.functions = {each.ref.name: scope.claim(each.ref.name, module) for each in functions}
         scope.reserve(CONTROLLER_HOOKS)
+        self.variables = frozenset(each.name for each in machine.objects)
+        """Objects of its body, which actions may assign to."""
         objects = [each.name for each in machine.parameters]
         objects += [each.name for each in machine.objects]
         self.objects = {name: scope.claim(name) for name in dict.fromkeys(objects)}

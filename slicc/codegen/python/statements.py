@@ -235,7 +235,7 @@ class Statements:
             out.statement(f"{field.text} = ", self._fresh(node.message, name), "", node.span)
         self.body(node.body)
         port = self.expression.port(node.port)
-        arguments = [message, self.expression(node.latency)]
+        arguments = [message, self.expression.latency(node.latency)]
         if node.bypass is not None:
             arguments.append(self.expression(node.bypass))
         out.statement("", pycode.method(port, "enqueue", *arguments), "", node.span)

@@ -1,0 +1,111 @@
+"""Slips that are rarely made: the same verdict, word for word, on both engines."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runtime.system import System
+from tester.campaign import Campaign, Options
+from tests.native.equality import native_engine, run_in_python, run_natively
+from tests.native.solo import load
+from tests.native.test_equality_mutants import in_words, words_of
+
+ENTRY = "Cycles c; WriteMask w; DataBlock d; int n; bool b;"
+MEMORY = """out_msg.addr := address; out_msg.Type := MemoryRequestType:MEMORY_READ;
+  out_msg.Sender := machineID; out_msg.MessageSize := MessageSizeType:Request_Control;"""
+ASKS = f"enqueue(memory_out, MemoryMsg, {{}}) {{{{ {MEMORY} }}}}"
+
+VERDICTS = {
+    # A callback after the mistake answers with nonsense, which nobody may take for the verdict.
+    "unset_cache_entry(); cache_entry.n := 1;": "null_dereference",
+    "cache_entry.n := cache_entry.n / (cache_entry.n - cache_entry.n);": "division_by_zero",
+    # Times from now are read with their sign, though Cycles are unsigned.
+    ASKS.format("intToCycles(0 - 600)"): "negative_latency",
+    ASKS.format("cache_entry.c - intToCycles(1 << 30)"): "negative_latency",
+    ASKS.format("cache_entry.n - 700"): "negative_latency",
+    # Shifts and ranges of the library's own.
+    "cache_entry.b := maskLowOrderBits(address, 0 - 1) == address;": "bad_shift",
+    "cache_entry.b := maskLowOrderBits(address, 65) == address;": "bad_shift",
+    "cache_entry.n := cache_entry.w.count(0 - 1);": "index_range",
+    "cache_entry.n := cache_entry.w.firstBitSet(true, 0 - 1);": "index_range",
+    "cache_entry.b := cache_entry.w.test(0 - 1);": "index_range",
+    "cache_entry.w.setMask(2147483647, 1);": "index_range",
+    "cache_entry.w.setMask(3, 2147483647);": "index_range",
+    "cache_entry.d.copyPartial(cache_entry.DataBlk, 2147483647, 4);": "index_range",
+}
+
+HARMLESS = (
+    "mandatory_in.recycle(clockEdge(), cyclesToTicks(intToCycles(0 - 1)));",
+    "mandatory_in.recycle(clockEdge(), cyclesToTicks(cache_entry.c - intToCycles(1 << 30)));",
+    "scheduleEvent(intToCycles(0 - 1));",
+    "scheduleEvent(cache_entry.c - intToCycles(1 << 30));",
+    "cache_entry.b := maskLowOrderBits(address, 64) == address;",
+    "cache_entry.b := cache_entry.w.test(2147483647);",
+    "cache_entry.n := cache_entry.w.count(2147483647);",
+)
+
+
+def endings(directory: Path, monkeypatch: pytest.MonkeyPatch, **parts: str) -> set[str]:
+    """How legs end, which is the same on both engines."""
+    protocol = load(directory, monkeypatch, entry=ENTRY, **parts)
+    engine = native_engine(protocol).native
+    assert engine is not None
+    dice = random.Random(1)
+    found = set()
+    for number in range(2):
+        options = Options(
+            dice.randrange(1 << 30), 60, assignments={"machine.L1Cache.count": 1}, leg_episodes=30
+        )
+        leg = replace(Campaign(protocol, options).plan(number).leg, deadlock_limit=20_000)
+        mine, native = run_natively(protocol, engine, leg)
+        theirs, python = run_in_python(protocol, leg)
+        assert mine == theirs
+        error = python.outcome.error
+        if error is None or native.error is None:
+            assert error is native.error
+        else:
+            assert isinstance(python.system, System)
+            assert in_words(native.error, protocol, python.system) == words_of(error)
+        found.add(mine.finding.partition(" at ")[0] if error is None else error.kind.value)
+    return found
+
+
+def action(body: str) -> dict[str, str]:
+    functions = "void scheduleEvent(Cycles c);" if "scheduleEvent" in body else ""
+    text = f'action(x_slip, "x") {{ {body} }}'
+    return {"on_load": "x_slip;", "actions": text, "functions": functions}
+
+
+@pytest.mark.parametrize("body", VERDICTS)
+def test_a_slip_is_the_same_verdict(
+    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert endings(tmp_path, monkeypatch, **action(body)) == {VERDICTS[body]}
+
+
+@pytest.mark.parametrize("body", HARMLESS)
+def test_what_only_looks_like_a_slip_passes(
+    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert endings(tmp_path, monkeypatch, **action(body)) == {""}
+
+
+@pytest.mark.parametrize("back", ["1", "1 << 30"])
+def test_an_alarm_that_never_comes_is_a_hang(
+    back: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ticks are unsigned: a time before the beginning is one that is not reached."""
+    parts = action(
+        f"""if (timer.isSet(address) == false) {{
+          timer.set(address, cyclesToTicks(cache_entry.c - intToCycles({back}))); }}"""
+    )
+    parts["types"] = """structure(TimerTable, external="yes") {
+      bool isReady(Tick); Addr nextAddress(); void set(Addr, Tick); bool isSet(Addr); }"""
+    parts["objects"] = "TimerTable timer;"
+    parts["ports"] = """in_port(timer_in, Addr, timer, rank=2) {
+      if (timer_in.isReady(clockEdge())) { error("rings"); } }"""
+    assert endings(tmp_path, monkeypatch, **parts) == {"hang"}
