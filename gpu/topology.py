@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from enum import Flag
 from typing import Final
 
+from gpu.hsa.aql import PACKET_BYTES
+from gpu.hsa.queue import MOST_PACKETS
+from gpu.hsa.scratch import LANES, LARGEST_ITEM
 from gpu.memory.address_space import FIRST_ADDRESS, LAST_ADDRESS
 from gpu.memory.kernel_system import KernelSystem
 from gpu.occupancy import Limits
@@ -20,10 +23,6 @@ from runtime.description import SystemDescription
 
 NODE: Final = 0
 """The only one: host and GPU share one memory."""
-WAVEFRONT: Final = 64
-_PACKET: Final = 64
-_MOST_PACKETS: Final = 1 << 20
-_LARGEST_PRIVATE: Final = 131_056
 
 
 class AgentType(Flag):
@@ -128,7 +127,7 @@ def topology(cus: int, limits: Limits, system: KernelSystem | None) -> Topology:
             LAST_ADDRESS - FIRST_ADDRESS,
         ),
         MemoryDescriptor(1, Segment.GROUP, 0, limits.lds),
-        MemoryDescriptor(2, Segment.PRIVATE, 0, _LARGEST_PRIVATE),
+        MemoryDescriptor(2, Segment.PRIVATE, 0, LARGEST_ITEM),
     )
     host = Agent(0, AgentType.HOST | AgentType.AGENT_DISPATCH, "", "host", (0,))
     component = Agent(
@@ -139,8 +138,8 @@ def topology(cus: int, limits: Limits, system: KernelSystem | None) -> Topology:
         memories=(0, 1, 2),
         caches=tuple(cache.id for cache in caches),
         position_independent_code=True,
-        wavefront_size=WAVEFRONT,
-        queue_size=_MOST_PACKETS * _PACKET,
+        wavefront_size=LANES,
+        queue_size=MOST_PACKETS * PACKET_BYTES,
         group_memory_size=limits.lds,
         compute_units=cus,
         simds=limits.simds,

@@ -29,6 +29,8 @@ from gpu.hsa.signal import Signal
 from runtime.atomics import AtomicKind
 
 Packet = KernelDispatch | AgentDispatch | Barrier
+MOST_PACKETS: Final = 1 << 20
+"""Of one ring."""
 
 LAST_INDEX: Final = (1 << 64) - 1
 _SCOPES: Final = {"none": FenceScope.NONE, "agent": FenceScope.AGENT, "system": FenceScope.SYSTEM}
@@ -53,8 +55,8 @@ def scope(name: str) -> FenceScope:
 
 def check_size(size: int) -> None:
     """Raises HostError unless a ring can have so many packets."""
-    if size < 2 or size & size - 1 or size > 1 << 20:
-        raise HostError(f"a queue has a power of two of packets, 2 to 1,048,576, not {size}")
+    if size < 2 or size & size - 1 or size > MOST_PACKETS:
+        raise HostError(f"a queue has a power of two of packets, 2 to {MOST_PACKETS:,}, not {size}")
 
 
 def object_bytes(values: dict[str, int], address: int) -> bytes:
