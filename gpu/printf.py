@@ -80,9 +80,12 @@ class Printing:
 
     def collect(self) -> None:
         """Tell what kernels have printed that have ended."""
-        done = [buffer for buffer in self._buffers if buffer.over]
-        self._buffers = [buffer for buffer in self._buffers if buffer not in done]
-        for buffer in done:
+        over: list[_Buffer] = []
+        waiting: list[_Buffer] = []
+        for buffer in self._buffers:
+            (over if buffer.over else waiting).append(buffer)
+        self._buffers = waiting
+        for buffer in over:
             used = int.from_bytes(self._host.read(buffer.address, 4), "little")
             used = min(used, buffer.size - HEADER)
             if used:
