@@ -4,7 +4,7 @@ Every command is a verb and its files: it compiles them, hands the result to one
 turns what was found into an exit status. Results go to stdout, diagnostics to stderr.
 
     0  fine (warnings included)        2  called wrongly, cannot read or write
-   1  a protocol has errors          70  a fault of the compiler itself
+    1  a protocol has errors          70  a fault of the compiler itself
 
 Invariant: importing this module imports nothing heavy; ``slicc --help`` answers at once.
 """
