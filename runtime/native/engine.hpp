@@ -63,15 +63,6 @@ inline void wheel_wake(Context& x, u32 slot, u32 consumer) {
     x.wakes[slot * e.words + (consumer >> 6)] |= u64{1} << (consumer & 63);
 }
 
-// Put an item behind a list.
-inline void append_to(Context& x, u32& head, u32& tail, const Message& item) {
-    u8* const first = reinterpret_cast<u8*>(&head);
-    u8* const link = reinterpret_cast<u8*>(&of_handle<Message>(x, tail).next);
-    // Whether a list is empty cannot be predicted, so there is no branch.
-    *reinterpret_cast<u32*>(first + ((link - first) & -i64{head != 0})) = item.self;
-    tail = item.self;
-}
-
 // The last of no items: seen from there, the head of a slot's list stands where an item has the
 // handle of the next one.
 inline u32 wheel_front(const Context& x, const WheelSlot& list) {

@@ -84,7 +84,11 @@ inline void slots_release(Context& x, T& holder) {
 
 inline void queue_append(Context& x, MessageBuffer& b, Message& message) {
     message.next = 0;
-    append_to(x, b.head, b.tail, message);
+    u8* const first = reinterpret_cast<u8*>(&b.head);
+    u8* const link = reinterpret_cast<u8*>(&of_handle<Message>(x, b.tail).next);
+    // Whether a queue is empty cannot be predicted, so there is no branch.
+    *reinterpret_cast<u32*>(first + ((link - first) & -i64{b.head != 0})) = message.self;
+    b.tail = message.self;
     b.count++;
 }
 

@@ -1,5 +1,6 @@
 // The parts of a system: what engine, buffers, network, caches, tables and memory consist of.
 //
+// What is looked up by number has a size that the number is shifted by (alignas): a power of two.
 // Invariant: plain structs of numbers. Tables by line stand together, line by line in the order
 // of first use (LineMap): each line has places, one for each cache, table and directory and for
 // each random delay, and stall lists.

@@ -335,10 +335,11 @@ inline void controllers_start(Context& x, const PlanView& plan) {
     }
 }
 
-// Build a system in a block of zeros. False if the block is too small or the plan is none.
+// Build a system in a block of zeros. False if the block is too small or begins where none may, or
+// the plan is none.
 inline bool system_start(void* block, u64 bytes, const u64* words, u64 count) {
     const u64 size = system_size(words, count);
-    if (!size || bytes < size) return false;
+    if (!size || bytes < size || reinterpret_cast<u64>(block) % BLOCK_ALIGNMENT) return false;
     PlanView plan;
     read_plan(words, count, plan);
     Context x = context_of(block);

@@ -35,6 +35,15 @@ class Native:
         self.steps[5 * STEPS + 1] = value
 
 
+def test_a_block_begins_where_its_layout_holds() -> None:
+    words = plan_words(Shape.draw(1), ROOM)
+    lib = library("core_driver.cpp")
+    size = call(lib, "t_size", words, len(words))
+    room = zeroed_block(size + 64)
+    assert not call(lib, "t_start", room[64:], size, words, len(words))
+    assert call(lib, "t_start", room[:size], size, words, len(words))
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_a_script_runs_alike(seed: int) -> None:
     shape = Shape.draw(seed)
