@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 MAX_BYTES = 65536
-"""Of a range in a block or mask; one that ends beyond it is a mistake."""
+"""Of a range of bytes where nobody knows how long a line is."""
 MAX_MEMBERS = 1024
 """Numbers of a Set and flags of a BoolVec are below it."""
 
@@ -300,11 +300,16 @@ def _check_byte(offset: int) -> None:
         raise ProtocolError(ErrorKind.INDEX_RANGE, f"byte {offset}")
 
 
-def byte_range(offset: int, length: int) -> int:
-    """The expanded mask of ``length`` bytes from ``offset``."""
-    if offset < 0 or not 0 <= length <= MAX_BYTES - offset:
+def byte_range(offset: int, length: int, end: int = MAX_BYTES) -> int:
+    """The expanded mask of ``length`` bytes from ``offset``, which stay below ``end``."""
+    if offset < 0 or not 0 <= length <= end - offset:
         raise ProtocolError(ErrorKind.INDEX_RANGE, f"bytes [{offset}, {offset + length})")
     return ((1 << 8 * length) - 1) << 8 * offset
+
+
+def _range_of_line(controller: Controller | None, offset: int, length: int) -> int:
+    """The same within a line; a method of a structure has no controller that knows its size."""
+    return byte_range(offset, length, MAX_BYTES if controller is None else controller.line_size)
 
 
 class WriteMask:
@@ -336,15 +341,17 @@ class WriteMask:
         _check_byte(offset)
         return self.bits >> 8 * offset & 1 == 1
 
-    def setMask(self, offset: int, length: int, value: bool = True) -> None:
+    def setMask(
+        self, controller: Controller | None, offset: int, length: int, value: bool = True
+    ) -> None:
         if value:
-            self.bits |= byte_range(offset, length)
+            self.bits |= _range_of_line(controller, offset, length)
         else:
-            self.bits &= ~byte_range(offset, length)
+            self.bits &= ~_range_of_line(controller, offset, length)
 
-    def getMask(self, offset: int, length: int) -> bool:
+    def getMask(self, controller: Controller | None, offset: int, length: int) -> bool:
         """Whether all bytes of the range are selected."""
-        wanted = byte_range(offset, length)
+        wanted = _range_of_line(controller, offset, length)
         return self.bits & wanted == wanted
 
     def fillMask(self, controller: Controller) -> None:
@@ -448,10 +455,13 @@ class DataBlock:
         data = self.data
         self.data = data ^ ((data ^ block.data) & mask.bits)
 
-    def copyPartial_range(self, block: DataBlock, offset: int, length: int) -> None:
+    def copyPartial_range(
+        self, controller: Controller | None, block: DataBlock, offset: int, length: int
+    ) -> None:
         """Copy ``length`` bytes at ``offset`` to the same place."""
         data = self.data
-        self.data = data ^ ((data ^ block.data) & byte_range(offset, length))
+        selected = _range_of_line(controller, offset, length)
+        self.data = data ^ ((data ^ block.data) & selected)
 
     def atomicPartial(self, block: DataBlock, mask: WriteMask, no_return: bool = True) -> None:
         """Take over ``block``'s bytes, then run the mask's operations in order.

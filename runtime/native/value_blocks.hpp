@@ -22,10 +22,8 @@ inline u64 byte_range(i64 offset, i64 length, u32 word) {
     return below_to & ~((u64{1} << from) - 1);
 }
 
-inline constexpr i64 MAX_BYTES = 65536;  // of a range, as in runtime.values
-
 inline bool is_byte_range(Context& x, i64 offset, i64 length) {
-    if (LIKELY(offset >= 0 && length >= 0 && length <= MAX_BYTES - offset)) return true;
+    if (LIKELY(offset >= 0 && length >= 0 && length <= LINE_BYTES - offset)) return true;
     fail(x, ErrorKind::INDEX_RANGE);
     return false;
 }

@@ -60,9 +60,9 @@ def _mask_operations(
         lambda: m.assign(o),
         lambda: m.clear(),
         lambda: m.test(place),
-        lambda: m.setMask(offset, length),
-        lambda: m.setMask(offset, length, False),
-        lambda: m.getMask(offset, length),
+        lambda: m.setMask(c, offset, length),
+        lambda: m.setMask(c, offset, length, False),
+        lambda: m.getMask(c, offset, length),
         lambda: m.fillMask(c),
         lambda: m.isFull(c),
         lambda: m.setInvertedMask(c, o),
@@ -78,7 +78,7 @@ def _mask_operations(
 
 
 def _block_operations(
-    blocks: list[DataBlock], i: int, j: int, mask: WriteMask, one: int, two: int
+    c: Any, blocks: list[DataBlock], i: int, j: int, mask: WriteMask, one: int, two: int
 ) -> list[Callable[[], Any]]:
     b, other = blocks[i], blocks[j]
     return [
@@ -86,7 +86,7 @@ def _block_operations(
         lambda: b.assign(other),
         lambda: b.clear(),
         lambda: b.copyPartial(other, mask),
-        lambda: b.copyPartial_range(other, one, two),
+        lambda: b.copyPartial_range(c, other, one, two),
         lambda: b.atomicPartial(other, mask),
         lambda: b.atomicPartial(other, mask, False),
         lambda: b.numAtomicLogEntries(),
@@ -114,7 +114,7 @@ def test_masks_and_blocks(line_bits: int, seed: int) -> None:
     for step in range(400):
         i, j, k = prng.below(4), prng.below(4), prng.below(4)
         offset = prng.below(size + 1) - (prng.below(20) == 0)
-        length = prng.below(size - max(offset, 0) + 1)
+        length = prng.below(size - max(offset, 0) + 1) + (prng.below(20) == 0)
         operations = _mask_operations(bench.controller, masks[i], masks[j], offset, length)
         op = prng.below(len(operations))
         place = max(offset, 0) if op in (2, 14, 15) else offset
@@ -129,7 +129,7 @@ def test_masks_and_blocks(line_bits: int, seed: int) -> None:
             two = prng.bits64()
         log = blocks[i].log
         oldest = log[0] if op == 8 and log else None
-        operations = _block_operations(blocks, i, j, masks[k], one, two)
+        operations = _block_operations(bench.controller, blocks, i, j, masks[k], one, two)
         bench.agree(operations[op], "v_block", op, i, j, k, one, two, out)
         assert oldest is None or _number(out) == oldest
         for n, block in enumerate(blocks):

@@ -36,6 +36,11 @@ VERDICTS = {
     "cache_entry.w.setMask(2147483647, 1);": "index_range",
     "cache_entry.w.setMask(3, 2147483647);": "index_range",
     "cache_entry.d.copyPartial(cache_entry.DataBlk, 2147483647, 4);": "index_range",
+    # A range of bytes ends within the line, which has 64 of them here.
+    "cache_entry.w.setMask(64, 1);": "index_range",
+    "cache_entry.w.setMask(0, 65, false);": "index_range",
+    "cache_entry.b := cache_entry.w.getMask(63, 2);": "index_range",
+    "cache_entry.d.copyPartial(cache_entry.DataBlk, 61, 4);": "index_range",
 }
 
 HARMLESS = (
@@ -44,6 +49,9 @@ HARMLESS = (
     "scheduleEvent(intToCycles(0 - 1));",
     "scheduleEvent(cache_entry.c - intToCycles(1 << 30));",
     "cache_entry.b := maskLowOrderBits(address, 64) == address;",
+    "cache_entry.w.setMask(0, 64); assert(cache_entry.w.isFull());",
+    "cache_entry.w.setMask(64, 0); assert(cache_entry.w.isEmpty());",
+    "cache_entry.d.copyPartial(cache_entry.DataBlk, 60, 4);",
     "cache_entry.b := cache_entry.w.test(2147483647);",
     "cache_entry.n := cache_entry.w.count(2147483647);",
 )

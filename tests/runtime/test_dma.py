@@ -46,7 +46,7 @@ class Bench:
             self.dma.dataCallback(block, message.LineAddress)
         else:
             offset = message.PhysicalAddress - message.LineAddress
-            block.copyPartial_range(message.DataBlk, offset, message.Len)
+            block.copyPartial_range(None, message.DataBlk, offset, message.Len)
             self.dma.ackCallback(message.LineAddress)
 
 

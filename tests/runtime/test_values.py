@@ -46,7 +46,7 @@ def bytes_of(block: DataBlock) -> bytes:
 def mask_of(members: set[int]) -> WriteMask:
     mask = WriteMask()
     for member in members:
-        mask.setMask(member, 1)
+        mask.setMask(None, member, 1)
     return mask
 
 
@@ -62,7 +62,7 @@ def test_masked_copy(target: bytes, source: bytes, members: set[int]) -> None:
 def test_range_copy_and_words(target: bytes, source: bytes, first: int, end: int) -> None:
     first, end = min(first, end), max(first, end)
     block = block_of(target)
-    block.copyPartial_range(block_of(source), first, end - first)
+    block.copyPartial_range(None, block_of(source), first, end - first)
     assert bytes_of(block) == target[:first] + source[first:end] + target[end:]
     assert block.read(first, end - first) == int.from_bytes(source[first:end], "little")
     written = block_of(target)
@@ -86,7 +86,7 @@ def test_masks_are_sets_of_bytes(left: set[int], right: set[int], first: int, la
     assert a.isOverlap(b) == bool(left & right)
     assert a.containsMask(b) == (right <= left)
     assert a.test(first) == (first in left)
-    assert a.getMask(first, last - first + 1) == (set(range(first, last + 1)) <= left)
+    assert a.getMask(controller, first, last - first + 1) == (set(range(first, last + 1)) <= left)
     chosen = [i for i in range(first, LINE) if i in left]
     assert a.firstBitSet(controller, True, first) == (chosen[0] if chosen else LINE)
     others = [i for i in range(LINE) if i not in left]
@@ -98,7 +98,7 @@ def test_masks_are_sets_of_bytes(left: set[int], right: set[int], first: int, la
     inverted = WriteMask()
     inverted.setInvertedMask(controller, a)
     assert inverted == mask_of(universe - left)
-    a.setMask(first, last - first + 1, False)
+    a.setMask(controller, first, last - first + 1, False)
     assert a == mask_of(left - set(range(first, last + 1)))
     assert sorted(i for lo, hi in b.ranges() for i in range(lo, hi)) == sorted(right)
 
