@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from slicc.command_session import Color, DiagnosticFormat, compiling, counted
-from slicc.exit_status import MISUSED, Stop, run_command
+from slicc.exit_status import MISUSED, Stop, heed_endings, run_command
 from slicc.version import version_option
 
 if TYPE_CHECKING:
@@ -327,6 +327,7 @@ def options(version: Annotated[bool, version_option("slicc")] = False) -> None:
 
 def main() -> None:
     """The console script: run, and end with a status whatever happens."""
+    heed_endings()
     sys.exit(run(app))
 
 

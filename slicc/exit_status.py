@@ -7,13 +7,39 @@ without a traceback; a fault of ours has its traceback and is never taken for on
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
+from types import FrameType
 
 FINE, FOUND, MISUSED, DISAGREE, OURS, INTERRUPTED, NO_READER = 0, 1, 2, 3, 70, 130, 141
 """FOUND: what was given has errors, or the run found some. DISAGREE: our two engines do.
 NO_READER: whoever read the output went away; what a shell says of those that a closed pipe ends."""
+
+
+class Ended(SystemExit):
+    """A signal asks the command to end. ``code``: 128 and its number, as shells say it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.status = 128 + number
+        self.signal = signal.Signals(number).name
+
+
+def heed_endings() -> None:
+    """From now on these signals end the process as Ctrl-C does: with what there is until then.
+
+    Who ignores one, as under nohup, goes on ignoring it.
+    """
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise Ended(number)
 
 
 class Stop(Exception):
@@ -45,6 +71,9 @@ def run_command(
     try:
         status = command()
         sys.stdout.flush()
+    except Ended as end:
+        print(f"{name}: ended by {end.signal}", file=sys.stderr)
+        return end.status
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else FINE
     except KeyboardInterrupt:

@@ -1,8 +1,8 @@
 """``gpu-tester``: parses, calls one function, and turns its result into an exit status.
 
 0: every episode passed. 1: a bug was found. 2: misuse or bad input, said in one message without
-a traceback. 130: interrupted, with what had been done until then. 70: a bug of ours, with its
-traceback; never mistaken for a bug of the protocol.
+a traceback. 130: interrupted (143: by SIGTERM), with what had been done until then. 70: a bug of
+ours, with its traceback; never mistaken for a bug of the protocol.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from slicc.exit_status import Stop, run_command
+from slicc.exit_status import Stop, heed_endings, run_command
 from slicc.version import version_option
 from tester.engine_choice import Choice, Train
 from tester.limits import LIMITS, Limit
@@ -342,6 +342,7 @@ def main() -> NoReturn:
     """Entry point of the ``gpu-tester`` command."""
     if sys.argv[1:2] == ["diff-engines"]:
         sys.argv[1] = "--diff-engines"
+    heed_endings()
     sys.exit(_status(app))
 
 

@@ -149,8 +149,10 @@ class Workers:
 
 
 def _serve(connection: Connection, others: list[Connection], work: Work) -> None:
-    """The life of a worker. An interrupt is its parent's business."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """The life of a worker. An interrupt is its parent's business, as is the end of a terminal."""
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for other in others:
         other.close()  # else nobody would notice that their owner has ended

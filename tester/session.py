@@ -19,7 +19,7 @@ from typing import Final
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description, parse_assignment
 from runtime.system import build_system
-from slicc.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS
+from slicc.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
 from slicc.version import installed_version
 from tester.campaign import AnyRun, Campaign, Options
 from tester.engine_choice import Choice, Train
@@ -139,6 +139,8 @@ class Session:
                 status = FOUND
         except KeyboardInterrupt:
             status = INTERRUPTED
+        except Ended as end:
+            status = end.status
         except EngineDisagreement as slip:
             self._disagreement(slip, replayed is not None)
             status = DISAGREE

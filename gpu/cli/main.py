@@ -4,7 +4,7 @@ Every command parses, calls one function, and turns its result into an exit stat
 
     0    fine                                    2    bad input, said in one message
     1    the run found something: a race, a      70   a fault of ours, with its traceback
-         wrong value                             130  interrupted
+         wrong value                             130  interrupted (129, 143: by a signal)
 
 Invariant: importing this module imports nothing heavy; ``gcn --help`` answers at once.
 """
@@ -20,7 +20,7 @@ import typer
 
 from gpu.cli.parameters import File, KernelName
 from gpu.cli.run_command import Engine, run
-from slicc.exit_status import FINE, FOUND, Stop, run_command
+from slicc.exit_status import FINE, FOUND, Stop, heed_endings, run_command
 from slicc.version import version_option
 
 app = typer.Typer(
@@ -131,4 +131,5 @@ def main() -> NoReturn:
         return failures.in_words(error)
 
     fault = "this is a fault of the model, not of your kernel"
+    heed_endings()
     sys.exit(run_command("gcn", app, in_words, fault))
