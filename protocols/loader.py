@@ -43,6 +43,8 @@ class LoadedProtocol:
     info: ProtocolInfo
     written: SystemDescription
     description: SystemDescription
+    note: str = ""
+    """What the user should know of the choice of the description; a line, or nothing."""
     native: Sources | None = None
     """Its form in C++; None: it was not asked for, or ``why_not_native``."""
     why_not_native: str = ""
@@ -91,7 +93,7 @@ def load_protocol(
     """Compile a protocol and read its system description.
 
     The description is ``system``, else the ``.toml`` beside the protocol's file, else what is known
-    of a protocol of that name; the rest is inferred.
+    of a protocol that is like it (``runtime.known_systems``); the rest is inferred.
     ``native``: generate its native form, too, or find what an earlier run has made of the same
     texts. ``preludes``: files that declare what the runtime lacks. Raises ProtocolMissing,
     ProtocolBroken, DescriptionError, OSError.
@@ -107,10 +109,12 @@ def load_protocol(
     )
     info = front.info
     names = (path.stem, front.path.stem)
-    written = written_system(front.path, system, info, names, SYSTEMS)
+    written, note = written_system(front.path, system, info, names, SYSTEMS)
     _check_named(written, {front.path.stem, path.stem, info.name}, name)
     description = require_agents(complete(written, info), info)
-    return LoadedProtocol(identity, info, written, description, front.native, front.why_not_native)
+    return LoadedProtocol(
+        identity, info, written, description, note, front.native, front.why_not_native
+    )
 
 
 def _compiled(

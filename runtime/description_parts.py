@@ -146,12 +146,15 @@ class DefectDescription:
     """A known defect of the protocol that tests keep out of the way unless they are asked to.
 
     ``what`` goes wrong, ``where`` (file and line); ``avoid``: fields of the description, by their
-    paths, and the values under which it does not show.
+    paths, and the values under which it does not show. ``needs`` and ``lacks``: transitions
+    (``Machine.STATE.EVENT``) that its story goes through, and those of which some must be missing.
     """
 
     what: str
     where: str = ""
     avoid: Mapping[str, Scalar | tuple[str, ...]] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,9 +170,21 @@ def read_defects(table: Table) -> tuple[DefectDescription, ...]:
             for path, value in avoid.data.items()
         }
         values = {path: value for path, value in said.items() if value is not None}
-        read.append(DefectDescription(what, row.string("where") or "", values))
+        where = row.string("where") or ""
+        needs = _cells(row, "needs", "Machine.STATE.EVENT or Machine.STATE.EVENT.action", 4)
+        lacks = _cells(row, "lacks", "Machine.STATE.EVENT", 3)
+        read.append(DefectDescription(what, where, values, needs, lacks))
         row.finish()
     return tuple(read)
+
+
+def _cells(row: Table, field: str, form: str, most: int) -> tuple[str, ...]:
+    """Places in tables of transitions, of three to ``most`` names."""
+    cells = row.strings(field) or ()
+    for cell in cells:
+        if not all(cell.split(".")) or not 3 <= len(cell.split(".")) <= most:
+            raise row.error(field, f"{cell}: expected {form}")
+    return cells
 
 
 def _rows(table: Table, name: str) -> list[Table]:
@@ -253,7 +265,9 @@ def plain_defect(defect: DefectDescription) -> dict[str, object]:
         path: list(value) if isinstance(value, tuple) else value
         for path, value in defect.avoid.items()
     }
-    return {"what": defect.what, "where": defect.where, "avoid": avoid}
+    cells = {"needs": list(defect.needs), "lacks": list(defect.lacks)}
+    said = {name: value for name, value in cells.items() if value}
+    return {"what": defect.what, "where": defect.where, **said, "avoid": avoid}
 
 
 def or_default(value: int | None, default: int) -> int:

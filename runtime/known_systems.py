@@ -1,20 +1,23 @@
 """Finds the description of a protocol that others wrote, among files of known facts.
 
-A file is named after the protocol that it describes. A protocol whose name begins with that name
-is taken for a variant of it, if it still has every machine that the file speaks of. Invariant: the
-description that is returned speaks only of what the protocol declares; a fork that has lost a
-buffer loses what was said of it.
+A protocol is known by what it is: by the states of its machines (``states.toml`` in the directory
+has those of every protocol that a file describes) and by the parameters and buffers that the file
+speaks of. What it is called is a hint: half of them must agree where the name does, most of them
+where it does not. Invariant: the description that is returned speaks only of what the protocol
+declares; a fork that has lost a buffer loses what was said of it.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, NamedTuple, TypeVar
 
-from runtime.declarations import ProtocolInfo
+from runtime.declarations import ProtocolInfo, Transition
 from runtime.description import (
+    DefectDescription,
     MachineDescription,
     RequesterDescription,
     SystemDescription,
@@ -24,50 +27,184 @@ from runtime.description_text import Origin
 from runtime.parameter_values import INHERITED
 
 V = TypeVar("V")
+States = Mapping[str, frozenset[str]]
+"""States by machine."""
+
+STATES: Final = "states.toml"
+_NAMED, _UNNAMED = 0.5, 0.75
+"""The share of its states and declarations that must agree, with the name and without it."""
+_TELLING: Final = 10
+"""States of a protocol that is known without its name; fewer prove nothing."""
+
+
+class Written(NamedTuple):
+    """A description, and what the user should know of its choice: a line, or nothing."""
+
+    description: SystemDescription
+    note: str = ""
 
 
 def written_system(
     path: Path, system: Path | None, protocol: ProtocolInfo, names: Iterable[str], known: Path
-) -> SystemDescription:
+) -> Written:
     """What anybody has written of a protocol's system: ``system``, else the TOML file beside the
     protocol's own ``path``, else a file of the directory ``known``, else nothing.
 
-    Raises DescriptionError.
+    Defects that the protocol cannot have are left out. Raises DescriptionError.
     """
     beside = path.with_suffix(".toml")
     if system is not None:
-        return load_description(system)
-    if beside.is_file():
-        return load_description(beside)
-    return known_system(protocol, names, known) or SystemDescription()
+        found = Written(load_description(system))
+    elif beside.is_file():
+        found = Written(load_description(beside))
+    else:
+        found = known_system(protocol, names, known)
+    description = found.description
+    kept = tuple(defect for defect in description.defects if may_show(defect, protocol))
+    return Written(replace(description, defects=kept), found.note)
 
 
-def known_system(
-    protocol: ProtocolInfo, names: Iterable[str], directory: Path
-) -> SystemDescription | None:
+def known_files(directory: Path) -> dict[str, Path]:
+    """The descriptions of a directory, by the names of their protocols."""
+    return {path.stem: path for path in sorted(directory.glob("*.toml")) if path.name != STATES}
+
+
+def known_states(directory: Path) -> dict[str, States]:
+    """The states of the protocols that a directory describes."""
+    try:
+        text = (directory / STATES).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    return {
+        protocol: {machine: frozenset(names.split()) for machine, names in machines.items()}
+        for protocol, machines in tomllib.loads(text).items()
+    }
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A description that may be the protocol's. ``hint``: length of the name that they share."""
+
+    name: str
+    known: SystemDescription
+    hint: int
+    likeness: float
+
+
+def known_system(protocol: ProtocolInfo, names: Iterable[str], directory: Path) -> Written:
     """What the files of a directory know of the protocol; ``names``: what it is called.
 
-    Raises DescriptionError for a file that cannot be read.
+    An empty description if it is none of theirs. Raises DescriptionError for a file that cannot
+    be read.
     """
-    files = {path.stem: path for path in directory.glob("*.toml")}
-    for name in (*names, protocol.name):
-        for stem in sorted(files, key=len, reverse=True):
-            if name == stem:
-                return fit(load_description(files[stem]), protocol)
-            if name.startswith(stem):
-                known = load_description(files[stem])
-                machines = {machine.of or name for name, machine in known.machines.items()}
-                if machines <= {machine.MACHINE for machine in protocol.machines}:
-                    return fit(known, protocol)
+    called = tuple(dict.fromkeys((*names, protocol.name)))
+    files = known_files(directory)
+    states = known_states(directory)
+    candidates = []
+    refusal = ""
+    for name, path in files.items():
+        exact = name in called
+        hint = len(name) if exact or any(each.startswith(name) for each in called) else 0
+        described = states.get(name, {})
+        likeness = _likeness(described, protocol)
+        if not hint and sum(map(len, described.values())) < _TELLING:
+            continue
+        bar = _NAMED if hint else _UNNAMED
+        reason = f"{likeness:.0%} of its states agree" if likeness < bar else ""
+        if not reason:
+            known = load_description(path)
+            reason = _unfit(known, protocol, bar)
+            if not reason:
+                candidates.append(_Candidate(name, known, hint, likeness))
+        if reason and exact:
+            refusal = f"this is not the {name} that is known ({reason})"
+    if not candidates:
+        return Written(SystemDescription(), refusal and f"{refusal}: its system is inferred")
+    best = max(candidates, key=lambda each: (each.hint, each.likeness))
+    note = refusal and f"{refusal}; it is taken for {best.name}"
+    if not best.hint and not note:
+        note = f"{called[0]} is taken for {best.name}, by its machines and their states"
+    return Written(fit(best.known, protocol), note)
+
+
+def _likeness(states: States, protocol: ProtocolInfo) -> float:
+    """The share of the states of both that both have; 1 if nothing is known of them."""
+    if not states:
+        return 1.0
+    theirs = {machine.MACHINE: set(machine.STATES.members()) for machine in protocol.machines}
+    common = every = 0
+    for machine in {**states, **theirs}:
+        one, other = states.get(machine, frozenset()), theirs.get(machine, set())
+        common += len(one & other)
+        every += len(one | other)
+    return common / every
+
+
+def _unfit(known: SystemDescription, protocol: ProtocolInfo, bar: float) -> str:
+    """Why a description cannot be that of the protocol; empty if it may."""
+    declared = _declared(protocol)
+    of = {name: machine.of or name for name, machine in known.machines.items()}
+    told: list[tuple[str, str]] = []
+    for name, described in known.machines.items():
+        facts = (*described.parameters, *described.derived, *described.caches, *described.buffers)
+        told += [(of[name], fact) for fact in ("", *facts) if fact not in INHERITED]
+    for requester in known.requesters.values():
+        machine = of.get(requester.machine, requester.machine)
+        port = requester.parameter or ""
+        if machine in declared and port not in {"", *declared[machine]}:
+            return f"{machine} has no {port}"
+        told += [(machine, fact) for fact in (port, *(requester.caches or ()))]
+    missing = [
+        f"{machine}.{fact}" if machine in declared else machine
+        for machine, fact in told
+        if machine not in declared or fact not in {"", *declared[machine]}
+    ]
+    if len(missing) <= (1 - bar) * len(told):
+        return ""
+    missing = list(dict.fromkeys(missing))
+    more = f" and {len(missing) - 1} more of what is said of it" if len(missing) > 1 else ""
+    return f"it has no {missing[0]}{more}"
+
+
+def _declared(protocol: ProtocolInfo) -> dict[str, set[str]]:
+    """Names of the parameters and buffers of each machine."""
+    return {m.MACHINE: {parameter.name for parameter in m.PARAMETERS} for m in protocol.machines}
+
+
+def may_show(defect: DefectDescription, protocol: ProtocolInfo) -> bool:
+    """Whether a defect can be in a protocol, by the transitions that its story needs and lacks.
+
+    Of what it lacks, the states and events are there and at least one transition is not.
+    """
+    needed = [_cell(text, protocol) for text in defect.needs]
+    lacked = [_cell(text, protocol) for text in defect.lacks]
+    return all(needed) and None not in lacked and (not lacked or not all(lacked))
+
+
+def _cell(text: str, protocol: ProtocolInfo) -> bool | None:
+    """Whether ``Machine.STATE.EVENT`` has a transition, of that action if one is added.
+
+    None: the protocol has no such machine, state or event.
+    """
+    machine, state, event, *action = text.split(".")
+    for kind in protocol.machines:
+        if machine == kind.MACHINE:
+            states, events = kind.STATES.members(), kind.EVENTS.members()
+            if state not in states or event not in events:
+                return None
+            row = kind.TRANSITIONS.get((states.index(state), events.index(event)))
+            return row is not None and {*action} <= _actions(row)
     return None
+
+
+def _actions(row: Transition) -> set[str]:
+    """The names of the actions of a transition."""
+    return {action.__name__ for action in row.actions} | ({"z_stall"} if row.stalls else set())
 
 
 def fit(known: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:
     """The description without what the protocol does not declare, and without its name."""
-    declared = {
-        machine.MACHINE: {parameter.name for parameter in machine.PARAMETERS}
-        for machine in protocol.machines
-    }
+    declared = _declared(protocol)
     of = {name: machine.of for name, machine in known.machines.items() if machine.of is not None}
     declared |= {name: declared[machine] for name, machine in of.items() if machine in declared}
     machines = {

@@ -91,6 +91,7 @@ class Controller(ControllerBase):
     EVENTS: ClassVar[type[Enumeration]] = Enumeration
     REQUEST_TYPES: ClassVar[type[Enumeration] | None] = None
     PERMISSIONS: ClassVar[tuple[int, ...]] = ()
+    TRANSITIONS: ClassVar[TransitionTable] = {}
     PARAMETERS: ClassVar[tuple[Parameter | BufferParameter, ...]] = ()
     RESOURCES_ONLY_CACHES: ClassVar[bool] = False
 

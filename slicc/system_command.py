@@ -36,10 +36,12 @@ def system_text(compiled: CompiledProtocol, system: Path | None, assignments: Se
 
     try:
         protocol = load_package(compiled.protocol).PROTOCOL
-        written = written_system(compiled.path, system, protocol, [compiled.path.stem], SYSTEMS)
+        names = [compiled.path.stem]
+        written, note = written_system(compiled.path, system, protocol, names, SYSTEMS)
         if assignments:
             written = written.override(dict(map(parse_assignment, assignments)))
         completed = complete(written, protocol)
     except (GenerationError, DescriptionError) as error:
         raise SystemRefused(str(error)) from None
-    return editable_toml(compiled.path.name, written, completed, protocol)
+    text = editable_toml(compiled.path.name, written, completed, protocol)
+    return f"# {note}\n{text}" if note else text

@@ -167,6 +167,8 @@ class Session:
             f"({self.protocol.identity.digest}), {options.episodes:,} episodes, seed {options.seed}"
         )
         self._say(self._engine.words)
+        if self.protocol.note:
+            self._say(f"note: {self.protocol.note}")
         if not options.known_defects and self.protocol.written.defects:
             self._say(defects_words(self.protocol.written))
         if self.request.save_program is not None:

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from protocols import SYSTEMS
 from protocols.loader import LoadedProtocol, load_protocol
+from runtime.description import load_description
+from runtime.known_systems import known_files
 from tester.campaign import Campaign, Options
 from tests.gem5.checkout import DRIVERS
 from tests.native.equality import native_engine, run_in_python, run_natively
@@ -38,6 +41,12 @@ def test_both_engines_make_the_same_run(driver: Path) -> None:
         compiled, _ = run_natively(protocol, native, plan.leg)
         assert compiled == python, plan.words
         assert not python.finding, f"seed {seed}, {plan.words}: {python.finding}"
+
+
+def test_the_known_defects_are_seen_in_the_tables(driver: Path) -> None:
+    known = load_description(known_files(SYSTEMS)[driver.stem])
+    assert loaded(driver).written.defects == known.defects
+    assert not loaded(driver).note
 
 
 @pytest.mark.slow

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from protocols import DIRECTORY, shipped
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import SystemDescription
 from tester.campaign import Campaign, Options, agents_of, avoided
 from tester.program import FETCH, GLC, SLC, STORE
 from tester.request import Request
 from tester.session import run
+from tests.native.solo import write
 
 WRITTEN = """
 [machine.DMA]
@@ -124,3 +127,36 @@ def test_a_run_says_what_it_leaves_out(file: Path, capsys: pytest.CaptureFixture
         )
         assert run(request) == 0
         assert (words in capsys.readouterr().out) != known_defects
+
+
+def copied(name: str, directory: Path) -> Path:
+    """A shipped protocol somewhere else, without its description."""
+    for path in (shipped()[name], *DIRECTORY.glob("*.sm")):
+        shutil.copy(path, directory)
+    return directory / f"{name}.slicc"
+
+
+@pytest.mark.parametrize("name", ["MSI", "MESI_Two_Level"])
+def test_who_shares_names_does_not_share_defects(name: str, tmp_path: Path) -> None:
+    """Ours have the names, machines and most states of gem5's: only their tables are others."""
+    found = load_protocol(str(copied(name, tmp_path))).written
+    assert found.origin.file == f"known system {name}"
+    assert not found.defects
+
+
+@pytest.mark.parametrize("name", ["GPU_VIPER", "MSI", "Garnet_standalone"])
+def test_a_protocol_of_ones_own_may_be_called_as_it_likes(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path)
+    driver = (tmp_path / "Solo.slicc").read_text().replace('"Solo"', f'"{name}"')
+    path = tmp_path / f"{name}.slicc"
+    path.write_text(driver)
+    assert load_protocol(str(path)).written == SystemDescription()
+    request = Request(
+        protocol=str(path), episodes=60, seed=1, assignments=["machine.L1Cache.count=1"]
+    )
+    assert run(request) == 0
+    said = capsys.readouterr().out.splitlines()[2]
+    assert said.startswith(f"note: this is not the {name} that is known (")
+    assert said.endswith("% of its states agree): its system is inferred")
