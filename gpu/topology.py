@@ -15,7 +15,8 @@ from typing import Final
 
 from gpu.hsa.aql import PACKET_BYTES
 from gpu.hsa.queue import MOST_PACKETS
-from gpu.hsa.scratch import LANES, LARGEST_ITEM
+from gpu.hsa.scratch import LARGEST_ITEM
+from gpu.lanes import LANES
 from gpu.memory.address_space import FIRST_ADDRESS, LAST_ADDRESS
 from gpu.memory.kernel_system import KernelSystem
 from gpu.occupancy import Limits

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from gpu.cli.description import printable
 from gpu.cli.sizes import SizeError, read_size
 from gpu.code_object import Kernel
+from gpu.lanes import LANES
 from gpu.launch import Demand
 from gpu.occupancy import LDS_GRANULE, SGPR_GRANULE, Limits, occupancy, round_up
 
 _MOST_ITEMS = 1024
-_LANES = 64
 
 
 def as_text(kernel: Kernel, group: str, local: int) -> Iterator[str]:
     """``group``: as written, empty for what the kernel requires. Raises `SizeError`."""
     required = kernel.metadata.required_group
-    size = read_size(group, "group", _MOST_ITEMS)[0] if group else required or (_LANES, 1, 1)
+    size = read_size(group, "group", _MOST_ITEMS)[0] if group else required or (LANES, 1, 1)
     items = size[0] * size[1] * size[2]
     if items > _MOST_ITEMS:
         raise SizeError(
@@ -27,7 +27,7 @@ def as_text(kernel: Kernel, group: str, local: int) -> Iterator[str]:
         raise SizeError(f"local: {local} is no number of bytes of LDS")
     descriptor, limits = kernel.descriptor, Limits()
     demand = Demand(
-        waves=round_up(items, _LANES) // _LANES,
+        waves=round_up(items, LANES) // LANES,
         vgprs=descriptor.vgprs,
         sgprs=round_up(descriptor.sgprs, SGPR_GRANULE),
         lds=descriptor.group_size + local,

@@ -21,10 +21,10 @@ from gpu.cli.request import Request
 from gpu.cli.sizes import Size3, SizeError, read_size
 from gpu.code_object import CodeObjectError, Kernel
 from gpu.hsa.signal import Signal
+from gpu.lanes import LANES
 
 _MOST_GRID = (1 << 32) - 1
 _MOST_GROUP = 1024
-_LANES = 64
 
 
 def run(request: Request) -> bool:
@@ -151,5 +151,5 @@ def _group(text: str, kernel: Kernel) -> tuple[Size3, int]:
         return read_size(text, "group", _MOST_GROUP)
     required = kernel.metadata.required_group
     if required is None:
-        return (_LANES, 1, 1), 1
+        return (LANES, 1, 1), 1
     return required, 3 if required[2] > 1 else 2 if required[1] > 1 else 1

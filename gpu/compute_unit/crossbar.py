@@ -14,7 +14,7 @@ from gpu.compute_unit.access import DirectMemory
 from gpu.compute_unit.lanes import Lanes, Values, lanes_of
 from gpu.compute_unit.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
-from gpu.isa.wave import LANES
+from gpu.lanes import LANES
 
 QUAD_MODE = 1 << 15
 

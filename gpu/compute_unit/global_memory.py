@@ -18,7 +18,8 @@ from gpu.compute_unit.movement import Movement
 from gpu.compute_unit.scalars import scalar_source
 from gpu.compute_unit.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
-from gpu.isa.wave import LANES, M0
+from gpu.isa.wave import M0
+from gpu.lanes import LANES
 from gpu.memory.interface import RequestKind
 
 FindParts = Callable[[Wavefront, Lanes, int], list[Part]]

@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gpu.isa.wave import LANES, Wave, mask_of
+from gpu.isa.wave import Wave, mask_of
+from gpu.lanes import LANES
 
 Lanes = npt.NDArray[np.intp]
 """Lane numbers, ascending."""

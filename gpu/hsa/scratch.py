@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gpu.hsa.queue_layout import AMD_QUEUE
+from gpu.lanes import LANES
 from gpu.occupancy import round_up
 
-LANES: Final = 64
 WAVE_GRANULE: Final = 1024
 LARGEST_ITEM: Final = 0x1FFF * WAVE_GRANULE // LANES
 """Bytes of one work-item: the register that holds a wave's size has 13 bits of KiB."""

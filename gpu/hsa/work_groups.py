@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
 
 import numpy as np
 
+from gpu.lanes import LANES
 from gpu.launch import WorkItemIds
-
-LANES: Final = 64
 
 Size = tuple[int, int, int]
 

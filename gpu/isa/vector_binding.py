@@ -25,7 +25,8 @@ from gpu.isa.semantics.modifiers import clamped, magnitude, negated, scaled
 from gpu.isa.semantics.saturation import SATURATING
 from gpu.isa.step import Step, StepWriter, undispatched
 from gpu.isa.vector_special import SPECIAL
-from gpu.isa.wave import BINARY_DIGITS, LANES, known_masks, mask_of, remember_mask
+from gpu.isa.wave import BINARY_DIGITS, known_masks, mask_of, remember_mask
+from gpu.lanes import LANES
 
 _ROWS: Final = {"b": "u32", "u": "u32", "i": "i32", "f": "f32"}
 """The wave's list of rows by the letter of a type of 32 bits."""

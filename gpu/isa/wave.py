@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpu.isa.host_float import FLUSHING, PLAIN
+from gpu.lanes import LANES
 
-LANES: Final = 64
 VCC: Final = 106
 M0: Final = 124
 EXEC: Final = 126

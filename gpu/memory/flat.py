@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gpu.lanes import LANES
 from gpu.memory.address_space import AddressSpace, Allocation
 from gpu.memory.atomics import apply
 from gpu.memory.interface import Addresses, Answer, AnswerKind, Ports, Request, RequestKind
@@ -26,7 +27,6 @@ uint32 of shape (n, 2), (n, 3) or (n, 4) for 8, 12 and 16."""
 
 LINE: Final = 64
 
-_LANES: Final = 64
 _TYPES: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 _BELOW_TOP: Final = np.array((1 << 63) - 1, np.uint64)
 _LOW: Final = [np.array(shift, np.uint64) for shift in range(4)]
@@ -61,7 +61,7 @@ class _Scratch:
         self.index = self.offset.view(np.int64)
 
 
-_SCRATCH: Final = tuple(_Scratch(lanes) for lanes in range(_LANES + 1))
+_SCRATCH: Final = tuple(_Scratch(lanes) for lanes in range(LANES + 1))
 
 
 class FlatMemory:

@@ -13,11 +13,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gpu.lanes import LANES as LANES
 from gpu.memory.address_space import Allocation, MemoryType
 from gpu.memory.interface import Addresses, AnswerKind, Data, PortKind, Request, RequestKind
 from runtime.requester_base import BYTES_MASK
 
-LANES: Final = 64
 _COALESCED: Final = tuple(sorted(BYTES_MASK, reverse=True))
 _SEQUENCED: Final = (16, 8, 4, 2, 1)
 _ALL_LANES: Final = tuple(np.arange(n, dtype=np.uint8) for n in range(LANES + 1))

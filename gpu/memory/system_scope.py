@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpu.lanes import LANES
 from gpu.memory.address_space import AddressSpace
 from gpu.memory.interface import Request, RequestKind
 from runtime.description import SystemDescription
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 WRITE_BACK: Final = ("WB", "L2isWB")
 """Names of the parameter by which protocols let a shared cache keep stores."""
-_LANES: Final = 64
 
 
 class CannotFence(ValueError):
@@ -185,6 +185,6 @@ class SharedLines:
         lines = np.array(sorted(line for line in book if self._space.find(line)), np.uint64)
         book.clear()
         return [
-            Request(self._control, kind, 0, lines[first : first + _LANES], 1, slc=True)
-            for first in range(0, len(lines), _LANES)
+            Request(self._control, kind, 0, lines[first : first + LANES], 1, slc=True)
+            for first in range(0, len(lines), LANES)
         ]

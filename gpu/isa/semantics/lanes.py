@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gpu.isa.semantics.entry import Array
-from gpu.isa.wave import LANES
+from gpu.lanes import LANES
 
 _LANE: Final = np.arange(LANES)
 

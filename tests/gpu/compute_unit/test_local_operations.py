@@ -13,7 +13,7 @@ from gpu.compute_unit.local_changes import change_of
 from gpu.compute_unit.local_memory import bank_cycles
 from gpu.isa import host_float
 from gpu.isa.tables import OPCODES
-from gpu.isa.wave import LANES
+from gpu.lanes import LANES
 from tests.gpu.compute_unit.encoding import get_pair, operation, perform, set_pair, wavefront
 
 LDS = 2048

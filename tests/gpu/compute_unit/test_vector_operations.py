@@ -7,7 +7,7 @@ import pytest
 
 from gpu.compute_unit.lanes import LaneMistake
 from gpu.compute_unit.movement import movement_of
-from gpu.isa.wave import LANES
+from gpu.lanes import LANES
 from gpu.memory.flat import FlatMemory
 from runtime.atomics import AtomicOp
 from tests.gpu.compute_unit.encoding import (
