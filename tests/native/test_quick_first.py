@@ -8,9 +8,6 @@ import multiprocessing
 import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -31,8 +28,6 @@ from tests.native.tiers import (
     SIZES,
     SMALL,
     compiler_that,
-    gone,
-    heed_signals,
     leavings,
     objects,
     run,
@@ -40,6 +35,7 @@ from tests.native.tiers import (
     unit,
     without_rates,
 )
+from tests.processes import STATUS, gone, in_two_processes, see_end
 
 # ------------------------------------------------------------------ the two tiers
 
@@ -196,7 +192,7 @@ def test_a_compiler_that_cannot_be_run_leaves_nothing(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ the end of the process
 
 
-@pytest.mark.parametrize("ending", ["exit", "error", "SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("ending", STATUS)
 def test_nothing_is_left_at_the_end(
     ending: str, place: Path, tmp_path: Path, real: Compiler
 ) -> None:
@@ -204,40 +200,16 @@ def test_nothing_is_left_at_the_end(
     body = f"if [ $how = -O2 ]; then sleep 600 & echo $$ $! >> {note}; wait; fi"
     path = compiler_that(tmp_path, real, body)
     program = (
-        "import time\n"
         "from tester.engine_choice import Choice\n"
         "from tester.engines import choose\n"
         "from protocols.loader import load_protocol\n"
         "choose(Choice.native, load_protocol('MI', native=True), print)\n"
-        "print('ready', flush=True)\n"
-        f"{'1 / 0' if ending == 'error' else 'pass' if ending == 'exit' else 'time.sleep(600)'}\n"
     )
-    environment = {**os.environ, "CXX": str(path)}
-    process = subprocess.Popen(
-        [sys.executable, "-c", program],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=heed_signals,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    if ending.startswith("SIG"):
-        for _ in range(200):
-            if note.exists() and len(note.read_text().split()) == 4:
-                break
-            time.sleep(0.05)
-        process.send_signal(getattr(signal, ending))
-    _, complaint = process.communicate(timeout=60)
-    expected = {
-        "exit": 0,
-        "error": 1,
-        "SIGINT": -signal.SIGINT,
-        "SIGTERM": 128 + signal.SIGTERM,
-        "SIGHUP": 128 + signal.SIGHUP,
-    }
-    assert process.returncode == expected[ending], complaint
+
+    def busy() -> bool:
+        return note.exists() and len(note.read_text().split()) == 4
+
+    see_end(program, ending, {**os.environ, "CXX": str(path)}, busy)
     children = note.read_text().split() if note.exists() else []
     assert all(gone(int(child)) for child in children)
     assert objects(place) == 1
@@ -270,14 +242,8 @@ TALE = "".join(f"int f{n}(int x) {{ return x * {n}; }}\n" for n in range(500))
 
 
 def test_two_processes_may_compile_the_same(tmp_path: Path, real: Compiler) -> None:
-    context = multiprocessing.get_context("fork")
     root = tmp_path / "cache"
-    both = [context.Process(target=_make, args=(root, real)) for _ in range(2)]
-    for process in both:
-        process.start()
-    for process in both:
-        process.join(60)
-    assert [process.exitcode for process in both] == [0, 0]
+    in_two_processes(_make, root, real)
     assert objects(root) == 1
     assert leavings(root) == []
     assert unit(real, TALE).find(Cache(root)) is not None

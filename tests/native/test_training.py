@@ -7,8 +7,6 @@ import errno
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,8 +28,6 @@ from tests.native.tiers import (
     SIZES,
     SMALL,
     compiler_that,
-    gone,
-    heed_signals,
     leavings,
     objects,
     run,
@@ -39,6 +35,7 @@ from tests.native.tiers import (
     unit,
     without_rates,
 )
+from tests.processes import gone, in_two_processes, see_end
 
 VISIBLE = 'extern "C" __attribute__((visibility("default")))'
 BRANCHES = f"""
@@ -337,7 +334,6 @@ def test_nothing_is_left_at_the_end(
     body = f'if [ "${step}" ]; then echo $$ >> {note}; exec sleep 600; fi'
     compiler = compiler_for_training(tmp_path, gcc, body)
     program = (
-        "import os, sys, time\n"
         "from pathlib import Path\n"
         "from runtime.native.object_cache import Cache\n"
         "from runtime.native.toolchain import Compiler\n"
@@ -347,23 +343,8 @@ def test_nothing_is_left_at_the_end(
         f"pending = how.begin_training(Cache(Path({str(tmp_path)!r}) / 'cache'), work)\n"
         f"note = Path({str(note)!r})\n"
         "until(lambda: pending.path() is None and note.exists() and bool(note.read_text()))\n"
-        "print('ready', flush=True)\n"
-        f"{'pass' if ending == 'exit' else 'time.sleep(600)'}\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=heed_signals,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    if ending != "exit":
-        process.send_signal(getattr(signal, ending))
-    _, complaint = process.communicate(timeout=60)
-    status = {"exit": 0, "SIGINT": -signal.SIGINT, "SIGTERM": 128 + signal.SIGTERM}
-    assert process.returncode == status[ending], complaint
+    see_end(program, ending)
     assert gone(int(note.read_text()))
     assert list((tmp_path / "cache").iterdir()) == []
 
@@ -373,13 +354,7 @@ def _train(root: Path, compiler: Compiler) -> None:
 
 
 def test_two_processes_may_train_the_same(gcc: Compiler, tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
     root = tmp_path / "cache"
-    both = [context.Process(target=_train, args=(root, gcc)) for _ in range(2)]
-    for process in both:
-        process.start()
-    for process in both:
-        process.join(60)
-    assert [process.exitcode for process in both] == [0, 0]
+    in_two_processes(_train, root, gcc)
     assert objects(root) == 1
     assert leavings(root) == []

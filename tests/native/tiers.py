@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import stat
-import time
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -23,14 +20,6 @@ SMALL = ("--protocol", "MI", "--episodes", "200", "--seed", "3", "--leg-episodes
 def run(*arguments: str) -> tuple[int, str, str]:
     result = CliRunner().invoke(app, ["--no-progress", *arguments])
     return result.exit_code, result.stdout, result.stderr
-
-
-def heed_signals() -> None:
-    """For a process that is to be signalled: what is started in the background, or with nohup,
-    inherits that some signals are ignored."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for ending in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ending, signal.SIG_DFL)
 
 
 def without_rates(text: str) -> list[str]:
@@ -65,16 +54,3 @@ def leavings(root: Path) -> list[str]:
 
 def objects(root: Path) -> int:
     return len(list(root.glob("object-*")))
-
-
-def gone(process: int) -> bool:
-    for _ in range(200):
-        try:
-            os.kill(process, signal.SIG_DFL)
-        except ProcessLookupError:
-            return True
-        state = Path(f"/proc/{process}/stat")
-        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
-            return True
-        time.sleep(0.05)
-    return False

@@ -18,6 +18,7 @@ import pytest
 import typer
 
 from slicc import cli
+from tests.processes import heed_signals
 
 ROOT = Path(__file__).parents[2]
 DRIVER = ROOT / "protocols" / "MI.slicc"
@@ -297,8 +298,7 @@ def test_a_signal_ends_with_130(here: Path) -> None:
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # A job started in the background inherits ignored interrupts, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=heed_signals,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"

@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tester.cli import app
+from tests.processes import heed_signals
 
 PROTOCOLS = Path(__file__).parents[2] / "protocols"
 ROOT = Path(__file__).parents[2]
@@ -284,11 +285,6 @@ def test_a_bug_of_ours_is_not_a_bug_of_the_protocol(monkeypatch: pytest.MonkeyPa
     assert "bug of the tester" in done.stderr
 
 
-def heed_interrupts() -> None:
-    """A job started in the background inherits ignored interrupts, and so would its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def command(*words: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
@@ -297,7 +293,7 @@ def command(*words: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=heed_interrupts,
+        preexec_fn=heed_signals,
     )
 
 

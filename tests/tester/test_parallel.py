@@ -16,8 +16,8 @@ import pytest
 from tester.campaign import Totals
 from tester.coverage import Coverage
 from tester.parallel import LegResult, Tell, WorkerDied, Workers
-from tests.native.tiers import heed_signals
 from tests.planted.bugs import BY_NAME
+from tests.processes import heed_signals
 
 ROOT = Path(__file__).parents[2]
 

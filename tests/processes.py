@@ -1,0 +1,85 @@
+"""Processes that a test starts, signals, and sees end."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+STATUS = {
+    "exit": 0,
+    "error": 1,
+    "SIGINT": -signal.SIGINT,
+    "SIGTERM": 128 + signal.SIGTERM,
+    "SIGHUP": 128 + signal.SIGHUP,
+}
+"""How a process ends that heeds endings, by what makes it end."""
+
+
+def heed_signals() -> None:
+    """For a process that is to be signalled: what is started in the background, or with nohup,
+    inherits that some signals are ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, signal.SIG_DFL)
+
+
+def see_end(
+    program: str,
+    ending: str,
+    environment: Mapping[str, str] | None = None,
+    busy: Callable[[], bool] = lambda: True,
+) -> None:
+    """Run a Python program, which says that it is ready and then ends as `STATUS` knows it.
+
+    A signal is sent once it is also ``busy``.
+    """
+    then = {"exit": "pass", "error": "1 / 0"}.get(ending, "time.sleep(600)")
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"import time\n{program}print('ready', flush=True)\n{then}\n"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_signals,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    if ending.startswith("SIG"):
+        for _ in range(200):
+            if busy():
+                break
+            time.sleep(0.05)
+        process.send_signal(getattr(signal, ending))
+    _, complaint = process.communicate(timeout=60)
+    assert process.returncode == STATUS[ending], complaint
+
+
+def gone(process: int) -> bool:
+    """Whether a process ends within ten seconds."""
+    for _ in range(200):
+        try:
+            os.kill(process, signal.SIG_DFL)
+        except ProcessLookupError:
+            return True
+        state = Path(f"/proc/{process}/stat")
+        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def in_two_processes(work: Callable[..., None], *arguments: object) -> None:
+    """Two forks do the same at the same time, and both get through."""
+    context = multiprocessing.get_context("fork")
+    both = [context.Process(target=work, args=arguments) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(60)
+    assert [process.exitcode for process in both] == [0, 0]
