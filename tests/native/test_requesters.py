@@ -6,7 +6,8 @@ import pytest
 
 from runtime.prng import Prng
 from tester.program import CONTINUES
-from tests.native.requesters_twin import FAULTS, NativeRun, PythonRun, Run, Scene, play
+from tests.native.requesters_scene import FAULTS, Scene
+from tests.native.requesters_twin import NativeRun, PythonRun, Run, play
 
 
 def states(run: Run) -> list[dict[str, int]]:

@@ -12,7 +12,8 @@ from runtime.prng import Prng, initial_byte
 from tester.checker import Checker
 from tester.events import Kind, Request, Role, Verdict
 from tester.program import CONTINUES, LOAD, QUIET
-from tests.native.requesters_twin import NativeRun, Scene
+from tests.native.requesters_scene import Scene
+from tests.native.requesters_twin import NativeRun
 
 WHAT = ("loaded", "accepted", "completed", "returned", "synchronized")
 
