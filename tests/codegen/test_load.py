@@ -25,7 +25,8 @@ from slicc.codegen.python import load
 from slicc.codegen.python.load import load_package
 from slicc.codegen.python.pruning import MOST_ENTRIES, prune_daily
 from slicc.codegen.python.views import MARKER
-from tests.codegen.sample_ir import PROTOCOL, TEXT
+from tests.codegen.sample_ir import PROTOCOL
+from tests.codegen.sample_text import TEXT
 from tests.codegen.tools import ROOT
 
 
