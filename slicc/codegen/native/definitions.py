@@ -10,8 +10,9 @@ from slicc import ir
 from slicc.codegen.native import text
 from slicc.codegen.native.emitter import Emitter
 from slicc.codegen.native.errors import Unsupported
-from slicc.codegen.native.expressions import Expressions, Scope
+from slicc.codegen.native.expressions import Expressions
 from slicc.codegen.native.names import ProtocolNames
+from slicc.codegen.native.scope import Scope
 from slicc.codegen.native.sites import Sites
 from slicc.codegen.native.types import Types, is_queue
 

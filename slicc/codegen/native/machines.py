@@ -15,7 +15,7 @@ from slicc.codegen.native.cppcode import Acts
 from slicc.codegen.native.definitions import holds_lists
 from slicc.codegen.native.emitter import Emitter
 from slicc.codegen.native.errors import Unsupported
-from slicc.codegen.native.expressions import Expressions, MachineFacts, Scope
+from slicc.codegen.native.expressions import Expressions
 from slicc.codegen.native.names import MachineNames, ProtocolNames
 from slicc.codegen.native.runtime_names import (
     ALIASES,
@@ -25,6 +25,7 @@ from slicc.codegen.native.runtime_names import (
     REQUESTERS,
     TRACKING,
 )
+from slicc.codegen.native.scope import MachineFacts, Scope
 from slicc.codegen.native.sites import Sites
 from slicc.codegen.native.statements import Statements
 from slicc.codegen.native.transitions import Transitions

@@ -16,7 +16,8 @@ from slicc.codegen.native import cppcode
 from slicc.codegen.native.cppcode import Acts, Code
 from slicc.codegen.native.emitter import Emitter
 from slicc.codegen.native.errors import Unsupported
-from slicc.codegen.native.expressions import Expressions, Scope
+from slicc.codegen.native.expressions import Expressions
+from slicc.codegen.native.scope import Scope
 from slicc.codegen.native.types import is_queue
 
 

@@ -15,9 +15,9 @@ from slicc.codegen.native import reach
 from slicc.codegen.native.cppcode import Acts
 from slicc.codegen.native.emitter import Emitter
 from slicc.codegen.native.errors import Unsupported
-from slicc.codegen.native.expressions import MachineFacts
 from slicc.codegen.native.names import MachineNames, ProtocolNames, Scope
 from slicc.codegen.native.runtime_names import ALIASES
+from slicc.codegen.native.scope import MachineFacts
 from slicc.codegen.python.linemap import file_name
 from slicc.codegen.python.names import MachineNames as ReportedNames
 

@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from slicc import ir
-from slicc.codegen.native.expressions import Expressions, Scope
+from slicc.codegen.native.expressions import Expressions
 from slicc.codegen.native.names import ProtocolNames
+from slicc.codegen.native.scope import Scope
 from slicc.codegen.native.sites import Sites
 from slicc.codegen.native.types import Types
 from tests.codegen.test_expressions import CONDITIONS, EMPTY, NUMBERS, VARIABLES, Verdict, naive
