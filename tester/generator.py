@@ -1,30 +1,31 @@
 """Draws programs: random, race-free by construction, and worth running.
 
-An episode's lanes pick cells of their group while the virtual clock says who else is alive; a pick
-that would clash is tried again elsewhere, and in the end the lane sits the action out. The order of
-starts is the order of episodes. Because clashing episodes stood apart on that clock, most of the
-waits derived from the order are over before they are needed: threads run side by side, although
-every hand-over of a byte is protected. Invariant: what a chunk contains depends on configuration,
-seed and position alone; chunks have the same size whatever the limit, only the last one is cut.
+An episode's lanes pick cells of their group (`tester.placing`) while the virtual clock says who
+else is alive. The order of starts is the order of episodes. Because clashing episodes stood apart
+on that clock, most of the waits derived from the order are over before they are needed: threads
+run side by side, although every hand-over of a byte is protected. Invariant: what a chunk contains
+depends on configuration, seed and position alone; chunks have the same size whatever the limit,
+only the last one is cut.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from runtime.prng import Prng
-from tester.draws import Draws, scaled
+from tester.draws import Draws
 from tester.errors import ConfigError
 from tester.expectations import Ledger, explode
 from tester.generator_config import EPISODES
 from tester.generator_config import GeneratorConfig as GeneratorConfig
 from tester.groups import AddressMap, build_map
-from tester.kernels import Kernels, PickedBlock, Picking
+from tester.kernels import Kernels
 from tester.patterns import PatternGenerator
+from tester.placing import LANE_BITS, SIZES, Block, Placing
 from tester.program import (
     ATOMIC,
     BARE,
@@ -46,15 +47,11 @@ from tester.program import (
     Program,
     concatenate,
 )
-from tester.pursuit import Pursuit, pursue
-from tester.reservation import ROUNDS, Reservations, Wishes
 from tester.unaligned import Drawn, Unaligned
 from tester.versions import Versions
 from tester.virtual_clock import Pace, Timetable, VirtualClock
 
 _LENGTH_BITS: Final = 12
-_LANE_BITS: Final = 6
-_SIZES: Final = np.array((1, 2, 4, 8), np.int64)
 _BLOCK_SLOTS: Final = 1 << 16
 _BLOCK_EPISODES: Final = 1024
 
@@ -89,21 +86,8 @@ def generate_program(
     return concatenate([generator.empty(), *chunks]) if len(chunks) != 1 else chunks[0]
 
 
-@dataclass(frozen=True, slots=True)
-class _Picks:
-    """One entry per lane of each action: what it wants to do, and a name to draw numbers with."""
-
-    action: IntArray
-    lane: IntArray
-    episode: IntArray
-    group: IntArray
-    is_store: BoolArray
-    size: IntArray  # index into _SIZES
-    identity: IntArray
-
-
 class Generator:
-    """State between chunks: the clock, who owns what, byte versions and the ledger."""
+    """State between chunks: the clock, the places, byte versions and the ledger."""
 
     def __init__(self, config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None) -> None:
         self.config: Final = config
@@ -130,25 +114,17 @@ class Generator:
         self._lanes: Final = int(self._agent_lanes.max())
         pace = Pace(config.lengths, config.slack_percent, config.tight_percent)
         self._clock = VirtualClock(len(config.agents), pace, Draws(prng.fork("clock")))
-        self._reservations = Reservations(kernels)
         self._versions = Versions(self.ledger.values, prng.fork("values"), kernels)
         self._episode_draws = Draws(prng.fork("episode"))
         self._lane_draws = Draws(prng.fork("lane"))
         self._action_draws = Draws(prng.fork("action"))
-        self._pick_draws = tuple(Draws(prng.fork(f"pick-{i}")) for i in range(ROUNDS))
-        self._first_draws = Draws(prng.fork("first"))
         self._atomic_draws = Draws(prng.fork("atomic"))
         self._operation_draws = Draws(prng.fork("operation"))
         self._instruction_draws = Draws(prng.fork("instruction"))
-        self._chase_draws = Draws(prng.fork("chase"))
-        self._own_draws = Draws(prng.fork("own"))
-        self._slot_draws = Draws(prng.fork("slot"))
+        self._placing = Placing(config, self.map, prng, kernels)
         self._unaligned = Unaligned(config, self.map, prng)
-        self._line_start: Final = _line_starts(self.map)
         self._made = 0
         slots = int(self._agent_lanes.mean() * sum(config.lengths) / len(config.lengths))
-        alive = int(self._agent_lanes.sum()) * sum(config.lengths) // len(config.lengths)
-        self._first_share: Final = max(10, min(100, 50 * len(self.map.cell_size) // max(alive, 1)))
         self._block: Final = max(1, min(_BLOCK_EPISODES, _BLOCK_SLOTS // max(1, slots)))
 
     def empty(self) -> Program:
@@ -205,10 +181,8 @@ class Generator:
             weights, draws.below(action * 8 + 1, int(weights[-1])), side="right"
         )
         group = self._groups(table)
-        if self._kernels is None:
-            address = self._addresses(table, action, number, is_store, kind_of_size, first, group)
-        else:
-            address = self._compiled_addresses(table, is_store, kind_of_size, first, group)
+        block = Block(table, action, number, is_store, kind_of_size, first, group)
+        address = self._placing.addresses(block)
         scoped = draws.percent(action * 8 + 2, config.scope_percent)
         scope = np.where(scoped, 1 + draws.below(~action, GLC | SLC), 0)
         fetched = self._instruction_draws.percent(action, config.instruction_percent)
@@ -217,8 +191,8 @@ class Generator:
         kind, op, quiet = self._operations(table, action, episode, is_store, kind_of_size)
         scope |= quiet
         manner = self._atomic_scope(table)
-        drawn = Drawn(action, episode, table.thread[episode], kind, _SIZES[kind_of_size], address)
-        rows = self._unaligned.rows(drawn, manner, self._reservations)
+        drawn = Drawn(action, episode, table.thread[episode], kind, SIZES[kind_of_size], address)
+        rows = self._unaligned.rows(drawn, manner, self._placing.reservations)
         at = rows.action
         program = Program(
             agents=config.agents,
@@ -237,7 +211,7 @@ class Generator:
             store_value=np.zeros((len(at), lanes), np.uint64),
             thread_base=base,
         )
-        identity = (action[at, None] << _LANE_BITS) | np.arange(lanes)
+        identity = (action[at, None] << LANE_BITS) | np.arange(lanes)
         identity[:, 0] += rows.part  # whoever has pieces has one lane
         return program, identity
 
@@ -261,70 +235,6 @@ class Generator:
             np.where(atomic, op, 0).astype(np.uint8),
             np.where(quiet, QUIET, 0),
         )
-
-    def _addresses(
-        self,
-        table: Timetable,
-        action: IntArray,
-        number: IntArray,
-        is_store: BoolArray,
-        kind_of_size: IntArray,
-        first: IntArray,
-        group: IntArray,
-    ) -> IntArray:
-        """[A, L] what each lane accesses, INACTIVE where it sits out."""
-        episode = np.repeat(np.arange(len(table.thread)), table.length)
-        slot = np.flatnonzero((group >= 0)[episode])
-        slot_action, slot_lane = np.divmod(slot, self._lanes)
-        picks = _Picks(
-            action=slot_action,
-            lane=slot_lane,
-            episode=episode[slot_action],
-            group=group[episode[slot_action], slot_lane],
-            is_store=is_store[slot_action],
-            size=kind_of_size[slot_action],
-            identity=(action[slot_action] << _LANE_BITS) | slot_lane,
-        )
-        cell = self._reserve(table, picks, action, number, kind_of_size, first)
-        taken = np.flatnonzero(cell >= 0)
-        cell, size = cell[taken], _SIZES[picks.size[taken]]
-        places = self.map.cell_size[cell] // size
-        inner = self._slot_draws.below(picks.identity[taken] * 2, places) * size
-        address = np.full((len(action), self._lanes), INACTIVE, np.int64)
-        address.ravel()[slot[taken]] = self.map.cell_address[cell] + inner
-        return address
-
-    def _compiled_addresses(
-        self,
-        table: Timetable,
-        is_store: BoolArray,
-        kind_of_size: IntArray,
-        first: IntArray,
-        group: IntArray,
-    ) -> IntArray:
-        """The same by the kernels."""
-        assert self._kernels is not None
-        picks = self._kernels.pick(
-            PickedBlock(
-                table.identity,
-                first,
-                group,
-                is_store,
-                kind_of_size,
-                self._episode_draws.key,
-                self._action_draws.key,
-                self._slot_draws.key,
-                self._first_draws.key,
-                self._own_draws.key,
-            ),
-            self.config,
-            self.map,
-            self._line_start,
-        )
-        self._reservations.open(table.start, table.hold)
-        cell = self._reservations.allot(picks, self._first_share, self._pick_draws)
-        picks.return_to_own(cell)
-        return picks.addresses(self._chased(table, picks, cell))
 
     def _atomic_scope(self, table: Timetable) -> ByteArray:
         """[E] how the fetch-adds of each episode are made."""
@@ -356,7 +266,7 @@ class Generator:
         """[E, L] the group of each lane, -1 for lanes that are off."""
         config, draws = self.config, self._episode_draws
         lane = np.arange(self._lanes)
-        own = ((table.identity[:, None] << _LANE_BITS) | lane) * 2
+        own = ((table.identity[:, None] << LANE_BITS) | lane) * 2
         camp = self._camp[table.thread][:, None]
         camps = int(self._camp.max()) + 1
         # Group g belongs to camp g modulo the number of camps.
@@ -368,135 +278,3 @@ class Generator:
         active = exists & self._lane_draws.percent(own + 1, config.lane_percent)
         active[~active.any(axis=1), 0] = True
         return np.where(active, group, INACTIVE)
-
-    def _reserve(
-        self,
-        table: Timetable,
-        picks: _Picks,
-        action: IntArray,
-        number: IntArray,
-        kind_of_size: IntArray,
-        first: IntArray,
-    ) -> IntArray:
-        """The cell of each pick, -1 where the lane sits out."""
-        config, slots = self.config, self._slot_draws
-        # Half of the episodes pick among the cells that fit their widest action, so that accesses
-        # of different sizes meet in one cell.
-        widest = np.maximum.reduceat(kind_of_size, first[:-1])[picks.episode]
-        wide = self._episode_draws.percent(table.identity * 4 + 3, 50)[picks.episode]
-        reach = self.map.group_reach
-        choices = reach[picks.group, picks.size]
-        choices = np.where(
-            wide & (reach[picks.group, widest] > 0), reach[picks.group, widest], choices
-        )
-
-        again = slots.percent(picks.identity * 2 + 1, config.repeat_percent)
-        back = self._action_draws.below(picks.identity * 8 + 3, number[picks.action])
-        source = np.where(again, picks.action - number[picks.action] + back, picks.action)
-        index = self._first_choice(table, picks, action, source, choices)
-
-        self._reservations.open(table.start, table.hold)
-        cell = self._reservations.allot(
-            Wishes(
-                identity=picks.identity,
-                episode=picks.episode,
-                lane=picks.lane,
-                is_store=picks.is_store,
-                first_cell=self.map.group_first[picks.group],
-                choices=choices,
-                index=index,
-            ),
-            self._first_share,
-            self._pick_draws,
-        )
-        pending = np.flatnonzero((cell < 0) & (choices > 0))
-        self._return_to_own(picks, cell, pending)
-        return self._chased(table, picks, cell)
-
-    def _chased(self, table: Timetable, picks: _Picks | Picking, cell: IntArray) -> IntArray:
-        """The cells after some picks went after the stores of other threads."""
-        percent = self.config.chase_percent
-        if not percent:
-            return cell
-        chase = self._chase_draws
-        chases = chase.percent(~table.identity, percent)[picks.episode]
-        chases &= chase.percent(picks.identity * 2, 50)
-        pursuit = Pursuit(
-            picks.episode,
-            picks.lane,
-            picks.group,
-            table.thread[picks.episode],
-            picks.is_store,
-            _SIZES[picks.size],
-            chases,
-            picks.identity * 2 + 1,
-        )
-        return pursue(cell, pursuit, self.map.cell_size.astype(np.int64), chase)
-
-    def _return_to_own(self, picks: _Picks, cell: IntArray, pending: IntArray) -> None:
-        """Let half of the refused picks go to a cell that their lane owns already."""
-        slots = self._own_draws
-        pending = pending[slots.percent(picks.identity[pending] * 2, 50)]
-        lane_of = (picks.episode << _LANE_BITS) | picks.lane
-        for may_use, wants in (
-            (cell >= 0, pending[~picks.is_store[pending]]),
-            ((cell >= 0) & picks.is_store, pending[picks.is_store[pending]]),
-        ):
-            owned = np.flatnonzero(may_use)
-            owned = owned[np.argsort(lane_of[owned], kind="stable")]
-            low = np.searchsorted(lane_of[owned], lane_of[wants], side="left")
-            high = np.searchsorted(lane_of[owned], lane_of[wants], side="right")
-            some = high > low
-            wants, low, high = wants[some], low[some], high[some]
-            back = owned[low + slots.below(picks.identity[wants] * 2 + 1, high - low)]
-            fits = self.map.cell_size[cell[back]] >= _SIZES[picks.size[wants]]
-            cell[wants[fits]] = cell[back[fits]]
-
-    def _first_choice(
-        self,
-        table: Timetable,
-        picks: _Picks,
-        action: IntArray,
-        source: IntArray,
-        choices: IntArray,
-    ) -> IntArray:
-        """Index within the group's cells that each lane would like to have."""
-        config, draws = self.config, self._action_draws
-        index = scaled(
-            self._first_draws.words((action[source] << _LANE_BITS) | picks.lane), choices
-        )
-        if config.hot_percent:
-            hot = draws.percent(action * 8 + 4, config.hot_percent)[source]
-            few = np.minimum(choices, config.hot_cells)
-            index = np.where(
-                hot, index % np.maximum(few, 1) * (choices // np.maximum(few, 1)), index
-            )
-        if config.pattern_percent:
-            patterned = draws.percent(action * 8 + 5, config.pattern_percent)[source]
-            shape = draws.below(action * 8 + 6, 4)
-            # Stride 0 is the same cell for all lanes: only loads may do that.
-            stride = np.array((0, 1, 1, 2))[shape][source]
-            stride = np.maximum(stride, picks.is_store)
-            own = draws.words(action * 8 + 7)
-            lasting = self._episode_draws.words(~table.identity)[picks.episode]
-            start = scaled(np.where((shape & 1)[source] == 1, own[source], lasting), choices)
-            # One shape in four begins where a line does: its lanes may fill the line.
-            first = self.map.group_first[picks.group]
-            aligned = self._line_start[np.minimum(first + start, len(self._line_start) - 1)]
-            start = np.where(shape[source] == 2, np.maximum(aligned - first, 0), start)
-            moved = (start + picks.lane * stride) % np.maximum(choices, 1)
-            index = np.where(patterned, moved, index)
-        return index
-
-
-def _line_starts(places: AddressMap) -> IntArray:
-    """[C] the first cell of each cell's line, among those of its group and size."""
-    number = np.arange(len(places.cell_address))
-    group = np.searchsorted(places.group_first, number, side="right")
-    line = places.cell_address // places.line_size
-    new = np.ones(len(number), np.bool_)
-    for same in (group, line, places.cell_size):
-        new[1:] &= same[1:] == same[:-1]
-    new = ~new
-    new[:1] = True
-    return np.asarray(np.maximum.accumulate(np.where(new, number, 0)))

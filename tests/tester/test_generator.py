@@ -313,7 +313,7 @@ def test_an_endless_run_keeps_its_memory() -> None:
     sizes = []
     for _ in range(12):
         assert generator.next_chunk() is not None
-        sizes.append(len(generator.ledger._loaded) + len(generator._reservations._hold))
+        sizes.append(len(generator.ledger._loaded) + len(generator._placing.reservations._hold))
     assert max(sizes[6:]) < 2 * max(sizes[:6])
 
 
