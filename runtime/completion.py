@@ -29,6 +29,7 @@ from runtime.parameter_values import ParameterValues
 COALESCERS: Final = ("VIPERCoalescer", "GPUCoalescer")
 SEQUENCERS: Final = ("Sequencer", "HTMSequencer")
 DMA: Final = "DMASequencer"
+REQUESTERS: Final = (*COALESCERS, *SEQUENCERS, DMA)
 MAX_AGENTS: Final = 4096
 _KIND_OF_CLASS: Final = {DMA: "dma"} | dict.fromkeys(COALESCERS, "gpu")
 
@@ -45,9 +46,7 @@ class _Machine:
         self.buffers = {p.name: p for p in declared if isinstance(p, BufferParameter)}
         plain = [p for p in declared if isinstance(p, Parameter)]
         self.caches = [p.name for p in plain if p.type == "CacheMemory"]
-        self.requesters = {
-            p.name: p.type for p in plain if p.type in (*COALESCERS, *SEQUENCERS, DMA)
-        }
+        self.requesters = {p.name: p.type for p in plain if p.type in REQUESTERS}
         self.scalars = {p.name: p for p in plain if not p.pointer}
         self.pointers = {p.name: p.type for p in plain if p.pointer}
         self.others = [

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from runtime.declarations import ProtocolInfo, Transition
+from runtime.completion import REQUESTERS
+from runtime.declarations import Parameter, ProtocolInfo, Transition
 from runtime.description import (
     DefectDescription,
     MachineDescription,
@@ -124,6 +125,9 @@ def known_system(protocol: ProtocolInfo, names: Iterable[str], directory: Path) 
     note = refusal and f"{refusal}; it is taken for {best.name}"
     if not best.hint and not note:
         note = f"{called[0]} is taken for {best.name}, by its machines and their states"
+    idle = ", ".join(_strangers(best.known, protocol))
+    if idle:
+        note += f"{note and '; '}nobody drives {idle}, which the known {best.name} does not have"
     return Written(fit(best.known, protocol), note)
 
 
@@ -164,6 +168,20 @@ def _unfit(known: SystemDescription, protocol: ProtocolInfo, bar: float) -> str:
     missing = list(dict.fromkeys(missing))
     more = f" and {len(missing) - 1} more of what is said of it" if len(missing) > 1 else ""
     return f"it has no {missing[0]}{more}"
+
+
+def _strangers(known: SystemDescription, protocol: ProtocolInfo) -> list[str]:
+    """Machines with a port that a description, which says who drives what, has never heard of."""
+    if not known.requesters:
+        return []
+    told = {machine.of or name for name, machine in known.machines.items()}
+    told |= {requester.machine for requester in known.requesters.values()}
+    return [
+        machine.MACHINE
+        for machine in protocol.machines
+        if machine.MACHINE not in told
+        and any(isinstance(p, Parameter) and p.type in REQUESTERS for p in machine.PARAMETERS)
+    ]
 
 
 def _declared(protocol: ProtocolInfo) -> dict[str, set[str]]:

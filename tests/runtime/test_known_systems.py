@@ -144,6 +144,17 @@ def test_another_one_may_be_what_the_name_is_not(tmp_path: Path) -> None:
     )
 
 
+def test_who_is_not_driven_is_said(tmp_path: Path) -> None:
+    """A description that says who drives what leaves everybody else alone."""
+    (tmp_path / "Two.toml").write_text(FACTS + "[requester.cpu]\nmachine = 'L1Cache'")
+    engine = Parameter("engine", "DMASequencer", pointer=True)
+    info = ProtocolInfo("Two", (CACHE, DIRECTORY, machine("DMA", engine, QUEUE)))
+    note = known_system(info, [], tmp_path).note
+    assert note == "nobody drives DMA, which the known Two does not have"
+    (tmp_path / "Two.toml").write_text(FACTS)
+    assert not known_system(info, [], tmp_path).note, "it is inferred who drives what"
+
+
 def test_only_what_the_protocol_declares_is_kept() -> None:
     known = SystemDescription.from_toml("""
         protocol = "Old.slicc"
