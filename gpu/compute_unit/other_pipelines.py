@@ -8,39 +8,45 @@ between issue and return.
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from typing import Final, Generic
 
 import numpy as np
 
 from gpu.compute_unit.access import Access
 from gpu.compute_unit.lanes import LaneMistake
 from gpu.compute_unit.local_operations import LocalAccess
-from gpu.compute_unit.pipelined_wave import PipelinedWave
 from gpu.compute_unit.program import Bound
 from gpu.compute_unit.scalar_memory import ScalarAccess, ScalarKind
-from gpu.compute_unit.vector_pipeline import Owner
+from gpu.compute_unit.timing import Timing
+from gpu.compute_unit.vector_pipeline import Owner, W
 from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind, Unmapped
 
 
-class LocalPipeline:
+def bank_time(access: LocalAccess, timing: Timing) -> tuple[int, int]:
+    """Cycles that the banks need for an access, and how many of them are conflicts."""
+    lanes = timing.conflict_lanes
+    cycles = 0
+    for place in access.places:
+        cycles += place.cycles(access.size, lanes)
+    least = -(-len(access.lanes) // lanes) * len(access.places) * max(1, access.size // 4)
+    return cycles, max(0, cycles - least)
+
+
+class LocalPipeline(Generic[W]):
     """LDS of one compute unit: 32 banks, one instruction at a time."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(self, owner: Owner[W]) -> None:
         self._owner = owner
         self._free_at = 0
 
-    def issue(self, wave: PipelinedWave, bound: Bound, access: Access, now: int) -> None:
+    def issue(self, wave: W, bound: Bound, access: Access, now: int) -> None:
         """Perform the access in its turn; registers are written when it returns."""
         statistics = self._owner.statistics
         cycles = 1
         if isinstance(access, LocalAccess):
-            lanes = self._owner.timing.conflict_lanes
-            cycles = 0
-            for place in access.places:
-                cycles += place.cycles(access.size, lanes)
-            least = -(-len(access.lanes) // lanes) * len(access.places) * max(1, access.size // 4)
+            cycles, conflicts = bank_time(access, self._owner.timing)
             statistics.bank_cycles += cycles
-            statistics.bank_conflicts += max(0, cycles - least)
+            statistics.bank_conflicts += conflicts
             try:
                 access.perform()
             except LaneMistake as mistake:
@@ -50,7 +56,7 @@ class LocalPipeline:
         start = max(now, self._free_at)
         self._free_at = start + cycles
         back = start + cycles + self._owner.timing.lds_cycles
-        self._owner.later(back, partial(_return, self._owner, wave, bound, access))
+        self._owner.later(back, partial(give_back, self._owner, wave, bound, access))
 
 
 _KINDS: Final = {
@@ -61,34 +67,35 @@ _KINDS: Final = {
 }
 
 
-class ScalarPipeline:
+class ScalarPipeline(Generic[W]):
     """One compute unit's way to the scalar side of its SQC."""
 
-    def __init__(self, owner: Owner, port: int) -> None:
+    def __init__(self, owner: Owner[W], port: int) -> None:
         self._owner = owner
         self._port = port
 
-    def issue(self, wave: PipelinedWave, bound: Bound, access: ScalarAccess, now: int) -> None:
+    def issue(self, wave: W, bound: Bound, access: ScalarAccess, now: int) -> None:
         """The request goes out a few cycles later."""
         wave.lgkm += 1
         tick = now + self._owner.timing.scalar_memory_cycles
-        self._owner.later(tick, partial(self._send, wave, bound, access))
+        self._owner.later(tick, partial(self.send, wave, bound, access))
 
-    def _send(self, wave: PipelinedWave, bound: Bound, access: ScalarAccess) -> None:
+    def send(self, wave: W, bound: Bound, access: ScalarAccess) -> None:
+        """Hand memory what an instruction asks for, if its wave is still there."""
         if wave.ended:
             return
         memory = self._owner.memory
         if access.kind is ScalarKind.CLOCK:
             real = bound.instruction.name == "s_memrealtime"
             access.tell(memory.now // (self._owner.timing.clock_divider if real else 1))
-            _return(self._owner, wave, bound, access)
+            give_back(self._owner, wave, bound, access)
             return
         kind = _KINDS[access.kind]
         request = Request(self._port, kind, 0)
         request.listener = partial(self._answer, wave, bound, access)
         if kind in (RequestKind.LOAD, RequestKind.STORE):
             if not access.count:
-                _return(self._owner, wave, bound, access)
+                give_back(self._owner, wave, bound, access)
                 return
             request.addresses = np.array([access.address], np.uint64)
             request.size = 4 * access.count
@@ -101,21 +108,18 @@ class ScalarPipeline:
         except Unmapped as mistake:
             self._owner.blame(wave, bound, mistake)
 
-    def _answer(
-        self, wave: PipelinedWave, bound: Bound, access: ScalarAccess, answer: Answer
-    ) -> None:
+    def _answer(self, wave: W, bound: Bound, access: ScalarAccess, answer: Answer) -> None:
         if answer.kind is AnswerKind.PERFORMED:
             return  # a scalar store returns when the cache has it; s_dcache_wb waits for more
         if answer.data is not None:
             access.dwords = np.ascontiguousarray(answer.data).view(np.uint32)[0].tolist()
-        _return(self._owner, wave, bound, access)
+        give_back(self._owner, wave, bound, access)
 
 
-def _return(owner: Owner, wave: PipelinedWave, bound: Bound, access: Access) -> None:
+def give_back(owner: Owner[W], wave: W, bound: Bound, access: Access) -> None:
     """Registers are written and the counter goes down."""
     if wave.ended:
         return
     access.complete()
     owner.returned(bound, access)
-    wave.lgkm -= 1
-    owner.counted_down(wave)
+    owner.lower(wave, 0, 1)

@@ -6,9 +6,8 @@ again; ``waiting`` says what.
 
 from __future__ import annotations
 
-from collections import deque
 from enum import Enum
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from gpu.compute_unit.program import Bound
 from gpu.compute_unit.wavefront import Group, Wavefront
@@ -28,20 +27,10 @@ class Waiting(Enum):
     END = "end of the program"
 
 
-class Returning(Protocol):
-    """An instruction whose return lowers ``vmcnt``."""
-
-    done: bool
-
-    def retire(self) -> None:
-        """Write registers; the instructions before it have returned."""
-
-
 class PipelinedWave(Wavefront):
     """``fetched``: end of the instruction bytes it has from ``pc`` on; ``fetching``: address of a
     fetch under way, or -1. ``wait``: the last ``s_waitcnt``; ``limits``: its vm, exp, lgkm.
-    ``outstanding``: vector memory instructions in order of issue. ``watched``: instructions that
-    the watch has been told.
+    ``watched``: instructions that the watch has been told.
     """
 
     __slots__ = (
@@ -49,7 +38,6 @@ class PipelinedWave(Wavefront):
         "fetching",
         "limits",
         "next",
-        "outstanding",
         "queued",
         "ready",
         "since",
@@ -66,7 +54,6 @@ class PipelinedWave(Wavefront):
         self.since = 0
         self.limits = (0, 0, 0)
         self.wait: Bound | None = None
-        self.outstanding: deque[Returning] = deque()
         self.next: Bound | None = None
         self.fetched = 0
         self.fetching = -1

@@ -187,8 +187,10 @@ class TimedUnit(Residents[PipelinedWave]):
         if self._trace is not None and self._trace.memory:
             self._tell(access.wave, f"{bound}: has returned")
 
-    def counted_down(self, wave: PipelinedWave) -> None:
-        """One of the wave's counters is lower; it may wait for that."""
+    def lower(self, wave: PipelinedWave, vm: int, lgkm: int) -> None:
+        """The wave's counters go down by so much; it may wait for that."""
+        wave.vm -= vm
+        wave.lgkm -= lgkm
         waiting = wave.waiting
         if waiting is Waiting.FULL:
             self._wake(wave, self.memory.now)
@@ -400,8 +402,7 @@ class TimedUnit(Residents[PipelinedWave]):
             return
         if message is not None:
             wave.group.start.listener.interrupt(wave.group.start, message)
-        wave.lgkm -= 1
-        self.counted_down(wave)
+        self.lower(wave, 0, 1)
 
     def _open_barrier(self, group: Group[PipelinedWave], now: int) -> None:
         if self._checks is not None:

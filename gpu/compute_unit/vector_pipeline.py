@@ -10,21 +10,25 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from gpu.compute_unit.access import Access, Part, VectorAccess
 from gpu.compute_unit.lanes import from_bytes, to_bytes
 from gpu.compute_unit.local_memory import MisalignedLocal
-from gpu.compute_unit.pipelined_wave import PipelinedWave
 from gpu.compute_unit.program import Bound
 from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timing import Timing
+from gpu.compute_unit.wavefront import Wavefront
 from gpu.memory.interface import Answer, AnswerKind, Memory, Request, RequestKind, Unmapped
 
 
-class Owner(Protocol):
+W = TypeVar("W", bound=Wavefront)
+W_contra = TypeVar("W_contra", bound=Wavefront, contravariant=True)
+
+
+class Owner(Protocol[W_contra]):
     """The compute unit, as its pipelines see it."""
 
     timing: Timing
@@ -37,22 +41,22 @@ class Owner(Protocol):
     def returned(self, bound: Bound, access: Access) -> None:
         """A memory instruction has its answers and its registers."""
 
-    def counted_down(self, wave: PipelinedWave) -> None:
-        """One of the wave's counters is lower; it may wait for that."""
+    def lower(self, wave: W_contra, vm: int, lgkm: int) -> None:
+        """The wave's counters go down by so much; it may wait for that."""
 
-    def blame(self, wave: PipelinedWave, bound: Bound, mistake: Exception) -> None:
+    def blame(self, wave: W_contra, bound: Bound, mistake: Exception) -> None:
         """A wave did something wrong."""
 
 
-class Flight:
+class Flight(Generic[W]):
     """One vector memory instruction on its way. ``access`` is None for an invalidation."""
 
     __slots__ = ("access", "bound", "done", "flat", "left", "pipeline", "wave")
 
     def __init__(
         self,
-        pipeline: VectorPipeline,
-        wave: PipelinedWave,
+        pipeline: VectorPipeline[W],
+        wave: W,
         bound: Bound,
         access: VectorAccess | None,
     ) -> None:
@@ -100,13 +104,13 @@ class Flight:
         self.pipeline.owner.returned(self.bound, access)
 
 
-class VectorPipeline:
+class VectorPipeline(Generic[W]):
     """One compute unit's way to its first-level vector cache. ``queue``: when to send what."""
 
-    def __init__(self, owner: Owner, port: int) -> None:
+    def __init__(self, owner: Owner[W], port: int) -> None:
         self.owner = owner
         self._port = port
-        self.queue: deque[tuple[int, Flight]] = deque()
+        self.queue: deque[tuple[int, Flight[W]]] = deque()
         self._free_at = 0
         self._line_bits = owner.memory.line_size.bit_length() - 1
 
@@ -115,25 +119,29 @@ class VectorPipeline:
         """Whether an instruction must wait before it can be issued."""
         return len(self.queue) >= self.owner.timing.memory_queue
 
-    def issue(self, wave: PipelinedWave, bound: Bound, access: VectorAccess, now: int) -> None:
+    def begin(self, wave: W, bound: Bound, access: VectorAccess | None) -> Flight[W]:
+        """An executed instruction, behind those of its wave before it; None: an invalidation."""
+        flight = Flight(self, wave, bound, access)
+        wave.outstanding.append(flight)
+        return flight
+
+    def issue(self, wave: W, bound: Bound, access: VectorAccess, now: int) -> None:
         """An executed instruction enters the pipeline; the counters go up."""
         timing = self.owner.timing
-        flight = Flight(self, wave, bound, access)
+        flight = self.begin(wave, bound, access)
         wave.vm += 1
         if flight.flat:
             wave.lgkm += 1
-        wave.outstanding.append(flight)
-        lines = self._lines(access)
+        lines = self.lines(access)
         self.owner.statistics.lines[lines] += 1
         start = max(now + timing.address_cycles, self._free_at)
         self._free_at = start + max(1, -(-lines // timing.lines_per_cycle))
         self.queue.append((start, flight))
 
-    def invalidate(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
+    def invalidate(self, wave: W, bound: Bound, now: int) -> None:
         """``buffer_wbinvl1``: behind what was issued before it."""
-        flight = Flight(self, wave, bound, None)
+        flight = self.begin(wave, bound, None)
         wave.vm += 1
-        wave.outstanding.append(flight)
         start = max(now + self.owner.timing.address_cycles, self._free_at)
         self._free_at = start + 1
         self.queue.append((start, flight))
@@ -141,16 +149,19 @@ class VectorPipeline:
     def send(self, now: int) -> None:
         """Hand memory what is due."""
         while self.queue and self.queue[0][0] <= now:
-            flight = self.queue.popleft()[1]
-            if flight.wave.ended:
-                continue
-            if flight.access is None:
-                request = Request(self._port, RequestKind.ACQUIRE, 0, listener=flight.synchronized)
-                self.owner.memory.push(request)
-            else:
-                self._send(flight, flight.access)
+            self.hand_over(self.queue.popleft()[1])
 
-    def _send(self, flight: Flight, access: VectorAccess) -> None:
+    def hand_over(self, flight: Flight[W]) -> None:
+        """Hand memory what an instruction asks for, if its wave is still there."""
+        if flight.wave.ended:
+            return
+        if flight.access is None:
+            request = Request(self._port, RequestKind.ACQUIRE, 0, listener=flight.synchronized)
+            self.owner.memory.push(request)
+        else:
+            self._send(flight, flight.access)
+
+    def _send(self, flight: Flight[W], access: VectorAccess) -> None:
         flight.left = 1 + sum(len(part.addresses) for part in access.parts if not part.local)
         for part in access.parts:
             try:
@@ -167,7 +178,7 @@ class VectorPipeline:
         else:
             flight.settle(1)
 
-    def _request(self, flight: Flight, access: VectorAccess, part: Part) -> Request:
+    def _request(self, flight: Flight[W], access: VectorAccess, part: Part) -> Request:
         kind = access.movement.kind
         request = Request(self._port, kind, 0, part.addresses, part.size)
         request.glc = access.glc and kind is not RequestKind.ATOMIC
@@ -182,20 +193,20 @@ class VectorPipeline:
                     request.compares = to_bytes(access.operands(part)[1], part.size)
         return request
 
-    def returned(self, wave: PipelinedWave) -> None:
+    def returned(self, wave: W) -> None:
         """An instruction of the wave has all its answers: those at the head of the line retire."""
         if wave.ended:
             return
         line = wave.outstanding
+        vm = lgkm = 0
         while line and line[0].done:
             flight = line.popleft()
             flight.retire()
-            wave.vm -= 1
-            if isinstance(flight, Flight) and flight.flat:
-                wave.lgkm -= 1
-        self.owner.counted_down(wave)
+            vm += 1
+            lgkm += isinstance(flight, Flight) and flight.flat
+        self.owner.lower(wave, vm, lgkm)
 
-    def _lines(self, access: VectorAccess) -> int:
+    def lines(self, access: VectorAccess) -> int:
         """How many cache lines the access touches."""
         lines: set[int] = set()
         shift = np.uint64(self._line_bits)

@@ -6,7 +6,8 @@ as arrived at every later barrier.
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, TypeVar
+from collections import deque
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from gpu.compute_unit.local_memory import LocalMemory
 from gpu.isa.wave import ALL, Wave
@@ -18,12 +19,21 @@ LGKM_MAX: Final = 15
 EXP_MAX: Final = 7
 
 
+class Returning(Protocol):
+    """A vector memory instruction; those of one wave return in order."""
+
+    done: bool
+
+    def retire(self) -> None:
+        """Write registers; the instructions before it have returned."""
+
+
 class Wavefront(Wave):
     """One wave of a resident group.
 
-    ``vm``, ``lgkm``, ``exp``: what is outstanding (AMDGPU usage guide, "s_waitcnt"). ``simd``:
-    which one it is on, in which ``slot``. ``age``: order of start within the unit. ``executed``:
-    instructions.
+    ``vm``, ``lgkm``, ``exp``: what is outstanding (AMDGPU usage guide, "s_waitcnt").
+    ``outstanding``: vector memory instructions in order of issue. ``simd``: which one it is on, in
+    which ``slot``. ``age``: order of start within the unit. ``executed``: instructions.
     """
 
     __slots__ = (
@@ -35,6 +45,7 @@ class Wavefront(Wave):
         "group",
         "lgkm",
         "number",
+        "outstanding",
         "priority",
         "private_base",
         "private_bytes",
@@ -53,6 +64,7 @@ class Wavefront(Wave):
         self.vm = 0
         self.lgkm = 0
         self.exp = 0
+        self.outstanding: deque[Returning] = deque()
         self.priority = 0
         self.at_barrier = False
         self.ended = False
