@@ -37,7 +37,7 @@ from gpu.hsa.queue import check_size
 from gpu.hsa.scheduler import Scheduler
 from gpu.hsa.signal import SIGNAL, VALUE, Signal
 from gpu.launch import ComputeUnit
-from gpu.loop import Loop
+from gpu.loop import Loop, Mover
 from gpu.memory.interface import Memory
 from gpu.printf import Printing
 from gpu.queue_memory import DOORBELL_BYTES, DOORBELLS, QueueMemory
@@ -73,7 +73,8 @@ class Options:
 class BareDevice:
     """Front end, compute units and memory put together; `gpu.device.Device` chooses them.
 
-    ``units``: all compute units, in the order of their index. ``watcher``: who looks for kernels
+    ``units``: all compute units, in the order of their index. ``mover``: what lets them and memory
+    run. ``watcher``: who looks for kernels
     that never end. ``trace``: who hears of packets.
     ``waves_per_unit``: what a compute unit holds at once.
     """
@@ -82,7 +83,8 @@ class BareDevice:
         self,
         memory: Memory,
         units: Sequence[ComputeUnit],
-        options: Options = Options(),
+        options: Options,
+        mover: Mover,
         watcher: Watcher | None = None,
         trace: Trace | None = None,
         waves_per_unit: int = 40,
@@ -98,7 +100,7 @@ class BareDevice:
         self._dispatcher = Dispatcher(
             units, lambda: memory.now, options.placement, options.dispatch_rate
         )
-        self._loop = Loop(memory, activities, self._dispatcher, units, watcher)
+        self._loop = Loop(memory, activities, self._dispatcher, units, mover, watcher)
         self.host = DeviceHost(self._loop, self._control, self._interrupt, options.pace.poll)
         self.printing = Printing(memory.space, self.host, options.printf_bytes, options.printf)
         self._signals = Arena(memory.space, "cc", "signals")

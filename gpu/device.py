@@ -14,6 +14,9 @@ from gpu.bare_device import BareDevice, Options
 from gpu.compute_unit.checks.check import Checks
 from gpu.compute_unit.checks.findings import Finding
 from gpu.compute_unit.functional import FunctionalUnit
+from gpu.compute_unit.native.front import Front, can_steer
+from gpu.compute_unit.native.library import front_library
+from gpu.compute_unit.native.unit import NativeUnit
 from gpu.compute_unit.schedule import Policy, oldest_first
 from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timed import TimedUnit
@@ -21,6 +24,7 @@ from gpu.compute_unit.timing import Timing, TimingError
 from gpu.compute_unit.watch import STILL_LIMIT, TIMED_STILL_LIMIT, Watch
 from gpu.errors import HostError
 from gpu.launch import ComputeUnit
+from gpu.loop import Mover, OneByOne
 from gpu.memory.coherent_base import CoherentMemory
 from gpu.memory.flat import FlatMemory
 from gpu.memory.interface import Memory
@@ -96,28 +100,37 @@ class Device(BareDevice):
         still = STILL_LIMIT if functional else TIMED_STILL_LIMIT
         watch = Watch(still_limit=still, limit=most_instructions)
         checking = _checks(checks)
+        held = limits or Limits()
         units: Sequence[ComputeUnit]
+        mover: Mover
         if functional:
             flat = FlatMemory(cus=cus, sqcs=-(-cus // UNITS_PER_SQC))
-            units = [FunctionalUnit(cu, flat, limits, watch, checking, trace) for cu in range(cus)]
-            memory = flat
+            stepped = [FunctionalUnit(cu, flat, held, watch, checking, trace) for cu in range(cus)]
+            memory, units, mover = flat, stepped, OneByOne(flat, stepped)
         else:
             if protocol is not None:
                 memory, self.engine = _open(protocol, cus, tccs, seed, system, settings, engine)
             assert memory is not None, "one of the three was given"
             if timing is None and isinstance(memory, CoherentMemory):
                 timing = _timing(memory.system)
-            units = [
-                TimedUnit(cu, memory, timing, limits, policy, watch, checking, trace)
-                for cu in range(memory.ports.cus)
-            ]
+            timing = timing or Timing()
+            alone = checking is None and trace is None and not record
+            front = _front(memory, timing, held, policy, watch) if alone else None
+            if front is not None:
+                units, mover = front.units, front
+            else:
+                timed = [
+                    TimedUnit(cu, memory, timing, held, policy, watch, checking, trace)
+                    for cu in range(memory.ports.cus)
+                ]
+                units, mover = timed, OneByOne(memory, timed)
         self.recording = _recorded(memory) if record else None
         """What is asked of memory, if that is to be kept."""
-        held = limits or Limits()
         super().__init__(
             memory,
             units,
             options or Options(),
+            mover,
             watch,
             trace,
             waves_per_unit=held.simds * held.waves_per_simd,
@@ -138,7 +151,7 @@ class Device(BareDevice):
         ``caches``: executions by group of machines, event and state."""
         total = Statistics()
         for unit in self.units:
-            if isinstance(unit, TimedUnit | FunctionalUnit):
+            if isinstance(unit, TimedUnit | FunctionalUnit | NativeUnit):
                 total.add(unit.statistics)
         told: dict[str, object] = {
             "ticks": self.now,
@@ -154,6 +167,18 @@ def _recorded(memory: Memory) -> Recording:
     if not isinstance(memory, CoherentMemory):
         raise HostError("only what is asked of caches can be recorded")
     return memory.record()
+
+
+def _front(
+    memory: Memory, timing: Timing, limits: Limits, policy: Policy, watch: Watch
+) -> Front | None:
+    """What runs units ahead of their waves, where that is possible."""
+    if not isinstance(memory, CoherentMemory) or not can_steer(memory, timing, policy, limits):
+        return None
+    library = front_library()
+    if library is None:
+        return None
+    return Front(library, memory, timing, limits, policy, watch)
 
 
 def _checks(names: Iterable[str]) -> Checks | None:

@@ -123,6 +123,10 @@ class ComputeUnit(Protocol):
     def next_tick(self) -> int | None:
         """When it has something to do without an answer; None while only answers wake it."""
 
+
+class SteppedUnit(ComputeUnit, Protocol):
+    """A unit that is run tick by tick."""
+
     def run(self, now: int) -> None:
         """Do all that is due at tick ``now``: start, issue, push requests.
 

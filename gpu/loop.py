@@ -1,7 +1,8 @@
 """The one loop of a device: front end, compute units and memory, tick by tick.
 
 At a tick everything of ours that is due runs, in a fixed order, and pushes requests; then memory
-runs to its first answers or to our next tick, and each answer goes to whoever asked.
+runs to its first answers or to our next tick, and each answer goes to whoever asked. Units and
+memory may run many ticks at once (`Mover`) while nobody else has anything to do.
 
 Invariant: nothing here depends on anything but the calls made: same calls, same ticks.
 """
@@ -11,14 +12,60 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 
 from gpu.host_wait import HostWait, Watcher, host_waits
 from gpu.hsa.activity import Activities, Activity
 from gpu.hsa.dispatcher import Dispatcher
-from gpu.launch import ComputeUnit
-from gpu.memory.interface import Memory
+from gpu.launch import ComputeUnit, SteppedUnit
+from gpu.memory.interface import Answer, Memory
+
+Due = Callable[[], int | None]
+"""When somebody else acts next; None while nobody will."""
+
+
+class Mover(Protocol):
+    """What lets compute units and memory run."""
+
+    def run(self, due: Due) -> bool:
+        """Let units act at this tick and memory run to its first answers, or further, but not
+        beyond the tick that somebody else acts in; whether a unit has acted."""
+
+
+class OneByOne:
+    """A `Mover` that runs one unit after the other, and then memory."""
+
+    def __init__(self, memory: Memory, units: Sequence[SteppedUnit]) -> None:
+        self._memory = memory
+        self._units = units
+
+    def run(self, due: Due) -> bool:
+        memory = self._memory
+        now = memory.now
+        acted = False
+        for unit in self._units:
+            tick = unit.next_tick
+            if tick is not None and tick <= now:
+                unit.run(now)
+                acted = True
+        until = due()
+        for unit in self._units:
+            tick = unit.next_tick
+            if tick is not None and (until is None or tick < until):
+                until = tick
+        hand_out(memory.run(None if until is None else max(until, now + 1)))
+        return acted
+
+
+def hand_out(answers: Sequence[Answer]) -> None:
+    """Answers to whoever asked."""
+    for answer in answers:
+        listener = answer.request.listener
+        if listener is not None:
+            listener(answer)
 
 
 class Loop:
@@ -31,6 +78,7 @@ class Loop:
         activities: Activities,
         dispatcher: Dispatcher,
         units: Sequence[ComputeUnit],
+        mover: Mover,
         watcher: Watcher,
     ) -> None:
         self.memory = memory
@@ -38,6 +86,7 @@ class Loop:
         self.calls: deque[Callable[[], None]] = deque()
         self._dispatcher = dispatcher
         self._units = units
+        self._mover = mover
         self._watcher = watcher
 
     def host_waits(self, how: HostWait) -> AbstractContextManager[None]:
@@ -97,39 +146,25 @@ class Loop:
         now = self.memory.now
         self.activities.run(now)
         self._dispatcher.run(now)
-        for unit in self._units:
-            due = unit.next_tick
-            if due is not None and due <= now:
-                unit.run(now)
-                self.activities.happened += 1
         if sequence is not None and sequence.over:
             end = now + 1
-        self._answer(self._next(now, end))
+        if self._mover.run(partial(self._due, end)):
+            self.activities.happened += 1
         return True
 
     def settle(self) -> None:
         """Let memory answer everything that was asked so far; nobody asks more meanwhile."""
         while self.memory.busy:
-            self._answer(None)
+            hand_out(self.memory.run(None))
 
-    def _answer(self, until: int | None) -> None:
-        for answer in self.memory.run(until):
-            listener = answer.request.listener
-            if listener is not None:
-                listener(answer)
-
-    def _next(self, now: int, end: int | None) -> int | None:
-        """Our next tick, after this one; None if only answers lead on."""
+    def _due(self, end: int | None) -> int | None:
+        """When somebody other than units and memory acts next; None if only answers lead on."""
         if self.calls:
-            return now + 1
+            return self.memory.now
         due = self.activities.next_tick
         if end is not None and (due is None or end < due):
             due = end
         tick = self._dispatcher.next_tick
         if tick is not None and (due is None or tick < due):
             due = tick
-        for unit in self._units:
-            tick = unit.next_tick
-            if tick is not None and (due is None or tick < due):
-                due = tick
-        return None if due is None else max(due, now + 1)
+        return due

@@ -9,6 +9,7 @@ from typing import Final
 
 from gpu.bare_device import BareDevice
 from gpu.compute_unit.functional import FunctionalUnit
+from gpu.compute_unit.native.unit import NativeUnit
 from gpu.compute_unit.residents import Residents
 from gpu.compute_unit.timed import TimedUnit
 from gpu.memory.coherent_base import CoherentMemory
@@ -44,7 +45,7 @@ def work_of(device: BareDevice) -> Work:
             waves += unit.waves_started
         if isinstance(unit, FunctionalUnit):
             instructions += unit.executed
-        elif isinstance(unit, TimedUnit):
+        elif isinstance(unit, TimedUnit | NativeUnit):
             instructions += unit.statistics.executed
     return Work(groups, waves, instructions)
 

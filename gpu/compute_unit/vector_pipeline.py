@@ -23,7 +23,6 @@ from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.wavefront import Wavefront
 from gpu.memory.interface import Answer, AnswerKind, Memory, Request, RequestKind, Unmapped
 
-
 W = TypeVar("W", bound=Wavefront)
 W_contra = TypeVar("W_contra", bound=Wavefront, contravariant=True)
 
@@ -31,9 +30,14 @@ W_contra = TypeVar("W_contra", bound=Wavefront, contravariant=True)
 class Owner(Protocol[W_contra]):
     """The compute unit, as its pipelines see it."""
 
-    timing: Timing
-    statistics: Statistics
-    memory: Memory
+    @property
+    def timing(self) -> Timing: ...
+
+    @property
+    def statistics(self) -> Statistics: ...
+
+    @property
+    def memory(self) -> Memory: ...
 
     def later(self, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""

@@ -116,6 +116,12 @@ class Watch:
         elif self._quiet > self.patience:
             self.observing = True
 
+    @property
+    def room(self) -> int:
+        """Instructions that may run before `executed` has to be told of them."""
+        left = self.still_limit - self._still if self.observing else self.patience - self._quiet
+        return left if self.limit is None else min(left, self.limit - self.total)
+
     # ------------------------------------------------------------------ what waves do
 
     def lock(self, access: VectorAccess) -> None:

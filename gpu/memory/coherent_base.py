@@ -95,6 +95,8 @@ class CoherentMemory:
         self.ports = system.ports()
         self.line_size = system.description.line_size
         self.now = 1
+        self.steered = False
+        """Whether somebody else runs the engine, too, and makes requests of its own."""
         self.recording: Recording | None = None
         """Told of every request and access of the host, if there is one."""
         self._cutter = Cutter(self.line_size)
@@ -146,12 +148,20 @@ class CoherentMemory:
         for part in parts:
             self.backend.enter(part)
 
+    def note_fetches(self, address: int, size: int) -> Allocation:
+        """Somebody who runs the engine itself will load these bytes. Raises Unmapped."""
+        place = self.space.at(address, size, loads=True)
+        self._marks.note(place, np.array([address], np.uint64), size, False)
+        return place
+
     def system_fence(self, kind: RequestKind) -> list[list[Request]]:
         """See `gpu.memory.interface.Memory.system_fence`."""
         return [] if self._shared is None else self._shared.steps(kind)
 
     def record(self) -> Recording:
         """Keep from now on what is asked; for a memory that nothing has been asked of yet."""
+        if self.steered:
+            raise ValueError("compute units fetch past this memory: what they ask is not seen")
         self.recording = Recording(self.space)
         return self.recording
 
@@ -231,9 +241,7 @@ class CoherentMemory:
             limit = slice_end if last is None else min(last, slice_end)
             parts = self.backend.run(when, limit)
             when = max(when, self.backend.tick + 1)
-            for part, kind in parts:
-                self._answered(part, kind, answers)
-            self._watch()
+            self._take(parts, answers)
             if answers:
                 self.now = max(self.backend.tick, self.now) + 1
                 break
@@ -245,6 +253,35 @@ class CoherentMemory:
         if self._rung:
             self._ring()
         return answers
+
+    # ------------------------------------------------------------------ whoever steers
+
+    @property
+    def under_way(self) -> int:
+        """Unanswered requests."""
+        return len(self._flights)
+
+    @property
+    def answers_at_once(self) -> bool:
+        """Whether there are answers for this very tick, after which a run ends."""
+        return bool(self._at_once)
+
+    def told(self, parts: list[tuple[Part, AnswerKind]]) -> list[Answer]:
+        """The answers that there are for this tick, and those that these parts complete."""
+        answers = self._answer_at_once() if self._at_once else []
+        self._take(parts, answers)
+        return answers
+
+    def reached(self, tick: int) -> None:
+        """Somebody has run the engine up to here."""
+        self.now = tick
+        if self._rung:
+            self._ring()
+
+    def _take(self, parts: list[tuple[Part, AnswerKind]], answers: list[Answer]) -> None:
+        for part, kind in parts:
+            self._answered(part, kind, answers)
+        self._watch()
 
     def _answer_at_once(self) -> list[Answer]:
         flights, self._at_once = self._at_once, []

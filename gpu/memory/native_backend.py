@@ -7,11 +7,12 @@ out too small is built again with more and brought to the same point; nobody see
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from gpu.memory.address_space import AddressSpace
 from gpu.memory.interface import AnswerKind, RequestKind
@@ -43,8 +44,58 @@ _SEVERAL: Final = 4
 """Messages that a line request is in at once, about."""
 
 Explain = Callable[[NativeError], ProtocolError]
-Told = tuple[int, int | None, list[Part]] | tuple[int, bytes]
-"""A run (tick, last tick, parts) or a write to memory itself (address, data)."""
+Words = npt.NDArray[np.uint64]
+Answered = list[tuple[Part, AnswerKind]]
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of the engine, and what it was given, in which slots."""
+
+    now: int
+    last: int | None
+    parts: list[Part]
+    slots: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Write:
+    """A write to memory itself."""
+
+    address: int
+    data: bytes
+
+
+@dataclass(slots=True)
+class Took:
+    """Slots that a front has for its fetches."""
+
+    slots: list[int]
+
+
+@dataclass(slots=True)
+class Story:
+    """Runs that a front has made, in words: ticks, last ticks, how many requests, and those:
+    the slot of one of ``parts``, or slot, port and address of a fetch (see `note_story` of
+    gpu/compute_unit/native/front.cpp)."""
+
+    words: Words
+    parts: list[Part]
+
+
+Told = Run | Write | Took | Story
+_FETCH: Final = 1 << 63
+_LOW: Final = (1 << 32) - 1
+
+
+class Front(Protocol):
+    """What runs the engine in our place for a while."""
+
+    def story(self) -> Words:
+        """What it has told the engine since it was last asked."""
+
+    def stop_story(self) -> None:
+        """It will not be asked again."""
 
 
 class OutOfRoom(Exception):
@@ -98,6 +149,13 @@ class NativeBackend:
         """Given since the last run."""
         self._under_way: dict[int, tuple[Part, int]] = {}
         """By slot: the part, and how many answers it still has."""
+        self._fetching: set[int] = set()
+        """Slots of a front."""
+        self._front: Front | None = None
+        self._handed: list[Part] = []
+        """Given to a front since it last told its story."""
+        self.fetched: list[int] = []
+        """Slots of a front that were answered while it did not run the engine."""
         self.tick = 0
         self._due: int | None = None
         """The engine's next tick."""
@@ -111,8 +169,9 @@ class NativeBackend:
         self.system.zero_memory()
         for requester in self._requesters:
             self.system.add_outside(requester)
-        self._slots = OutsideSlots()
+        self.slots = OutsideSlots()
         self._under_way.clear()
+        self._fetching.clear()
         self._look()
 
     def _look(self) -> None:
@@ -132,13 +191,12 @@ class NativeBackend:
     def enter(self, part: Part) -> None:
         self._parts.append(part)
 
-    def run(self, now: int, last: int | None) -> list[tuple[Part, AnswerKind]]:
-        if self._space.extent != self._extent:
-            self._make_room()
+    def run(self, now: int, last: int | None) -> Answered:
+        self.make_room()
         parts, self._parts = self._parts, []
-        told: Told = (now, last, parts)
+        told = Run(now, last, parts)
         try:
-            answers = self._run(now, last, parts)
+            answers = self._run(told)
         except PoolExhausted as slip:
             answers = self._again(slip, told)
         self._keep(told, len(parts))
@@ -152,9 +210,8 @@ class NativeBackend:
                 self._again(slip, None)
 
     def poke(self, address: int, data: bytes) -> None:
-        if self._space.extent != self._extent:
-            self._make_room()
-        told: Told = (address, data)
+        self.make_room()
+        told = Write(address, data)
         try:
             self.system.write_memory(address, data)
         except PoolExhausted as slip:
@@ -182,23 +239,40 @@ class NativeBackend:
 
     # ------------------------------------------------------------------ one run
 
-    def _run(self, now: int, last: int | None, parts: list[Part]) -> list[tuple[Part, AnswerKind]]:
-        for part in parts:
-            self._give(part)
-        slots = self._slots
-        status = self.system.run_outside(slots, now, last)
-        self.tick = slots.view.now
-        due = slots.view.next
-        self._due = None if due == NONE else due
+    def _run(self, told: Run) -> Answered:
+        if told.parts and not told.slots:
+            told.slots = [self._give(part) for part in told.parts]
+        else:
+            for part, slot in zip(told.parts, told.slots, strict=True):
+                self._give(part, slot)
+        slots = self.slots
+        status = self.system.run_outside(slots, told.now, told.last)
+        self.look(slots.view.now, slots.view.next)
         if status == JUDGED:
-            error = self.system.error()
-            assert error is not None, "nothing else judges requests from outside"
-            raise self.explain(error)
-        return [self._taken(slot, _ANSWERS[kind]) for slot, kind in slots.answers()]
+            self.judge()
+        return self._answers()
 
-    def _give(self, part: Part) -> None:
-        slots = self._slots
-        slot = slots.take()
+    def _answers(self) -> Answered:
+        answers = []
+        for slot, kind in self.slots.answers():
+            if slot in self._fetching:
+                self.fetched.append(slot)
+            else:
+                answers.append(self.taken(slot, kind))
+        return answers
+
+    def judge(self) -> None:
+        """Raise what the engine has found."""
+        error = self.system.error()
+        assert error is not None, "nothing else judges requests from outside"
+        raise self.explain(error)
+
+    def _give(self, part: Part, slot: int | None = None) -> int:
+        slots = self.slots
+        if slot is None:
+            slot = slots.take()
+        else:
+            slots.take_this(slot)
         request = part.flight.request
         lanes = len(part.addresses)
         slots.address[slot, :lanes] = part.addresses
@@ -215,32 +289,125 @@ class NativeBackend:
             slots.bytes[slot, : lanes * part.size] = part.data.reshape(-1)
         slots.give(slot, part.port, asks, part.size, lanes, scope, part.crosses)
         self._under_way[slot] = (part, 2 if asks == RequestKind.STORE else 1)
+        return slot
 
-    def _taken(self, slot: int, kind: AnswerKind) -> tuple[Part, AnswerKind]:
+    def taken(self, slot: int, number: int) -> tuple[Part, AnswerKind]:
+        """The part in a slot that was answered, and how."""
+        kind = _ANSWERS[number]
         part, left = self._under_way[slot]
         if kind is AnswerKind.LOADED or kind is AnswerKind.OLD_VALUES:
             count = len(part.addresses)
-            found = self._slots.bytes[slot, : count * part.size].copy()
+            found = self.slots.bytes[slot, : count * part.size].copy()
             part.result = found.reshape(count, part.size)
         if left > 1:
             self._under_way[slot] = (part, left - 1)
         else:
             del self._under_way[slot]
-            self._slots.give_back(slot)
+            self.slots.give_back(slot)
         return part, kind
+
+    # ------------------------------------------------------------------ a front
+
+    def follow(self, front: Front) -> None:
+        """From now on this front may run the engine, too."""
+        self._front = front
+
+    def look(self, tick: int, due: int) -> None:
+        """Where the engine's clock stands; ``due``: `NONE` if nothing is pending."""
+        self.tick = tick
+        self._due = None if due == NONE else due
+
+    @property
+    def due(self) -> int:
+        """The engine's next tick, or `NONE`."""
+        return NONE if self._due is None else self._due
+
+    @property
+    def entered(self) -> bool:
+        """Whether there are parts that nobody has been given."""
+        return bool(self._parts)
+
+    def hand_over(self) -> None:
+        """Put what was entered where a front's next run finds it."""
+        for part in self._parts:
+            self._give(part)
+        if self._told is not None:
+            self._handed += self._parts
+        self._parts.clear()
+
+    def take_slots(self, count: int) -> list[int]:
+        """Slots for a front's fetches, for good."""
+        slots = [self.slots.take() for _ in range(count)]
+        self._fetching.update(slots)
+        self._hear()
+        self._keep(Took(slots), 0)
+        return slots
+
+    def exhausted(self) -> None:
+        """A front's run has found no room: tell another engine all, that run included."""
+        try:
+            self.system.judge_pools()
+        except PoolExhausted as slip:
+            self._again(slip, None, ends_open=True)
+
+    def _hear(self) -> None:
+        """Take over what a front has told the engine."""
+        if self._front is None:
+            return
+        if self._told is None:
+            self._front.stop_story()
+            return
+        words = self._front.story()
+        if len(words):
+            parts, self._handed = self._handed, []
+            self._told.append(Story(words, parts))
+            self._kept += len(words) >> 3
+
+    def _tell_story(self, story: Story, ends_open: bool) -> None:
+        """``ends_open``: the answers of its last run are still to be taken."""
+        words = iter(story.words.tolist())
+        parts = iter(story.parts)
+        open_end = False
+        for now in words:
+            if open_end:
+                self._answers()
+            last, count = next(words), next(words)
+            for _ in range(count):
+                self._give_again(words, parts)
+            self.system.run_outside(self.slots, now, last)
+            open_end = True
+        if not ends_open:
+            self._answers()
+        self.look(self.slots.view.now, self.slots.view.next)
+
+    def _give_again(self, words: Iterator[int], parts: Iterator[Part]) -> None:
+        word = next(words)
+        slot = word & _LOW
+        if not word & _FETCH:
+            self._give(next(parts), slot)
+            return
+        how, address = next(words), next(words)
+        port, scope, size, lanes = how & _LOW, how >> 32 & 0xFF, how >> 40 & 0xFF, how >> 48
+        self.slots.address[slot, :lanes] = address + size * np.arange(lanes, dtype=np.uint64)
+        self.slots.give(slot, port, RequestKind.LOAD, size, lanes, scope, False)
 
     # ------------------------------------------------------------------ more room
 
     def _keep(self, told: Told, size: int) -> None:
         if self._told is None:
             return
+        if isinstance(told, Run | Write):
+            self._hear()
         self._told.append(told)
         self._kept += 1 + size
         if self._kept > _MOST_KEPT:
             self._told = None
 
-    def _again(self, slip: PoolExhausted, told: Told | None) -> list[tuple[Part, AnswerKind]]:
+    def _again(
+        self, slip: PoolExhausted, told: Run | Write | None, ends_open: bool = False
+    ) -> Answered:
         """Build the system with more room and tell it everything, ``told`` last."""
+        self._hear()
         while True:
             if self._told is None:
                 raise OutOfRoom(
@@ -249,32 +416,46 @@ class NativeBackend:
                 )
             self._capacities = enlarged(self._capacities, slip)
             try:
-                return self._tell_all(told)
+                return self._tell_all(told, ends_open)
             except PoolExhausted as again:
                 slip = again
             except SystemTooLarge as too_large:
                 raise OutOfRoom(f"the native engine: {slip}, and {too_large}") from None
 
-    def _tell_all(self, told: Told | None) -> list[tuple[Part, AnswerKind]]:
+    def _tell_all(self, told: Run | Write | None, ends_open: bool) -> Answered:
         """A new system, brought to the same point; what the last thing told has brought."""
         assert self._told is not None, "the caller has looked"
+        fetched = self.fetched.copy()
         self._start()
-        answers: list[tuple[Part, AnswerKind]] = []
+        answers: Answered = []
+        last = self._told[-1] if self._told else None
         for each in (*self._told, *(() if told is None else (told,))):
-            answers = []
-            if len(each) == 3:
-                answers = self._run(*each)
-            else:
-                self.system.write_memory(*each)
+            self.fetched.clear()  # a front has heard of these already
+            match each:
+                case Run():
+                    answers = self._run(each)
+                case Write(address, data):
+                    self.system.write_memory(address, data)
+                case Took(slots):
+                    for slot in slots:
+                        self.slots.take_this(slot)
+                    self._fetching.update(slots)
+                case Story():
+                    self._tell_story(each, ends_open and each is last)
+        new = self.fetched if told is not None else []
+        self.fetched = fetched + new
         return answers
 
-    def _make_room(self) -> None:
+    def make_room(self) -> None:
         """Be ready for the lines that have been mapped, while little has to be told again."""
+        if self._space.extent == self._extent:
+            return
         self._extent = self._space.extent
         mapped = sum(place.end - place.start for place in self._space.allocations)
         wanted = min(mapped // self.kernel.description.line_size * 5 // 4, _MOST_LINES)
         if wanted <= self._capacities.lines or self._told is None:
             return
+        self._hear()
         before = self._capacities
         # By more than is wanted now, or every allocation would begin anew.
         self._capacities = replace(before, lines=min(2 * wanted, _MOST_LINES))
@@ -286,7 +467,7 @@ class NativeBackend:
 
     def _again_at_least(self) -> None:
         try:
-            self._tell_all(None)
+            self._tell_all(None, False)
         except PoolExhausted as slip:
             self._again(slip, None)
 

@@ -57,7 +57,6 @@ class OutsideSlots:
         self.op: Array = np.zeros(slots, np.uint8)
         self.bytes: Array = np.zeros((slots, LANES * LANE_BYTES), np.uint8)
         self._given: Array = np.zeros((slots, _GIVEN.size), np.uint8)
-        self._count = 0
         self._free = list(range(slots - 1, -1, -1))
         self._point()
 
@@ -67,6 +66,12 @@ class OutsideSlots:
             self._grow()
         return self._free.pop()
 
+    def take_this(self, slot: int) -> None:
+        """A slot that is free, or will be there once there are so many."""
+        while slot >= len(self.op):
+            self._grow()
+        self._free.remove(slot)
+
     def give_back(self, slot: int) -> None:
         self._free.append(slot)
 
@@ -75,15 +80,21 @@ class OutsideSlots:
     ) -> None:
         """Hand a slot to a client in the next run. ``crosses``: a lane may reach into the next
         line."""
-        place = _GIVEN.size * self._count
-        _GIVEN.pack_into(self._records, place, slot, port, kind, size, lanes, scope, crosses)
-        self._count += 1
+        view = self.view
+        count = view.given_count
+        _GIVEN.pack_into(
+            self._records, _GIVEN.size * count, slot, port, kind, size, lanes, scope, crosses
+        )
+        view.given_count = count + 1
 
-    def structs(self) -> tuple[Any, Any]:
-        """What a run is told, as pointers: the lanes of all slots, and the rest."""
-        self.view.given_count = self._count
-        self._count = 0
+    @property
+    def pointers(self) -> tuple[Any, Any]:
+        """What a run is told: the lanes of all slots, and `view`."""
         return self._pointers
+
+    def ran(self) -> None:
+        """What was given belongs to the engine now."""
+        self.view.given_count = 0
 
     def answers(self) -> list[tuple[int, int]]:
         """Slot and kind of answer, in the order of answering, of the last run."""
@@ -96,7 +107,9 @@ class OutsideSlots:
             if isinstance(array, np.ndarray) and name != "_answers":
                 setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
         self._free += range(2 * slots - 1, slots - 1, -1)
+        given = self.view.given_count
         self._point()
+        self.view.given_count = given
 
     def _point(self) -> None:
         self._answers = np.zeros(2 * len(self.op), np.uint64)  # a store has two in one tick at most
@@ -114,3 +127,5 @@ class OutsideSlots:
             room=len(self._answers),
         )
         self._pointers = ctypes.byref(lanes), ctypes.byref(self.view)
+        self.moved = True
+        """Set whenever the arrays are somewhere else; for whoever keeps where they are."""

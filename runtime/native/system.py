@@ -174,7 +174,7 @@ class NativeSystem:
         return number
 
     def _judge_addition(self, number: int) -> None:
-        self._judge_pools()
+        self.judge_pools()
         if number < 0:
             raise ValueError(f"the compiled protocol cannot add an agent (status {number})")
 
@@ -185,7 +185,7 @@ class NativeSystem:
         limit = NONE if until is None else until
         status = self.library.run(self._at, self._programs, len(self._views), limit)
         if status == EXHAUSTED:
-            self._judge_pools()
+            self.judge_pools()
         return status
 
     def run_outside(self, slots: OutsideSlots, when: int, until: int | None) -> int:
@@ -194,11 +194,17 @@ class NativeSystem:
 
         ``slots.view`` has then the answers, the last tick and the next one."""
         limit = NONE if until is None else until
-        lanes, view = slots.structs()
+        lanes, view = slots.pointers
         status = self._run_outside(self._at, lanes, view, when, limit)
+        slots.ran()
         if status == EXHAUSTED:
-            self._judge_pools()
+            self.judge_pools()
         return status
+
+    @property
+    def address(self) -> int:
+        """Of the block, for code that calls the library's functions itself."""
+        return int(self._at)
 
     def run_slices(
         self, driver: int, until: int, ticks: int, limit: int, slices: int
@@ -221,7 +227,7 @@ class NativeSystem:
             end.ctypes.data,
         )
         if status == EXHAUSTED:
-            self._judge_pools()
+            self.judge_pools()
         return status, int(end[0])
 
     def run_traced(self, until: int | None = None) -> tuple[int, npt.NDArray[np.uint64]]:
@@ -242,7 +248,7 @@ class NativeSystem:
                 written.ctypes.data,
             )
             if status == EXHAUSTED:
-                self._judge_pools()
+                self.judge_pools()
             if int(written[0]) < room:
                 return status, steps[: int(written[0])]
             room *= 4
@@ -363,13 +369,13 @@ class NativeSystem:
         """Write memory itself. Raises PoolExhausted."""
         array = np.frombuffer(data, np.uint8)
         if self.library.write_memory(self._at, address, array.ctypes.data, len(array)):
-            self._judge_pools()
+            self.judge_pools()
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Bytes of memory itself. Raises PoolExhausted."""
         array = np.empty(size, np.uint8)
         if self.library.read_memory(self._at, address, array.ctypes.data, size):
-            self._judge_pools()
+            self.judge_pools()
         return array.tobytes()
 
     # ------------------------------------------------------------------ helpers
@@ -380,7 +386,7 @@ class NativeSystem:
         found: list[int] = out.tolist()
         return found
 
-    def _judge_pools(self) -> None:
+    def judge_pools(self) -> None:
         pool, capacity = self._read(2, self.library.pool)
         if pool:
             raise PoolExhausted(POOLS[pool - 1], capacity)

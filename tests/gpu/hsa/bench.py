@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from gpu.bare_device import BareDevice, Options
 from gpu.code_object import LoadedKernel
 from gpu.launch import Fault, GroupStart
+from gpu.loop import OneByOne
 from gpu.memory.flat import FlatMemory
 from gpu.occupancy import Limits
 from tests.gpu.hsa.fake_unit import FakeUnit
@@ -33,7 +34,9 @@ class Bench:
             FakeUnit(cu, self.memory, self.log, self._ticks, self._act, self.limits)
             for cu in range(self.cus)
         ]
-        self.device = BareDevice(self.memory, self.units, self.options)
+        self.device = BareDevice(
+            self.memory, self.units, self.options, OneByOne(self.memory, self.units)
+        )
         self.code = stored("vadd")
 
     def _ticks(self, group: GroupStart) -> int:

@@ -1,0 +1,1 @@
+"""Compute units with a clock whose fetch and issue run as native code, ahead of their waves."""

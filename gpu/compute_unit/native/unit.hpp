@@ -1,0 +1,299 @@
+// What a front keeps: compute units, their SIMDs, the waves and groups in them.
+//
+// Invariant: `ready` of a wave is NONE exactly while something must happen before it is looked at
+// again, and `waiting` says what. A wave is named by its number and its serial: numbers are given
+// again, serials never.
+
+#pragma once
+
+#include "layout.hpp"
+
+inline constexpr u32 MOST_SIMDS = 8;
+inline constexpr u32 MOST_UNITS = 16;  // kinds of them
+inline constexpr u32 PACES = MOST_UNITS + 1;
+inline constexpr u32 VM_MAX = 15;
+inline constexpr u32 LGKM_MAX = 15;
+
+// The order of gpu.compute_unit.native.layout.STALLS; the first are those of `Waiting`.
+enum class Stall : u8 { NOTHING, FETCH, COUNTERS, FULL, BARRIER, END, TAKEN, BUSY, PIPELINE };
+inline constexpr u32 STALLS = 9;
+
+struct Config {
+    u64 units;
+    u64 simds;
+    u64 kinds;           // of units
+    u64 vector_alu;      // their places
+    u64 vector_memory;
+    u64 names;           // of memory instructions
+    u64 fetch_bytes;
+    u64 buffer_bytes;
+    u64 lines_per_cycle;
+    u64 memory_queue;
+    u64 address_cycles;
+    u64 lds_cycles;
+    u64 scalar_memory_cycles;
+    u64 scalar_cycles;
+    u64 message_cycles;
+    u64 round_robin;
+    u64 slice;           // ticks after which a run comes back
+    u64 cycles[PACES];
+    u64 fetch_ports[64]; // by unit
+};
+
+struct Wave {
+    u64 pc;
+    u64 fetched;   // end of the bytes that it has from `pc` on
+    u64 fetching;  // address of a fetch under way, or NONE
+    u64 ready;
+    u64 since;
+    u64 executed;
+    u64 watched;
+    u32 serial;
+    u32 group;
+    u32 simd;
+    u32 unit;
+    u32 age;
+    u8 vm, exp, lgkm;
+    u8 most_vm, most_exp, most_lgkm;  // of the last wait
+    u8 priority;
+    Stall waiting;
+    bool queued;
+    bool unmapped;
+    bool ended;
+    bool starved;  // Python knows no more code for it
+    bool at_barrier;
+    Queue<Record> records;
+};
+
+struct WaveName {
+    u32 number;
+    u32 serial;
+};
+
+struct Group {
+    List<u32> waves;
+    u32 live;
+    u32 arrived;
+};
+
+struct Simd {
+    List<u32> waves;  // in the order of their start
+    u64 busy;
+    i64 last;         // age of the wave that issued last
+};
+
+struct Event {
+    u64 tick;
+    u64 number;
+    WaveName wave;
+    u32 handle;
+    bool returns;  // an LDS access comes back; else Python's
+};
+inline bool before(const Event& a, const Event& b) {
+    return a.tick != b.tick ? a.tick < b.tick : a.number < b.number;
+}
+
+struct Sending {
+    u64 tick;
+    WaveName wave;
+    u32 handle;
+};
+
+// Bytes that a unit has fetched.
+struct Code {
+    u64 address;
+    u32 epoch;
+    u8 bytes[64];
+};
+
+struct Counts {
+    u64 by_unit[MOST_UNITS];
+    u64 stalls[STALLS];
+    u64 stalled[STALLS];  // how often
+    u64 bank_cycles;
+    u64 bank_conflicts;
+    u64 fetches;
+};
+
+enum class Stage : u8 { DONE, EVENTS, SENDS, FETCH, LOOK, ISSUE };
+
+struct Unit {
+    u32 number;
+    u64 next_tick;
+    u64 turns[MOST_SIMDS];
+    Simd simds[MOST_SIMDS];
+    Heap<Event> events;
+    u64 event_number;
+    Queue<Sending> sending;
+    u64 vector_free;
+    u64 local_free;
+    Queue<WaveName> wanting;  // a fetch
+    List<Code> code;
+    List<u32> code_places;    // hashed by address: place in `code`, plus 1
+    u32 epoch;
+    Counts counts;
+    List<u64> memory;  // by mnemonic
+    List<u64> lines;   // instructions by how many lines they touch
+    // A turn that is interrupted goes on where it was.
+    Stage stage;
+    List<WaveName> ready;
+    u32 position;
+    u64 taken;
+    bool allowed;      // what the record at this position asks for has been found free
+};
+
+struct Fetching {
+    WaveName wave;
+    u64 address;
+    bool ours;  // the slot is for fetches
+};
+
+// Addresses that may be fetched, and how: the scope of the request.
+struct Known {
+    u64 address;
+    u8 scope;
+};
+
+enum class Phase : u8 { UNITS, MEMORY };
+
+using RunOutside = i64 (*)(void* block, const void* lanes, OutsideView* view, u64 when, u64 until);
+
+struct Front {
+    Config config;
+    State* state;
+    List<Unit> units;
+    List<Wave> waves;
+    List<u32> free_waves;
+    List<Group> groups;
+    List<u32> free_groups;
+    Phase phase;
+    u32 at;       // which unit acts
+    u64 when;     // the tick for which requests are given
+    bool begun;   // the engine has run in this phase
+    bool told;    // and another one in its place
+    u64 end;      // of the run: the tick in which somebody acts next, or NONE
+    u64 limit;    // the last tick that the engine may run
+    List<u32> slots;
+    List<Fetching> fetches;  // by slot
+    List<u32> fetched;       // slots that were answered
+    List<Known> known;
+    List<u32> known_places;
+    OutsideView* view;       // while it runs
+    bool telling;            // keep the story
+    List<u64> story;         // what the engine was told
+};
+
+inline Wave* wave_of(Front& f, WaveName name) {
+    Wave& w = f.waves[name.number];
+    return w.serial == name.serial && !w.ended ? &w : nullptr;
+}
+
+inline u32 number_of(const Front& f, const Wave& w) { return static_cast<u32>(&w - f.waves.items); }
+inline WaveName name_of(const Front& f, const Wave& w) { return {number_of(f, w), w.serial}; }
+
+inline void tell(Front& f, Entry entry, u32 who, u32 what) {
+    State& s = *f.state;
+    if (s.logged < LOG_ROOM) s.log[s.logged] = {static_cast<u32>(entry), who, what};
+    ++s.logged;
+}
+
+inline void wanted(Unit& u, u64 tick) {
+    if (tick < u.next_tick) u.next_tick = tick;
+}
+
+inline void later(Unit& u, u64 tick, WaveName wave, u32 handle, bool returns) {
+    u.events.add({tick, ++u.event_number, wave, handle, returns});
+    wanted(u, tick);
+}
+
+inline void stall(Unit& u, Stall why, u64 cycles) {
+    u.counts.stalls[static_cast<u32>(why)] += cycles;
+    ++u.counts.stalled[static_cast<u32>(why)];
+}
+
+inline void block(Wave& w, Stall why, u64 now) {
+    w.waiting = why;
+    w.since = now;
+    w.ready = NONE;
+}
+
+inline bool within(const Wave& w, u8 vm, u8 exp, u8 lgkm) {
+    return w.vm <= vm && w.exp <= exp && w.lgkm <= lgkm;
+}
+
+// What the wave waited for has happened.
+inline void wake(Front& f, Wave& w, u64 tick) {
+    Unit& u = f.units[w.unit];
+    stall(u, w.waiting, tick - w.since);
+    w.waiting = Stall::NOTHING;
+    w.ready = tick;
+    const u64 simds = f.config.simds;
+    const u64 turn = tick + (w.simd + simds - tick % simds) % simds;
+    if (turn < u.turns[w.simd]) {
+        u.turns[w.simd] = turn;
+        wanted(u, turn);
+    }
+}
+
+// ---------------------------------------------------------------- barriers and ends
+
+inline void open_barrier(Front& f, Group& group, u64 now) {
+    for (u32 i = 0; i < group.waves.count; ++i) {
+        Wave& w = f.waves[group.waves[i]];
+        if (w.waiting == Stall::BARRIER) wake(f, w, now + 1);
+    }
+}
+
+inline bool opens(Front& f, Group& group) {
+    if (group.arrived < group.live) return false;
+    group.arrived = 0;
+    for (u32 i = 0; i < group.waves.count; ++i) f.waves[group.waves[i]].at_barrier = false;
+    return true;
+}
+
+inline void arrive(Front& f, Wave& w, u64 now) {
+    Group& group = f.groups[w.group];
+    if (group.waves.count > 1) {
+        w.at_barrier = true;
+        ++group.arrived;
+        if (!opens(f, group)) return;
+    }
+    open_barrier(f, group, now);
+}
+
+inline void leave(Simd& simd, u32 number) {
+    u32 kept = 0;
+    for (u32 i = 0; i < simd.waves.count; ++i) {
+        if (simd.waves[i] != number) simd.waves[kept++] = simd.waves[i];
+    }
+    simd.waves.count = kept;
+}
+
+// The wave's program is over and everything has returned. Whether its group is over, too.
+inline bool end(Front& f, Wave& w, u64 now) {
+    Group& group = f.groups[w.group];
+    w.ready = NONE;
+    w.waiting = Stall::NOTHING;
+    w.ended = true;
+    leave(f.units[w.unit].simds[w.simd], number_of(f, w));
+    tell(f, Entry::ENDED, number_of(f, w), 0);
+    --group.live;
+    if (group.arrived && opens(f, group)) open_barrier(f, group, now);
+    return !group.live;
+}
+
+// Counters of the wave are lower; it may wait for that. Whether its group is over.
+inline bool counted_down(Front& f, Wave& w, u64 now) {
+    switch (w.waiting) {
+        case Stall::FULL:
+            wake(f, w, now);
+            return false;
+        case Stall::COUNTERS:
+            if (within(w, w.most_vm, w.most_exp, w.most_lgkm)) wake(f, w, now);
+            return false;
+        case Stall::END:
+            return within(w, 0, 0, 0) && end(f, w, now);
+        default:
+            return false;
+    }
+}
