@@ -31,7 +31,7 @@ from gpu.isa.decoder import NotAnInstruction
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
 from gpu.isa.step import Step
 from gpu.isa.wave import M0
-from gpu.launch import Fault, WaveStart
+from gpu.launch import WaveStart
 
 FAR: Final = 128
 """Records after which a wave stops."""
@@ -139,21 +139,62 @@ def step_record(bound: Bound, goes_to: int) -> bytes:
     return RECORD.pack(bound.end, goes_to, 0, 0, 0, 0, Kind.STEP, bound.place, bound.pace, 0, 0)
 
 
-def other_record(
-    bound: Bound,
-    kind: Kind,
-    value: int = 0,
-    handle: int = 0,
-    amount: int = 0,
-    name: int = 0,
-    banks: bool = False,
-) -> bytes:
-    """Of anything but a step that has been carried out."""
+def other_record(bound: Bound, kind: Kind, handle: int = 0) -> bytes:
+    """Of an instruction that is not carried out yet, or has failed."""
     pace = NO_PACE if bound.step is None else bound.pace
     flat = bound.instruction.form == "FLAT"
-    return RECORD.pack(
-        bound.end, bound.end, value, handle, amount, name, kind, bound.place, pace, flat, banks
-    )
+    return RECORD.pack(bound.end, bound.end, 0, handle, 0, 0, kind, bound.place, pace, flat, False)
+
+
+class Other:
+    """An instruction that is no step: of memory, or one that the unit itself carries out.
+
+    ``uses``, ``fills``: registers, a bit each. ``record``: what is the same for every wave.
+    ``waits``: for counters; ``stops``: nothing is known of what comes behind it.
+    """
+
+    __slots__ = ("_flat", "_name", "bound", "fills", "record", "stops", "uses", "waits")
+
+    def __init__(self, bound: Bound, timing: Timing, name: int) -> None:
+        self.bound = bound
+        self._name = name
+        self._flat = bound.instruction.form == "FLAT"
+        self.uses = uses_of(bound.instruction)
+        self.fills = registers_of(bound.instruction.writes)
+        self.waits = bound.control is Control.WAIT
+        trap = bound.control is Control.TRAP and bound.value not in IGNORED_TRAPS
+        self.stops = trap or bound.control in (Control.END, Control.FETCH_AGAIN)
+        self.record: bytes | None = None
+        if bound.control is not None and not trap and bound.control not in _EACH_ITS_OWN:
+            self.record = self._same_for_all(bound.control, bound.value, timing)
+
+    def _same_for_all(self, control: Control, value: int, timing: Timing) -> bytes:
+        if control is Control.WAIT:
+            limits = value & VM_MAX | (value >> 4 & EXP_MAX) << 8 | (value >> 8 & LGKM_MAX) << 16
+            return self.packed(Kind.WAIT, limits)
+        if control is Control.SLEEP:
+            return self.packed(Kind.NOTHING, timing.sleep_cycles * (value & 0x7F))
+        if control is Control.PRIORITY:
+            return self.packed(Kind.PRIORITY, value & 3)
+        pause = value & 0xF if self.bound.instruction.name == "s_nop" else 0
+        return self.packed(_KINDS.get(control, Kind.NOTHING), pause)
+
+    def packed(
+        self, kind: Kind, value: int = 0, handle: int = 0, amount: int = 0, banks: bool = False
+    ) -> bytes:
+        """Its record."""
+        end, place = self.bound.end, self.bound.place
+        return RECORD.pack(
+            end, end, value, handle, amount, self._name, kind, place, NO_PACE, self._flat, banks
+        )
+
+
+_EACH_ITS_OWN: Final = (Control.INVALIDATE, Control.MESSAGE)
+_KINDS: Final = {
+    Control.END: Kind.END,
+    Control.BARRIER: Kind.BARRIER,
+    Control.FETCH_AGAIN: Kind.FETCH_AGAIN,
+}
 
 
 class Ahead:
@@ -178,8 +219,7 @@ class Ahead:
         self._code: dict[int, bytes] = {}
         self._fresh: set[int] = set()
         self._stretches: dict[int, Stretch] = {}
-        self._others: dict[int, Bound] = {}
-        self._uses: dict[Bound, int] = {}
+        self._others: dict[int, Other] = {}
 
     # ------------------------------------------------------------------ code
 
@@ -257,7 +297,7 @@ class Ahead:
             if stretch is None and start not in self._others:
                 stretch = self._stretch(wave, start, fetched)
             if stretch is None:
-                if not self._other(wave, fetched, out):
+                if not self._go_on(wave, fetched, out):
                     break
                 left -= 1
                 continue
@@ -289,7 +329,7 @@ class Ahead:
     def _carefully(self, wave: AheadWave, stretch: Stretch, out: list[bytes]) -> None:
         """A stretch up to the instruction that uses what is on its way."""
         for bound in stretch.bound:
-            if wave.pending & self._uses_of(bound):
+            if wave.pending & uses_of(bound.instruction):
                 out.append(other_record(bound, Kind.UNKNOWN))
                 return
             record, well = self._step(wave, bound)
@@ -312,109 +352,93 @@ class Ahead:
         assert bound is not None, "it had a record"
         if bound.step is not None:
             return self._step(wave, bound)[0]
+        other = self._others.get(wave.pc) or self._other(wave, fetched)
+        assert other is not None, "it was known before"
         out: list[bytes] = []
-        self._memory(wave, bound, out)
+        self._memory(wave, other, out)
         return out[0]
 
     def _mistake(self, wave: AheadWave, bound: Bound, mistake: Exception) -> bytes:
         wave.pc = bound.instruction.address
         return other_record(bound, Kind.MISTAKE, handle=wave.hold((bound, mistake)))
 
-    def _uses_of(self, bound: Bound) -> int:
-        uses = self._uses.get(bound)
-        if uses is None:
-            uses = self._uses[bound] = uses_of(bound.instruction)
-        return uses
-
     # ------------------------------------------------------------------ memory and control
 
-    def _other(self, wave: AheadWave, fetched: int, out: list[bytes]) -> bool:
-        """An instruction that is no step; whether the wave may go on ahead."""
-        bound = self._others.get(wave.pc)
+    def _other(self, wave: AheadWave, fetched: int) -> Other | None:
+        """The instruction that comes next, which is no step; None if it is not known. Raises what
+        is wrong with it."""
+        bound = self._bound(wave, wave.pc, fetched)
         if bound is None:
-            try:
-                bound = self._bound(wave, wave.pc, fetched)
-            except MISTAKES as mistake:
-                handle = wave.hold((None, mistake))
-                end = wave.pc + LONGEST if wave.unmapped is None else wave.pc + LONGEST // 2
-                out.append(
-                    RECORD.pack(end, end, 0, handle, 0, 0, Kind.MISTAKE_NOW, 0, NO_PACE, 0, 0)
-                )
-                return False
-            if bound is None:
-                return False
-            if wave.pc & -self._size in self._fresh and bound.end - 1 & -self._size in self._fresh:
-                self._others[wave.pc] = bound
-        if bound.control is not None:
-            return self._control(wave, bound, bound.control, out)
-        if wave.pending and wave.pending & self._uses_of(bound):
-            out.append(other_record(bound, Kind.UNKNOWN))
-            return False
-        return self._memory(wave, bound, out)
+            return None
+        other = Other(bound, self._timing, self._name_of(bound.instruction.name))
+        first, last = wave.pc & -self._size, bound.end - 1 & -self._size
+        if first in self._fresh and last in self._fresh:
+            self._others[wave.pc] = other
+        return other
 
-    def _memory(self, wave: AheadWave, bound: Bound, out: list[bytes]) -> bool:
-        operation = bound.operation
-        assert operation is not None, "neither operation, control nor step"
+    def _go_on(self, wave: AheadWave, fetched: int, out: list[bytes]) -> bool:
+        """Carry out an instruction that is no step; whether the wave may go on ahead."""
+        other = self._others.get(wave.pc)
+        if other is None:
+            try:
+                other = self._other(wave, fetched)
+            except MISTAKES as mistake:
+                out.append(self._unreadable(wave, mistake))
+                return False
+            if other is None:
+                return False
+        if other.bound.operation is not None:
+            if wave.pending & other.uses:
+                out.append(other_record(other.bound, Kind.UNKNOWN))
+                return False
+            return self._memory(wave, other, out)
+        wave.pc = other.bound.end
+        out.append(self._control(wave, other) if other.record is None else other.record)
+        if other.waits:
+            return not wave.pending
+        return not other.stops
+
+    def _unreadable(self, wave: AheadWave, mistake: Exception) -> bytes:
+        """What is no instruction fails when it is reached."""
+        end = wave.pc + (LONGEST if wave.unmapped is None else LONGEST // 2)
+        handle = wave.hold((None, mistake))
+        return RECORD.pack(end, end, 0, handle, 0, 0, Kind.MISTAKE_NOW, 0, NO_PACE, 0, 0)
+
+    def _memory(self, wave: AheadWave, other: Other, out: list[bytes]) -> bool:
+        bound = other.bound
+        assert bound.operation is not None, "the caller has looked"
         try:
-            access = operation.execute(wave)
+            access = bound.operation.execute(wave)
         except MISTAKES as mistake:
             out.append(self._mistake(wave, bound, mistake))
             return False
         wave.pc = bound.end
-        name = self._name_of(bound.instruction.name)
         if access is None:
-            out.append(other_record(bound, Kind.NO_ACCESS, name=name))
+            out.append(other.packed(Kind.NO_ACCESS))
             return True
-        wave.fill(access, registers_of(bound.instruction.writes))
+        wave.fill(access, other.fills)
         if isinstance(access, VectorAccess):
             handle = wave.hold(self._vector.begin(wave, bound, access))
-            lines = self._vector.lines(access)
-            out.append(other_record(bound, Kind.VECTOR, 0, handle, lines, name))
-        elif isinstance(access, ScalarAccess):
-            out.append(other_record(bound, Kind.SCALAR, 0, wave.hold((bound, access)), 0, name))
-        else:
-            kind, cycles, conflicts = Kind.LOCAL, 1, 0
-            banks = isinstance(access, LocalAccess)
-            if isinstance(access, LocalAccess):
-                cycles, conflicts = bank_time(access, self._timing)
-                if access.change is not None:
-                    kind = Kind.LOCAL_NOW  # it may fail
+            out.append(other.packed(Kind.VECTOR, 0, handle, self._vector.lines(access)))
+        elif isinstance(access, LocalAccess):
+            cycles, conflicts = bank_time(access, self._timing)
+            kind = Kind.LOCAL if access.change is None else Kind.LOCAL_NOW  # which may fail
             handle = wave.hold((bound, access))
-            out.append(other_record(bound, kind, conflicts, handle, cycles, name, banks))
+            out.append(other.packed(kind, conflicts, handle, cycles, True))
+        else:
+            scalar = isinstance(access, ScalarAccess)
+            handle = wave.hold((bound, access))
+            out.append(other.packed(Kind.SCALAR if scalar else Kind.LOCAL, 0, handle, 1))
         return True
 
-    def _control(self, wave: AheadWave, bound: Bound, control: Control, out: list[bytes]) -> bool:
-        """What the unit itself does; whether the wave may go on ahead."""
-        value = bound.value
-        if control is Control.TRAP and value not in IGNORED_TRAPS:
-            fault: Fault = trap_fault(wave, bound)
-            record = other_record(bound, Kind.MISTAKE_NOW, handle=wave.hold((bound, fault)))
-            out.append(record)
-            return False
-        wave.pc = bound.end
-        if control is Control.WAIT:
-            limits = value & VM_MAX | (value >> 4 & EXP_MAX) << 8 | (value >> 8 & LGKM_MAX) << 16
-            out.append(other_record(bound, Kind.WAIT, limits))
-            return not wave.pending
-        if control is Control.SLEEP:
-            cycles = self._timing.sleep_cycles * (value & 0x7F)
-            out.append(other_record(bound, Kind.NOTHING, cycles))
-        elif control is Control.INVALIDATE:
+    def _control(self, wave: AheadWave, other: Other) -> bytes:
+        """What is another thing for each wave."""
+        bound = other.bound
+        if bound.control is Control.INVALIDATE:
             flight: Flight[AheadWave] = self._vector.begin(wave, bound, None)
-            out.append(other_record(bound, Kind.INVALIDATE, handle=wave.hold(flight)))
-        elif control is Control.MESSAGE:
-            message = wave.sgprs[M0] if value == INTERRUPT else None
-            out.append(other_record(bound, Kind.MESSAGE, handle=wave.hold(message)))
-        elif control is Control.PRIORITY:
-            out.append(other_record(bound, Kind.PRIORITY, value & 3))
-        else:
-            pause = value & 0xF if bound.instruction.name == "s_nop" else 0
-            out.append(other_record(bound, _KINDS.get(control, Kind.NOTHING), pause))
-        return control not in (Control.END, Control.FETCH_AGAIN)
-
-
-_KINDS: Final = {
-    Control.END: Kind.END,
-    Control.BARRIER: Kind.BARRIER,
-    Control.FETCH_AGAIN: Kind.FETCH_AGAIN,
-}
+            return other.packed(Kind.INVALIDATE, 0, wave.hold(flight))
+        if bound.control is Control.MESSAGE:
+            message = wave.sgprs[M0] if bound.value == INTERRUPT else None
+            return other.packed(Kind.MESSAGE, 0, wave.hold(message))
+        wave.pc = bound.instruction.address
+        return other.packed(Kind.MISTAKE_NOW, 0, wave.hold((bound, trap_fault(wave, bound))))

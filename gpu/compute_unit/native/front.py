@@ -58,7 +58,7 @@ SLICE: Final = 1 << 16
 """Ticks without an answer after which Python looks whether memory is stuck."""
 _SLOTS: Final = 64
 """For fetches, taken so many at a time."""
-_NAMES: Final = 256
+_NAMES: Final = 1024
 """Mnemonics of memory instructions, at most."""
 
 Due = Callable[[], int | None]
