@@ -55,7 +55,9 @@ class Device(BareDevice):
     instructions after which a kernel fails, as one does that can be seen to wait for ever.
     ``policy``: which wave of a SIMD goes first. ``checks``: those of `gpu.compute_unit.checks`,
     by name; what they find is in `findings`. ``trace``: who is told what happens. ``record``: keep
-    what is asked of memory in `recording`.
+    what is asked of memory in `recording`. ``ahead``: whether units may carry waves out ahead of
+    the clock, in part by native code, where that is possible (on the native engine, without
+    checks, trace or record); ticks and results are the same.
 
     Raises HostError for a device that cannot be, DescriptionError for a timing that cannot be, and
     what `gpu.memory.opening.load_system` raises for a protocol.
@@ -81,6 +83,7 @@ class Device(BareDevice):
         checks: Iterable[str] = (),
         trace: Trace | None = None,
         record: bool = False,
+        ahead: bool = True,
     ) -> None:
         if functional is None:
             functional = protocol is None and memory is None
@@ -114,8 +117,8 @@ class Device(BareDevice):
             if timing is None and isinstance(memory, CoherentMemory):
                 timing = _timing(memory.system)
             timing = timing or Timing()
-            alone = checking is None and trace is None and not record
-            front = _front(memory, timing, held, policy, watch) if alone else None
+            ahead = ahead and checking is None and trace is None and not record
+            front = _front(memory, timing, held, policy, watch) if ahead else None
             if front is not None:
                 units, mover = front.units, front
             else:

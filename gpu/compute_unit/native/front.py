@@ -296,7 +296,7 @@ class Front:
 
     def _execute(self) -> bool:
         wave = self._wave()
-        record = self.units[wave.unit].ahead.execute(wave, wave.pc + 8)
+        record = self.units[wave.unit].ahead.execute(wave, self._state.address)
         host_float.use(host_float.PLAIN)
         self._library.replace(self._at, wave.place, record)
         return False

@@ -113,29 +113,40 @@ inline void issue_vector(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
 }
 
 inline void issue_local(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
-    if (r.banks) {
-        u.counts.bank_cycles += r.amount;
-        u.counts.bank_conflicts += r.value;
-    }
-    if (r.kind == Kind::LOCAL) tell(f, Entry::PERFORM, number_of(f, w), r.handle);
     ++w.lgkm;
     const u64 start = u.local_free > now ? u.local_free : now;
     u.local_free = start + r.amount;
     later(u, start + r.amount + f.config.lds_cycles, name_of(f, w), r.handle, true);
 }
 
-inline void issue_memory(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
+// PERFORM: Python carries it out, and if that goes well it is issued (`issue_local`).
+inline Reason issue_memory(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
     advance(f, u, w, r);
     w.ready = now + f.config.scalar_cycles;
     ++u.memory[r.name];
-    if (r.kind == Kind::VECTOR) {
-        issue_vector(f, u, w, r, now);
-    } else if (r.kind == Kind::SCALAR) {
-        ++w.lgkm;
-        later(u, now + f.config.scalar_memory_cycles, name_of(f, w), r.handle, false);
-    } else if (r.kind != Kind::NO_ACCESS) {
-        issue_local(f, u, w, r, now);
+    if (r.banks) {
+        u.counts.bank_cycles += r.amount;
+        u.counts.bank_conflicts += r.value;
     }
+    switch (r.kind) {
+        case Kind::VECTOR:
+            issue_vector(f, u, w, r, now);
+            break;
+        case Kind::SCALAR:
+            ++w.lgkm;
+            later(u, now + f.config.scalar_memory_cycles, name_of(f, w), r.handle, false);
+            break;
+        case Kind::LOCAL:
+            tell(f, Entry::PERFORM, number_of(f, w), r.handle);
+            issue_local(f, u, w, r, now);
+            break;
+        case Kind::LOCAL_NOW:
+            u.performed = r;
+            return Reason::PERFORM;
+        default:
+            break;
+    }
+    return Reason::REACHED;
 }
 
 // ---------------------------------------------------------------- what steers a wave
@@ -233,6 +244,7 @@ inline Reason look(Front& f, Unit& u, Simd& simd, u64 now) {
     u.position = 0;
     u.taken = 0;
     u.allowed = false;
+    u.performed.kind = Kind::NOTHING;
     s.listed = 0;
     for (u32 i = 0; i < simd.waves.count; ++i) {
         Wave& w = f.waves[simd.waves[i]];
@@ -250,6 +262,7 @@ inline Reason look(Front& f, Unit& u, Simd& simd, u64 now) {
 inline Reason ask(Front& f, const Wave& w, const Record* r, Reason reason) {
     f.state->wave = number_of(f, w);
     f.state->handle = r ? r->handle : 0;
+    f.state->address = w.fetched;
     return reason;
 }
 
@@ -267,11 +280,12 @@ inline Reason issue_one(Front& f, Unit& u, Simd& simd, Wave& w, u64 now) {
         return reason == Reason::REACHED ? reason : ask(f, w, &r, reason);
     }
     if (!u.allowed && !may_issue(f, u, simd, w, r, now)) return Reason::REACHED;
-    if (r.kind == Kind::UNKNOWN || (r.kind == Kind::LOCAL_NOW && !u.allowed)) {
-        u.allowed = true;
-        return ask(f, w, &r, r.kind == Kind::UNKNOWN ? Reason::EXECUTE : Reason::PERFORM);
+    u.allowed = true;
+    if (r.kind == Kind::UNKNOWN) return ask(f, w, &r, Reason::EXECUTE);
+    if (r.kind == Kind::MISTAKE) {
+        if (r.place == f.config.vector_alu) simd.busy = now + f.config.cycles[r.pace];
+        return ask(f, w, &r, Reason::MISTAKE);
     }
-    if (r.kind == Kind::MISTAKE) return ask(f, w, &r, Reason::MISTAKE);
     w.records.take();
     u.taken |= u64{1} << r.place;
     simd.last = w.age;
@@ -283,24 +297,30 @@ inline Reason issue_one(Front& f, Unit& u, Simd& simd, Wave& w, u64 now) {
         }
         return reason;
     }
-    issue_memory(f, u, w, r, now);
-    return Reason::REACHED;
+    const Reason reason = issue_memory(f, u, w, r, now);
+    return reason == Reason::REACHED ? reason : ask(f, w, &r, reason);
+}
+
+inline void next_wave(Unit& u) {
+    ++u.position;
+    u.allowed = false;
+    u.performed.kind = Kind::NOTHING;
 }
 
 // Waves of one SIMD issue, from where the turn was left.
 inline Reason issue(Front& f, Unit& u, Simd& simd, u64 now) {
-    while (u.position < u.ready.count) {
+    for (; u.position < u.ready.count; next_wave(u)) {
         Wave* w = wave_of(f, u.ready[u.position]);
-        if (w && w->ready <= now) {
-            const Reason reason = issue_one(f, u, simd, *w, now);
-            if (u.allowed && (reason == Reason::EXECUTE || reason == Reason::PERFORM)) return reason;
-            u.allowed = false;
-            ++u.position;
-            if (reason != Reason::REACHED) return reason;
-        } else {
-            u.allowed = false;
-            ++u.position;
+        if (w && u.performed.kind == Kind::LOCAL_NOW) {
+            issue_local(f, u, *w, u.performed, now);
+            continue;
         }
+        if (!w || w->ready > now) continue;  // an instruction of another wave has changed that
+        const Reason reason = issue_one(f, u, simd, *w, now);
+        if (reason == Reason::EXECUTE || reason == Reason::PERFORM) return reason;
+        if (reason == Reason::REACHED) continue;
+        next_wave(u);
+        return reason;
     }
     return Reason::REACHED;
 }

@@ -56,7 +56,7 @@ enum class Reason : u64 {
     ANSWERED,      // `list`: answers to requests of Python's, slot | kind << 32
     JUDGED,        // the engine has returned `status`
     AHEAD,         // `list`: waves without records, each with the end of its bytes
-    EXECUTE,       // `wave` issues an UNKNOWN record
+    EXECUTE,       // `wave` issues an UNKNOWN record; `address`: the end of its bytes
     PERFORM,       // `wave` issues LOCAL_NOW: `handle`
     SEND,          // `list`: waves and handles whose requests leave now
     EVENT,         // `wave` and `handle`: what was put off until now

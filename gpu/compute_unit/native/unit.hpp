@@ -140,6 +140,7 @@ struct Unit {
     u32 position;
     u64 taken;
     bool allowed;      // what the record at this position asks for has been found free
+    Record performed;  // LOCAL_NOW: it has issued, and Python has carried it out
 };
 
 struct Fetching {

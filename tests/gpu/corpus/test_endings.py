@@ -12,10 +12,15 @@ from gpu.device import Device
 from gpu.errors import KernelError
 from gpu.hsa.connection import QueueState
 from gpu.hsa.signal import Signal
+from gpu.memory.opening import EngineChoice
 from tests.gpu.corpus.runner import coherent_device
 from tests.gpu.kernels.stored import stored
 
-MAKERS = {"functional": lambda: Device(cus=2), "coherent": coherent_device}
+MAKERS = {
+    "functional": lambda: Device(cus=2),
+    "coherent": coherent_device,
+    "ahead": lambda: coherent_device(engine=EngineChoice.auto),
+}
 
 
 @pytest.fixture(params=MAKERS)
