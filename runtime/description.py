@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
+from runtime.bounded_file import read_bounded
 from runtime.description_parts import (
     AgentsDescription,
     BufferDescription,
@@ -174,8 +175,7 @@ class SystemDescription:
 def load_description(path: str | FilePath) -> SystemDescription:
     """Read a file. Raises DescriptionError, also when the file cannot be read."""
     try:
-        with FilePath(path).open("rb") as stream:  # may be a device that never ends
-            content = stream.read(MAX_TEXT_BYTES + 1)
+        content = read_bounded(path, MAX_TEXT_BYTES)
     except OSError as slip:
         reason = slip.strerror or str(slip)
         raise DescriptionError(str(path), 0, "", None, f"cannot be read: {reason}") from None

@@ -32,6 +32,8 @@ def _objection(request: Request, ports: Sequence[PortKind]) -> str | None:
     if not 0 <= request.port < len(ports):
         return f"there is no port {request.port}"
     kind = request.kind
+    if kind > RequestKind.RELEASE and ports[request.port] is not PortKind.CONTROL:
+        return "only the front end writes back and drops what the shared cache holds"
     if kind > RequestKind.ATOMIC:
         return None
     addresses = request.addresses
