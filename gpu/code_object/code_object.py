@@ -17,9 +17,19 @@ from gpu.code_object import descriptor as descriptors
 from gpu.code_object import relocations
 from gpu.code_object.compile import compile_kernels
 from gpu.code_object.descriptor import KernelDescriptor
-from gpu.code_object.elf import FUNCTION, KERNEL_V2, ElfImage, Note, Segment, Symbol, read_elf
+from gpu.code_object.elf import (
+    FUNCTION,
+    KERNEL_V2,
+    LARGEST_FILE,
+    ElfImage,
+    Note,
+    Segment,
+    Symbol,
+    read_elf,
+)
 from gpu.code_object.errors import CodeObjectError
 from gpu.code_object.metadata import (
+    LARGEST_KERNARG,
     KernelMetadata,
     Metadata,
     MetadataError,
@@ -32,6 +42,7 @@ from gpu.code_object.processors import (
     target_of_flags,
     target_of_isa_version,
 )
+from runtime.bounded_file import read_bounded
 
 PAGE: Final = 4096
 _NEWEST: Final = 6
@@ -106,7 +117,7 @@ class CodeObject:
     def load(cls, path: str | Path) -> CodeObject:
         """Read a file. Raises `CodeObjectError`, also when it cannot be read."""
         try:
-            data = Path(path).read_bytes()
+            data = read_bounded(path, LARGEST_FILE)
         except OSError as error:
             raise CodeObjectError(str(path), error.strerror or str(error)) from None
         return cls(data, str(path))
@@ -221,6 +232,12 @@ class CodeObject:
         if symbol.address % descriptors.ADDRESS_ALIGNMENT:
             raise self._fail(f"descriptor {name!r} is at {symbol.address:#x}, not aligned", where)
         descriptor = descriptors.read_header_v2(data) if old else descriptors.read_descriptor(data)
+        if descriptor.kernarg_size > LARGEST_KERNARG:
+            raise self._fail(
+                f"kernel {metadata.name!r}: its descriptor asks for {descriptor.kernarg_size} "
+                f"bytes of arguments, more than {LARGEST_KERNARG}",
+                where,
+            )
         entry = symbol.address + descriptor.entry_offset
         self._check_entry(metadata.name, entry, where)
         code = self.elf.symbols.get(metadata.name if old else name.removesuffix(".kd"))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gpu.code_object.errors import CodeObjectError
+from gpu.code_object.other_files import what_it_is
 
 LARGEST_FILE: Final = 256 << 20
 LARGEST_IMAGE: Final = 256 << 20
@@ -159,9 +160,11 @@ class _Reader:
     def check_identification(self) -> None:
         data = self.data
         if len(data) > LARGEST_FILE:
-            raise self.fail(f"{len(data)} bytes are more than the {LARGEST_FILE} that are read")
+            raise self.fail(f"more than the {LARGEST_FILE} bytes that are read")
         if data[:4] != b"\x7fELF":
-            raise self.fail(f"not an ELF file: it starts with {data[:4].hex(' ') or 'nothing'}", 0)
+            known = what_it_is(data)
+            start = f"it starts with {data[:4].hex(' ')}" if data else "it is empty"
+            raise self.fail(f"not an ELF file{f', but {known}' if known else f': {start}'}", 0)
         if len(data) < 64:
             raise self.fail(f"truncated: an ELF header has 64 bytes, the file {len(data)}", 0)
         if data[4] != 2 or data[5] != 1:

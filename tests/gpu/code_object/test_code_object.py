@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -169,6 +171,45 @@ class TestRefusals:
         with pytest.raises(CodeObjectError, match=message) as caught:
             CodeObject.from_bytes(bytes(data), "k.co")
         assert str(caught.value).startswith("k.co: ")
+
+    @pytest.mark.parametrize(
+        ("data", "words"),
+        [
+            (b"", ": it is empty"),
+            (b"BC\xc0\xde5\x14", r", but LLVM bitcode \(compile it"),
+            (b"; ModuleID = 'k.cl'\nsource_filename = \"k.cl\"", ", but LLVM IR as text"),
+            (b'\t.text\n\t.amdgcn_target "amdgcn-amd-amdhsa--gfx803"', ", but assembly"),
+            (b"// adds\n__kernel void f() {}", r", but OpenCL C \(let its name end in .cl\)"),
+            (b"!<arch>\n/               ", r", but an archive \(link"),
+            (b"__CLANG_OFFLOAD_BUNDLE__\2\0", ", but an offload bundle"),
+            (b"CCOB\2\0", ", but a compressed offload bundle"),
+            (b"\x10\xff\x10\xad\1\0\0\0", ", but an offload binary"),
+            (b"PK\3\4", ", but a ZIP archive"),
+            (b"gcn recording 1\n", r", but a recording \(gcn replay"),
+            (b"kernels\0__kernel", ": it starts with 6b 65 72 6e"),
+        ],
+    )
+    def test_files_of_other_kinds(self, data: bytes, words: str) -> None:
+        with pytest.raises(CodeObjectError, match=f"offset 0x0: not an ELF file{words}"):
+            CodeObject.from_bytes(data, "k.co")
+
+    def test_files_that_never_end(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(CodeObjectError, match=r"pipe: .* it is empty"):
+            CodeObject.load(tmp_path / "pipe")
+        with pytest.raises(CodeObjectError, match="/dev/zero: more than the 268435456 bytes"):
+            CodeObject.load("/dev/zero")
+        with pytest.raises(CodeObjectError, match=f"{tmp_path}: Is a directory"):
+            CodeObject.load(tmp_path)
+
+    def test_a_descriptor_that_asks_for_more_arguments_than_there_can_be(self) -> None:
+        code_object = stored("vadd")
+        data = bytearray(stored_bytes("vadd"))
+        where = code_object.elf.file_offset(code_object["vadd"].object_address)
+        assert where is not None
+        struct.pack_into("<I", data, where + 8, 1 << 31)
+        with pytest.raises(CodeObjectError, match="'vadd': its descriptor asks for 2147483648 by"):
+            CodeObject.from_bytes(bytes(data), "k.co")
 
     def test_truncated(self) -> None:
         data = stored_bytes("vadd")
