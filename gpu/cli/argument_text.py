@@ -18,16 +18,19 @@ Invariant: the same text gives the same bytes on every machine.
 
 from __future__ import annotations
 
+import io
 import math
 import re
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gpu.code_object import LocalBytes
+from runtime.bounded_file import read_bounded
 from runtime.prng import hash64, mix64_array
 
 Values = npt.NDArray[Any]
@@ -47,6 +50,13 @@ _BUFFER: Final = re.compile(r"([a-z]\d+)\[([^\]]*)\](?:=(.*))?", re.DOTALL)
 _VALUE: Final = re.compile(r"([a-z]\d+)(?:x(2|3|4|8|16))?=(.*)", re.DOTALL)
 _ROLE: Final = re.compile(r"(in|out|inout):(.*)", re.DOTALL)
 _COUNTER_STEP: Final = np.uint64(0x9E37_79B9_7F4A_7C15)
+_PIECE: Final = 1 << 20
+_DIMENSIONS: Final = 32
+_HEADERS: Final = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+"""Of numpy files, by version; the third is for names of fields."""
 
 
 class ArgumentTextError(ValueError):
@@ -90,7 +100,7 @@ def _read(text: str) -> Argument:
             raise ArgumentTextError(f"{count * kind.itemsize} bytes are more than {LARGEST}")
         return BufferArgument(fill(kind, count, buffer[3]).reshape(shape), shown)
     if body.endswith(".npy"):
-        return BufferArgument(_load(body), shown)
+        return BufferArgument(load_numpy(body), shown)
     if role:
         raise ArgumentTextError("only buffers go in or out: out:f32[1024], inout:values.npy")
     return PlainArgument(_plain(body))
@@ -126,12 +136,11 @@ def fill(kind: np.dtype[Any], count: int, text: str | None) -> Values:
         return np.zeros(count, kind)
     name, *numbers = text.split(":")
     if name == "iota":
-        start, step = _numbers(numbers, (0, 1), text)
-        return (start + step * np.arange(count)).astype(kind)
+        return _in_pieces(kind, count, _iota(kind, count, numbers, text))
     if name == "random":
-        return _random(kind, count, numbers, text)
+        return _in_pieces(kind, count, _random(kind, numbers, text))
     if text.endswith(".npy"):
-        values = _load(text).reshape(-1)
+        values = load_numpy(text).reshape(-1)
         if len(values) != count:
             raise ArgumentTextError(f"{text} has {len(values)} elements, not {count}")
         if values.dtype != kind:
@@ -143,32 +152,86 @@ def fill(kind: np.dtype[Any], count: int, text: str | None) -> Values:
     return np.resize(values, count)
 
 
-def _random(kind: np.dtype[Any], count: int, numbers: list[str], text: str) -> Values:
+def _in_pieces(kind: np.dtype[Any], count: int, make: Callable[[Values], Values]) -> Values:
+    """Elements by their indices, made piece by piece: on the way they may be larger."""
+    values = np.empty(count, kind)
+    for first in range(0, count, _PIECE):
+        index = np.arange(first, min(first + _PIECE, count))
+        values[first : first + len(index)] = make(index)
+    return values
+
+
+def _iota(
+    kind: np.dtype[Any], count: int, numbers: list[str], text: str
+) -> Callable[[Values], Values]:
+    """start + step * index. Integers wrap around; fractions lose what is behind the point."""
+    start, step = _numbers(numbers, (0, 1), text)
+    last = start + step * (count - 1)
+    whole = isinstance(start, int) and isinstance(step, int)
+    if whole and (kind.kind != "f" or max(abs(start), abs(step), abs(last)) < 1 << 63):
+        first, pace = (np.uint64(int(number) % (1 << 64)) for number in (start, step))
+
+        def wrapped(index: Values) -> Values:
+            with np.errstate(over="ignore"):
+                signed = (first + pace * index.astype(np.uint64)).view(np.int64)
+                return signed.astype(kind)
+
+        return wrapped
+    if kind.kind != "f" and not all(-(1 << 63) <= number < 1 << 63 for number in (start, last)):
+        raise ArgumentTextError(f"{_quoted(text)} leaves the integers of 64 bits")
+
+    def rounded(index: Values) -> Values:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = float(start) + float(step) * index
+            return (values if kind.kind == "f" else values.astype(np.int64)).astype(kind)
+
+    return rounded
+
+
+def _random(kind: np.dtype[Any], numbers: list[str], text: str) -> Callable[[Values], Values]:
     """From a hash of seed and index: floats of [0, 1) or [low, high), integers of the whole type
     or of [low, high)."""
     if len(numbers) not in (1, 3):
         raise ArgumentTextError(f"{_quoted(text)} is not random:SEED or random:SEED:LOW:HIGH")
-    key = hash64(_integer(numbers[0], "a seed"), 1)
-    with np.errstate(over="ignore"):
-        bits = mix64_array(
-            np.arange(1, count + 1, dtype=np.uint64) * _COUNTER_STEP + np.uint64(key)
-        )
+    key = np.uint64(hash64(_integer(numbers[0], "a seed"), 1))
+
+    def bits(index: Values) -> Values:
+        with np.errstate(over="ignore"):
+            counted: Values = index.astype(np.uint64) + np.uint64(1)
+            return mix64_array(counted * _COUNTER_STEP + key)
+
     if kind.kind == "f":
-        low, high = _numbers(numbers[1:], (0, 1), text)
-        unit = (bits >> np.uint64(11)).astype(np.float64) / 2.0**53
-        return (low + (high - low) * unit).astype(kind)
+        return _random_floats(kind, _numbers(numbers[1:], (0, 1), text), bits)
     if len(numbers) == 1:
-        return np.ascontiguousarray(bits.view(np.uint8).reshape(count, 8)[:, : kind.itemsize]).view(
-            kind
-        )[:, 0]
+        return lambda index: bits(index).astype(kind)
     low, high = (_integer(number, "a bound") for number in numbers[1:])
     limits = np.iinfo(kind)
     if not limits.min <= low < high <= limits.max + 1:
         raise ArgumentTextError(f"{low} to {high} is no range of {kind}")
-    offsets = [int(each) % (high - low) for each in bits] if high - low > 1 << 62 else None
-    if offsets is not None:
-        return np.array([low + each for each in offsets], kind)
-    return (low + (bits % np.uint64(high - low)).astype(object)).astype(kind)
+
+    def between(index: Values) -> Values:
+        offsets = bits(index)
+        if high - low < 1 << 64:
+            offsets %= np.uint64(high - low)
+        with np.errstate(over="ignore"):
+            return (offsets + np.uint64(low % (1 << 64))).astype(kind)
+
+    return between
+
+
+def _random_floats(
+    kind: np.dtype[Any], bounds: tuple[float, float], bits: Callable[[Values], Values]
+) -> Callable[[Values], Values]:
+    low, high = bounds
+    if not math.isfinite(high - low):
+        raise ArgumentTextError(f"{low} to {high} is no range of {kind}")
+
+    def between(index: Values) -> Values:
+        unit = (bits(index) >> np.uint64(11)).astype(np.float64) / 2.0**53
+        with np.errstate(over="ignore"):
+            return (low + (high - low) * unit).astype(kind)
+
+    return between
 
 
 # ------------------------------------------------------------------ small parts
@@ -186,6 +249,8 @@ def _type(name: str) -> np.dtype[Any]:
 
 def _shape(text: str) -> tuple[int, tuple[int, ...]]:
     shape = tuple(_integer(part, "a number of elements") for part in re.split("[,x]", text))
+    if len(shape) > _DIMENSIONS:
+        raise ArgumentTextError(f"{len(shape)} dimensions are more than {_DIMENSIONS}")
     if min(shape) < 1:
         raise ArgumentTextError(f"[{text}] has no elements")
     return math.prod(shape), shape
@@ -210,9 +275,16 @@ def _numbers(texts: list[str], default: tuple[float, float], whole: str) -> tupl
 
 def _number(text: str) -> float:
     try:
-        return int(text, 0)
+        value = int(text, 0)
     except ValueError:
         pass
+    else:
+        if abs(value) < 1 << 64:
+            return value
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
     try:
         return float(text)
     except ValueError:
@@ -220,31 +292,55 @@ def _number(text: str) -> float:
 
 
 def _list(kind: np.dtype[Any], text: str) -> Values:
-    numbers = [_number(part.strip()) for part in text.split(",")]
+    parts = [part.strip() for part in text.split(",")]
+    numbers = [_number(part) for part in parts]
     if kind.kind != "f":
         limits = np.iinfo(kind)
-        for number in numbers:
-            if number != int(number) if math.isfinite(number) else True:
-                raise ArgumentTextError(f"{number} is not an integer")
+        for part, number in zip(parts, numbers, strict=True):
             if not limits.min <= number <= limits.max:
-                raise ArgumentTextError(f"{number} does not fit {limits.bits} bits")
+                raise ArgumentTextError(f"{_quoted(part)} does not fit {limits.bits} bits")
+            if number != int(number):
+                raise ArgumentTextError(f"{_quoted(part)} is not an integer")
         return np.array([int(number) for number in numbers], kind)
     with np.errstate(over="ignore"):
         return np.array(numbers, np.float64).astype(kind)
 
 
-def _load(path: str) -> Values:
-    """A numpy file of one of the element types."""
+def load_numpy(path: str) -> Values:
+    """What a numpy file of one of the element types holds. Raises ArgumentTextError."""
     try:
-        if Path(path).stat().st_size > LARGEST:
-            raise ArgumentTextError(f"{path} is larger than {LARGEST} bytes")
-        values = np.load(path, allow_pickle=False)
+        data = read_bounded(path, LARGEST)
     except OSError as error:
         raise ArgumentTextError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, EOFError) as error:
-        raise ArgumentTextError(f"{path} is not a numpy file: {error}") from None
-    if not isinstance(values, np.ndarray) or values.dtype.newbyteorder("<") not in TYPES.values():
-        raise ArgumentTextError(f"{path} holds no array of {' '.join(TYPES)}")
-    if not values.size:
+    if len(data) > LARGEST:
+        raise ArgumentTextError(f"{path} is larger than {LARGEST} bytes")
+    shape, columns_first, kind, start = _header(data, path)
+    values = np.frombuffer(memoryview(data)[start:], kind)
+    if math.prod(shape) != len(values):
+        raise ArgumentTextError(
+            f"{path} has {len(values)} elements, and says that there are {math.prod(shape)}"
+        )
+    if not len(values):
         raise ArgumentTextError(f"{path} holds no elements")
-    return np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<")))
+    ordered = values.reshape(shape, order="F" if columns_first else "C")
+    return np.ascontiguousarray(ordered.astype(kind.newbyteorder("<")))
+
+
+def _header(data: bytes, path: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Shape, whether the first index runs fastest, element type, and where the elements begin."""
+    stream = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = _HEADERS.get(version)
+        if read is None:
+            raise ValueError
+        with warnings.catch_warnings():  # of how Python 2 wrote them
+            warnings.simplefilter("ignore")
+            shape, columns_first, kind = read(stream)
+    except (ValueError, TypeError, RecursionError, MemoryError):
+        raise ArgumentTextError(f"{path} is not a numpy file") from None
+    if kind.newbyteorder("<") not in TYPES.values():
+        raise ArgumentTextError(f"{path} holds no array of {' '.join(TYPES)}")
+    if len(shape) > _DIMENSIONS or (len(data) - stream.tell()) % kind.itemsize:
+        raise ArgumentTextError(f"{path} is not a whole numpy file")
+    return shape, columns_first, kind, stream.tell()

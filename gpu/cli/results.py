@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def shown(values: Values) -> str:
 def numbered(text: str, count: int, option: str) -> tuple[int, str]:
     """``2=iota``: argument number and the rest. Raises `ArgumentTextError`."""
     number, equals, rest = text.partition("=")
-    if not equals or not number.isdecimal() or not rest:
+    if not equals or not re.fullmatch("[0-9]{1,9}", number) or not rest:
         raise ArgumentTextError(f"{option} {text!r} is not N=..., N the number of an argument")
     if int(number) >= count:
         raise ArgumentTextError(f"{option} {text!r}: there are {count} arguments, from 0 on")
