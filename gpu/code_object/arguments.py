@@ -138,7 +138,9 @@ def _called(argument: Argument, index: int) -> str:
 
 def _local_size(value: object, where: str) -> int:
     if not isinstance(value, LocalBytes) or not 0 <= value.size <= 1 << 20:
-        raise ArgumentError(f"{where}: points into LDS; give its size in bytes, not {value!r}")
+        raise ArgumentError(
+            f"{where}: points into LDS; give its size in bytes, not {_kind_of(value)}"
+        )
     return value.size
 
 
@@ -152,9 +154,19 @@ def _address(value: object, where: str) -> int:
 
 
 def _kind_of(value: object) -> str:
+    """A value that is given, in few words."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.size} {value.dtype}"
-    return repr(value)
+    if isinstance(value, (bytes, bytearray)):
+        return f"a structure of {len(value)} bytes"
+    if isinstance(value, LocalBytes):
+        return f"{value.size} bytes of LDS"
+    if hasattr(value, "address"):
+        return "a buffer"
+    if value is None:
+        return "a null pointer"
+    text = str(value) if isinstance(value, np.generic) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _unsigned(value: int, size: int, where: str) -> bytes:
@@ -174,7 +186,7 @@ def _by_value(argument: Argument, value: object, where: str) -> bytes:
     if isinstance(value, (np.ndarray, list, tuple)):
         return _several(kind, lanes, size, value, where)
     if lanes != 1:
-        raise ArgumentError(f"{where}: takes {lanes} values, {value!r} is one")
+        raise ArgumentError(f"{where}: takes {lanes} values, {_kind_of(value)} is one")
     return _one(kind, size, value, where)
 
 
@@ -213,7 +225,7 @@ def _one(kind: type[np.generic] | None, size: int, value: object, where: str) ->
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, complex) or not isinstance(value, (bool, int, float)):
-        raise ArgumentError(f"{where}: takes a number, {value!r} is none")
+        raise ArgumentError(f"{where}: takes a number, {_kind_of(value)} is none")
     if kind is None:
         if isinstance(value, float):
             kind = _FLOATS.get(size)
@@ -226,7 +238,7 @@ def _one(kind: type[np.generic] | None, size: int, value: object, where: str) ->
             return np.asarray(value, kind).tobytes()
     if isinstance(value, float):
         if not value.is_integer():
-            raise ArgumentError(f"{where}: takes an integer, {value!r} is none")
+            raise ArgumentError(f"{where}: takes an integer, {value} is none")
         value = int(value)
     return _integer(int(value), size, where)
 

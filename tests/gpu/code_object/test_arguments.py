@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -24,6 +24,13 @@ FACTS = DispatchFacts(
 )
 RECORD = struct.pack("<i4xdb7x", 7, 8.0, 9)
 CALL = [-1, 65535, 1.5, 2.5, (1, 2, 3, 4), [5, 6, 7], RECORD, LocalBytes(12), 0x9000, LocalBytes(8)]
+
+
+@dataclass
+class Place:
+    """A buffer, as far as arguments are concerned."""
+
+    address: int
 
 
 @pytest.mark.parametrize("configuration", ["clang14-O2", "clang14-O2-v2", "clang19-O2"])
@@ -88,6 +95,11 @@ def test_buffers(value: object) -> None:
         ([1, 2, 3, b"ab"], r"argument 3 \(uint n\): takes 4 bytes, 2 are given"),
         ([1, 2, 3, [1, 2]], r"argument 3 \(uint n\): takes 1 values, 2 are given"),
         ([1.5, 2, 3, 4], r"argument 0 \(float\* a\): is a buffer; 1.5 is none"),
+        ([np.float32(1.5), 2, 3, 4], r"argument 0 \(float\* a\): is a buffer; 1.5 is none"),
+        ([bytes(9999), 2, 3, 4], r"argument 0 .*: is a buffer; a structure of 9999 bytes is none"),
+        ([LocalBytes(64), 2, 3, 4], r"argument 0 .*: is a buffer; 64 bytes of LDS is none"),
+        ([1, 2, 3, Place(16)], r"argument 3 \(uint n\): takes a number, a buffer is none"),
+        ([1, 2, 3, None], r"argument 3 \(uint n\): takes a number, a null pointer is none"),
         ([np.zeros(4), 2, 3, 4], r"argument 0 \(float\* a\): is a buffer; an array of 4 float64"),
         ([-1, 2, 3, 4], r"argument 0 \(float\* a\): -1 does not fit 8 bytes"),
     ],
