@@ -45,6 +45,7 @@ from runtime.description_reader import (
     read_requester,
 )
 from runtime.description_text import (
+    MAX_DEPTH,
     MAX_TEXT_BYTES,
     DescriptionError,
     Origin,
@@ -212,6 +213,9 @@ def _read_system(table: Table) -> SystemDescription:
     values = table.boolean("values")
     network = table.table("network")
     memory = table.table("memory")
+    gpu = table.table("gpu").data
+    if _is_deeper(gpu, MAX_DEPTH):
+        raise table.origin.error(("gpu",), None, "nested too deeply")
     system = SystemDescription(
         protocol=protocol,
         line_size=line_size or given.line_size,
@@ -229,12 +233,19 @@ def _read_system(table: Table) -> SystemDescription:
         agents={name: read_agents(t) for name, t in table.tables("agents").items()},
         handovers=read_handovers(table),
         defects=read_defects(table),
-        gpu=copied(table.table("gpu").data),
+        gpu=copied(gpu),
         origin=table.origin,
     )
     for finished in (network, memory, table):
         finished.finish()
     return system
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whether tables are nested in more levels."""
+    if not isinstance(value, Mapping):
+        return False
+    return not levels or any(_is_deeper(inner, levels - 1) for inner in value.values())
 
 
 def copied(table: Mapping[str, object]) -> dict[str, object]:

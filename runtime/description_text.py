@@ -19,6 +19,8 @@ Path = tuple[str | int, ...]
 """Keys from the top of the file: ``("machine", "TCP", "count")``; integers index arrays."""
 
 MAX_TEXT_BYTES = 1 << 20
+MAX_DEPTH = 16
+"""Levels of tables in a table whose fields are not looked at here."""
 MAX_STRING = 4096
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR_END = re.compile(r"[,\]}\n#]|$")

@@ -519,6 +519,15 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert load_description(good).line_size == 32
 
 
+def test_tables_in_tables_without_end() -> None:
+    deep = "gpu." + "a." * 500 + "b"
+    with pytest.raises(DescriptionError, match="gpu: nested too deeply"):
+        SystemDescription.from_toml(f"{deep} = 1\n")
+    with pytest.raises(DescriptionError, match=r"--set gpu.a.a.*: nested too deeply"):
+        SystemDescription().override({deep: 1})
+    assert SystemDescription.from_toml("gpu.a.b.c = 1\n").gpu == {"a": {"b": {"c": 1}}}
+
+
 def test_a_replay_file_may_hold_nulls() -> None:
     """TOML has none, JSON does."""
     tables = {"machine": {"L1Cache": {"parameters": {"latency": None}}}}
