@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from gpu.compute_unit.access import DirectMemory
-from gpu.compute_unit.lanes import Lanes, Values, lanes_of
+from gpu.compute_unit.lanes import Lanes, Registers, Values, lanes_of
 from gpu.compute_unit.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
 from gpu.lanes import LANES
@@ -54,11 +54,12 @@ class ExchangeAccess:
 class Exchange:
     """A bound ``ds_swizzle_b32``, ``ds_permute_b32`` or ``ds_bpermute_b32``."""
 
-    __slots__ = ("_address", "_data", "_offset", "_register", "instruction")
+    __slots__ = ("_address", "_data", "_offset", "_register", "_registers", "instruction")
 
     def __init__(self, instruction: Instruction) -> None:
         fields = instruction.fields
         self.instruction = instruction
+        self._registers = Registers(instruction)
         self._address = fields["addr"]
         self._data = fields["data0"]
         self._register = fields["vdst"]
@@ -67,6 +68,7 @@ class Exchange:
     def execute(self, wave: Wavefront) -> ExchangeAccess | None:
         if not wave.exec:
             return None
+        self._registers.check(wave)
         lanes = lanes_of(wave.exec)
         name = self.instruction.name
         if name == "ds_swizzle_b32":

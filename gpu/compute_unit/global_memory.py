@@ -13,7 +13,15 @@ from typing import Final
 import numpy as np
 
 from gpu.compute_unit.access import Part, VectorAccess
-from gpu.compute_unit.lanes import Addresses, LaneMistake, Lanes, Values, lanes_of, read_values
+from gpu.compute_unit.lanes import (
+    Addresses,
+    LaneMistake,
+    Lanes,
+    Registers,
+    Values,
+    lanes_of,
+    read_values,
+)
 from gpu.compute_unit.movement import Movement
 from gpu.compute_unit.scalars import scalar_source
 from gpu.compute_unit.wavefront import Wavefront
@@ -36,6 +44,7 @@ class VectorOperation:
         "_find",
         "_glc",
         "_register",
+        "_registers",
         "_returns",
         "_slc",
         "_to_lds",
@@ -47,6 +56,7 @@ class VectorOperation:
         fields = instruction.fields
         flat = "vdata" not in fields
         self.instruction = instruction
+        self._registers = Registers(instruction)
         self.move = move
         self._find = find
         self._data = fields["data" if flat else "vdata"]
@@ -60,6 +70,7 @@ class VectorOperation:
     def execute(self, wave: Wavefront) -> VectorAccess | None:
         if not wave.exec:
             return None
+        self._registers.check(wave)
         lanes = lanes_of(wave.exec)
         move = self.move
         parts = self._find(wave, lanes, move.bytes)

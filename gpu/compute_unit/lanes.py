@@ -11,6 +11,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gpu.isa.instruction import Instruction
+from gpu.isa.operands import last_vector_register
 from gpu.isa.wave import Wave, mask_of
 from gpu.lanes import LANES
 
@@ -32,6 +34,21 @@ class LaneMistake(Exception):
         super().__init__(f"lane {lane}: {why}")
         self.lane = lane
         self.why = why
+
+
+class Registers:
+    """The vector registers that an instruction names: what is read from memory comes back after
+    it was issued, and slices of what is not there would just be shorter."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self, instruction: Instruction) -> None:
+        self._last = last_vector_register(instruction.reads, instruction.writes)
+
+    def check(self, wave: Wave) -> None:
+        """Raise IndexError if the wave has not got them all."""
+        if self._last >= len(wave.u32):
+            raise IndexError(self._last)
 
 
 def lanes_of(bits: int) -> Lanes:

@@ -13,7 +13,15 @@ import numpy as np
 
 from gpu.compute_unit.access import DirectMemory, Operation
 from gpu.compute_unit.crossbar import Exchange
-from gpu.compute_unit.lanes import LaneMistake, Lanes, Values, lanes_of, read_values, write_values
+from gpu.compute_unit.lanes import (
+    LaneMistake,
+    Lanes,
+    Registers,
+    Values,
+    lanes_of,
+    read_values,
+    write_values,
+)
 from gpu.compute_unit.local_changes import change_of
 from gpu.compute_unit.local_memory import Change, MisalignedLocal, Place, place_of
 from gpu.compute_unit.wavefront import Wavefront
@@ -115,6 +123,7 @@ class LocalOperation:
         "_data",
         "_offsets",
         "_register",
+        "_registers",
         "_signed",
         "_size",
         "instruction",
@@ -123,6 +132,7 @@ class LocalOperation:
     def __init__(self, instruction: Instruction, size: int) -> None:
         fields = instruction.fields
         self.instruction = instruction
+        self._registers = Registers(instruction)
         self._address = fields["addr"]
         self._size = size
         self._offsets = _offsets(instruction, size)
@@ -150,6 +160,7 @@ class LocalOperation:
     def execute(self, wave: Wavefront) -> LocalAccess | None:
         if not wave.exec:
             return None
+        self._registers.check(wave)
         lanes = lanes_of(wave.exec)
         address = wave.vgprs[self._address]
         if not wave.full:
@@ -211,13 +222,12 @@ class PairAccess(LocalAccess):
         super().__init__(wave, lanes, places, size)
         self.change = change
 
-    def perform(self, memory: DirectMemory | None = None) -> None:
-        assert self.change is not None, "given at the start"
+    def _update(self, change: Change) -> None:
         lds = self.wave.group.lds
         other = lds.load_at(self.places[1], self.size, self.bound)
         if self.size == 8:
             other = other.view(np.uint64).reshape(-1)
-        lds.update(self.change, self.places[0].offsets, other, other, self.bound)
+        lds.update(change, self.places[0].offsets, other, other, self.bound)
 
 
 def bind_local(instruction: Instruction) -> Operation | None:

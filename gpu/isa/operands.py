@@ -118,9 +118,16 @@ def beyond(
     reads: tuple[RegisterRange, ...], writes: tuple[RegisterRange, ...], vgprs: int
 ) -> int | None:
     """The last vector register that is named though a wave has only so many, or None."""
-    ranges = (place for place in (*reads, *writes) if place.file == "v")
-    last = max((place.first + place.size - 1 for place in ranges), default=-1)
+    last = last_vector_register(reads, writes)
     return last if last >= vgprs else None
+
+
+def last_vector_register(
+    reads: tuple[RegisterRange, ...], writes: tuple[RegisterRange, ...]
+) -> int:
+    """The highest number of those that are named, -1 without any."""
+    ranges = (place for place in (*reads, *writes) if place.file == "v")
+    return max((place.first + place.size - 1 for place in ranges), default=-1)
 
 
 def _keeps_old(form: str, fields: dict[str, int], operand: OperandRow) -> bool:
