@@ -126,6 +126,7 @@ class FunctionalUnit(Residents[Wavefront]):
                     continue
                 before = wave.executed
                 try:
+                    self._watch.check_limit(wave)  # an earlier one may have ended as it reached it
                     self._turn(wave)
                     self._watch.executed(wave, wave.executed - before)
                     if self._watch.observing and not wave.ended:

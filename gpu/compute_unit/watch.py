@@ -99,12 +99,7 @@ class Watch:
         """So many instructions of a wave. Raises `Livelock` at a limit."""
         self.total += count
         self._quiet += count
-        if self.limit is not None and self.total > self.limit:
-            raise Livelock(
-                f"{self.limit:,} wave instructions have run, the limit that was given\n"
-                f"{self._report()}",
-                wave.group.start,
-            )
+        self.check_limit(wave)
         if self.observing:
             self._still += count
             if self._still > self.still_limit and self.waiting is not HostWait.FOR_A_WHILE:
@@ -121,6 +116,15 @@ class Watch:
         """Instructions that may run before `executed` has to be told of them."""
         left = self.still_limit - self._still if self.observing else self.patience - self._quiet
         return left if self.limit is None else min(left, self.limit - self.total)
+
+    def check_limit(self, wave: Wavefront) -> None:
+        """Raises `Livelock` for a wave that is about to run beyond the limit."""
+        if self.limit is not None and self.total > self.limit:
+            raise Livelock(
+                f"{self.limit:,} wave instructions have run, the limit that was given\n"
+                f"{self._report()}",
+                wave.group.start,
+            )
 
     # ------------------------------------------------------------------ what waves do
 

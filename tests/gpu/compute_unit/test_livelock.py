@@ -93,6 +93,17 @@ def test_the_limit_that_was_given() -> None:
     assert "10,000 wave instructions have run, the limit that was given" in str(fault)
 
 
+def test_the_limit_is_met_by_waves_that_end_in_their_first_turn() -> None:
+    """Each is over before the count is looked at: the next one fails."""
+    bench = Bench("count_down")
+    unit = FunctionalUnit(0, bench.memory, watch=Watch(limit=20))
+    for _ in range(3):
+        unit.start(bench.group([*split(bench.buffer(4)), 5]))
+    run_units(unit)
+    assert len(bench.listener.ended) == 1
+    assert "20 wave instructions have run, the limit" in str(bench.listener.faults[0])
+
+
 def test_a_wave_that_waits_for_lds_that_nobody_writes() -> None:
     bench = Bench("local_spin")
     unit = FunctionalUnit(0, bench.memory, watch=Watch(patience=100))
