@@ -75,17 +75,23 @@ def run_command(
         print(f"{name}: ended by {end.signal}", file=sys.stderr)
         return end.status
     except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # the parser of options saw it first
+            return _without_reader()
         return stop.code if isinstance(stop.code, int) else FINE
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader went away: not worth a word, and Python must not flush again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return NO_READER
+        return _without_reader()
     except Exception as error:
         return _told(name, error, in_words, fault)
     return status if isinstance(status, int) else FINE
+
+
+def _without_reader() -> int:
+    """The reader went away: not worth a word, and Python must not flush again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return NO_READER
 
 
 def _told(

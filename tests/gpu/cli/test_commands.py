@@ -15,6 +15,7 @@ from elftools.elf.elffile import ELFFile
 from gpu.cli.disassembly import disassemble
 from gpu.cli.main import app
 from gpu.code_object import CodeObject
+from slicc.exit_status import NO_READER
 from tests.gpu.cli.calling import gcn
 from tests.gpu.kernels.stored import CONFIGURATIONS, HERE, stored, stored_bytes
 
@@ -82,6 +83,23 @@ def test_a_file_cannot_speak_to_the_terminal(tmp_path: Path) -> None:
     status, out, _ = gcn("info", str(path))
     assert status == 0
     assert "\x1b" not in out and r"Ope\x1b[2JC" in out
+
+
+def test_a_file_cannot_speak_to_the_terminal_through_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "evil.co"
+    path.write_bytes(stored_bytes("vadd").replace(b"vadd_i", b"va\x1b[2J"))
+    status, out, err = gcn("occupancy", str(path), "sub")
+    assert (status, out) == (2, "")
+    assert "\x1b" not in err and r"va\x1b[2J" in err
+
+
+def test_a_reader_that_goes_away(vadd: str) -> None:
+    call = [sys.executable, "-m", "gpu.cli", "disasm", vadd]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == NO_READER
 
 
 @pytest.mark.parametrize(
