@@ -52,6 +52,13 @@ def printable(text: str) -> str:
     )
 
 
+def printable_lines(text: str) -> str:
+    """The same, but for line feeds and tabs, of a text that may quote a file."""
+    if text.isprintable():
+        return text
+    return "".join(each if each in "\n\t" else printable(each) for each in text)
+
+
 def initial_registers(descriptor: KernelDescriptor) -> list[tuple[str, str]]:
     """Register range and content, as a wave finds them (the ABI's order)."""
     found, at = [], 0

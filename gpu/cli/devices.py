@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpu.cli.description import printable_lines
+from gpu.cli.files import writing
 from gpu.cli.request import Request
 from gpu.device import Device
 from gpu.memory.recording_file import Origin, save
@@ -42,7 +44,7 @@ def open_device(request: Request) -> OpenedDevice:
         engine=request.engine,
         most_instructions=request.limit,
         checks=request.checks,
-        trace=Trace(request.traces, print) if request.traces else None,
+        trace=Trace(request.traces, _tell) if request.traces else None,
         record=request.record is not None,
     )
     fidelity = (
@@ -52,6 +54,10 @@ def open_device(request: Request) -> OpenedDevice:
         f"({device.engine}); cycles are those of a model, not of a product"
     )
     return OpenedDevice(device, fidelity, not request.functional)
+
+
+def _tell(line: str) -> None:
+    print(printable_lines(line))
 
 
 def keep_recording(device: Device, request: Request, path: Path) -> None:
@@ -68,4 +74,5 @@ def keep_recording(device: Device, request: Request, path: Path) -> None:
         settings=dict(parse_assignment(text) for text in request.assignments),
         ticks=device.now,
     )
-    save(device.recording, origin, path)
+    with writing(path):
+        save(device.recording, origin, path)

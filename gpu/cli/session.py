@@ -6,6 +6,7 @@ Invariant: everything that can be wrong with the request is told before anything
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from gpu.bare_device import BareDevice
@@ -13,9 +14,9 @@ from gpu.buffer import Buffer
 from gpu.cli import results
 from gpu.cli.argument_text import BufferArgument, read_argument
 from gpu.cli.counters import lines_about_caches, work_of
-from gpu.cli.description import printable
+from gpu.cli.description import printable, printable_lines
 from gpu.cli.devices import OpenedDevice, keep_recording, open_device
-from gpu.cli.files import open_code_object
+from gpu.cli.files import check_writable, open_code_object, writing
 from gpu.cli.progress import progress
 from gpu.cli.request import Request
 from gpu.cli.sizes import Size3, SizeError, read_size
@@ -48,6 +49,9 @@ class _Session:
         self.arguments = [read_argument(text) for text in request.arguments]
         self.expected = dict(self._numbered(text, "--expect") for text in request.expectations)
         self.files = dict(self._numbered(text, "--save") for text in request.saves)
+        for path in (*map(Path, self.files.values()), request.stats, request.record):
+            if path is not None:
+                check_writable(path)
         for number, text in self.expected.items():
             results.expected_values(self._buffer(number, "--expect").values, text, "--expect")
 
@@ -67,10 +71,11 @@ class _Session:
         buffers = self._dispatch(opened.device)
         right = self._judge(buffers) and not opened.device.findings
         for finding in opened.device.findings:
-            print(f"found: {finding}")
+            print(printable_lines(f"found: {finding}"))
         self._tell(opened, buffers)
         if self.request.stats is not None:
-            self.request.stats.write_text(json.dumps(self._numbers(opened), indent=2) + "\n")
+            with writing(self.request.stats):
+                self.request.stats.write_text(json.dumps(self._numbers(opened), indent=2) + "\n")
         if self.request.record is not None:
             keep_recording(opened.device, self.request, self.request.record)
         return right
@@ -123,7 +128,8 @@ class _Session:
             if isinstance(argument, BufferArgument) and argument.shown:
                 print(f"{self._name(number)} = {results.shown(buffers[number].numpy())}")
         for number, path in self.files.items():
-            results.write(buffers[number].numpy(), path)
+            with writing(Path(path)):
+                results.write(buffers[number].numpy(), path)
         if self.request.quiet:
             return
         print(f"{printable(self.kernel.name)}: {work_of(opened.device)}, {opened.ticks}")

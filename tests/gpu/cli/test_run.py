@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +130,43 @@ def test_traces(files: dict[str, str]) -> None:
     waves = gcn(*call, "--trace", "waves", "--trace", "memory").out
     assert re.search(r"wave 3 of group \(3, 0, 0\) of vadd", waves)
     assert "flat_store_dword v[0:1], v2" in waves
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--stats {folder}", "{folder}: Is a directory"),
+        ("--save 2={folder}/none/c.npy", "{folder}/none/c.npy: No such file or directory"),
+        ("--record {folder}/none/c.rec", "{folder}/none/c.rec: No such file or directory"),
+    ],
+)
+def test_files_that_cannot_be_written_are_told_before_anything_runs(
+    option: str, message: str, files: dict[str, str], tmp_path: Path
+) -> None:
+    words = option.format(folder=tmp_path).split()
+    answer = gcn("run", files["vadd"], "vadd", *VADD, "--functional", *words)
+    assert answer == (2, "", f"gcn: {message.format(folder=tmp_path)}\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
+@pytest.mark.parametrize("option", ["--stats=/dev/full", "--save=2=/dev/full"])
+def test_a_disk_that_is_full(option: str, files: dict[str, str]) -> None:
+    answer = gcn("run", files["vadd"], "vadd", *VADD, "--functional", "-q", option)
+    assert (answer.status, answer.err) == (2, "gcn: /dev/full: No space left on device\n")
+
+
+def test_more_than_there_is_room_for(files: dict[str, str]) -> None:
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)); "
+        "from gpu.cli import main; main()"
+    )
+    words = ["run", files["vadd"], "vadd", "--grid", "64", *["--arg", "u8[1000000000]"] * 3]
+    words += ["--arg", "u32=1", "--functional"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("gcn: out of memory: ")
 
 
 def test_an_unknown_protocol_is_told(files: dict[str, str]) -> None:
