@@ -24,6 +24,7 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from tokenize import TokenError
 from typing import Any, Final
 
 import numpy as np
@@ -337,7 +338,7 @@ def _header(data: bytes, path: str) -> tuple[tuple[int, ...], bool, np.dtype[Any
         with warnings.catch_warnings():  # of how Python 2 wrote them
             warnings.simplefilter("ignore")
             shape, columns_first, kind = read(stream)
-    except (ValueError, TypeError, RecursionError, MemoryError):
+    except (ValueError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError):
         raise ArgumentTextError(f"{path} is not a numpy file") from None
     if kind.newbyteorder("<") not in TYPES.values():
         raise ArgumentTextError(f"{path} holds no array of {' '.join(TYPES)}")

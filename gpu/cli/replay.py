@@ -57,7 +57,7 @@ def _opened(
     loaded = load_system(
         origin.protocol,
         cus=origin.cus,
-        tccs=origin.tccs if tccs is None else tccs,
+        tccs=tccs or origin.tccs or None,
         system=Path(origin.system) if origin.system else None,
         settings=origin.settings,
         native=engine is not EngineChoice.python,

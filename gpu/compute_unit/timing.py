@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final
+
+LARGEST: Final = 1 << 20
+"""As of latencies in a system's description: more can only be a slip."""
 
 
 class TimingError(ValueError):
@@ -59,6 +62,8 @@ class Timing:
             value = getattr(self, place.name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise TimingError(place.name, value, "not a whole number of at least 1")
+            if value > LARGEST:
+                raise TimingError(place.name, value, f"more than {LARGEST}")
         if self.fetch_bytes & self.fetch_bytes - 1 or not 8 <= self.fetch_bytes <= 64:
             raise TimingError("fetch_bytes", self.fetch_bytes, "none of 8, 16, 32, 64")
         if self.buffer_bytes < 2 * self.fetch_bytes:

@@ -128,6 +128,7 @@ FOUR = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s,)}"
         (_numpy_file(FOUR.replace("<f4", "O") % 1), "holds no array of i8"),
         (_numpy_file(FOUR.replace("<f4", "\x1b[2J") % 1), "is not a numpy file"),
         (_numpy_file("-" * 9000 + "1"), "is not a numpy file"),
+        (_numpy_file("{'descr': (("), "is not a numpy file"),
         (_numpy_file("x" * 20000), "is not a numpy file"),
         (b"\x93NUMPY\3\0", "is not a numpy file"),
         (b"PK\3\4", "is not a numpy file"),

@@ -6,11 +6,13 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gpu.memory.recording_file import load, save
 from tests.gpu.cli.calling import gcn
 from tests.gpu.kernels.stored import stored_bytes
 
@@ -196,6 +198,7 @@ def test_fields_of_the_system_and_timing_are_set(files: dict[str, str]) -> None:
     [
         ("gpu.vector_cycle=2", "no such parameter; there are vector_cycles, long_factor"),
         ("gpu.vector_cycles=0", "gpu.vector_cycles = 0: not a whole number of at least 1"),
+        ("gpu.vector_cycles=1000000000", "gpu.vector_cycles = 1000000000: more than 1048576"),
         ("gpu.vector_cycles=four", 'gpu.vector_cycles = "four": not a whole number'),
         ("gpu.buffer_bytes=32", "gpu.buffer_bytes = 32: less than two fetches"),
         ("gpu=7", "gpu = 7: expected a table"),
@@ -232,6 +235,10 @@ def test_what_was_asked_of_memory_is_asked_again(files: dict[str, str], tmp_path
     assert ticks is not None and ticks[1] == ticks[2] and f"{ticks[1]} cycles" in first.out
     other = gcn("replay", str(recording), "--engine", "python", "--tccs", "1")
     assert other.status == 0 and other.out.splitlines()[2:] != caches
+    read, origin = load(recording)
+    save(read, replace(origin, tccs=0), recording)  # as many as the description has
+    described = gcn("replay", str(recording), "--engine", "python")
+    assert described.out.startswith(other.out) and described.err == ""
 
 
 def test_recordings_that_are_none(files: dict[str, str], tmp_path: Path) -> None:
