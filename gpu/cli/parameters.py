@@ -11,7 +11,7 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="A code object, or OpenCL C (.cl), which is compiled where a clang is found.",
+        help="A code object, or OpenCL C (.cl, .clcpp), which is compiled where a clang is found.",
         show_default=False,
     ),
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -19,8 +20,20 @@ from typing import Final
 from gpu.code_object.errors import CompileError
 
 COMPILER_VARIABLE: Final = "GCN_CLANG"
+OPTIONS_VARIABLE: Final = "GCN_CLANG_OPTIONS"
+"""What it says goes to the compiler behind all other options, as a shell would split it."""
+CPLUSPLUS: Final = ".clcpp"
+SUFFIXES: Final = (".cl", CPLUSPLUS)
+"""Of sources: OpenCL C, C++ for OpenCL."""
 _NEWEST, _OLDEST = 29, 9
 _TIME_LIMIT_SECONDS: Final = 300
+_FEATURES: Final = (
+    "generic_address_space",
+    "program_scope_global_variables",
+    "atomic_order_acq_rel",
+    "atomic_order_seq_cst",
+)
+"""Of OpenCL 2.0, which a compiler leaves out of OpenCL 3.0 unless it is told."""
 _HEADERS: Final = tuple(
     Path(__file__).with_name(name) for name in ("work_items.h", "common_functions.h")
 )
@@ -48,7 +61,7 @@ def compile_kernels(
         )
     with tempfile.TemporaryDirectory(prefix="gcn-") as folder:
         output = Path(folder) / "kernels.co"
-        flags = [*_flags(processor), *_for_printf(source), *options]
+        flags = [*_flags(processor), *_for_source(source), *options, *_wanted_options()]
         command = [clang, *flags, str(source.resolve()), "-o", str(output)]
         said = _run(command, source)
         if not output.is_file():
@@ -78,16 +91,28 @@ def _flags(processor: str) -> list[str]:
     return [
         *("-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"),
         *("-x", "cl", "-cl-std=CL2.0", "-nogpulib", "-Xclang", "-finclude-default-header"),
+        *("-Xclang", "-cl-ext=" + ",".join(f"+__opencl_c_{name}" for name in _FEATURES)),
         "-cl-kernel-arg-info",
         *("-ffp-contract=off", "-Wno-unused-command-line-argument"),
         *(word for header in _HEADERS for word in ("-include", str(header))),
     ]
 
 
-def _for_printf(source: Path) -> list[str]:
-    """What else a file needs that prints."""
-    prints = b"printf" in source.read_bytes()
-    return ["-include", str(Path(__file__).with_name("printing.h"))] if prints else []
+def _for_source(source: Path) -> list[str]:
+    """What else a file needs that is C++, or that prints."""
+    flags = ["-cl-std=clc++"] if source.suffix == CPLUSPLUS else []
+    if b"printf" in source.read_bytes():
+        flags += ["-include", str(Path(__file__).with_name("printing.h"))]
+    return flags
+
+
+def _wanted_options() -> list[str]:
+    """What the user's environment adds. Raises `CompileError`."""
+    text = os.environ.get(OPTIONS_VARIABLE, "")
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise CompileError(f"{OPTIONS_VARIABLE}={text}: {error}") from None
 
 
 def _able(clang: str) -> bool:
@@ -116,5 +141,16 @@ def _run(command: list[str], source: Path) -> str:
             f"{source}: {command[0]} took more than {_TIME_LIMIT_SECONDS} s"
         ) from None
     if done.returncode:
-        raise CompileError(f"{source}: {command[0]} failed:\n{done.stderr.strip()}")
+        raise CompileError(
+            f"{source}: {command[0]} failed ({_how(source)}):\n{done.stderr.strip()}"
+        )
     return done.stderr
+
+
+def _how(source: Path) -> str:
+    """As what a file was compiled, and how to ask for something else."""
+    asked = os.environ.get(OPTIONS_VARIABLE)
+    if asked:
+        return f"{OPTIONS_VARIABLE} is {asked}"
+    language = "C++ for OpenCL" if source.suffix == CPLUSPLUS else "OpenCL C 2.0"
+    return f"as {language}; {OPTIONS_VARIABLE}=-cl-std=... asks for another language"

@@ -11,6 +11,7 @@ import pytest
 from gpu.code_object import CodeObject, CompileError
 from gpu.code_object.compile import (
     COMPILER_VARIABLE,
+    OPTIONS_VARIABLE,
     compile_kernels,
     compiler_version,
     find_compiler,
@@ -42,6 +43,60 @@ def test_what_the_compiler_says_is_told(clang: str, tmp_path: Path) -> None:
     source = tmp_path / "broken.cl"
     source.write_text("__kernel void k(__global int *a) { *a = b; }\n")
     with pytest.raises(CompileError, match="use of undeclared identifier 'b'"):
+        compile_kernels(source, clang)
+
+
+TEMPLATE = """
+template <typename T> T twice(T x) { return x + x; }
+__kernel void k(__global int *p) { p[get_global_id(0)] = twice(3); }
+"""
+PLAIN = """
+__kernel void k(__global int *p, __global atomic_int *a) {
+  atomic_fetch_add_explicit(a, 1, memory_order_relaxed, memory_scope_device);
+  vstore4(vload4(0, p), 1, p);
+  work_group_barrier(CLK_GLOBAL_MEM_FENCE);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options"),
+    [
+        ("k.clcpp", TEMPLATE, ""),
+        ("k.cl", TEMPLATE, "-cl-std=clc++"),
+        ("k.cl", PLAIN, "-cl-std=CL3.0"),
+        ("k.clcpp", PLAIN, ""),
+    ],
+)
+def test_other_languages(
+    name: str, text: str, options: str, clang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(OPTIONS_VARIABLE, options)
+    (tmp_path / name).write_text(text)
+    try:
+        code_object = CodeObject.from_bytes(compile_kernels(tmp_path / name, clang))
+    except CompileError as error:
+        if "invalid value" in str(error):
+            pytest.skip(f"{clang} does not know {options}")
+        raise
+    assert list(code_object.kernels) == ["k"]
+
+
+def test_which_language_it_was_is_told(
+    clang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "k.cl"
+    source.write_text(TEMPLATE)
+    monkeypatch.delenv(OPTIONS_VARIABLE, raising=False)
+    with pytest.raises(
+        CompileError, match=r"as OpenCL C 2\.0; GCN_CLANG_OPTIONS=-cl-std=\.\.\. asks"
+    ):
+        compile_kernels(source, clang)
+    monkeypatch.setenv(OPTIONS_VARIABLE, "-cl-std=CL9")
+    with pytest.raises(CompileError, match=r"failed .GCN_CLANG_OPTIONS is -cl-std=CL9.:"):
+        compile_kernels(source, clang)
+    monkeypatch.setenv(OPTIONS_VARIABLE, "'x")
+    with pytest.raises(CompileError, match="GCN_CLANG_OPTIONS='x: No closing quotation"):
         compile_kernels(source, clang)
 
 
