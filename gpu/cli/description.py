@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpu.code_object import CodeObject, Kernel, KernelDescriptor
+from gpu.code_object import RUNNABLE, CodeObject, Kernel, KernelDescriptor
 
 _ROUNDINGS = ("to nearest even", "up", "down", "to zero")
 _DENORMALS = ("flushed", "flushed in results", "flushed in sources", "kept")
@@ -91,8 +91,8 @@ def _kernel_text(kernel: Kernel) -> Iterator[str]:
         f"{kernel.object_address:#x}"
     )
     yield (
-        f"  registers   {metadata.vgprs} vector ({descriptor.vgprs} allocated), {metadata.sgprs} "
-        f"scalar ({descriptor.sgprs} allocated)"
+        f"  registers   {metadata.vgprs} vector{_allocated(kernel, descriptor.vgprs)}, "
+        f"{metadata.sgprs} scalar{_allocated(kernel, descriptor.sgprs)}"
     )
     if metadata.vgpr_spills or metadata.sgpr_spills:
         yield f"  spilled     {metadata.vgpr_spills} vector, {metadata.sgpr_spills} scalar"
@@ -126,17 +126,23 @@ def _kernel_text(kernel: Kernel) -> Iterator[str]:
         yield f"  cannot run: {problem}"
 
 
+def _allocated(kernel: Kernel, registers: int) -> str:
+    """Other processors allocate in other units."""
+    return f" ({registers} allocated)" if kernel.target.processor == RUNNABLE else ""
+
+
 def _kernel_data(kernel: Kernel) -> dict[str, Any]:
     metadata, descriptor = kernel.metadata, kernel.descriptor
+    ours = kernel.target.processor == RUNNABLE
     return {
         "name": kernel.name,
         "descriptor_address": kernel.object_address,
         "entry_address": kernel.entry,
         "code_bytes": kernel.code_size,
         "vgprs": metadata.vgprs,
-        "vgprs_allocated": descriptor.vgprs,
+        "vgprs_allocated": descriptor.vgprs if ours else None,
         "sgprs": metadata.sgprs,
-        "sgprs_allocated": descriptor.sgprs,
+        "sgprs_allocated": descriptor.sgprs if ours else None,
         "lds_bytes": descriptor.group_size,
         "scratch_bytes": descriptor.private_size,
         "dynamic_stack": descriptor.dynamic_stack or metadata.uses_dynamic_stack,

@@ -8,19 +8,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpu.code_object import CodeObject
+from gpu.code_object import CodeObject, CodeObjectError, Kernel
 
 
 def open_code_object(path: Path) -> CodeObject:
-    """Read a code object; compile a ``.cl`` file first.
+    """Read a code object; compile a ``.cl`` or ``.clcpp`` file first.
 
     Raises `CodeObjectError`, and `CompileError` for sources.
     """
-    if path.suffix == ".cl":
-        from gpu.code_object.compile import compile_kernels
+    from gpu.code_object.compile import SUFFIXES, compile_kernels
 
+    if path.suffix in SUFFIXES:
         return CodeObject.from_bytes(compile_kernels(path), str(path))
     return CodeObject.load(path)
+
+
+def runnable_kernel(code_object: CodeObject, name: str) -> Kernel:
+    """One kernel. Raises `CodeObjectError` if there is none of that name, or it cannot run."""
+    kernel = code_object[name]
+    refusals = kernel.refusals()
+    if refusals:
+        raise CodeObjectError(code_object.path, f"kernel {name} cannot run: {'; '.join(refusals)}")
+    return kernel
 
 
 def check_writable(path: Path) -> None:

@@ -91,10 +91,11 @@ def occupancy(
     ] = 0,
 ) -> None:
     """How many groups fit one compute unit, and what stops the next one."""
-    from gpu.cli.files import open_code_object
+    from gpu.cli.files import open_code_object, runnable_kernel
     from gpu.cli.occupancy_table import as_text
 
-    print("\n".join(as_text(open_code_object(file)[kernel], group, local)))
+    found = runnable_kernel(open_code_object(file), kernel)
+    print("\n".join(as_text(found, group, local)))
 
 
 app.command()(run)

@@ -16,11 +16,11 @@ from gpu.cli.argument_text import BufferArgument, read_argument
 from gpu.cli.counters import lines_about_caches, work_of
 from gpu.cli.description import printable, printable_lines
 from gpu.cli.devices import OpenedDevice, keep_recording, open_device
-from gpu.cli.files import check_writable, open_code_object, writing
+from gpu.cli.files import check_writable, open_code_object, runnable_kernel, writing
 from gpu.cli.progress import progress
 from gpu.cli.request import Request
 from gpu.cli.sizes import Size3, SizeError, read_size
-from gpu.code_object import CodeObjectError, Kernel
+from gpu.code_object import Kernel
 from gpu.hsa.signal import Signal
 from gpu.lanes import LANES
 
@@ -36,13 +36,7 @@ def run(request: Request) -> bool:
 class _Session:
     def __init__(self, request: Request) -> None:
         self.request = request
-        code_object = open_code_object(request.file)
-        self.kernel = code_object[request.kernel]
-        refusals = self.kernel.refusals()
-        if refusals:
-            raise CodeObjectError(
-                code_object.path, f"kernel {self.kernel.name} cannot run: {'; '.join(refusals)}"
-            )
+        self.kernel = runnable_kernel(open_code_object(request.file), request.kernel)
         self.group, group_dimensions = _group(request.group, self.kernel)
         self.grid, dimensions = read_size(request.grid, "grid", _MOST_GRID)
         self.dimensions = max(dimensions, group_dimensions)

@@ -70,9 +70,11 @@ class Kernel:
 
     def refusals(self) -> tuple[str, ...]:
         """Why it cannot run here, in words; empty if it can."""
-        found = list(self.descriptor.problems())
         if self.target.processor != RUNNABLE:
-            found.insert(0, f"compiled for {self.target.processor}; only {RUNNABLE} runs")
+            return (f"compiled for {self.target.processor}; only {RUNNABLE} runs",)
+        found = list(self.descriptor.problems())
+        if "on" in (self.target.xnack, self.target.sramecc):
+            found.insert(0, f"compiled for {self.target}, and no {RUNNABLE} has that feature")
         if self.metadata.wavefront_size != 64:
             found.append(f"waves of {self.metadata.wavefront_size} lanes")
         return tuple(found)
@@ -209,7 +211,10 @@ class CodeObject:
             self._note(_OWNER_V2, _METADATA_V2) if old else self._note(_NOTE_OWNER, _NOTE_METADATA)
         )
         if note is None:
-            raise self._fail(f"version {self.version} without the note of its metadata")
+            raise self._fail(
+                f"version {self.version} without the note of its metadata, which says what its "
+                f"kernels are (in assembly: .amdgpu_metadata)"
+            )
         try:
             return read_version_2(note.data) if old else read_message_pack(note.data)
         except MetadataError as error:

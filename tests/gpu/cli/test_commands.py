@@ -75,6 +75,10 @@ def test_info_of_another_processor(tmp_path: Path) -> None:
     status, out, _ = gcn("info", str(path))
     assert status == 0
     assert "cannot run: compiled for gfx900; only gfx803 runs" in out
+    assert "registers   8 vector, 13 scalar\n" in out  # allocated in units that we do not know
+    status, out, err = gcn("occupancy", str(path), "vadd")
+    assert (status, out) == (2, "")
+    assert "kernel vadd cannot run: compiled for gfx900" in err
 
 
 def test_a_file_cannot_speak_to_the_terminal(tmp_path: Path) -> None:

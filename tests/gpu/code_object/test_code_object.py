@@ -247,7 +247,16 @@ class TestRefusals:
         code_object = stored("vadd", "clang19-O2-gfx900")
         assert str(code_object.target) == "amdgcn-amd-amdhsa--gfx900"
         assert code_object.target.xnack == "any"
-        assert code_object["vadd"].refusals()[0] == "compiled for gfx900; only gfx803 runs"
+        assert code_object["vadd"].refusals() == ("compiled for gfx900; only gfx803 runs",)
+
+    @pytest.mark.parametrize(("bits", "feature"), [(0x300, "xnack+"), (0xC00, "sramecc+")])
+    def test_features_that_the_processor_has_not(self, bits: int, feature: str) -> None:
+        data = bytearray(stored_bytes("vadd"))
+        struct.pack_into("<I", data, 48, struct.unpack_from("<I", data, 48)[0] | bits)
+        (refusal,) = CodeObject.from_bytes(bytes(data))["vadd"].refusals()
+        assert refusal.startswith(
+            f"compiled for amdgcn-amd-amdhsa--gfx803:{feature}, and no gfx803"
+        )
 
     def test_no_file(self) -> None:
         with pytest.raises(CodeObjectError, match=r"nowhere\.co: No such file"):
