@@ -150,7 +150,9 @@ def test_an_atomic_without_result_is_performed() -> None:
 
 @pytest.mark.parametrize("kind", [RequestKind.ACQUIRE, RequestKind.RELEASE, RequestKind.FLUSH])
 def test_synchronisation_is_answered(kind: RequestKind) -> None:
-    (answer,) = _run(FlatMemory(), Request(0, kind, 1))
+    memory = FlatMemory()
+    port = memory.ports.control if kind is RequestKind.FLUSH else 0
+    (answer,) = _run(memory, Request(port, kind, 1))
     assert answer.kind is AnswerKind.SYNCHRONIZED
 
 
