@@ -111,22 +111,27 @@ GCN_TO(char) GCN_TO(uchar) GCN_TO(short) GCN_TO(ushort) GCN_TO(int) GCN_TO(uint)
 GCN_TO(ulong) GCN_TO(float) GCN_TO(double)
 
 /* Vectors in memory are as aligned as their elements. */
-#define GCN_VECTOR(T, N, SPACE)                                                                    \
+#define GCN_LOADED(T, N, SPACE, ...)                                                               \
   GCN_ACT T##N vload##N(size_t i, const SPACE T *p) {                                              \
-    T##N v;                                                                                        \
-    for (uint k = 0; k < N; k++) v[k] = p[N * i + k];                                              \
-    return v;                                                                                      \
+    p += N * i;                                                                                    \
+    return (T##N)(__VA_ARGS__);                                                                    \
   }
-#define GCN_STORED(T, N, SPACE)                                                                    \
-  GCN_ACT void vstore##N(T##N v, size_t i, SPACE T *p) {                                           \
-    for (uint k = 0; k < N; k++) p[N * i + k] = v[k];                                              \
+#define GCN_VECTOR(T, SPACE)                                                                       \
+  GCN_LOADED(T, 2, SPACE, p[0], p[1]) GCN_LOADED(T, 3, SPACE, p[0], p[1], p[2])                    \
+  GCN_LOADED(T, 4, SPACE, p[0], p[1], p[2], p[3])                                                  \
+  GCN_LOADED(T, 8, SPACE, vload4(0, p), vload4(1, p))                                              \
+  GCN_LOADED(T, 16, SPACE, vload8(0, p), vload8(1, p))
+#define GCN_STORED(T, N, ...)                                                                      \
+  GCN_ACT void vstore##N(T##N v, size_t i, T *p) {                                                 \
+    p += N * i;                                                                                    \
+    __VA_ARGS__;                                                                                   \
   }
 #define GCN_VECTORS(T)                                                                             \
-  GCN_VECTOR(T, 2, __constant) GCN_VECTOR(T, 3, __constant) GCN_VECTOR(T, 4, __constant)           \
-  GCN_VECTOR(T, 8, __constant) GCN_VECTOR(T, 16, __constant) GCN_VECTOR(T, 2, __generic)           \
-  GCN_VECTOR(T, 3, __generic) GCN_VECTOR(T, 4, __generic) GCN_VECTOR(T, 8, __generic)              \
-  GCN_VECTOR(T, 16, __generic) GCN_STORED(T, 2, __generic) GCN_STORED(T, 3, __generic)             \
-  GCN_STORED(T, 4, __generic) GCN_STORED(T, 8, __generic) GCN_STORED(T, 16, __generic)
+  GCN_VECTOR(T, __constant) GCN_VECTOR(T, __generic)                                               \
+  GCN_STORED(T, 2, p[0] = v.x, p[1] = v.y) GCN_STORED(T, 3, p[0] = v.x, p[1] = v.y, p[2] = v.z)    \
+  GCN_STORED(T, 4, p[0] = v.x, p[1] = v.y, p[2] = v.z, p[3] = v.w)                                 \
+  GCN_STORED(T, 8, vstore4(v.lo, 0, p), vstore4(v.hi, 1, p))                                       \
+  GCN_STORED(T, 16, vstore8(v.lo, 0, p), vstore8(v.hi, 1, p))
 GCN_VECTORS(char) GCN_VECTORS(uchar) GCN_VECTORS(short) GCN_VECTORS(ushort) GCN_VECTORS(int)
 GCN_VECTORS(uint) GCN_VECTORS(long) GCN_VECTORS(ulong) GCN_VECTORS(float) GCN_VECTORS(double)
 
