@@ -1,7 +1,8 @@
 """OpenCL C to a code object, when a clang that knows AMDGPU is installed.
 
-Source: LLVM "User Guide for AMDGPU Backend", "OpenCL"; two headers beside this file take the
-place of device libraries: what every kernel asks, and the functions that most of them call.
+Source: LLVM "User Guide for AMDGPU Backend", "OpenCL"; headers beside this file take the place of
+device libraries: what every kernel asks, the functions that most of them call, and what only
+files get that name it, because kernels would be different for it.
 """
 
 from __future__ import annotations
@@ -35,8 +36,18 @@ _FEATURES: Final = (
 )
 """Of OpenCL 2.0, which a compiler leaves out of OpenCL 3.0 unless it is told."""
 _HEADERS: Final = tuple(
-    Path(__file__).with_name(name) for name in ("work_items.h", "common_functions.h")
+    Path(__file__).with_name(name)
+    for name in ("work_items.h", "common_functions.h", "vector_functions.h")
 )
+_ON_DEMAND: Final = (
+    (rb"\bprintf\b", ("-include", str(Path(__file__).with_name("printing.h")))),
+    (
+        rb"\b(?:to_(?:global|local|private)|get_fence)\b",
+        ("-include", str(Path(__file__).with_name("address_spaces.h"))),
+    ),
+    (rb"\bget_global_offset\b", ("-DGCN_GLOBAL_OFFSET",)),
+)
+"""Flags of files in which such a word stands."""
 
 
 def compile_kernels(
@@ -99,11 +110,11 @@ def _flags(processor: str) -> list[str]:
 
 
 def _for_source(source: Path) -> list[str]:
-    """What else a file needs that is C++, or that prints."""
+    """What else a file needs that is C++, and for what it names."""
     flags = ["-cl-std=clc++"] if source.suffix == CPLUSPLUS else []
-    if b"printf" in source.read_bytes():
-        flags += ["-include", str(Path(__file__).with_name("printing.h"))]
-    return flags
+    text = source.read_bytes()
+    wanted = (each for word, each in _ON_DEMAND if re.search(word, text))
+    return [*flags, *(flag for each in wanted for flag in each)]
 
 
 def _wanted_options() -> list[str]:

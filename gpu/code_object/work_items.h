@@ -28,10 +28,27 @@ GCN_INLINE size_t get_local_size(uint d) { /* the last group of a dimension may 
   size_t whole = get_enqueued_local_size(d), left = get_global_size(d) - get_group_id(d) * whole;
   return left < whole ? left : whole;
 }
+/* Where the host lets global ids begin is a hidden argument; few kernels ask for it. */
+#ifdef GCN_GLOBAL_OFFSET
+#if __clang_major__ >= 18
+#define GCN_OFFSETS 40 /* code object version 5 */
+#else
+#define GCN_OFFSETS 0
+#endif
+GCN_INLINE size_t get_global_offset(uint d) {
+  return d < 3 ? ((__constant ulong *)((__constant char *)__builtin_amdgcn_implicitarg_ptr() +
+                                       GCN_OFFSETS))[d]
+               : 0;
+}
+GCN_INLINE size_t get_global_id(uint d) {
+  return get_group_id(d) * get_enqueued_local_size(d) + get_local_id(d) + get_global_offset(d);
+}
+#else
 GCN_INLINE size_t get_global_offset(uint d) { return 0; }
 GCN_INLINE size_t get_global_id(uint d) {
   return get_group_id(d) * get_enqueued_local_size(d) + get_local_id(d);
 }
+#endif
 GCN_INLINE size_t get_num_groups(uint d) {
   size_t items = get_global_size(d), group = get_enqueued_local_size(d);
   return (items + group - 1) / group;
@@ -42,9 +59,14 @@ GCN_INLINE size_t get_local_linear_id(void) {
   return (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) +
          get_local_id(0);
 }
+#ifdef GCN_GLOBAL_OFFSET
+#define GCN_FROM_ZERO(d) (get_global_id(d) - get_global_offset(d))
+#else
+#define GCN_FROM_ZERO(d) get_global_id(d)
+#endif
 GCN_INLINE size_t get_global_linear_id(void) {
-  return (get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) +
-         get_global_id(0);
+  return (GCN_FROM_ZERO(2) * get_global_size(1) + GCN_FROM_ZERO(1)) * get_global_size(0) +
+         GCN_FROM_ZERO(0);
 }
 
 #define GCN_BARRIER                                                                                \
