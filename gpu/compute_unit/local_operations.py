@@ -22,11 +22,12 @@ from gpu.compute_unit.lanes import (
     read_values,
     write_values,
 )
-from gpu.compute_unit.local_changes import change_of
+from gpu.compute_unit.local_changes import atomic_change, change_of
 from gpu.compute_unit.local_memory import Change, MisalignedLocal, Place, place_of
 from gpu.compute_unit.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
 from gpu.isa.wave import M0
+from runtime.atomics import AtomicKind
 
 _READS: Final = {
     "ds_read_u8": (1, False),
@@ -46,6 +47,7 @@ _WRITES: Final = {
     "ds_write_b96": 12,
     "ds_write_b128": 16,
 }
+_COUNTS: Final = {"ds_append": AtomicKind.ADD, "ds_consume": AtomicKind.SUB}
 _EXCHANGES: Final = ("ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32")
 
 
@@ -230,13 +232,61 @@ class PairAccess(LocalAccess):
         lds.update(change, self.places[0].offsets, other, other, self.bound)
 
 
+class CountOperation:
+    """A bound ``ds_append`` or ``ds_consume``: a counter goes up or down by the active lanes, each
+    of which is told what it was.
+
+    The counter is at M0 plus the offset; of M0 the lower half counts, which holds every address of
+    LDS. M0 is no bound here.
+    """
+
+    __slots__ = ("_change", "_offset", "_register", "_registers", "instruction")
+
+    def __init__(self, instruction: Instruction, change: Change) -> None:
+        fields = instruction.fields
+        self.instruction = instruction
+        self._registers = Registers(instruction)
+        self._offset = fields["offset1"] << 8 | fields["offset0"]
+        self._register = fields["vdst"]
+        self._change = change
+
+    def execute(self, wave: Wavefront) -> CountAccess | None:
+        if not wave.exec:
+            return None
+        self._registers.check(wave)
+        place = Place(np.array([(wave.sgprs[M0] & 0xFFFF) + self._offset], np.int64))
+        return CountAccess(wave, lanes_of(wave.exec), place, self._register, self._change)
+
+
+class CountAccess(LocalAccess):
+    """One access for the whole wave, on behalf of its first active lane. ``told``: all of them."""
+
+    __slots__ = ("told",)
+
+    def __init__(
+        self, wave: Wavefront, lanes: Lanes, place: Place, register: int, change: Change
+    ) -> None:
+        super().__init__(wave, lanes[:1], [place], 4)
+        self.bound = wave.group.lds.size
+        self.told = lanes
+        self.register = register
+        self.change = change
+        self.values = [np.array([len(lanes)], np.uint32)]
+
+    def complete(self) -> None:
+        values = np.repeat(self.results[0], len(self.told))
+        write_values(self.wave, self.register, values, self.told)
+
+
 def bind_local(instruction: Instruction) -> Operation | None:
-    """None for what is not carried out here (global data share, wave counters)."""
+    """None for what is not carried out here (global data share)."""
     name = instruction.name
     if instruction.fields.get("gds"):
         return None
     if name in _EXCHANGES:
         return Exchange(instruction)
+    if name in _COUNTS:
+        return CountOperation(instruction, atomic_change(_COUNTS[name]))
     if name in _READS:
         size, signed = _READS[name]
         return LocalOperation(instruction, size).reads(signed)

@@ -66,8 +66,8 @@ _SINGLE: Final = rows("DS", Unit.LDS, "vdst addr data0 data1", """
    155  ds_gws_sema_br              addr:b32  gds tier3
    156  ds_gws_sema_p                         gds tier3
    157  ds_gws_barrier              addr:b32  gds tier3
-   189  ds_consume                  b32   tier3
-   190  ds_append                   b32   tier3
+   189  ds_consume                  b32
+   190  ds_append                   b32
    191  ds_ordered_count            b32 b32   gds tier3
    205  ds_write_src2_b64           addr:b32
    222  ds_write_b96                addr:b32 data0:b96

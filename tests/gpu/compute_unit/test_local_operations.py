@@ -11,6 +11,7 @@ import pytest
 from gpu.compute_unit.lanes import LaneMistake
 from gpu.compute_unit.local_changes import change_of
 from gpu.compute_unit.local_memory import bank_cycles
+from gpu.compute_unit.local_operations import LocalAccess
 from gpu.isa import host_float
 from gpu.isa.tables import OPCODES
 from gpu.lanes import LANES
@@ -292,6 +293,38 @@ def test_misaligned_reads_and_writes_are_bytes_in_order() -> None:
     assert (wave.vgprs[4] == wave.vgprs[2]).all()
     perform(operation("DS", "ds_read_u16", addr=1, vdst=5), wave)
     assert (wave.vgprs[5] == wave.vgprs[2] & 0xFFFF).all()
+
+
+def test_a_counter_of_the_wave() -> None:
+    """It counts active lanes, and tells each of them what it was before; M0 holds its address."""
+    wave = wavefront(64)
+    words = wave.group.lds.dwords
+    words[9] = 1000
+    wave.sgprs[124] = 16
+    wave.vgprs[3] = 7
+    wave.set_exec(0x8000_0000_0000_00F1)
+    access = perform(operation("DS", "ds_append", vdst=3, offset0=20), wave)
+    assert isinstance(access, LocalAccess) and access.lanes.tolist() == [0]
+    assert words[9] == 1006
+    active = np.isin(WAVE, [0, 4, 5, 6, 7, 63])
+    assert wave.vgprs[3].tolist() == np.where(active, 1000, 7).tolist()
+    wave.set_exec(0b11)
+    perform(operation("DS", "ds_consume", vdst=3, offset0=20), wave)
+    assert words[9] == 1004 and wave.vgprs[3, :4].tolist() == [1006, 1006, 7, 7]
+    words[9] = 1
+    perform(operation("DS", "ds_consume", vdst=3, offset0=20), wave)
+    assert words[9] == 0xFFFF_FFFF
+    wave.set_exec(0)
+    assert perform(operation("DS", "ds_append", vdst=3, offset0=20), wave) is None
+
+
+def test_a_counter_beyond_lds_is_dropped() -> None:
+    wave = wavefront(64)
+    wave.vgprs[3] = 7
+    wave.sgprs[124] = 64
+    perform(operation("DS", "ds_append", vdst=3), wave)
+    assert not wave.vgprs[3].any() and not wave.group.lds.bytes.any()
+    assert wave.group.lds.out_of_range == 1
 
 
 def test_permutes() -> None:
