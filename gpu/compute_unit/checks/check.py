@@ -51,8 +51,8 @@ class Checks:
             self._waits.issue(wave, bound)
         if self._uninitialised is not None:
             self._uninitialised.issue(wave, bound)
-        if self._races is not None and bound.control is not None:
-            self._races.control(wave, bound)
+        if self._races is not None:
+            self._races.issue(wave, bound)
 
     def access(self, wave: Wavefront, bound: Bound, access: Access | None) -> None:
         """A memory instruction has been executed: its addresses are known."""

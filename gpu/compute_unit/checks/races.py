@@ -3,7 +3,8 @@
 Every access is compared with the last ones to each dword it touches, by the clocks of
 `gpu.compute_unit.checks.clocks`. Which instructions synchronise can only be told by what they are:
 atomics and loads with ``glc`` do; a store does when such a load or an atomic finds its value. A
-plain load never does, so a flag that waves of one group read with plain loads counts as a race.
+plain load never does, so a flag that waves of one group read with plain loads counts as a race;
+but what a compare-and-swap begins with is judged by `gpu.compute_unit.checks.hints`.
 
 A kernel whose waves have all ended happens before waves that start later, unless other waves of
 that packet are still resident. Invariant: an access is forgotten only when one that happens after
@@ -13,11 +14,13 @@ it covers its bytes.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from functools import partial
 from typing import Any
 
 from gpu.compute_unit.access import Access, VectorAccess
 from gpu.compute_unit.checks.clocks import Clock, Knowledge, Release, join
 from gpu.compute_unit.checks.findings import Findings
+from gpu.compute_unit.checks.hints import Hint, Hints
 from gpu.compute_unit.local_operations import LocalAccess, PairAccess
 from gpu.compute_unit.program import Bound, Control
 from gpu.compute_unit.scalar_memory import ScalarAccess, ScalarKind
@@ -26,12 +29,21 @@ from gpu.memory.interface import RequestKind
 
 
 class _Touch:
-    """One access to a dword. ``bits``: its bytes. ``synchronises``: atomic or glc load."""
+    """One access to a dword. ``bits``: its bytes. ``synchronises``: atomic or glc load. ``hint``:
+    of a plain load that may be a guess.
+    """
 
-    __slots__ = ("bits", "bound", "lane", "released", "synchronises", "time", "wave")
+    __slots__ = ("bits", "bound", "hint", "lane", "released", "synchronises", "time", "wave")
 
     def __init__(
-        self, wave: int, time: int, bits: int, bound: Bound, lane: int, synchronises: bool
+        self,
+        wave: int,
+        time: int,
+        bits: int,
+        bound: Bound,
+        lane: int,
+        synchronises: bool,
+        hint: Hint | None,
     ) -> None:
         self.wave = wave
         self.time = time
@@ -39,6 +51,7 @@ class _Touch:
         self.bound = bound
         self.lane = lane
         self.synchronises = synchronises
+        self.hint = hint
         self.released: Release | None = None
 
 
@@ -58,6 +71,7 @@ class Races:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
+        self._hints = Hints()
         self._cells: dict[Hashable, _Cell] = {}
         self._waves: dict[Wavefront, Knowledge] = {}
         self._numbers: list[Knowledge] = []
@@ -86,11 +100,15 @@ class Races:
         ended = self._ended.setdefault(packet, {})
         for wave in group.waves:
             knowledge = self._waves.pop(wave)
+            self._hints.left(wave)
             join(ended, knowledge.seen)
             ended[knowledge.number] = knowledge.time
 
-    def control(self, wave: Wavefront, bound: Bound) -> None:
-        """A wait or an invalidation."""
+    def issue(self, wave: Wavefront, bound: Bound) -> None:
+        """An instruction is about to be executed: a wait or an invalidation, or any other."""
+        self._hints.issue(wave, bound)
+        if bound.control is None:
+            return
         knowledge = self._waves[wave]
         if bound.control is Control.WAIT:
             vm, lgkm = bound.value & VM_MAX, bound.value >> 8 & LGKM_MAX
@@ -123,12 +141,15 @@ class Races:
         reads, writes, synchronises = _nature(access)
         if not (reads or writes):
             return
+        self._hints.access(wave, access)
         released = knowledge.publish() if writes else None
+        plain = not (writes or synchronises)
+        hint = self._hints.load(wave, bound, access) if plain else None
         for key, bits, lane, only_read in _dwords(access):
             cell = self._cells.get(key)
             if cell is None:
                 cell = self._cells[key] = _Cell()
-            touch = _Touch(knowledge.number, knowledge.time, bits, bound, lane, synchronises)
+            touch = _Touch(knowledge.number, knowledge.time, bits, bound, lane, synchronises, hint)
             written = writes and not only_read
             cell.flag |= synchronises
             if not (written and cell.flag):  # stores to a flag are atomic ones
@@ -145,6 +166,7 @@ class Races:
 
     def returned(self, access: Access) -> None:
         """A load that synchronises has its value: it learns what was published with it."""
+        self._hints.returned(access)
         knowledge = self._waves.get(access.wave)
         if knowledge is None or not _synchronises(access):
             return
@@ -177,7 +199,12 @@ class Races:
                 continue
             if _may_be_flag(other, touch, written):
                 continue
-            self._report(knowledge, touch, other, key)
+            guess = touch.hint if other.synchronises else other.hint if touch.synchronises else None
+            if guess is None or guess.right is False:
+                self._report(knowledge, touch, other, key)
+            elif guess.right is None:
+                told = partial(self._report, knowledge, touch, other, key)
+                guess.conflicts.append(told)
 
     def _report(self, knowledge: Knowledge, touch: _Touch, other: _Touch, key: Hashable) -> None:
         places = (touch.bound.instruction.address, other.bound.instruction.address)

@@ -174,6 +174,32 @@ def test_a_flag_that_is_looked_at_through_the_cache_is_a_race() -> None:
     )
 
 
+def _adders(use: int, scalar: int) -> Callable[[Bench], list[list[int]]]:
+    def registers(bench: Bench) -> list[list[int]]:
+        word = split(bench.buffer(64))
+        return [[*word, *split(bench.buffer(64)), use, scalar, 0, 0, 0, 0] for _ in range(4)]
+
+    return registers
+
+
+SCALAR = pytest.mark.parametrize("scalar", [0, 1], ids=["vector load", "scalar load"])
+
+
+@TIMED
+@SCALAR
+def test_what_a_swap_begins_with_is_judged_by_the_swap(scalar: int, timed: bool) -> None:
+    assert not _found("guess", _adders(0, scalar), "races", timed)
+
+
+@TIMED
+@SCALAR
+@pytest.mark.parametrize("use", range(1, 8))
+def test_any_other_use_of_it_is_a_race(use: int, scalar: int, timed: bool) -> None:
+    found = _found("guess", _adders(use, scalar), "races", timed)
+    load = "`s_load_dword s6, s[0:1], 0x0`" if scalar else "`flat_load_dword v7, v[2:3]`"
+    assert any(load in line for line in found)
+
+
 @TIMED
 def test_waves_that_use_lds_without_a_barrier(timed: bool) -> None:
     (found,) = _found("local_race", lambda bench: [[0, 0, 0]], "races", timed, lds=64, items=128)
