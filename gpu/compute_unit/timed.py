@@ -277,11 +277,14 @@ class TimedUnit(Residents[PipelinedWave]):
 
     def _went_back(self, wave: PipelinedWave) -> None:
         """A loop's end: where a wave that waits for ever can be found out."""
-        watch = self.watch
-        watch.executed(wave, wave.executed - wave.watched)
-        wave.watched = wave.executed
-        if watch.observing and wave.within(ALL_RETURNED):
-            watch.state(wave)
+        self._tell_watch(wave)
+        if self.watch.observing and wave.within(ALL_RETURNED):
+            self.watch.state(wave)
+
+    def _tell_watch(self, wave: PipelinedWave) -> None:
+        """How many instructions there were since it was last told."""
+        count, wave.watched = wave.executed - wave.watched, wave.executed
+        self.watch.executed(wave, count)
 
     def _advance(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
         wave.pc = bound.end
@@ -357,6 +360,7 @@ class TimedUnit(Residents[PipelinedWave]):
             self._advance(wave, bound, now)
         elif control is Control.END:
             self._count(wave, bound)
+            self._tell_watch(wave)
             if wave.within(ALL_RETURNED):
                 self._end(wave)
             else:

@@ -81,6 +81,8 @@ def measure(
     for _ in range(repeat):
         fresh = opened(system, engine)
         runs.append(timed(lambda fresh=fresh: run(case, fresh)))  # type: ignore[misc]
+        if fresh.backend.tick != memory.backend.tick:
+            raise AssertionError(f"{case.name}: a run that is recorded took other ticks")
         again = opened(system, engine, recording.space())
         replays.append(timed(lambda again=again: replay(recording, again)))  # type: ignore[misc]
         if (again.now, again.backend.tick) != (memory.now, memory.backend.tick):

@@ -247,8 +247,9 @@ class Front:
             lambda: False,
         )
 
-    def _wave(self) -> AheadWave:
-        return self.waves[self._state.wave]
+    def _wave(self) -> AheadWave | None:
+        """None: what the front has done before that has ended its group."""
+        return self.waves.get(self._state.wave)
 
     def _unit_of(self, wave: AheadWave) -> NativeUnit:
         return self.units[wave.unit]
@@ -287,7 +288,9 @@ class Front:
         listed = self._list[: self._state.listed]
         append = self._library.append
         for place, fetched in zip(listed[::2], listed[1::2], strict=True):
-            wave = self.waves[place]
+            wave = self.waves.get(place)
+            if wave is None:
+                continue
             records = self.units[wave.unit].ahead.run(wave, fetched)
             append(self._at, place, records, len(records) // RECORD.size)
         if host_float.current != host_float.PLAIN:
@@ -296,6 +299,8 @@ class Front:
 
     def _execute(self) -> bool:
         wave = self._wave()
+        if wave is None:
+            return False
         record = self.units[wave.unit].ahead.execute(wave, self._state.address)
         host_float.use(host_float.PLAIN)
         self._library.replace(self._at, wave.place, record)
@@ -304,6 +309,8 @@ class Front:
     def _perform(self) -> bool:
         """An LDS access that may fail issues."""
         wave = self._wave()
+        if wave is None:
+            return False
         bound, access = wave.held[self._state.handle]
         try:
             access.perform()
@@ -326,6 +333,8 @@ class Front:
             self._actions.pop(state.handle)()
             return False
         wave = self._wave()
+        if wave is None:
+            return False
         unit = self._unit_of(wave)
         held = wave.held.pop(state.handle)
         if isinstance(held, tuple):
@@ -336,7 +345,7 @@ class Front:
 
     def _went_back(self) -> bool:
         """A wave went back while the watch looks for states that repeat."""
-        wave = self.waves.get(self._state.wave)
+        wave = self._wave()
         quiet = wave is not None and not (self._state.handle or wave.pending or wave.outstanding)
         if wave is not None and quiet and self._watch.observing:
             try:
@@ -347,17 +356,21 @@ class Front:
 
     def _group_ended(self) -> bool:
         wave = self._wave()
-        self._unit_of(wave).finish(wave)
+        if wave is not None:
+            self._unit_of(wave).finish(wave)
         return False
 
     def _mistake(self) -> bool:
         wave = self._wave()
-        bound, mistake = wave.held.pop(self._state.handle)
-        self._unit_of(wave).blame(wave, bound, mistake)
+        if wave is not None:
+            bound, mistake = wave.held.pop(self._state.handle)
+            self._unit_of(wave).blame(wave, bound, mistake)
         return False
 
     def _unmapped(self) -> bool:
         wave = self._wave()
+        if wave is None:
+            return False
         assert wave.unmapped is not None, "the front was told so"
         wave.pc = self._known(wave)[0]
         self._unit_of(wave).blame(wave, None, wave.unmapped)
@@ -365,11 +378,13 @@ class Front:
 
     def _address(self) -> bool:
         """May it be fetched from there? Once for each address."""
-        address = self._state.address
+        wave, address = self._wave(), self._state.address
+        if wave is None:
+            return False
         try:
             place = self._memory.note_fetches(address, self._timing.fetch_bytes)
         except Unmapped as mistake:
-            self._wave().unmapped = mistake
+            wave.unmapped = mistake
             self._library.unmapped(self._at)
             return False
         uncached = place.memory_type is MemoryType.UC

@@ -71,12 +71,17 @@ inline void advance(Front& f, Unit& u, Wave& w, const Record& r) {
     want(f, w);
 }
 
-// A loop's end. BACK: Python looks at it at once.
-inline Reason went_back(Front& f, Wave& w) {
+// How many instructions of a wave there were since this was last told.
+inline void tell_watch(Front& f, Wave& w) {
     const u64 since = w.executed - w.watched;
     w.watched = w.executed;
     f.state->budget -= static_cast<i64>(since);
-    tell(f, Entry::BACK, number_of(f, w), static_cast<u32>(since));
+    tell(f, Entry::EXECUTED, number_of(f, w), static_cast<u32>(since));
+}
+
+// A loop's end. BACK: Python looks at it at once.
+inline Reason went_back(Front& f, Wave& w) {
+    tell_watch(f, w);
     return f.state->observe ? Reason::BACK : Reason::REACHED;
 }
 
@@ -168,6 +173,7 @@ inline bool steer(Front& f, Unit& u, Wave& w, const Record& r, u64 now, Reason& 
             break;
         case Kind::END:
             count(u, w, r);
+            tell_watch(f, w);
             if (!within(w, 0, 0, 0)) {
                 block(w, Stall::END, now);
             } else if (end(f, w, now)) {

@@ -74,7 +74,7 @@ enum class Entry : u32 {
     PERFORM,   // a wave's LDS access issued: handle
     COMPLETE,  // and came back: handle
     ENDED,     // a wave
-    BACK,      // a wave went back: instructions since the last time
+    EXECUTED,  // a wave went back or ends: instructions since the last time
     CODE,      // a unit has fetched what it did not know: place in its table
     FORGET,    // a unit has forgotten its code
 };

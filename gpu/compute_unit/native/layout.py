@@ -72,7 +72,7 @@ class Entry(IntEnum):
     PERFORM = 0
     COMPLETE = 1
     ENDED = 2
-    BACK = 3
+    EXECUTED = 3
     CODE = 4
     FORGET = 5
 
