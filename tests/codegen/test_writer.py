@@ -25,6 +25,15 @@ def test_an_older_package_is_replaced(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["toy"]
 
 
+def test_a_package_that_is_there_does_not_move(tmp_path: Path) -> None:
+    """Two processes store the same package at once; the first is importing it already."""
+    written = write_package(PROTOCOL, tmp_path)
+    before = written.stat().st_ino
+    assert write_package(PROTOCOL, tmp_path) == written
+    assert written.stat().st_ino == before
+    assert [path.name for path in tmp_path.iterdir()] == ["toy"]
+
+
 def test_directories_above_are_made(tmp_path: Path) -> None:
     assert write_package(PROTOCOL, tmp_path / "a" / "b") == tmp_path / "a" / "b" / "toy"
 
@@ -60,6 +69,7 @@ def test_a_file_and_a_link_are_kept(tmp_path: Path) -> None:
 
 def test_a_failure_leaves_the_old_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = write_package(PROTOCOL, tmp_path)
+    (written / "l1cache.py").write_text("old", encoding="utf-8")
     before = files(written)
     rename = Path.rename
 

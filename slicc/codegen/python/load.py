@@ -22,7 +22,7 @@ from types import ModuleType
 from slicc import ir
 from slicc.codegen.python.pruning import note_use, prune_daily
 from slicc.codegen.python.views import Package, package
-from slicc.codegen.python.writer import store
+from slicc.codegen.python.writer import holds, store
 
 
 def load_package(protocol: ir.Protocol) -> ModuleType:
@@ -80,16 +80,7 @@ def _is_there(target: Path, made: Package) -> bool:
     """Whether the store holds just this package; if so, it has been used now."""
     with contextlib.suppress(OSError):  # not there, or not ours to mark
         note_use(target)
-    return _holds(target, made)
-
-
-def _holds(target: Path, made: Package) -> bool:
-    try:
-        return all(
-            (target / name).read_text(encoding="utf-8") == text for name, text in made.files.items()
-        )
-    except (OSError, UnicodeDecodeError):
-        return False
+    return holds(target, made)
 
 
 def _user_cache() -> Path | None:

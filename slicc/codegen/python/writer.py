@@ -28,7 +28,8 @@ def write_package(protocol: ir.Protocol, out_dir: Path) -> Path:
 
 
 def store(made: Package, target: Path) -> Path:
-    """Put a package into the directory ``target``."""
+    """Put a package into the directory ``target``. If it is there already, nothing moves: another
+    process may have stored it a moment ago, and be importing it."""
     _check_replaceable(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -37,6 +38,8 @@ def store(made: Package, target: Path) -> Path:
         contents.mkdir()
         for name, text in made.files.items():
             (contents / name).write_text(text, encoding="utf-8", newline="\n")
+        if holds(target, made):
+            return target
         if target.exists():
             # A directory cannot be renamed over another: the old one steps aside for a moment.
             target.rename(fresh / "old")
@@ -49,6 +52,17 @@ def store(made: Package, target: Path) -> Path:
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return target
+
+
+def holds(target: Path, made: Package) -> bool:
+    """Whether the directory has all files of the package, as they are, and no others."""
+    try:
+        there = {entry.name for entry in os.scandir(target)} - {"__pycache__"}
+        return there == set(made.files) and all(
+            (target / name).read_text(encoding="utf-8") == text for name, text in made.files.items()
+        )
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _check_replaceable(target: Path) -> None:
