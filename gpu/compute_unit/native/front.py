@@ -453,7 +453,10 @@ class Front:
         return number
 
     def drop(self, number: int, waves: list[AheadWave]) -> None:
-        """A group is gone."""
+        """A group is gone. Its waves' numbers will be given to others: what was told of them has to
+        be known before."""
+        if self._state.logged:
+            self._catch_up()
         self._library.drop(self._at, number)
         for wave in waves:
             del self.waves[wave.place]
