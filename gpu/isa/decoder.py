@@ -104,6 +104,8 @@ def _vector_form(opcode: Opcode, form: str, fields: dict[str, int], second: int 
     if second is None:
         raise Refused("its second word is missing")
     form, places = escape
+    if opcode.operand("literal") is not None:
+        raise Refused(f"{opcode.name} has no {form} form: a constant follows its word")
     for name, place in places.items():
         fields[name] = place.of(second)
     known = 0

@@ -47,6 +47,8 @@ def test_decodes_and_prints(words: tuple[int, ...], line: str) -> None:
         ((0x800204D1,), "no meaning"),
         ((0x7E0402FA, 0xFF010004), "no lane pattern"),
         ((0xDC5C0000, 0xFF000004), "beyond v255"),
+        ((0x2E0000F9, 0x06060600), "v_madmk_f32 has no SDWA form"),
+        ((0x4A0000FA, 0xFF00E400), "v_madak_f16 has no DPP form"),
     ],
 )
 def test_refuses_with_words_and_reason(words: tuple[int, ...], reason: str) -> None:
@@ -87,3 +89,15 @@ def test_any_words_are_an_instruction_or_refused(first: int, second: int | None)
     except NotAnInstruction:
         return
     assert text(instruction)
+
+
+@pytest.mark.parametrize("second", [None, 0, 0x0606_0600, 0xFF00_E400, 0x3AF0_CF74, 0xFFFF_FFFF])
+def test_every_escape_of_every_vector_opcode(second: int | None) -> None:
+    """What drawn words seldom meet: a source that says that a second word follows."""
+    for leading in range(0, 0x8000_0000, 1 << 25):
+        for source in (249, 250, 254, 255, 256):
+            for number in range(0, 1 << 17, 1 << 9) if leading >= 0x7C00_0000 else (0, 0x200):
+                try:
+                    assert text(decode(leading | number | source, second))
+                except NotAnInstruction:
+                    continue
