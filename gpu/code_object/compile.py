@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -142,20 +143,31 @@ def _able(clang: str) -> bool:
 
 def _run(command: list[str], source: Path) -> str:
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=_TIME_LIMIT_SECONDS
-        )
+        status, said = _finished(command)
     except OSError as error:
         raise CompileError(f"{source}: cannot run {command[0]}: {error.strerror}") from None
     except subprocess.TimeoutExpired:
         raise CompileError(
             f"{source}: {command[0]} took more than {_TIME_LIMIT_SECONDS} s"
         ) from None
-    if done.returncode:
-        raise CompileError(
-            f"{source}: {command[0]} failed ({_how(source)}):\n{done.stderr.strip()}"
-        )
-    return done.stderr
+    if status:
+        raise CompileError(f"{source}: {command[0]} failed ({_how(source)}):\n{said.strip()}")
+    return said
+
+
+def _finished(command: list[str]) -> tuple[int, str]:
+    """The status and what was said. Clang is a driver of other programs: if it is not waited for,
+    they end with it, and would else keep the pipe open."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, errors="replace", start_new_session=True
+    ) as process:
+        try:
+            _, said = process.communicate(timeout=_TIME_LIMIT_SECONDS)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, said
 
 
 def _how(source: Path) -> str:

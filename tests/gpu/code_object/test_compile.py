@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from gpu.code_object import CodeObject, CompileError
+from gpu.code_object import compile as compile_module
 from gpu.code_object.compile import (
     COMPILER_VARIABLE,
     OPTIONS_VARIABLE,
@@ -98,6 +101,31 @@ def test_which_language_it_was_is_told(
     monkeypatch.setenv(OPTIONS_VARIABLE, "'x")
     with pytest.raises(CompileError, match="GCN_CLANG_OPTIONS='x: No closing quotation"):
         compile_kernels(source, clang)
+
+
+def test_a_compiler_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With it ends what it has started, which holds the pipe that its words come through."""
+    slow, source, begun = tmp_path / "slow", tmp_path / "k.cl", tmp_path / "begun"
+    slow.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {begun}\nwait\n")
+    slow.chmod(0o755)
+    source.write_text("__kernel void k(void) {}\n")
+    monkeypatch.setattr(compile_module, "_TIME_LIMIT_SECONDS", 2)
+    with pytest.raises(CompileError, match="slow took more than 2 s"):
+        compile_kernels(source, str(slow))
+    for _ in range(500):
+        if not _runs(int(begun.read_text())):
+            return
+        time.sleep(0.01)
+    pytest.fail("what the compiler had started runs on")
+
+
+def _runs(process: int) -> bool:
+    """Ended is also what nobody has asked how it ended."""
+    try:
+        os.kill(process, 0)
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
 
 
 def test_no_source() -> None:
