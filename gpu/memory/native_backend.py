@@ -39,6 +39,8 @@ _MOST_LINES: Final = 1 << 18
 """For so many mapped lines there is room before they are touched."""
 _MOST_KEPT: Final = 1 << 18
 """Parts that are kept; whoever makes more can no longer be brought to the same point."""
+_A_PART: Final = 8
+"""What a part of many lanes weighs among them."""
 
 _SEVERAL: Final = 4
 """Messages that a line request is in at once, about."""
@@ -339,7 +341,7 @@ class NativeBackend:
         """Slots for a front's fetches, for good."""
         slots = [self.slots.take() for _ in range(count)]
         self._fetching.update(slots)
-        self._hear()
+        self.hear()
         self._keep(Took(slots), 0)
         return slots
 
@@ -350,18 +352,16 @@ class NativeBackend:
         except PoolExhausted as slip:
             self._again(slip, None, ends_open=True)
 
-    def _hear(self) -> None:
+    def hear(self) -> None:
         """Take over what a front has told the engine."""
-        if self._front is None:
-            return
-        if self._told is None:
-            self._front.stop_story()
+        if self._front is None or self._told is None:
             return
         words = self._front.story()
         if len(words):
             parts, self._handed = self._handed, []
             self._told.append(Story(words, parts))
-            self._kept += len(words) >> 3
+            self._kept += (len(words) >> 3) + _A_PART * len(parts)
+            self._forget_if_much()
 
     def _tell_story(self, story: Story, ends_open: bool) -> None:
         """``ends_open``: the answers of its last run are still to be taken."""
@@ -397,17 +397,26 @@ class NativeBackend:
         if self._told is None:
             return
         if isinstance(told, Run | Write):
-            self._hear()
+            self.hear()
+            if self._told is None:
+                return
         self._told.append(told)
         self._kept += 1 + size
-        if self._kept > _MOST_KEPT:
-            self._told = None
+        self._forget_if_much()
+
+    def _forget_if_much(self) -> None:
+        if self._kept <= _MOST_KEPT:
+            return
+        self._told = None
+        self._handed.clear()
+        if self._front is not None:
+            self._front.stop_story()
 
     def _again(
         self, slip: PoolExhausted, told: Run | Write | None, ends_open: bool = False
     ) -> Answered:
         """Build the system with more room and tell it everything, ``told`` last."""
-        self._hear()
+        self.hear()
         while True:
             if self._told is None:
                 raise OutOfRoom(
@@ -455,7 +464,7 @@ class NativeBackend:
         wanted = min(mapped // self.kernel.description.line_size * 5 // 4, _MOST_LINES)
         if wanted <= self._capacities.lines or self._told is None:
             return
-        self._hear()
+        self.hear()
         before = self._capacities
         # By more than is wanted now, or every allocation would begin anew.
         self._capacities = replace(before, lines=min(2 * wanted, _MOST_LINES))

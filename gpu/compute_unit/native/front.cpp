@@ -292,7 +292,7 @@ FRONT_API u64 front_run(Front* f, RunOutside run, void* block, const void* lanes
             if (reason != Reason::REACHED) break;
             f->phase = Phase::MEMORY;
             reason = Reason::CATCH_UP;
-            if (s.logged > LOG_LONG || s.budget < 0) break;
+            if (s.logged > LOG_LONG || s.budget < 0 || f->story.count > STORY_LONG) break;
         }
         reason = memory_runs(*f, run, block, lanes);
         if (reason != Reason::REACHED) break;
@@ -410,6 +410,7 @@ FRONT_API u64 front_lower(Front* f, u64 wave, u64 vm, u64 lgkm) {
 FRONT_API void front_later(Front* f, u64 unit, u64 tick, u64 handle) {
     Unit& u = f->units[static_cast<u32>(unit)];
     later(u, tick, {NOBODY, 0}, static_cast<u32>(handle), false);
+    f->state->next_ticks[unit] = u.next_tick;
 }
 
 // ---------------------------------------------------------------- fetching

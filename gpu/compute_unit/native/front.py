@@ -20,6 +20,7 @@ import numpy as np
 from gpu.compute_unit.faults import MISTAKES
 from gpu.compute_unit.local_operations import LocalAccess
 from gpu.compute_unit.native.ahead import AheadWave
+from gpu.compute_unit.native.counts import NAMES, config_of, statistics_of
 from gpu.compute_unit.native.layout import (
     LIST_ROOM,
     LOG_ROOM,
@@ -28,9 +29,6 @@ from gpu.compute_unit.native.layout import (
     NOBODY,
     NONE,
     RECORD,
-    STALLS,
-    Config,
-    Counts,
     Entry,
     Logged,
     Reason,
@@ -38,14 +36,11 @@ from gpu.compute_unit.native.layout import (
 )
 from gpu.compute_unit.native.library import FrontLibrary
 from gpu.compute_unit.native.unit import NativeUnit
-from gpu.compute_unit.program import UNITS
 from gpu.compute_unit.schedule import Policy, oldest_first, round_robin
-from gpu.compute_unit.simd import cycles_by_pace
 from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.watch import Watch
 from gpu.isa import host_float
-from gpu.isa.instruction import Unit
 from gpu.launch import Fault
 from gpu.memory.address_space import MemoryType
 from gpu.memory.coherent_base import CoherentMemory, MemoryStuck
@@ -54,12 +49,8 @@ from gpu.memory.native_backend import NativeBackend, Words
 from gpu.occupancy import Limits
 from runtime.native.outside import GLC, INSTRUCTION, SLC
 
-SLICE: Final = 1 << 16
-"""Ticks without an answer after which Python looks whether memory is stuck."""
 _SLOTS: Final = 64
 """For fetches, taken so many at a time."""
-_NAMES: Final = 1024
-"""Mnemonics of memory instructions, at most."""
 
 Due = Callable[[], int | None]
 """When somebody else than units and memory acts next; None while nobody will."""
@@ -106,7 +97,8 @@ class Front:
         self._state.list = ctypes.addressof(self._list)
         self._state.log = ctypes.addressof(self._log)
         self._state.next_ticks = ctypes.addressof(self._next_ticks)
-        self._at = library.new(self._config(policy, limits), self._state)
+        config = config_of(timing, limits, policy, memory.ports)
+        self._at = library.new(config, self._state)
         weakref.finalize(self, library.free, self._at)
         self._run = library.run
         self._run_outside = ctypes.cast(
@@ -127,36 +119,6 @@ class Front:
         self._handlers = self._handled()
         memory.steered = True
         backend.follow(self)
-
-    def _config(self, policy: Policy, limits: Limits) -> Config:
-        timing, ports = self._timing, self._memory.ports
-        config = Config(
-            units=ports.cus,
-            simds=limits.simds,
-            kinds=len(UNITS),
-            vector_alu=UNITS.index(Unit.VECTOR_ALU),
-            vector_memory=UNITS.index(Unit.VECTOR_MEMORY),
-            names=_NAMES,
-            round_robin=policy is round_robin,
-            slice=SLICE,
-        )
-        for name in (
-            "fetch_bytes",
-            "buffer_bytes",
-            "lines_per_cycle",
-            "memory_queue",
-            "address_cycles",
-            "lds_cycles",
-            "scalar_memory_cycles",
-            "scalar_cycles",
-            "message_cycles",
-        ):
-            setattr(config, name, getattr(timing, name))
-        for pace, cycles in enumerate(cycles_by_pace(timing)):
-            config.cycles[pace] = cycles
-        for unit in range(ports.cus):
-            config.fetch_ports[unit] = ports.fetch(unit)
-        return config
 
     # ------------------------------------------------------------------ time
 
@@ -217,7 +179,6 @@ class Front:
         state.addresses = slots.address.ctypes.data
         state.bytes = slots.bytes.ctypes.data
         state.given = slots.view.given
-        state.answers = slots.view.answers
 
     def _allow_watching(self) -> None:
         self._state.observe = self._watch.observing
@@ -244,7 +205,7 @@ class Front:
             self._unmapped,
             self._address,
             self._more_slots,
-            lambda: False,
+            self._listen,
         )
 
     def _wave(self) -> AheadWave | None:
@@ -392,6 +353,11 @@ class Front:
         self._library.allow(self._at, address, scope)
         return False
 
+    def _listen(self) -> bool:
+        """Much has happened; `run` has caught up with it."""
+        self._backend.hear()
+        return False
+
     def _more_slots(self) -> bool:
         slots = np.array(self._backend.take_slots(_SLOTS), np.uint64)
         self._library.slots(self._at, slots.ctypes.data, len(slots))
@@ -463,7 +429,10 @@ class Front:
 
     def lower(self, wave: AheadWave, vm: int, lgkm: int) -> bool:
         """Counters go down; whether that has ended the group."""
-        return bool(self._library.lower(self._at, wave.place, vm, lgkm))
+        ended = bool(self._library.lower(self._at, wave.place, vm, lgkm))
+        if self._state.logged:
+            self._catch_up()  # before numbers of waves that have ended are given to others
+        return ended
 
     def later(self, unit: int, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
@@ -495,34 +464,12 @@ class Front:
         number = self._names.get(mnemonic)
         if number is None:
             number = self._names[mnemonic] = len(self._names)
-            assert number < _NAMES, "no GPU has so many memory instructions"
+            assert number < NAMES, "no GPU has so many memory instructions"
         return number
 
     def statistics(self, unit: int) -> Statistics:
         """What the front has counted of a unit."""
-        counts = Counts()
-        self._library.counts(self._at, unit, counts)
-        statistics = Statistics(by_unit=counts.by_unit[: len(UNITS)])
-        for name, number in self._names.items():
-            count = self._table(unit, False)[number]
-            if count:
-                statistics.memory[name] = count
-        for lines, count in enumerate(self._table(unit, True)):
-            if count:
-                statistics.lines[lines] = count
-        for reason, cycles, times in zip(STALLS, counts.stalls, counts.stalled, strict=True):
-            if times:
-                statistics.stalls[reason] = cycles
-        statistics.bank_cycles = counts.bank_cycles
-        statistics.bank_conflicts = counts.bank_conflicts
-        statistics.fetches = counts.fetches
-        return statistics
-
-    def _table(self, unit: int, lines: bool) -> list[int]:
-        room = self._library.table(self._at, unit, lines, None, 0)
-        table = (ctypes.c_uint64 * room)()
-        self._library.table(self._at, unit, lines, ctypes.addressof(table), room)
-        return list(table)
+        return statistics_of(self._library, self._at, unit, self._names)
 
     # ------------------------------------------------------------------ for the memory
 

@@ -66,7 +66,7 @@ enum class Reason : u64 {
     UNMAPPED,      // `wave` goes on where nothing could be fetched
     ADDRESS,       // `address`: may it be fetched by `unit`?
     SLOTS,         // no slots for fetches are left
-    CATCH_UP,      // the log is long
+    CATCH_UP,      // the log is long, or the story
 };
 
 // What the log tells, in the order in which it happened.
@@ -89,6 +89,7 @@ inline constexpr u64 JUDGED = 2;  // and beyond: `status` of a run of the engine
 
 inline constexpr u32 LOG_ROOM = 1 << 14;
 inline constexpr u32 LOG_LONG = 1 << 12;
+inline constexpr u32 STORY_LONG = 1 << 18;
 inline constexpr u32 LIST_ROOM = 1 << 13;
 
 // Shared with Python, which owns it.
@@ -116,5 +117,4 @@ struct State {
     u64* addresses;   // of the lanes of all slots
     u8* bytes;        // likewise, what they load
     OutsideGiven* given;
-    u64* answers;
 };

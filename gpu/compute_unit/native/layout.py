@@ -112,7 +112,7 @@ class State(ctypes.Structure):
         *((name, _U64) for name in ("fetching", "flights", "logged", "listed")),
         *(
             (name, ctypes.c_void_p)
-            for name in ("list", "log", "next_ticks", "addresses", "bytes", "given", "answers")
+            for name in ("list", "log", "next_ticks", "addresses", "bytes", "given")
         ),
     ]
 
@@ -121,7 +121,7 @@ class Config(ctypes.Structure):
     """See unit.hpp."""
 
     _fields_ = [
-        *((name, _U64) for name in ("units", "simds", "kinds", "vector_alu", "vector_memory")),
+        *((name, _U64) for name in ("units", "simds", "vector_alu", "vector_memory")),
         *((name, _U64) for name in ("names", "fetch_bytes", "buffer_bytes", "lines_per_cycle")),
         *((name, _U64) for name in ("memory_queue", "address_cycles", "lds_cycles")),
         *((name, _U64) for name in ("scalar_memory_cycles", "scalar_cycles", "message_cycles")),

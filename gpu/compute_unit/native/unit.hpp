@@ -21,7 +21,6 @@ inline constexpr u32 STALLS = 9;
 struct Config {
     u64 units;
     u64 simds;
-    u64 kinds;           // of units
     u64 vector_alu;      // their places
     u64 vector_memory;
     u64 names;           // of memory instructions

@@ -42,7 +42,7 @@ def setup_of(seed: int, mistakes: float = 0) -> Setup:
     )
     return Setup(
         program(seed, mistakes=mistakes),
-        groups=one(1, 3, 9),
+        groups=one(1, 3, 9, 40),
         items=one(64, 100, 256),
         timing=timing,
         policy=("oldest-first", "round-robin")[one(0, 1)],

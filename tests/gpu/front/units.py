@@ -15,11 +15,12 @@ from gpu.compute_unit.schedule import POLICIES
 from gpu.compute_unit.timed import TimedUnit
 from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.watch import Watch
+from gpu.launch import Fault, GroupStart
 from gpu.loop import Mover, OneByOne
 from gpu.memory.coherent_base import CoherentMemory
 from gpu.memory.native_backend import NativeBackend
 from gpu.occupancy import Limits
-from tests.gpu.compute_unit.harness import Bench, split
+from tests.gpu.compute_unit.harness import Bench, Listener, split
 
 MOST_RUNS = 200_000
 RESULTS = 1 << 12
@@ -55,6 +56,23 @@ class Outcome:
     interrupts: list[int]
 
 
+class Places(Listener):
+    """Wants to be asked as soon as a group has left room for another one, as a dispatcher does."""
+
+    def __init__(self, memory: CoherentMemory) -> None:
+        super().__init__()
+        self.memory = memory
+        self.due: int | None = None
+
+    def group_ended(self, group: GroupStart) -> None:
+        super().group_ended(group)
+        self.due = self.memory.now
+
+    def group_failed(self, group: GroupStart, fault: Fault) -> None:
+        super().group_failed(group, fault)
+        self.due = self.memory.now
+
+
 def library() -> Any:
     """Skips where there is no compiler."""
     found = front_library()
@@ -67,6 +85,7 @@ def library() -> Any:
 def run(setup: Setup, memory: CoherentMemory, ahead: bool) -> Outcome:
     """All groups to their end, one after the other into the first unit that has room."""
     bench = Bench(setup.code, memory)  # type: ignore[arg-type]
+    bench.listener = places = Places(memory)
     words = np.arange(setup.buffer // 4, dtype=np.uint32) * np.uint32(2654435761)
     buffer = bench.buffer(words)
     limits, watch, policy = Limits(), Watch(), POLICIES[setup.policy]
@@ -100,8 +119,8 @@ def run(setup: Setup, memory: CoherentMemory, ahead: bool) -> Outcome:
         if not waiting and all(unit.idle for unit in units) and not memory.busy:
             break
         setup.meanwhile(memory)
-        end = None if setup.stops is None else memory.now + setup.stops
-        mover.run(lambda end=end: end)  # type: ignore[misc]
+        places.due = None if setup.stops is None else memory.now + setup.stops
+        mover.run(lambda: places.due)
         assert (
             any(unit.next_tick is not None for unit in units)
             or memory.busy
