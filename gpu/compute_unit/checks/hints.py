@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 
 from gpu.compute_unit.access import Access, VectorAccess
+from gpu.compute_unit.checks.relative import Ranges, used
 from gpu.compute_unit.global_memory import VectorOperation
 from gpu.compute_unit.program import Bound, Control
 from gpu.compute_unit.scalar_memory import ScalarAccess, ScalarKind
@@ -36,8 +37,7 @@ _SIZES: Final = (4, 8)
 _EQUALS: Final = frozenset(
     f"v_cmp_{how}_{letter}{bits}" for how in ("eq", "ne") for letter in "iu" for bits in (32, 64)
 )
-_UNKNOWN_SOURCES: Final = ("v_movrels", "s_movrels")
-_OTHER_LANES: Final = ("v_readlane", "v_readfirstlane", "v_writelane", "v_movreld", "s_movreld")
+_OTHER_LANES: Final = ("v_readlane", "v_readfirstlane", "v_writelane")
 
 
 class Hint:
@@ -140,7 +140,8 @@ class Hints:
         if not held:
             return
         instruction = bound.instruction
-        met = _met(held, instruction, wave.exec)
+        reads, writes = used(wave, instruction)
+        met = _met(held, instruction, wave.exec, reads)
         if bound.control is Control.END:
             self.left(wave)
             return
@@ -150,15 +151,12 @@ class Hints:
         if bound.operation is not None:
             self._memory(wave, bound, held, met)
             met = {}
-        elif instruction.name.startswith(_UNKNOWN_SOURCES):
-            self._deny(held, {hint: _ALL for found in held.values() for hint in found})
-            met = {}
         elif met and self._asks_a_swap(wave, instruction):
             met = {}
         elif met and not _only_computes(instruction):
             self._deny(held, met)
             met = {}
-        self._write(wave, instruction, held, met)
+        self._write(wave, instruction, writes, held, met)
         self._remember_swap(wave, bound)
 
     def access(self, wave: Wavefront, access: Access) -> None:
@@ -210,11 +208,16 @@ class Hints:
     # ------------------------------------------------------------------ registers
 
     def _write(
-        self, wave: Wavefront, instruction: Instruction, held: Held, met: dict[Hint, int]
+        self,
+        wave: Wavefront,
+        instruction: Instruction,
+        writes: Ranges,
+        held: Held,
+        met: dict[Hint, int],
     ) -> None:
         """What is written depends on what was read, and no longer on what was there."""
         crossing = _crosses(instruction)
-        for register in _registers(instruction.writes):
+        for register in _registers(writes):
             found, vector = held.get(register), register[0] == "v"
             if found and not crossing:
                 lanes = wave.exec if vector else _ALL
@@ -280,22 +283,17 @@ def _hold(held: Held, register: Register, hint: Hint, lanes: int) -> None:
     found[hint] = found.get(hint, 0) | lanes
 
 
-def _registers(ranges: tuple[RegisterRange, ...]) -> Iterator[Register]:
+def _registers(ranges: Ranges) -> Iterator[Register]:
     for each in ranges:
         for number in range(each.first, each.first + each.size):
             yield each.file, number
 
 
-def _met(
-    held: Held,
-    instruction: Instruction,
-    exec: int,
-    reads: tuple[RegisterRange, ...] | None = None,
-) -> dict[Hint, int]:
+def _met(held: Held, instruction: Instruction, exec: int, reads: Ranges) -> dict[Hint, int]:
     """The loads that what is read depends on, and in which lanes."""
     met: dict[Hint, int] = {}
     crossing = _crosses(instruction)
-    for register in _registers(instruction.reads if reads is None else reads):
+    for register in _registers(reads):
         for hint, lanes in held.get(register, {}).items():
             lanes = lanes if register[0] != "v" or crossing else lanes & exec
             if lanes:

@@ -17,16 +17,19 @@ import numpy.typing as npt
 
 from gpu.compute_unit.access import Access, VectorAccess
 from gpu.compute_unit.checks.findings import Findings, lanes_text, place, register_name
+from gpu.compute_unit.checks.relative import Ranges, used
 from gpu.compute_unit.local_operations import LocalAccess, PairAccess
 from gpu.compute_unit.program import Bound
 from gpu.compute_unit.wavefront import Group, Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange
-from gpu.isa.wave import ALL, EXEC
+from gpu.isa.wave import ALL, EXEC, M0
 from gpu.memory.interface import RequestKind
 
 _READ_LANE = "v_readlane_b32"
 _WRITE_LANE = "v_writelane_b32"
-_HAND_ON = ("v_mov_b32", "v_cndmask_b32")
+_RELATIVE = ("v_movreld_b32", "v_movrels_b32", "v_movrelsd_b32")
+_HAND_ON = ("v_mov_b32", "v_cndmask_b32", *_RELATIVE)
+_INDEX = RegisterRange("s", M0, 1)
 _HAND_ON_SCALARS = {"s_mov_b32": 1, "s_mov_b64": 2}
 """By name: how many registers."""
 _GENERAL, _CODES = 102, 128
@@ -72,17 +75,19 @@ class Uninitialised:
         written = self._written[wave]
         instruction = bound.instruction
         file = _handed_on(instruction)
-        for each in instruction.reads:
-            if each.file not in file and not _harmless(instruction, each):
+        reads, writes = used(wave, instruction)
+        for each in reads:
+            index = each == _INDEX and instruction.name in _RELATIVE
+            if (index or each.file not in file) and not _harmless(instruction, each):
                 self._read(wave, bound, written, each)
         if instruction.name == _READ_LANE:
             _hand_on_lane(written, instruction)
         elif "v" in file:
-            _hand_on(wave, written, instruction)
+            _hand_on(wave, written, instruction, reads, writes)
         elif file:
             _hand_on_scalars(written, instruction)
         else:
-            for each in instruction.writes:
+            for each in writes:
                 _write(wave, written, instruction, each)
 
     def _read(self, wave: Wavefront, bound: Bound, written: _Written, each: RegisterRange) -> None:
@@ -217,15 +222,21 @@ def _hand_on_scalars(written: _Written, instruction: Instruction) -> None:
             written.scalars.discard(destination + number)
 
 
-def _hand_on(wave: Wavefront, written: _Written, instruction: Instruction) -> None:
+def _hand_on(
+    wave: Wavefront, written: _Written, instruction: Instruction, reads: Ranges, writes: Ranges
+) -> None:
     """Each lane of the destination is as written as the source that it takes."""
     fields = instruction.fields
     taken = _lanes_written(written, fields["src0"])
+    if instruction.name in _RELATIVE:
+        source = next((each.first for each in reads if each.file == "v"), None)
+        taken = taken if source is None else written.vectors[source]
     if "src1" in fields:
         mask = wave.sgprs[fields["src2"]] | wave.sgprs[fields["src2"] + 1] << 32
         taken = taken & ~mask | _lanes_written(written, fields["src1"]) & mask
-    kept = written.vectors[fields["vdst"]] & ~wave.exec
-    written.vectors[fields["vdst"]] = kept | taken & wave.exec
+    for each in writes:
+        kept = written.vectors[each.first] & ~wave.exec
+        written.vectors[each.first] = kept | taken & wave.exec
 
 
 def _lanes_written(written: _Written, source: int) -> int:

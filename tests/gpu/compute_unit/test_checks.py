@@ -98,6 +98,13 @@ def test_moves_and_choices_hand_on_what_they_take(timed: bool) -> None:
 
 
 @TIMED
+def test_registers_that_m0_chooses(timed: bool) -> None:
+    never, first = _found("indexed", lambda bench: [[]], "uninitialised", timed)
+    assert "`v_add_u32_e32 v8, vcc, v7, v7`" in never and "reads v7" in never
+    assert "`v_add_u32_e32 v8, vcc, v2, v2`" in first and "reads v2" in first
+
+
+@TIMED
 def test_reads_of_what_nobody_wrote(timed: bool) -> None:
     found = _found("undefined", lambda bench: [[]], "uninitialised", timed, lds=64)
     assert [line.split("reads ")[1] for line in found] == [
