@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from gpu.compute_unit.access import Access, VectorAccess
 from gpu.compute_unit.checks.findings import Findings, lanes_text, place, register_name
+from gpu.compute_unit.checks.relative import used
 from gpu.compute_unit.program import Bound, Control
 from gpu.compute_unit.wavefront import LGKM_MAX, VM_MAX, Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
@@ -89,7 +90,8 @@ class Waits:
         vectors = fill.file == "v"
         if vectors and not lanes & load.exec:
             return
-        for each in instruction.reads:
+        reads, writes = used(wave, instruction)
+        for each in reads:
             number = _overlap(fill, each)
             if number is not None:
                 self._report(wave, bound, load, fill.file, number, lanes, "reads")
@@ -98,7 +100,7 @@ class Waits:
             return  # it returns later than the one before
         if vectors and load.ordered and instruction.unit is Unit.LDS:
             return
-        for each in instruction.writes:
+        for each in writes:
             number = _overlap(fill, each)
             if number is not None:
                 self._report(wave, bound, load, fill.file, number, lanes, "overwrites")

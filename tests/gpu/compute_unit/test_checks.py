@@ -55,6 +55,13 @@ def test_a_read_before_the_wait(timed: bool) -> None:
 
 
 @TIMED
+def test_a_read_that_m0_chooses_before_the_wait(timed: bool) -> None:
+    (found,) = _found("indexed_wait", _two_buffers, "waits", timed)
+    assert "`v_movrels_b32_e32 v8, v4`" in found
+    assert "reads v6 before `flat_load_dword v6, v[2:3]`" in found
+
+
+@TIMED
 def test_a_write_before_the_wait(timed: bool) -> None:
     (found,) = _found("overwritten", _two_buffers, "waits", timed)
     assert "`v_mov_b32_e32 v4, 7`" in found
