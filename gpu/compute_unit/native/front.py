@@ -429,10 +429,7 @@ class Front:
 
     def lower(self, wave: AheadWave, vm: int, lgkm: int) -> bool:
         """Counters go down; whether that has ended the group."""
-        ended = bool(self._library.lower(self._at, wave.place, vm, lgkm))
-        if self._state.logged:
-            self._catch_up()  # before numbers of waves that have ended are given to others
-        return ended
+        return bool(self._library.lower(self._at, wave.place, vm, lgkm))
 
     def later(self, unit: int, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""

@@ -9,6 +9,7 @@
 #include "layout.hpp"
 
 inline constexpr u32 MOST_SIMDS = 8;
+inline constexpr u32 MOST_PORTS = 64;   // compute units
 inline constexpr u32 MOST_UNITS = 16;  // kinds of them
 inline constexpr u32 PACES = MOST_UNITS + 1;
 inline constexpr u32 VM_MAX = 15;
@@ -36,7 +37,7 @@ struct Config {
     u64 round_robin;
     u64 slice;           // ticks after which a run comes back
     u64 cycles[PACES];
-    u64 fetch_ports[64]; // by unit
+    u64 fetch_ports[MOST_PORTS];  // by unit
 };
 
 struct Wave {
