@@ -93,8 +93,8 @@ _LOW: Final = (1 << 32) - 1
 class Front(Protocol):
     """What runs the engine in our place for a while."""
 
-    def story(self) -> Words:
-        """What it has told the engine since it was last asked."""
+    def story(self) -> tuple[Words, int]:
+        """What it has told the engine since it was last asked, and in how many parts."""
 
     def stop_story(self) -> None:
         """It will not be asked again."""
@@ -356,9 +356,10 @@ class NativeBackend:
         """Take over what a front has told the engine."""
         if self._front is None or self._told is None:
             return
-        words = self._front.story()
+        words, count = self._front.story()
         if len(words):
-            parts, self._handed = self._handed, []
+            # Others may have been handed over for a run that is still to come.
+            parts, self._handed = self._handed[:count], self._handed[count:]
             self._told.append(Story(words, parts))
             self._kept += (len(words) >> 3) + _A_PART * len(parts)
             self._forget_if_much()

@@ -135,6 +135,7 @@ void note_story(Front& f, u64 last) {
         const OutsideGiven& given = view.given[i];
         const bool ours = is_fetch(f, given.slot);
         f.story.add(given.slot | u64{ours} << 63);
+        f.story_parts += !ours;
         if (!ours) continue;
         f.story.add(given.port | u64{given.scope} << 32 | u64{given.size} << 40 | u64{given.lanes} << 48);
         f.story.add(f.fetches[given.slot].address);
@@ -309,13 +310,15 @@ FRONT_API void front_answered(Front* f, u64 complete) {
 // Python has told another engine what this one was told, the last run included.
 FRONT_API void front_told(Front* f) { f->told = true; }
 
-// Copies what the engine was told since the last time; returns how many words there are. Nothing is
-// copied, and nothing forgotten, if there is no room for all.
-FRONT_API u64 front_story(Front* f, u64* words, u64 room) {
+// Copies what the engine was told since the last time, and in how many requests of Python's; returns
+// how many words there are. Nothing is copied, and nothing forgotten, if there is no room for all.
+FRONT_API u64 front_story(Front* f, u64* words, u64 room, u64* parts) {
     const u32 count = f->story.count;
     if (count > room) return count;
     if (count) memcpy(words, f->story.items, u64{count} * sizeof(u64));
+    if (parts) *parts = f->story_parts;
     f->story.clear();
+    f->story_parts = 0;
     return count;
 }
 

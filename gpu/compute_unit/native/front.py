@@ -49,7 +49,7 @@ from gpu.memory.native_backend import NativeBackend, Words
 from gpu.occupancy import Limits
 from runtime.native.outside import GLC, INSTRUCTION, SLC
 
-_SLOTS: Final = 64
+SLOTS: Final = 64
 """For fetches, taken so many at a time."""
 
 Due = Callable[[], int | None]
@@ -359,7 +359,7 @@ class Front:
         return False
 
     def _more_slots(self) -> bool:
-        slots = np.array(self._backend.take_slots(_SLOTS), np.uint64)
+        slots = np.array(self._backend.take_slots(SLOTS), np.uint64)
         self._library.slots(self._at, slots.ctypes.data, len(slots))
         return False
 
@@ -470,12 +470,13 @@ class Front:
 
     # ------------------------------------------------------------------ for the memory
 
-    def story(self) -> Words:
-        """What the engine has been told since this was last asked."""
-        count = self._library.story(self._at, None, 0)
+    def story(self) -> tuple[Words, int]:
+        """What the engine has been told since this was last asked, and in how many parts."""
+        count = self._library.story(self._at, None, 0, None)
         words = np.zeros(count, np.uint64)
-        self._library.story(self._at, words.ctypes.data, count)
-        return words
+        parts = ctypes.c_uint64()
+        self._library.story(self._at, words.ctypes.data, count, ctypes.addressof(parts))
+        return words, parts.value
 
     def stop_story(self) -> None:
         """Nobody will ask again."""

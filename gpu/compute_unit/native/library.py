@@ -32,7 +32,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "run": (_U64, (_FRONT, _POINTER, _POINTER, _POINTER, _POINTER)),
     "answered": (None, (_FRONT, _U64)),
     "told": (None, (_FRONT,)),
-    "story": (_U64, (_FRONT, _POINTER, _U64)),
+    "story": (_U64, (_FRONT, _POINTER, _U64, _POINTER)),
     "stop_story": (None, (_FRONT,)),
     "start": (_U64, (_FRONT, _U64, _U64, _POINTER, _POINTER, _POINTER, _POINTER)),
     "drop": (None, (_FRONT, _U64)),

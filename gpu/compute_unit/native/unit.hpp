@@ -182,6 +182,7 @@ struct Front {
     OutsideView* view;       // while it runs
     bool telling;            // keep the story
     List<u64> story;         // what the engine was told
+    u64 story_parts;         // requests of Python's in it
 };
 
 inline Wave* wave_of(Front& f, WaveName name) {

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gpu.compute_unit.native import front
 from gpu.compute_unit.timing import Timing
 from gpu.memory import native_backend
 from gpu.memory.coherent_base import CoherentMemory
@@ -91,6 +92,7 @@ def test_a_system_that_is_too_small_grows_unseen(
     setup = replace(setup_of(seed), groups=9, items=256)
     expected, _ = both(setup, seed)
     monkeypatch.setattr(native_backend, "first_capacities", lambda kernel: TINY)
+    monkeypatch.setattr(front, "SLOTS", 1 + seed % 3)  # taken while requests wait to be given
     memory = opened("GPU_VIPER", 2, 2, ("nominal", "uniform")[seed % 2], seed, "native")
     assert run(setup, memory, True) == expected
     assert isinstance(memory.backend, NativeBackend)
