@@ -24,7 +24,7 @@ TYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["-O0", "-O2"])
+@pytest.fixture(scope="module", params=[pytest.param("-O0", marks=pytest.mark.slow), "-O2"])
 def compiled(request: pytest.FixtureRequest) -> CodeObject:
     clang = find_compiler()
     if clang is None:
