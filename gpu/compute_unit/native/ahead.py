@@ -307,8 +307,10 @@ class Ahead:
             if not self._carry_out(wave, stretch, out):
                 break
             left -= stretch.count
-            if wave.pc < start and self._observing():
-                break
+            if wave.pc != stretch.end:
+                fetched = 0  # its buffer will be empty then
+                if wave.pc < start and self._observing():
+                    break
         return b"".join(out)
 
     def _carry_out(self, wave: AheadWave, stretch: Stretch, out: list[bytes]) -> bool:

@@ -91,10 +91,9 @@ class Front:
         self._timing = timing
         self._watch = watch
         self._state = State()
-        self._list = (ctypes.c_uint64 * LIST_ROOM)()
+        self._list: ctypes.Array[ctypes.c_uint64] = (ctypes.c_uint64 * LIST_ROOM)()
         self._log = (Logged * LOG_ROOM)()
         self._next_ticks = (ctypes.c_uint64 * MOST_UNITS)()
-        self._state.list = ctypes.addressof(self._list)
         self._state.log = ctypes.addressof(self._log)
         self._state.next_ticks = ctypes.addressof(self._next_ticks)
         config = config_of(timing, limits, policy, memory.ports)
@@ -179,6 +178,9 @@ class Front:
         state.addresses = slots.address.ctypes.data
         state.bytes = slots.bytes.ctypes.data
         state.given = slots.view.given
+        if slots.view.room > len(self._list):
+            self._list = (ctypes.c_uint64 * slots.view.room)()
+        state.list = ctypes.addressof(self._list)
 
     def _allow_watching(self) -> None:
         self._state.observe = self._watch.observing

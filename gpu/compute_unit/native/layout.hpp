@@ -111,7 +111,7 @@ struct State {
     u64 flights;  // in: requests of Python's under way
     u64 logged;
     u64 listed;
-    u64* list;        // [LIST_ROOM]
+    u64* list;        // at least [LIST_ROOM], and an entry for each answer that there can be
     Logged* log;      // [LOG_ROOM]
     u64* next_ticks;  // by unit; NONE: only answers wake it
     u64* addresses;   // of the lanes of all slots
