@@ -100,6 +100,7 @@ def test_trained_code_runs_alike(gcc: Compiler, tmp_path: Path) -> None:
     assert leavings(cache.root) == []
 
 
+@pytest.mark.slow
 def test_training_beside_the_legs_is_not_seen(
     gcc: Compiler, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -180,7 +180,14 @@ def _release(assembler: str) -> int:
 
 
 @pytest.mark.skipif(LLVM is None, reason="no llvm-mc")
-@pytest.mark.parametrize("configuration", ["clang14-O2", "clang19-O2", "clang14-O0"])
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        "clang14-O2",
+        pytest.param("clang19-O2", marks=pytest.mark.slow),
+        pytest.param("clang14-O0", marks=pytest.mark.slow),
+    ],
+)
 def test_an_assembler_takes_the_text_back(configuration: str, tmp_path: Path) -> None:
     """Every stored kernel, byte by byte."""
     if configuration.startswith("clang19") and _release(str(LLVM)) < 15:

@@ -18,7 +18,7 @@ from tests.gpu.front.units import Outcome, Setup, library, run
 from tests.gpu.memory.streams import opened
 
 SEEDS = 24
-MORE = 2000
+MORE = 400
 
 
 def setup_of(seed: int, mistakes: float = 0) -> Setup:

@@ -10,14 +10,12 @@ import pytest
 
 import gpu.device
 from gpu import Buffer, Device, Signal
+from gpu.compute_unit.functional import FunctionalUnit
 from gpu.compute_unit.watch import Watch
 from gpu.errors import KernelError
 from gpu.memory.flat import FlatMemory
 from gpu.memory.opening import load_system, open_memory
 from tests.gpu.kernels.stored import stored
-
-LONG = 6000
-"""Ticks after which a wait that is not excused has been called one in vain."""
 
 
 def without_time() -> Device:
@@ -51,6 +49,11 @@ def spinning(device: Device) -> tuple[Buffer, Signal]:
     return flag, done
 
 
+def long(device: Device) -> int:
+    """Ticks after which a wait that is not excused has been called one in vain."""
+    return 300 if isinstance(device.units[0], FunctionalUnit) else 6000
+
+
 def release(flag: Buffer) -> None:
     flag.write(np.ones(1, np.int32))
 
@@ -59,10 +62,10 @@ def test_nothing_is_said_while_the_host_waits_for_a_while(device: Device) -> Non
     flag, done = spinning(device)
     for _ in range(3):
         before = device.now
-        device.run(limit=LONG)
-        assert device.now == before + LONG
-    device.run(until=done, limit=LONG)
-    assert done.wait("<", 1, timeout=LONG) == done.value == 1
+        device.run(limit=long(device))
+        assert device.now == before + long(device)
+    device.run(until=done, limit=long(device))
+    assert done.wait("<", 1, timeout=long(device)) == done.value == 1
     release(flag)
     device.run(until=done)
     assert done.value == 0
@@ -73,18 +76,18 @@ def test_nor_while_a_function_of_the_host_may_act(device: Device) -> None:
     start = device.now
 
     def acts() -> bool:
-        if device.now >= start + LONG and not flag.numpy()[0]:
+        if device.now >= start + long(device) and not flag.numpy()[0]:
             release(flag)
         return done.value < 1
 
     device.run(until=acts)
-    assert device.now >= start + LONG
+    assert device.now >= start + long(device)
 
 
 @pytest.mark.parametrize("until", [False, True])
 def test_but_when_it_waits_for_ever(device: Device, until: bool) -> None:
     _, done = spinning(device)
-    device.run(limit=LONG)
+    device.run(limit=long(device))
     with pytest.raises(KernelError, match=r"(?s)every wave repeats.*which holds 0x0"):
         device.run(until=done if until else None)
 
@@ -92,7 +95,7 @@ def test_but_when_it_waits_for_ever(device: Device, until: bool) -> None:
 def test_the_host_goes_on_beside_a_kernel_that_waits(device: Device) -> None:
     """Memory, code, a queue, a kernel of it: none of that waits for the first kernel."""
     flag, done = spinning(device)
-    device.run(limit=LONG)
+    device.run(limit=long(device))
     x = np.arange(100, dtype=np.int32)
     a, c, second = device.alloc(x), device.alloc_like(x), Signal(1)
     queue = device.create_queue(cu_mask=2)
@@ -100,7 +103,7 @@ def test_the_host_goes_on_beside_a_kernel_that_waits(device: Device) -> None:
     queue.ring()
     device.run(until=second)
     np.testing.assert_array_equal(c.numpy(), x * 2)
-    device.run(limit=LONG)
+    device.run(limit=long(device))
     assert (done.value, second.value) == (1, 0)
     release(flag)
     device.run(until=done)
