@@ -143,13 +143,8 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
         find_compiler.cache_clear()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name == "clang14-O2" else pytest.mark.slow)
-        for name in CONFIGURATIONS
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_stored_objects_are_what_the_sources_give(name: str) -> None:
     """The same compiler gives the same bytes; run ``python -m tests.gpu.kernels.stored`` else."""
     configuration = CONFIGURATIONS[name]
