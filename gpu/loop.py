@@ -21,7 +21,7 @@ from gpu.host_wait import HostWait, Watcher, host_waits
 from gpu.hsa.activity import Activities, Activity
 from gpu.hsa.dispatcher import Dispatcher
 from gpu.launch import ComputeUnit, SteppedUnit
-from gpu.memory.interface import Answer, Memory
+from gpu.memory.interface import Memory, hand_out
 
 Due = Callable[[], int | None]
 """When somebody else acts next; None while nobody will."""
@@ -58,14 +58,6 @@ class OneByOne:
                 until = tick
         hand_out(memory.run(None if until is None else max(until, now + 1)))
         return acted
-
-
-def hand_out(answers: Sequence[Answer]) -> None:
-    """Answers to whoever asked."""
-    for answer in answers:
-        listener = answer.request.listener
-        if listener is not None:
-            listener(answer)
 
 
 class Loop:

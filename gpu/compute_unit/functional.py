@@ -18,7 +18,7 @@ from gpu.compute_unit.access_text import access_text
 from gpu.compute_unit.checks.check import Checks
 from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
 from gpu.compute_unit.global_memory import VectorOperation
-from gpu.compute_unit.program import Bound, Control, Program
+from gpu.compute_unit.program import INTERRUPT, Bound, Control, Program
 from gpu.compute_unit.residents import Residents
 from gpu.compute_unit.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.statistics import Statistics
@@ -35,8 +35,6 @@ from gpu.trace import Trace
 TURN: Final = 256
 """Wave instructions after which the next wave has its turn (at the end of the block)."""
 LONGEST_BLOCK: Final = 64
-INTERRUPT: Final = 1
-"""The message of ``s_sendmsg`` that reaches the host."""
 
 _FREE: Final = (Control.NOTHING, Control.WAIT, Control.PRIORITY, Control.INVALIDATE)
 """Controls that mean nothing without time."""

@@ -31,6 +31,8 @@ LONGEST: Final = 8
 UNITS: Final = tuple(Unit)
 LONG_PACE: Final = len(UNITS)
 """See `Bound`."""
+INTERRUPT: Final = 1
+"""The message of ``s_sendmsg`` that reaches the host."""
 _LONG: Final = ("v_rcp", "v_rsq", "v_sqrt", "v_exp", "v_log", "v_sin", "v_cos")
 
 

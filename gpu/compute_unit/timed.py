@@ -23,7 +23,7 @@ from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_faul
 from gpu.compute_unit.fetch import Fetch
 from gpu.compute_unit.other_pipelines import LocalPipeline, ScalarPipeline
 from gpu.compute_unit.pipelined_wave import NEVER, PipelinedWave, Waiting
-from gpu.compute_unit.program import Bound, Control
+from gpu.compute_unit.program import INTERRUPT, Bound, Control
 from gpu.compute_unit.residents import Residents
 from gpu.compute_unit.scalar_memory import ScalarAccess
 from gpu.compute_unit.schedule import Policy, oldest_first
@@ -41,8 +41,6 @@ from gpu.memory.interface import Memory
 from gpu.occupancy import Limits
 from gpu.trace import Trace
 
-INTERRUPT: Final = 1
-"""The message of ``s_sendmsg`` that reaches the host."""
 ALL_RETURNED: Final = (0, 0, 0)
 
 

@@ -37,7 +37,8 @@ from gpu.memory.transitions import Executed
 
 PATIENCE: Final = 1_000_000
 """Ticks after which an unanswered request is called stuck."""
-_SLICE: Final = 1 << 16
+SLICE: Final = 1 << 16
+"""Ticks without an answer after which it is asked whether memory is stuck."""
 
 
 class MemoryStuck(Exception):
@@ -237,7 +238,7 @@ class CoherentMemory:
             last = self.now
         when = self.now  # what has been entered is issued
         while True:
-            slice_end = max(self.backend.tick, self.now) + _SLICE
+            slice_end = max(self.backend.tick, self.now) + SLICE
             limit = slice_end if last is None else min(last, slice_end)
             parts = self.backend.run(when, limit)
             when = max(when, self.backend.tick + 1)

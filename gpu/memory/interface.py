@@ -113,6 +113,14 @@ class Answer:
     data: Data | None = None
 
 
+def hand_out(answers: Sequence[Answer]) -> None:
+    """Answers to whoever asked."""
+    for answer in answers:
+        listener = answer.request.listener
+        if listener is not None:
+            listener(answer)
+
+
 class Unmapped(Exception):
     """A lane's address is in no allocation, or may not be used so.
 

@@ -8,7 +8,7 @@ nobody's business outside of the object.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,10 +62,15 @@ class LibraryError(RuntimeError):
     """A file that is no object of ours, or of another version."""
 
 
-class Library:
-    """A loaded object. Its functions are attributes, without their prefix."""
+class SharedObject:
+    """A loaded object of ours. Its functions are attributes, without their prefix.
 
-    def __init__(self, path: Path) -> None:
+    ``functions``: by name, what they return and take. Raises LibraryError.
+    """
+
+    def __init__(
+        self, path: Path, prefix: str, functions: Mapping[str, tuple[Any, tuple[Any, ...]]]
+    ) -> None:
         self.path = path
         try:
             loaded = ctypes.CDLL(str(path))
@@ -73,22 +78,31 @@ class Library:
             why = str(slip).removeprefix(f"{path}: ")
             raise LibraryError(f"{path} cannot be loaded: {why}") from None
         self._functions: dict[str, Callable[..., int]] = {}
-        for name, (result, arguments) in _FUNCTIONS.items():
+        for name, (result, arguments) in functions.items():
             try:
-                function = loaded[f"slicc_{name}"]
+                function = loaded[f"{prefix}{name}"]
             except AttributeError:
-                raise LibraryError(f"{path} has no function slicc_{name}") from None
+                raise LibraryError(f"{path} has no function {prefix}{name}") from None
             function.restype = result
             function.argtypes = arguments
             self._functions[name] = function
-        said = self.abi()
-        if said != ABI:
-            raise LibraryError(f"{path} speaks version {said} of the interface, not {ABI}")
-        self.line_bytes = self.constant(0)
-        self.node_words = self.constant(1)
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         try:
             return self.__dict__["_functions"][name]  # type: ignore[no-any-return]
         except KeyError:
             raise AttributeError(name) from None
+
+    def _speaks(self, said: int, version: int) -> None:
+        if said != version:
+            raise LibraryError(f"{self.path} speaks version {said} of the interface, not {version}")
+
+
+class Library(SharedObject):
+    """The object of one protocol."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "slicc_", _FUNCTIONS)
+        self._speaks(self.abi(), ABI)
+        self.line_bytes = self.constant(0)
+        self.node_words = self.constant(1)

@@ -22,7 +22,7 @@ from gpu.compute_unit.faults import IGNORED_TRAPS, MISTAKES, trap_fault
 from gpu.compute_unit.local_operations import LocalAccess
 from gpu.compute_unit.native.layout import NO_PACE, RECORD, Kind
 from gpu.compute_unit.other_pipelines import bank_time
-from gpu.compute_unit.program import LONGEST, Bound, Control, bind_at
+from gpu.compute_unit.program import INTERRUPT, LONGEST, Bound, Control, bind_at
 from gpu.compute_unit.scalar_memory import ScalarAccess
 from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.vector_pipeline import Flight, VectorPipeline
@@ -36,8 +36,6 @@ from gpu.launch import WaveStart
 FAR: Final = 128
 """Records after which a wave stops."""
 LONGEST_STRETCH: Final = 64
-INTERRUPT: Final = 1
-"""The message of ``s_sendmsg`` that reaches the host."""
 
 _VECTORS: Final = 256
 _EVERYTHING: Final = (1 << 2 * _VECTORS) - 1

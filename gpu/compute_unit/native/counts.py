@@ -14,11 +14,10 @@ from gpu.compute_unit.simd import cycles_by_pace
 from gpu.compute_unit.statistics import Statistics
 from gpu.compute_unit.timing import Timing
 from gpu.isa.instruction import Unit
+from gpu.memory.coherent_base import SLICE
 from gpu.memory.interface import Ports
 from gpu.occupancy import Limits
 
-SLICE: Final = 1 << 16
-"""Ticks without an answer after which Python looks whether memory is stuck."""
 NAMES: Final = 1024
 """Mnemonics of memory instructions, at most."""
 

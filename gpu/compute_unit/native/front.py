@@ -44,10 +44,11 @@ from gpu.isa import host_float
 from gpu.launch import Fault
 from gpu.memory.address_space import MemoryType
 from gpu.memory.coherent_base import CoherentMemory, MemoryStuck
-from gpu.memory.interface import Unmapped
+from gpu.memory.interface import Unmapped, hand_out
 from gpu.memory.native_backend import NativeBackend, Words
 from gpu.occupancy import Limits
 from runtime.native.outside import GLC, INSTRUCTION, SLC
+from runtime.native.system import JUDGED
 
 SLOTS: Final = 64
 """For fetches, taken so many at a time."""
@@ -234,14 +235,11 @@ class Front:
         answers = memory.told(parts)
         self._library.answered(self._at, bool(answers))
         memory.reached(state.now)
-        for answer in answers:
-            listener = answer.request.listener
-            if listener is not None:
-                listener(answer)
+        hand_out(answers)
         return bool(answers)
 
     def _judged(self) -> bool:
-        if self._state.status == _JUDGED:
+        if self._state.status == JUDGED:
             self._backend.judge()
         self._backend.exhausted()
         self._library.told(self._at)
@@ -483,6 +481,3 @@ class Front:
     def stop_story(self) -> None:
         """Nobody will ask again."""
         self._library.stop_story(self._at)
-
-
-_JUDGED: Final = 2

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +14,7 @@ from typing import Any, Final
 from gpu.compute_unit.native.layout import VERSION, Config, Counts, State
 from runtime.native.build import Recipe, loaded
 from runtime.native.build import headers_digest as engine_headers_digest
-from runtime.native.library import LibraryError
+from runtime.native.library import LibraryError, SharedObject
 from runtime.native.object_cache import CacheError, user_cache
 from runtime.native.toolchain import ToolchainError, find_compiler
 
@@ -53,33 +52,12 @@ _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
 }
 
 
-class FrontLibrary:
-    """A loaded object. Its functions are attributes, without their prefix. Raises LibraryError."""
+class FrontLibrary(SharedObject):
+    """The front's object."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            library = ctypes.CDLL(str(path))
-        except OSError as slip:
-            raise LibraryError(f"{path} cannot be loaded: {slip}") from None
-        self._functions: dict[str, Callable[..., int]] = {}
-        for name, (result, arguments) in _FUNCTIONS.items():
-            try:
-                function = library[f"front_{name}"]
-            except AttributeError:
-                raise LibraryError(f"{path} has no function front_{name}") from None
-            function.restype = result
-            function.argtypes = arguments
-            self._functions[name] = function
-        said = self.version()
-        if said != VERSION:
-            raise LibraryError(f"{path} speaks version {said} of the interface, not {VERSION}")
-
-    def __getattr__(self, name: str) -> Callable[..., int]:
-        try:
-            return self.__dict__["_functions"][name]  # type: ignore[no-any-return]
-        except KeyError:
-            raise AttributeError(name) from None
+        super().__init__(path, "front_", _FUNCTIONS)
+        self._speaks(self.version(), VERSION)
 
 
 _ASKED: Final = ("CXX", "PATH", "XDG_CACHE_HOME", "HOME", "SLICC_CXXFLAGS")
