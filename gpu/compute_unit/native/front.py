@@ -42,6 +42,7 @@ from gpu.compute_unit.timing import Timing
 from gpu.compute_unit.watch import Watch
 from gpu.isa import host_float
 from gpu.launch import Fault
+from gpu.loop import Due
 from gpu.memory.address_space import MemoryType
 from gpu.memory.coherent_base import CoherentMemory, MemoryStuck
 from gpu.memory.interface import Unmapped, hand_out
@@ -52,9 +53,6 @@ from runtime.native.system import JUDGED
 
 SLOTS: Final = 64
 """For fetches, taken so many at a time."""
-
-Due = Callable[[], int | None]
-"""When somebody else than units and memory acts next; None while nobody will."""
 
 
 def can_steer(memory: object, timing: Timing, policy: Policy, limits: Limits) -> bool:
