@@ -197,8 +197,8 @@ def graph(
 ) -> None:
     """Draw the states of each machine and the transitions between them."""
     with compiling(files, include, prelude, diagnostics, color) as session:
-        from slicc.codegen.graph import GraphvizMissing, machine_graph, render_graph
         from slicc.codegen.output import write_file
+        from slicc.codegen.state_diagram import GraphvizMissing, render_diagram, state_diagram
 
         session.require_different_names()
         session.require_directory(output)
@@ -207,9 +207,9 @@ def graph(
             for each in compiled.protocol.machines:
                 if machine is None or each.name == machine:
                     name = f"{compiled.protocol.name}-{each.name}.{format.value}"
-                    text = machine_graph(each, compiled.protocol.name)
+                    diagram = state_diagram(each, compiled.protocol.name)
                     try:
-                        content = render_graph(text, format.value)
+                        content = render_diagram(diagram, format.value)
                     except GraphvizMissing as error:
                         raise Stop(str(error)) from None
                     print(write_file(output / name, content))

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from slicc import ir
-from slicc.codegen.state_kinds import reachable_states, transient_states, waiting_transitions
+from slicc.codegen.state_graph import state_graph, waiting_transitions
 from slicc.source import SourceFile, Span
 
 if TYPE_CHECKING:
@@ -149,16 +149,16 @@ class _Page:
         )
 
     def _states(self, machine: ir.Machine) -> list[MemberView]:
-        transient = transient_states(machine)
-        reachable = reachable_states(machine)
+        graph = state_graph(machine)
         views = []
         for member in machine.states.members:
-            remarks = ["transient" if member.name in transient else "stable"]
-            if member.name == machine.states.default:
+            state = graph.nodes[member.name]
+            remarks = ["transient" if state["transient"] else "stable"]
+            if state["initial"]:
                 remarks.insert(0, "initial")
             if member.permission is not None:
                 remarks.append(member.permission.value)
-            if member.name not in reachable:
+            if not state["reachable"]:
                 remarks.append("no transition leads here")
             views.append(self._member(machine, member, "s", remarks))
         return views

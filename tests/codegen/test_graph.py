@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from slicc import ir
-from slicc.codegen.graph import machine_graph, render_graph
 from slicc.codegen.output import write_file
-from slicc.codegen.state_kinds import reachable_states, transient_states, waiting_transitions
+from slicc.codegen.state_diagram import render_diagram, state_diagram
+from slicc.codegen.state_graph import state_graph
 from slicc.source import NOWHERE
 from tests.conftest import Golden
 
@@ -130,16 +135,34 @@ SMALL = machine(
 )
 
 
+def states_that_are(attribute: str, of: ir.Machine) -> set[str]:
+    return {state for state, holds in state_graph(of).nodes(data=attribute) if holds}
+
+
 def test_small_machine(golden: Golden) -> None:
-    golden("graph_small.dot", machine_graph(SMALL, "Toy"))
+    golden("graph_small.dot", state_diagram(SMALL, "Toy").source)
 
 
-def test_text_is_the_same_every_time() -> None:
-    assert machine_graph(SMALL, "Toy") == machine_graph(SMALL, "Toy")
+def test_nodes_are_states_and_edges_are_events() -> None:
+    graph = state_graph(SMALL)
+    assert list(graph) == ["I", "S", "M", "IS", "IM", "SM", "X"]
+    assert nx.shortest_path(graph, "I", "SM") == ["I", "IS", "S", "SM"]
+    assert graph.edges["S", "SM", "Store"]["transition"] is SMALL.transitions[4]
+    assert set(graph["M"]["M"]) == {"Load", "Store"}
+    assert set(graph["X"]) == set(graph)  # a computed next state may be any
+    assert graph.nodes["IS"]["permission"] is BUSY and states_that_are("initial", SMALL) == {"I"}
+
+
+def test_messages_that_are_put_off_are_marked() -> None:
+    edges = state_graph(SMALL).edges(data="put_off")
+    assert [(start, end) for start, end, put_off in edges if put_off] == [
+        ("IS", "IS"),
+        ("IM", "IM"),
+    ]
 
 
 def test_transient_states_are_busy_or_hold_a_tbe() -> None:
-    assert transient_states(SMALL) == {"IS", "IM", "SM"}
+    assert states_that_are("transient", SMALL) == {"IS", "IM", "SM"}
 
 
 def test_a_state_with_and_without_tbe_is_stable() -> None:
@@ -147,52 +170,67 @@ def test_a_state_with_and_without_tbe_is_stable() -> None:
         [("I", "A", "S", ["alloc"]), ("I", "B", "S", []), ("I", "C", "T", ["maybe"])],
         {"I": INVALID, "S": READ, "T": READ},
     )
-    assert transient_states(made) == {"T"}
+    assert states_that_are("transient", made) == {"T"}
+
+
+def test_a_tbe_that_is_freed_on_the_way_is_not_held() -> None:
+    made = machine(
+        [("I", "A", "B", ["alloc"]), ("B", "A", "C", ["send"]), ("C", "A", "D", ["free"])],
+        dict.fromkeys("IBCD", READ),
+    )
+    assert states_that_are("transient", made) == {"B", "C"}
 
 
 def test_reachable_states() -> None:
-    assert reachable_states(SMALL) == {"I", "S", "M", "IS", "IM", "SM"}
+    assert states_that_are("reachable", SMALL) == {"I", "S", "M", "IS", "IM", "SM"}
     everywhere = machine([("I", "A", "*", [])], {"I": INVALID, "S": READ})
-    assert reachable_states(everywhere) == {"I", "S"}
+    assert states_that_are("reachable", everywhere) == {"I", "S"}
 
 
-def test_waiting_transitions_do_nothing_but_put_off() -> None:
-    waiting = [SMALL.transitions[index] for index in waiting_transitions(SMALL)]
-    assert sorted(transition.states for transition in waiting) == [("IM",), ("IS",)]
-
-
-def test_self_loops_on_request() -> None:
-    assert '"IM" -> "IM"' not in machine_graph(SMALL, "Toy")
-    assert '"IM" -> "IM"' in machine_graph(SMALL, "Toy", self_loops=True)
+def test_the_same_bytes_whatever_strings_hash_to() -> None:
+    code = (
+        "from slicc.codegen.state_diagram import state_diagram\n"
+        "from tests.codegen.test_graph import SMALL\n"
+        "print(state_diagram(SMALL, 'Toy').source, end='')"
+    )
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        text = subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)
+        assert text == state_diagram(SMALL, "Toy").source
 
 
 def test_many_events_share_a_wrapped_label() -> None:
     rows: list[Row] = [("I", f"Event_number_{number}", "S", []) for number in range(40)]
-    dot = machine_graph(machine(rows, {"I": INVALID, "S": READ}), "Toy")
-    (edge,) = [line for line in dot.splitlines() if '"I" -> "S"' in line]
-    label = edge.split('label="')[1].split('"')[0]
-    assert len(label.split("\\n")) == 6
+    dot = state_diagram(machine(rows, {"I": INVALID, "S": READ}), "Toy").source
+    label = dot.split('I -> S [label="')[1].split('"')[0]
+    assert len(label.split("\n")) == 6
     assert label.endswith(", +34  ")
 
 
-HOSTILE = '</b>"]; evil [label=<\\\n&\x1b'
+HOSTILE = '</b>"]; evil [label=<\\\n&\x1b &lt; \\N \\G'
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
-def test_texts_cannot_leave_their_quotes() -> None:
+def test_texts_are_shown_literally() -> None:
     made = machine([("I", "A", "S", [])], {"I": INVALID, "S": READ}, title=HOSTILE, desc=HOSTILE)
-    svg = render_graph(machine_graph(made, HOSTILE), "svg").decode()
-    assert "&lt;/b&gt;" in svg
-    assert ">evil<" not in svg and "\x1b" not in svg
+    svg = render_diagram(state_diagram(made, HOSTILE), "svg").decode()
+    page = ET.fromstring(svg)
+    shown = HOSTILE.replace("\x1b", "\ufffd").replace("\n", "")
+    texts = ["".join(each.itertext()) for each in page.iter("{http://www.w3.org/2000/svg}text")]
+    assert f" \u2014 {shown}" in texts and f"{shown}: L1Cache" in texts
+    tooltips = [each.get("{http://www.w3.org/1999/xlink}title", "") for each in page.iter()]
+    hidden = HOSTILE.replace("\x1b", "\ufffd")
+    assert f"{hidden}; permission Invalid" in [each.replace("\u200b", "") for each in tooltips]
     assert svg.count('class="node"') == 3
-    assert render_graph(machine_graph(SMALL, "Toy"), "png").startswith(b"\x89PNG")
+    assert render_diagram(state_diagram(SMALL, "Toy"), "png").startswith(b"\x89PNG")
 
 
+@pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
 def test_graphviz_failing_is_an_error_not_a_picture() -> None:
-    if shutil.which("dot") is not None:
-        with pytest.raises(OSError, match="syntax error"):
-            render_graph("digraph {", "svg")
-    assert render_graph("digraph {", "dot") == b"digraph {"
+    diagram = state_diagram(SMALL, "Toy")
+    diagram.body.append("[")
+    with pytest.raises(OSError, match="syntax error"):
+        render_diagram(diagram, "svg")
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:

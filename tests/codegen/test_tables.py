@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from slicc import ir
-from slicc.codegen.graph import machine_graph
+from slicc.codegen.state_diagram import state_diagram
 from slicc.codegen.tables import protocol_page
 from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink
@@ -113,5 +113,5 @@ def test_a_large_machine_takes_less_than_a_second() -> None:
     page_of(SMALL)  # loading the template is not what is measured
     start = time.process_time()
     page_of(made, source)
-    machine_graph(made, "Large")
+    state_diagram(made, "Large")
     assert time.process_time() - start < 1

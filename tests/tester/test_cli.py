@@ -326,6 +326,19 @@ def test_a_fresh_process_gives_the_same_output() -> None:
     assert without_rates(output) == without_rates(gpu_tester(*words).stdout)
 
 
+def test_a_passing_run_loads_no_graph_library() -> None:
+    """They are for pictures and tables of protocols, and take as long to load as a short run."""
+    code = (
+        "import sys, tester.cli\n"
+        "try: tester.cli.app(['--episodes', '20', '--seed', '1', '--engine', 'python'])\n"
+        "except SystemExit as end: assert end.code == 0, end.code\n"
+        "print({'networkx', 'graphviz'} & set(sys.modules))\n"
+    )
+    out = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
+    assert "PASSED: " in out
+    assert out.splitlines()[-1] == "set()"
+
+
 def test_help_is_quick() -> None:
     started = time.process_time()
     process = command("--help")

@@ -1,0 +1,223 @@
+"""Pictures of a machine's states, as diagrams of Graphviz.
+
+Events that lead from one state to the same other one share an edge; events that keep the state
+stand inside its node; messages that are put off are left out, they would be most of the picture.
+Invariant: the same machine gives the same text, and every text of the protocol is shown literally.
+"""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Sequence
+from typing import cast
+
+import graphviz
+
+from slicc import ir
+from slicc.codegen.state_graph import StateAttributes, state_graph
+
+_LABEL_WIDTH = 24
+_LABEL_LINES = 6
+# Dark enough to read on white, one per source state in turn, so that an edge can be followed.
+_COLORS = (
+    "#1f5f99",
+    "#a8431f",
+    "#2f7d4f",
+    "#7a3f9d",
+    "#8a6d00",
+    "#b02a5b",
+    "#0f7c86",
+    "#5b5b5b",
+)
+
+
+_START, _COMPUTED = "(start)", "(computed)"
+"""Nodes that no state can be: names of states have no parentheses."""
+
+
+class GraphvizMissing(Exception):
+    """There is no ``dot`` program; the message says how to get it."""
+
+
+def state_diagram(machine: ir.Machine, protocol: str) -> graphviz.Digraph:
+    """The diagram of one machine; its ``source`` is the DOT text."""
+    diagram = graphviz.Digraph(
+        _text(f"{protocol} {machine.name}"),
+        graph_attr={
+            "rankdir": "TB",
+            "nodesep": "0.45",
+            "ranksep": "0.7",
+            "pad": "0.3",
+            "bgcolor": "white",
+            "fontname": "Helvetica",
+            "fontsize": "16",
+            "labelloc": "t",
+            "labeljust": "l",
+            "label": _title(machine, protocol),
+        },
+        node_attr={
+            "fontname": "Helvetica",
+            "fontsize": "14",
+            "color": "#33475b",
+            "fontcolor": "#14202b",
+        },
+        edge_attr={
+            "fontname": "Helvetica",
+            "fontsize": "10",
+            "arrowsize": "0.7",
+            "penwidth": "1.2",
+        },
+    )
+    graph = state_graph(machine)
+    edges: dict[tuple[str, str], list[str]] = {}
+    kept: dict[str, list[str]] = {state: [] for state in graph}
+    stalled: dict[str, list[str]] = {state: [] for state in graph}
+    for state, target, event, attributes in graph.edges(keys=True, data=True):
+        if attributes["put_off"]:
+            stalled[state].append(event)
+        elif attributes["transition"].next.kind is ir.NextKind.COMPUTED:
+            events = edges.setdefault((state, _COMPUTED), [])
+            if event not in events:  # it has an edge to every state
+                events.append(event)
+        elif state == target:
+            kept[state].append(event)
+        else:
+            edges.setdefault((state, target), []).append(event)
+    for state in graph:
+        about = cast(StateAttributes, graph.nodes[state])
+        diagram.node(
+            _text(state),
+            _node_label(state, kept[state]),
+            tooltip=_tooltip(state, about, kept[state], stalled[state]),
+            **_node_style(about),
+        )
+    if machine.states.default in graph:
+        diagram.node(_START, shape="point", width="0.12", color="#33475b", tooltip="initial state")
+        diagram.edge(_START, _text(machine.states.default), color="#33475b")
+    if any(target == _COMPUTED for _, target in edges):
+        diagram.node(_COMPUTED, "*", shape="circle", style="dashed", tooltip="computed")
+    colors = {state: _COLORS[index % len(_COLORS)] for index, state in enumerate(graph)}
+    for (state, target), events in edges.items():
+        diagram.edge(
+            _text(state),
+            _text(target),
+            _edge_label(events),
+            color=colors[state],
+            fontcolor=colors[state],
+            tooltip=_hint(", ".join(events)),
+        )
+    return diagram
+
+
+def render_diagram(diagram: graphviz.Digraph, format: str) -> bytes:
+    """The diagram as ``dot``, ``svg`` or ``png``. Raises :class:`GraphvizMissing`.
+
+    Raises ``OSError`` if Graphviz fails.
+    """
+    if format == "dot":
+        return str(diagram.source).encode()
+    if format == "png":
+        diagram = diagram.copy()
+        diagram.graph_attr["dpi"] = "110"
+    try:
+        content: bytes = diagram.pipe(format, quiet=True)
+    except graphviz.ExecutableNotFound:
+        raise GraphvizMissing(
+            f"{format} needs the program `dot` of Graphviz, which is not installed; get it with "
+            "`apt install graphviz`\nor `brew install graphviz`, or from https://graphviz.org, or "
+            "choose `--format dot`"
+        ) from None
+    except graphviz.CalledProcessError as error:
+        raise OSError(f"Graphviz failed: {error.stderr.decode(errors='replace').strip()}") from None
+    return content
+
+
+def _title(machine: ir.Machine, protocol: str) -> str:
+    legend = (
+        "box: stable &#183; dashed: transient &#183; double line: initial &#183; "
+        "gray: no transition leads here &#183; &#8635; keeps the state &#183; "
+        "messages put off (stalled, recycled) are not shown"
+    )
+    name = _html(f"{protocol}: {machine.name}")
+    title = f" &#8212; {_html(machine.title)}" if machine.title not in ("", machine.name) else ""
+    return (
+        f'<<b>{name}</b>{title}<br align="left"/>'
+        f'<font point-size="11" color="#5b6b7a">{legend}</font><br align="left"/>>'
+    )
+
+
+def _node_label(name: str, keeps: list[str]) -> str:
+    if not keeps:
+        return f"<<b>{_html(name)}</b>>"
+    text = "<br/>".join(_html(line) for line in _wrap(keeps, 20, 3))
+    return f'<<b>{_html(name)}</b><br/><font point-size="9" color="#5b6b7a">&#8635; {text}</font>>'
+
+
+def _node_style(about: StateAttributes) -> dict[str, str]:
+    if about["transient"]:
+        style = {"shape": "ellipse", "style": "filled,dashed", "fillcolor": "#fdf6e3"}
+    else:
+        style = {"shape": "box", "style": "filled,rounded", "fillcolor": "#dcebf7"}
+    if about["initial"]:
+        style["peripheries"] = "2"
+    if not about["reachable"]:
+        style |= {"fillcolor": "#eeeeee", "fontcolor": "#8a8a8a", "color": "#8a8a8a"}
+    return style
+
+
+def _tooltip(state: str, about: StateAttributes, kept: list[str], stalled: list[str]) -> str:
+    parts = [about["desc"] or state]
+    if about["permission"] is not None:
+        parts.append(f"permission {about['permission'].value}")
+    if kept:
+        parts.append(f"kept by {', '.join(kept)}")
+    if stalled:
+        parts.append(f"stalls {', '.join(stalled)}")
+    return _hint("; ".join(parts))
+
+
+def _edge_label(events: list[str]) -> str:
+    # The blanks keep a label off the edge that it stands beside.
+    return _text("\n".join(f"  {line}  " for line in _wrap(events, _LABEL_WIDTH, _LABEL_LINES)))
+
+
+def _wrap(words: Sequence[str], width: int, lines: int) -> list[str]:
+    """Comma-separated words in lines of about ``width``; what is too much is counted."""
+    result: list[str] = []
+    used = 0
+    for word in words:
+        if result and len(result[-1]) + len(word) + 2 <= width:
+            result[-1] += f", {word}"
+        elif len(result) < lines:
+            result.append(word)
+        else:
+            break
+        used += 1
+    result = [f"{line}," if line is not result[-1] else line for line in result]
+    if used < len(words):
+        result[-1] += f", +{len(words) - used}"
+    return result
+
+
+def _text(text: str, backslash: str = "\\") -> str:
+    """A text that is neither an entity nor HTML to Graphviz, and in which ``\\N`` names no node."""
+    literal = _printable(text).replace("&", "&amp;").replace("\\", backslash)
+    escaped: str = graphviz.escape(literal)
+    return escaped
+
+
+def _hint(text: str) -> str:
+    """The same for a tooltip: some versions replace ``\\N`` twice, an invisible blank parts it."""
+    return _text(text, "\\\u200b")
+
+
+def _html(text: str) -> str:
+    # Graphviz looks for \N and the like in HTML too, after its entities are replaced.
+    return html.escape(_printable(text)).replace("\\", "\\\\")
+
+
+def _printable(text: str) -> str:
+    return "".join(
+        char if char == "\n" or unicodedata.category(char)[0] != "C" else "\ufffd" for char in text
+    )
