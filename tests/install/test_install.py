@@ -10,22 +10,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = ("slicc", "runtime", "tester", "gpu", "protocols", "pyproject.toml", "README.md")
+PACKAGES = ("slicc", "runtime", "tester", "gpu", "protocols")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the installed packages and nothing else."""
-    base = tmp_path_factory.mktemp("install")
-    copy = base / "checkout"
-    copy.mkdir()
-    for name in SHIPPED:
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout, in which an older build left a module that is gone since."""
+    copy = tmp_path_factory.mktemp("checkout")
+    for name in (*PACKAGES, "pyproject.toml", "README.md"):
         subprocess.run(["cp", "-r", str(ROOT / name), str(copy)], check=True)
-    target = base / "site"
+    ghost = copy / "build" / "lib" / "slicc" / "ghost.py"
+    ghost.parent.mkdir(parents=True)
+    ghost.write_text("")
+    return copy
+
+
+@pytest.fixture(scope="module")
+def site(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the installed packages and nothing else."""
+    target = tmp_path_factory.mktemp("install") / "site"
     subprocess.run(
         [
             *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"),
-            *("--no-build-isolation", "--target", str(target), str(copy)),
+            *("--no-build-isolation", "--target", str(target), str(checkout)),
         ],
         check=True,
         timeout=120,
@@ -45,6 +52,26 @@ def run(site: Path, directory: Path, *command: str) -> subprocess.CompletedProce
         timeout=120,
         check=False,
     )
+
+
+def test_what_is_installed_is_what_is_in_the_repository(site: Path) -> None:
+    listed = ("git", "ls-files", "--cached", "--others", "--exclude-standard", *PACKAGES)
+    done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip("needs a checkout by git")
+    files = {path.relative_to(site) for path in site.rglob("*") if path.is_file()}
+    installed = {
+        str(path)
+        for path in files
+        if path.parts[0] != "bin" and ".dist-info" not in path.parts[0] and path.suffix != ".pyc"
+    }
+    assert installed == {name for name in done.stdout.splitlines() if (ROOT / name).is_file()}
+
+
+def test_installing_leaves_nothing_in_the_checkout(checkout: Path, site: Path) -> None:
+    found = {path.name for path in checkout.iterdir()}
+    assert found == {*PACKAGES, "pyproject.toml", "README.md", "build"}
+    assert [path.name for path in (checkout / "build").rglob("*.py")] == ["ghost.py"]
 
 
 def test_the_tester_works_in_an_empty_directory(site: Path, tmp_path: Path) -> None:
