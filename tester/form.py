@@ -1,11 +1,18 @@
 """Whether the arrays of a program can be read at all.
 
-Programs come from files, too: no message means that no index goes astray, and that nobody is asked
-for an access that it can never make. Invariant: every look at an array is behind the checks of what
-it relies on.
+Programs come from files, too: no message means that no index goes astray, and that no agent is
+asked for an access that it can never make. What each array must satisfy is said once, in `RULES`;
+the replay file's reader takes lengths and types from there as well. Invariant: every look at an
+array is behind the checks of what it relies on, and no check computes with a value that has not
+been bounded before.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +24,13 @@ from tester.program import (
     BY_COMPLETION,
     CONTINUES,
     DMA,
-    DTYPES,
     EPISODE_BITS,
     INACTIVE,
     LOAD,
     MAX_ACCESS_BYTES,
     MAX_LANES,
     MAX_PIECES,
+    MAX_ROW_BYTES,
     MAX_THREADS,
     MAX_TRANSFER_BYTES,
     OPERATIONS,
@@ -32,106 +39,166 @@ from tester.program import (
     Program,
 )
 
+LAST_ADDRESS: Final = (1 << 62) - 1
+_MOST: Final = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What one array must be. Extents and bounds are numbers, or name a count of the program."""
+
+    shape: tuple[str, ...]
+    low: int = 0
+    below: int | str | None = None
+    """None: every number that its type has."""
+    cuts: str = ""
+    """It holds offsets, which cut so many things into consecutive parts."""
+
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {
+        "episode_thread": Rule(("episodes",), 0, "threads"),
+        "episode_first_action": Rule(("episodes + 1",), cuts="actions"),
+        "episode_group": Rule(("episodes", "lanes"), INACTIVE, "groups"),
+        "episode_scope": Rule(("episodes",), 0, EPISODE_BITS + 1),
+        "group_word": Rule(("groups",), 0, LAST_ADDRESS + 1),
+        "action_kind": Rule(("actions",), LOAD, ATOMIC + 1),
+        "action_size": Rule(("actions",), 1, MAX_ROW_BYTES + 1),
+        "action_scope": Rule(("actions",), 0, ACTION_BITS + 1),
+        "action_op": Rule(("actions",), 0, max(OPERATIONS) + 1),
+        "lane_address": Rule(("actions", "lanes"), INACTIVE, LAST_ADDRESS + 1),
+        "store_value": Rule(("actions", "lanes")),
+        "thread_base": Rule(("threads",), 0, _MOST + 1),
+        "expected": Rule(("actions", "lanes")),
+        "wait_first": Rule(("episodes + 1",), cuts="waits"),
+        "wait_thread": Rule(("waits",), 0, "threads"),
+        "wait_count": Rule(("waits",), 0, _MOST + 1),
+        "wait_kind": Rule(("waits",), BY_COMPLETION, BY_COMPLETION + 1),
+    }
+)
+
+
+def entry(name: str, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]) -> str:
+    """The first entry that is marked in `wrong`, with its value, as messages name it."""
+    place = np.unravel_index(int(np.argmax(wrong)), array.shape)
+    return f"{name}[{', '.join(str(i) for i in place)}] is {array[place]}"
+
 
 def shape_errors(program: Program) -> list[str]:
     """See `Program.shape_errors`."""
-    tables = ("episode_group", "lane_address", "store_value", "expected")
-    for name in DTYPES:
-        if getattr(program, name).ndim != (2 if name in tables else 1):
+    for name, rule in RULES.items():
+        if getattr(program, name).ndim != len(rule.shape):
             return [f"{name} has {getattr(program, name).ndim} dimensions"]
-    e, a, lanes, threads = program.episodes, program.actions, program.lanes, program.threads
-    shapes = {
-        "episode_first_action": (e + 1,),
-        "episode_group": (e, lanes),
-        "episode_scope": (e,),
-        "action_size": (a,),
-        "action_scope": (a,),
-        "action_op": (a,),
-        "lane_address": (a, lanes),
-        "store_value": (a, lanes),
-        "thread_base": (threads,),
-        "expected": (a, lanes),
-        "wait_first": (e + 1,),
-        "wait_count": (program.waits,),
-        "wait_kind": (program.waits,),
+    counts = {
+        name: int(getattr(program, name))
+        for name in ("episodes", "actions", "lanes", "threads", "groups", "waits")
     }
-    errors = [
-        f"{name} has shape {getattr(program, name).shape}, {shape} is needed"
-        for name, shape in shapes.items()
-        if getattr(program, name).shape != shape
-    ]
-    if not 1 <= threads <= MAX_THREADS:
-        errors.append(f"{threads} threads, 1 to {MAX_THREADS} are possible")
-    if (
-        program.line_size < 8
-        or program.line_size & (program.line_size - 1)
-        or program.line_size > 4096
-    ):
-        errors.append(f"line size {program.line_size} is not a power of two from 8 to 4096")
-    errors += [
-        f"agent {agent.name} has {agent.lanes} lanes, the arrays {lanes}"
-        for agent in program.agents
-        if not 1 <= agent.lanes <= min(lanes, MAX_LANES)
-    ]
-    if errors:
-        return errors
-    for name, total in (("episode_first_action", a), ("wait_first", program.waits)):
-        index = getattr(program, name)
-        if index[0] != 0 or index[-1] != total or (np.diff(index) < 0).any():
-            errors.append(f"{name} does not cut 0..{total} into consecutive parts")
-    for name, low, high in (
-        ("episode_thread", 0, threads),
-        ("episode_group", INACTIVE, program.groups),
-        ("action_kind", LOAD, ATOMIC + 1),
-        ("action_scope", 0, ACTION_BITS + 1),
-        ("episode_scope", 0, EPISODE_BITS + 1),
-        ("lane_address", INACTIVE, 1 << 62),
-        ("group_word", 0, 1 << 62),
-        ("wait_thread", 0, threads),
-        ("wait_count", 0, 1 << 31),
-        ("wait_kind", BY_COMPLETION, BY_COMPLETION + 1),
-        ("thread_base", 0, 1 << 31),
-    ):
-        array = getattr(program, name)
-        if array.size and not (low <= int(array.min()) and int(array.max()) < high):
-            errors.append(f"{name} leaves the range {low} to {high - 1}")
-    if (program.episode_scope & (PLAIN | BARE) == PLAIN).any():
-        errors.append("episode_scope has a plain episode with fetch-adds")
-    if program.actions and not 1 <= program.action_size.min() <= program.action_size.max() <= 8:
-        errors.append("action_size leaves the range 1 to 8")
+    errors = [*_scalar_errors(program), *_extent_errors(program, counts)]
+    if not errors:
+        errors += _value_errors(program, counts)
     if not errors:
         errors += _atomic_errors(program)
         errors += _piece_errors(program)
     return errors
 
 
-def _atomic_errors(program: Program) -> list[str]:
+def extents(rule: Rule, counts: Mapping[str, int]) -> tuple[int, ...]:
+    """The shape of an array in a program of these counts."""
+    known = {**counts, "episodes + 1": counts["episodes"] + 1}
+    return tuple(known[extent] for extent in rule.shape)
+
+
+def _scalar_errors(program: Program) -> Iterator[str]:
+    size = program.line_size
+    if not 1 <= program.threads <= MAX_THREADS:
+        yield f"{program.threads} threads, 1 to {MAX_THREADS} are possible"
+    if not 8 <= size <= 4096 or size & (size - 1):
+        yield f"line size {size} is not a power of two from 8 to 4096"
+    if program.lanes > MAX_LANES:
+        yield f"the arrays have {program.lanes} lanes, {MAX_LANES} are possible"
+    for agent in program.agents:
+        if not 1 <= agent.lanes <= min(program.lanes, MAX_LANES):
+            yield f"agent {agent.name} has {agent.lanes} lanes, the arrays {program.lanes}"
+
+
+def _extent_errors(program: Program, counts: Mapping[str, int]) -> Iterator[str]:
+    for name, rule in RULES.items():
+        shape, needed = getattr(program, name).shape, extents(rule, counts)
+        if shape != needed:
+            yield f"{name} has shape {shape}, {needed} is needed"
+
+
+def _value_errors(program: Program, counts: Mapping[str, int]) -> Iterator[str]:
+    for name, rule in RULES.items():
+        array = getattr(program, name)
+        if rule.cuts:
+            yield from _offset_errors(name, array, rule.cuts, counts[rule.cuts])
+        elif rule.below is not None:
+            below = counts[rule.below] if isinstance(rule.below, str) else rule.below
+            wrong = (array < rule.low) | (array >= below)
+            if wrong.any():
+                possible = f"{rule.low} to {below - 1} are possible" if below else "none is"
+                yield f"{entry(name, array, wrong)}, {possible}"
+    plain = program.episode_scope & (PLAIN | BARE) == PLAIN
+    if plain.any():
+        yield f"{entry('episode_scope', program.episode_scope, plain)}: plain, with fetch-adds"
+
+
+def _offset_errors(name: str, array: npt.NDArray[np.int64], cuts: str, total: int) -> Iterator[str]:
+    """Differences of untrusted numbers may wrap around: they are compared instead."""
+    wrong = (array < 0) | (array > total)
+    wrong[1:] |= array[1:] < array[:-1]
+    wrong[0] |= array[0] != 0
+    wrong[-1] |= array[-1] != total
+    if wrong.any():
+        yield (
+            f"{entry(name, array, wrong)}: it does not cut the {total} {cuts} "
+            "into consecutive parts"
+        )
+
+
+def _atomic_errors(program: Program) -> Iterator[str]:
     """What is wrong with the atomic actions."""
     atomic = program.action_kind == ATOMIC
-    errors = []
-    if program.action_op[~atomic].any():
-        errors.append("action_op names an operation of a load or store")
-    if ((program.action_scope & QUIET > 0) & ~atomic).any():
-        errors.append("action_scope has a load or store without old values")
-    if not np.isin(program.action_size[atomic], (4, 8)).all():
-        errors.append("action_size has an atomic action of other than 4 or 8 bytes")
-    if not np.isin(program.action_op[atomic], OPERATIONS).all():
-        errors.append("action_op holds something that is no operation")
-    return errors
+    kinds, sizes, operations = program.action_scope, program.action_size, program.action_op
+    for name, array, wrong, what in (
+        ("action_op", operations, (operations > 0) & ~atomic, "of a load or store"),
+        ("action_scope", kinds, (kinds & QUIET > 0) & ~atomic, "a load or store without answer"),
+        ("action_size", sizes, ~np.isin(sizes, (4, 8)) & atomic, "atomic, of other than 4 or 8"),
+        ("action_op", operations, ~np.isin(operations, OPERATIONS) & atomic, "no operation"),
+    ):
+        if wrong.any():
+            yield f"{entry(name, array, wrong)}: {what}"
 
 
 def _piece_errors(program: Program) -> list[str]:
     """What is wrong with sizes that not every agent may use, and with accesses of pieces."""
     thread = program.episode_thread[program.action_episode()]
     aligned = np.array([agent.aligned for agent in program.agents], np.bool_)[thread]
+    scope, size = program.action_scope, program.action_size
     errors = []
-    if not np.isin(program.action_size[aligned], (1, 2, 4, 8)).all():
-        errors.append("action_size has an access of a wavefront of other than 1, 2, 4, 8 bytes")
-    if not (program.action_scope & CONTINUES).any():
+    odd = ~np.isin(size, (1, 2, 4, 8)) & aligned
+    if odd.any():
+        errors.append(f"{entry('action_size', size, odd)}: a wavefront's, of other than 1, 2, 4, 8")
+    piece = scope & CONTINUES > 0
+    if not piece.any():
         return errors
-    rows = np.flatnonzero(program.action_scope & CONTINUES)
-    if np.isin(rows, program.episode_first_action[:-1]).any():
-        return [*errors, "action_scope has a piece at the start of an episode"]
+    starts = np.zeros(program.actions + 1, np.bool_)
+    starts[program.episode_first_action] = True
+    lost = piece & starts[:-1]
+    if lost.any():
+        return [*errors, f"{entry('action_scope', scope, lost)}: a piece at an episode's start"]
+    lost[piece] = ~_goes_on(program, np.flatnonzero(piece), aligned)
+    if lost.any():
+        what = "a piece that does not go on with the row before it"
+        return [*errors, f"{entry('action_scope', scope, lost)}: {what}"]
+    return errors + _length_errors(program, thread)
+
+
+def _goes_on(
+    program: Program, rows: npt.NDArray[np.intp], aligned: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Whether each of these rows is a further piece of the access of the row before it."""
     before = rows - 1
     alike = (program.action_kind[rows] == program.action_kind[before]) & ~aligned[rows]
     alike &= program.action_kind[rows] != ATOMIC
@@ -139,9 +206,7 @@ def _piece_errors(program: Program) -> list[str]:
     end = program.lane_address[before] + program.action_size[before, None].astype(np.int64)
     alone = np.count_nonzero(program.lane_address[before] >= 0, axis=1) == 1
     end[program.lane_address[before] < 0] = INACTIVE
-    if not (alike & alone & (program.lane_address[rows] == end).all(axis=1)).all():
-        return [*errors, "action_scope has a piece that does not go on with the row before it"]
-    return errors + _length_errors(program, thread)
+    return np.asarray(alike & alone & (program.lane_address[rows] == end).all(axis=1))
 
 
 def _length_errors(program: Program, thread: npt.NDArray[np.int32]) -> list[str]:

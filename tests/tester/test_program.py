@@ -105,10 +105,10 @@ def test_any_subset_of_actions_is_a_program() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"episode_thread": np.array([99] * 40)}, "episode_thread leaves the range"),
-        ({"episode_first_action": np.zeros(41)}, "episode_first_action does not cut"),
+        ({"episode_thread": np.array([99] * 40)}, "episode_thread[0] is 99, 0 to 3 are possible"),
+        ({"episode_first_action": np.zeros(41)}, "episode_first_action[40] is 0: it does not cut"),
         ({"episode_first_action": np.zeros(3)}, "episode_first_action has shape"),
-        ({"episode_group": np.full((40, 4), 2)}, "episode_group leaves the range"),
+        ({"episode_group": np.full((40, 4), 2)}, "episode_group[0, 0] is 2, -1 to 1 are possible"),
         ({"episode_group": np.zeros(40)}, "1 dimensions"),
         ({"lane_address": np.zeros((2, 4))}, "lane_address has shape"),
         ({"wait_count": np.zeros(1)}, "wait_count has shape"),
