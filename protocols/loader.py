@@ -83,6 +83,20 @@ def locate(name: str) -> tuple[Path, bool]:
     )
 
 
+def reachable(path: str | Path, include: Sequence[Path]) -> bool:
+    """Whether a file may be opened because another file names it, links followed.
+
+    Replay files and recordings come from elsewhere: what is opened on their word alone lies below
+    the working directory or below a directory that the command line names.
+    """
+    try:
+        target = Path(path).resolve()
+        roots = [directory.resolve() for directory in (Path(), *include)]
+    except (OSError, RuntimeError, ValueError):  # a circle of links, or no path at all
+        return False
+    return any(target.is_relative_to(root) for root in roots)
+
+
 def load_protocol(
     name: str,
     include: Sequence[Path] = (),

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from protocols.loader import LoadedProtocol, load_protocol
+from protocols.loader import LoadedProtocol, load_protocol, reachable
 from runtime.description import load_description, parse_assignment
 from runtime.system import build_system
 from slicc.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
@@ -30,6 +30,7 @@ from tester.leg import DEADLOCK_LIMIT, LegRun
 from tester.parallel import LegResult, Tell, WorkerDied, Workers
 from tester.progress import Progress
 from tester.replay import Leg, ReplayError, load_leg, save_leg
+from tester.replay_protocol import fitted, named_protocol
 from tester.report import render
 from tester.request import Request, check, fixed_options
 from tester.training import Trainer
@@ -59,7 +60,8 @@ def run(request: Request) -> int:
     if request.protocol is not None:
         name = request.protocol
     elif leg is not None:
-        name = leg.protocol.path or leg.protocol.name
+        assert request.replay is not None, "a leg comes from a file"
+        name = named_protocol(leg, request.replay, request.include)
     else:
         name = _described_protocol(request.system) or DEFAULT_PROTOCOL
     engine = _engine_for(request)
@@ -252,12 +254,8 @@ class Session:
 
     def _replay(self, leg: Leg) -> tuple[Leg, LegRun, Finding] | None:
         identity = self.protocol.identity
-        then, now = (sorted(d.machines) for d in (leg.description, self.protocol.description))
-        if then != now:
-            raise ConfigError(
-                f"{self.request.replay}: the leg was made for the machines of {leg.protocol.name} "
-                f"({', '.join(then)}), {identity.name} has other ones ({', '.join(now)})"
-            )
+        assert self.request.replay is not None, "a leg comes from a file"
+        leg = fitted(leg, self.protocol, self.request.replay)
         self._say(
             f"gpu-tester {self.options.version}: {identity.name}, leg {leg.number} of seed "
             f"{leg.seed} from {self.request.replay}: {leg.program.episodes:,} episodes"
@@ -344,11 +342,23 @@ class Session:
 
     def _reproduce(self, path: Path) -> str:
         words = ["gpu-tester", "--replay", str(path)]
+        protocol = self._protocol_to_name()
+        if protocol is not None:
+            words += ["--protocol", protocol]
         for directory in self.request.include:
             words += ["--include", str(directory)]
         for prelude in self.request.preludes:
             words += ["--prelude", str(prelude)]
         return shlex.join(words)
+
+    def _protocol_to_name(self) -> str | None:
+        """What a command must name, because the file alone would not lead to this protocol."""
+        request, path = self.request, self.protocol.identity.path
+        if request.replay is not None:
+            return request.protocol
+        if not path or reachable(path, request.include):
+            return None
+        return path
 
     def _summary(self, status: int) -> None:
         totals, campaign = self.campaign.totals, self.campaign

@@ -108,6 +108,37 @@ def test_a_bug_is_reported_and_can_be_replayed(broken: Path, empty_directory: Pa
     assert "not the text that the file was made with" in repaired.stdout
 
 
+def test_a_protocol_elsewhere_is_named_by_the_command(
+    broken: Path, empty_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file leads to no place outside; the command that is printed does."""
+    here = empty_directory / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    path = str(broken / "MI.slicc")
+    done = gpu_tester("-p", path, "--episodes", "500", "--seed", "2")
+    assert done.exit_code == 1, done.output
+    command = re.search(r"run it again\n  gpu-tester (.*)\n", done.stdout)
+    assert command is not None
+    words = command[1].split()
+    assert words[2:] == ["--protocol", path]
+    again = gpu_tester(*words)
+    assert again.exit_code == 1
+    assert f"run it again\n  gpu-tester {command[1]}\n" in again.stdout
+
+    refused = gpu_tester(*words[:2])
+    assert refused.exit_code == 2
+    assert f"its protocol {path} lies neither below the working directory nor" in refused.stderr
+    assert f"--include {broken}, or --protocol" in refused.stderr
+    allowed = gpu_tester(*words[:2], "--include", str(broken))
+    assert allowed.exit_code == 1
+    assert f"{words[1]} --include {broken}\n" in allowed.stdout
+
+    (here / "link").symlink_to(broken)
+    linked = gpu_tester("-p", "link/MI.slicc", "--episodes", "500", "--seed", "2")
+    assert "--protocol" in linked.stdout
+
+
 def test_save_program_and_coverage_and_trace(empty_directory: Path) -> None:
     done = gpu_tester(
         *("-p", "MI", "--episodes", "30", "--seed", "3", "--save-program", "a.leg"),
