@@ -116,11 +116,20 @@ def replay(
     tccs: Annotated[
         int | None, typer.Option("--tccs", min=1, max=64, help="Other banks than were recorded.")
     ] = None,
+    include: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--include",
+            "-I",
+            metavar="DIR",
+            help="Where files may lie that the recording names, besides the working directory.",
+        ),
+    ] = None,
 ) -> None:
     """What kernels asked of memory, asked again at the same ticks; nobody waits for answers."""
     from gpu.cli.replay import replay_file
 
-    raise typer.Exit(FINE if replay_file(file, engine.value, seed, tccs) else FOUND)
+    raise typer.Exit(FINE if replay_file(file, engine.value, seed, tccs, include or []) else FOUND)
 
 
 def main() -> NoReturn:

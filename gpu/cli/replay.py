@@ -6,6 +6,7 @@ its tick; anything else is found.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpu.cli.counters import lines_about_caches
@@ -14,15 +15,25 @@ from gpu.memory.interface import Unmapped
 from gpu.memory.opening import EngineChoice, choose_engine, load_system
 from gpu.memory.recording import Recording, replay
 from gpu.memory.recording_file import BadRecording, Origin, load
+from protocols import shipped
+from protocols.loader import reachable
 
 
-def replay_file(path: Path, engine: str, seed: int | None, tccs: int | None) -> bool:
+def replay_file(
+    path: Path, engine: str, seed: int | None, tccs: int | None, include: Sequence[Path] = ()
+) -> bool:
     """Replay and print; whether it took the time that it should. ``seed`` and ``tccs``: other ones
-    than were recorded.
+    than were recorded. ``include``: where files may lie that the recording names.
 
     Raises `BadRecording`, OSError, and what loading a protocol or opening a memory raises.
     """
     recording, origin = load(path)
+    for named in (origin.protocol, origin.system):
+        if named and named not in shipped() and not reachable(named, include):
+            raise BadRecording(
+                f"{path}: it names {named!r}, which lies neither below the working directory nor "
+                f"below a directory of --include: --include {Path(named).parent} allows it"
+            )
     memory, words = _opened(path, recording, origin, EngineChoice(engine), seed, tccs)
     accesses = len(recording.events) - recording.requests
     print(

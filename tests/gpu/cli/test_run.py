@@ -240,6 +240,15 @@ def test_what_was_asked_of_memory_is_asked_again(files: dict[str, str], tmp_path
     described = gcn("replay", str(recording), "--engine", "python")
     assert described.out.startswith(other.out) and described.err == ""
 
+    # What a file names is opened only where the command line lets it look.
+    system = tmp_path / "other.toml"
+    save(read, replace(origin, system=str(system)), recording)
+    outside = gcn("replay", str(recording), "--engine", "python")
+    assert outside.status == 2
+    assert f"names '{system}', which lies neither below the working directory" in outside.err
+    allowed = gcn("replay", str(recording), "--engine", "python", "--include", str(tmp_path))
+    assert allowed.status == 2 and "other.toml: cannot be read: No such file" in allowed.err
+
 
 def test_recordings_that_are_none(files: dict[str, str], tmp_path: Path) -> None:
     flat = gcn("run", files["vadd"], "vadd", *VADD, "--functional", "--record", str(tmp_path / "r"))
