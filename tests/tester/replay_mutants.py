@@ -266,7 +266,7 @@ def bend_array(rng: Random, arrays: Arrays) -> None:
     """Something that may well be a program."""
     name = rng.choice(list(arrays))
     array = arrays[name]
-    if array.size < 2:
+    if array.size < 2 or array.dtype.kind == "f":
         return
     copy = array.copy()
     flat = copy.reshape(-1)
@@ -279,7 +279,7 @@ def bend_array(rng: Random, arrays: Arrays) -> None:
         case 2:
             flat[one] ^= flat.dtype.type(1 << rng.randrange(7))
         case _:
-            flat[one] += flat.dtype.type(rng.choice((1, 4, 8, 64)))
+            flat[one : one + 1] += flat.dtype.type(rng.choice((1, 4, 8, 64)))
     arrays[name] = copy
 
 
