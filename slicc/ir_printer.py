@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from slicc import ir
 from slicc.ir_text import expression, statements, type_text
+from slicc.text.escapes import quoted
 
 __all__ = ["print_machine", "print_protocol"]
 
@@ -117,7 +118,9 @@ def _machine(machine: ir.Machine) -> list[str]:
         for word, ref in (("tbe", machine.tbe), ("entry", machine.entry))
         if ref is not None
     ]
-    lines = [f'machine {machine.name} "{machine.title}" {", ".join(implicit) or "no tbe or entry"}']
+    lines = [
+        f"machine {machine.name} {quoted(machine.title)} {', '.join(implicit) or 'no tbe or entry'}"
+    ]
     lines += [_parameter(parameter) for parameter in machine.parameters]
     enums = [machine.states, machine.events, *machine.enums]
     if machine.request_types is not None:

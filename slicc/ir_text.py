@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from slicc import ir
+from slicc.text.escapes import quoted
 
 
 def type_text(type_: ir.Type) -> str:
@@ -42,7 +43,7 @@ def expression(node: ir.Expr) -> str:
         case ir.BoolConst(value):
             return "true" if value else "false"
         case ir.StringConst(value):
-            return _quoted(value)
+            return quoted(value)
         case ir.EnumConst(member):
             return f"{node.type.ref.name}:{member}"
         case ir.Null():
@@ -102,11 +103,6 @@ def _call(
             return f"port {port.name}.{operation.value}({_list(arguments)})"
         case _:
             assert_never(node)
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
 
 
 _ASSIGN = {
@@ -197,12 +193,12 @@ def _simple(
             what = "null" if optional is None else expression(optional)
             return f"transaction.{field.value} := {what}"
         case ir.Panic(text):
-            return f"panic {_quoted(text)}"
+            return f"panic {quoted(text)}"
         case ir.Assert(condition):
             return f"assert {expression(condition)}"
         case ir.Trace(flag, text, arguments):
             values = f" {_list(arguments)}" if arguments else ""
-            return f"trace {flag or 'always'} {_quoted(text)}{values}"
+            return f"trace {flag or 'always'} {quoted(text)}{values}"
         case ir.TransitionComment(value):
             return f"comment {expression(value)}"
         case _:

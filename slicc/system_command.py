@@ -33,6 +33,7 @@ def system_text(compiled: CompiledProtocol, system: Path | None, assignments: Se
     from runtime.known_systems import written_system
     from slicc.codegen.python.errors import GenerationError
     from slicc.codegen.python.load import load_package
+    from slicc.text.data import toml_comment, toml_document
 
     try:
         protocol = load_package(compiled.protocol).PROTOCOL
@@ -43,5 +44,5 @@ def system_text(compiled: CompiledProtocol, system: Path | None, assignments: Se
         completed = complete(written, protocol)
     except (GenerationError, DescriptionError) as error:
         raise SystemRefused(str(error)) from None
-    text = editable_toml(compiled.path.name, written, completed, protocol)
-    return f"# {note}\n{text}" if note else text
+    text = toml_document(editable_toml(compiled.path.name, written, completed, protocol))
+    return f"{toml_comment(note)}\n{text}" if note else text

@@ -8,12 +8,12 @@ files of many runs can be merged the same way.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from slicc.text.data import json_text
 from tester.files import write_whole
 
 SCHEMA: Final = "gpu-tester.coverage/1"
@@ -119,7 +119,7 @@ class Coverage:
 
     def write(self, path: str | Path) -> None:
         """Write the JSON file, whole or not at all. Raises OSError."""
-        text = json.dumps(self.to_json(), indent=1)
+        text = json_text(self.to_json(), indent=1)
         write_whole(Path(path), f"{text}\n".encode())
 
 

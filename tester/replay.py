@@ -27,6 +27,7 @@ from protocols.identity import ProtocolIdentity
 from runtime.bounded_file import read_bounded
 from runtime.completion import MAX_AGENTS
 from runtime.description import DescriptionError, SystemDescription
+from slicc.text.data import json_text
 from tester.access_rules import access_errors
 from tester.expectations import derive
 from tester.files import write_whole
@@ -155,7 +156,7 @@ class Leg:
 
     def digest(self) -> str:
         """Short hash of system, protocol and limits: equal digests mean equal configurations."""
-        text = json.dumps(
+        text = json_text(
             [self.description.to_dict(), self.protocol.digest, self.deadlock_limit], sort_keys=True
         )
         return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -192,7 +193,7 @@ def save_leg(leg: Leg, path: str | Path) -> None:
             "arrays": table,
         },
     }
-    text = json.dumps(header, sort_keys=True).encode()
+    text = json_text(header, sort_keys=True).encode()
     body = b"".join([MAGIC, len(text).to_bytes(8, "little"), text, *blobs])
     _write_whole(Path(path), body + hashlib.sha256(body).digest())
 

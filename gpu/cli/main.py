@@ -57,9 +57,9 @@ def info(
 
     code_object = open_code_object(file)
     if format is Form.JSON:
-        import json
+        from slicc.text.data import json_text
 
-        print(json.dumps(as_data(code_object), indent=2))
+        print(json_text(as_data(code_object), indent=2))
     else:
         print("\n".join(as_text(code_object)))
 

@@ -6,9 +6,8 @@ words instead, object by object. Invariant: objects stand in the order of their 
 
 from __future__ import annotations
 
-import json
-
 from slicc import ir
+from slicc.text.data import json_text
 
 FILE_NAME = "shape.json"
 
@@ -19,7 +18,7 @@ def shape_text(protocol: ir.Protocol) -> str:
         machine.name: [(each.name, _class(each)) for each in machine.objects]
         for machine in protocol.machines
     }
-    return json.dumps(shape)
+    return json_text(shape)
 
 
 def _class(each: ir.Object) -> str:

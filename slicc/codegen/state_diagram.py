@@ -7,8 +7,6 @@ Invariant: the same machine gives the same text, and every text of the protocol 
 
 from __future__ import annotations
 
-import html
-import unicodedata
 from collections.abc import Sequence
 from typing import cast
 
@@ -16,6 +14,7 @@ import graphviz
 
 from slicc import ir
 from slicc.codegen.state_graph import StateAttributes, state_graph
+from slicc.text.markup import dot_html, dot_text, dot_tooltip
 
 _LABEL_WIDTH = 24
 _LABEL_LINES = 6
@@ -43,7 +42,7 @@ class GraphvizMissing(Exception):
 def state_diagram(machine: ir.Machine, protocol: str) -> graphviz.Digraph:
     """The diagram of one machine; its ``source`` is the DOT text."""
     diagram = graphviz.Digraph(
-        _text(f"{protocol} {machine.name}"),
+        dot_text(f"{protocol} {machine.name}"),
         graph_attr={
             "rankdir": "TB",
             "nodesep": "0.45",
@@ -87,25 +86,25 @@ def state_diagram(machine: ir.Machine, protocol: str) -> graphviz.Digraph:
     for state in graph:
         about = cast(StateAttributes, graph.nodes[state])
         diagram.node(
-            _text(state),
+            dot_text(state),
             _node_label(state, kept[state]),
             tooltip=_tooltip(state, about, kept[state], stalled[state]),
             **_node_style(about),
         )
     if machine.states.default in graph:
         diagram.node(_START, shape="point", width="0.12", color="#33475b", tooltip="initial state")
-        diagram.edge(_START, _text(machine.states.default), color="#33475b")
+        diagram.edge(_START, dot_text(machine.states.default), color="#33475b")
     if any(target == _COMPUTED for _, target in edges):
         diagram.node(_COMPUTED, "*", shape="circle", style="dashed", tooltip="computed")
     colors = {state: _COLORS[index % len(_COLORS)] for index, state in enumerate(graph)}
     for (state, target), events in edges.items():
         diagram.edge(
-            _text(state),
-            _text(target),
+            dot_text(state),
+            dot_text(target),
             _edge_label(events),
             color=colors[state],
             fontcolor=colors[state],
-            tooltip=_hint(", ".join(events)),
+            tooltip=dot_tooltip(", ".join(events)),
         )
     return diagram
 
@@ -139,8 +138,8 @@ def _title(machine: ir.Machine, protocol: str) -> str:
         "gray: no transition leads here &#183; &#8635; keeps the state &#183; "
         "messages put off (stalled, recycled) are not shown"
     )
-    name = _html(f"{protocol}: {machine.name}")
-    title = f" &#8212; {_html(machine.title)}" if machine.title not in ("", machine.name) else ""
+    name = dot_html(f"{protocol}: {machine.name}")
+    title = f" &#8212; {dot_html(machine.title)}" if machine.title not in ("", machine.name) else ""
     return (
         f'<<b>{name}</b>{title}<br align="left"/>'
         f'<font point-size="11" color="#5b6b7a">{legend}</font><br align="left"/>>'
@@ -149,9 +148,9 @@ def _title(machine: ir.Machine, protocol: str) -> str:
 
 def _node_label(name: str, keeps: list[str]) -> str:
     if not keeps:
-        return f"<<b>{_html(name)}</b>>"
-    text = "<br/>".join(_html(line) for line in _wrap(keeps, 20, 3))
-    return f'<<b>{_html(name)}</b><br/><font point-size="9" color="#5b6b7a">&#8635; {text}</font>>'
+        return f"<<b>{dot_html(name)}</b>>"
+    text = "<br/>".join(dot_html(line) for line in _wrap(keeps, 20, 3))
+    return f'<<b>{dot_html(name)}</b><br/><font point-size="9" color="#5b6b7a">&#8635; {text}</font>>'
 
 
 def _node_style(about: StateAttributes) -> dict[str, str]:
@@ -174,12 +173,12 @@ def _tooltip(state: str, about: StateAttributes, kept: list[str], stalled: list[
         parts.append(f"kept by {', '.join(kept)}")
     if stalled:
         parts.append(f"stalls {', '.join(stalled)}")
-    return _hint("; ".join(parts))
+    return dot_tooltip("; ".join(parts))
 
 
 def _edge_label(events: list[str]) -> str:
     # The blanks keep a label off the edge that it stands beside.
-    return _text("\n".join(f"  {line}  " for line in _wrap(events, _LABEL_WIDTH, _LABEL_LINES)))
+    return dot_text("\n".join(f"  {line}  " for line in _wrap(events, _LABEL_WIDTH, _LABEL_LINES)))
 
 
 def _wrap(words: Sequence[str], width: int, lines: int) -> list[str]:
@@ -198,26 +197,3 @@ def _wrap(words: Sequence[str], width: int, lines: int) -> list[str]:
     if used < len(words):
         result[-1] += f", +{len(words) - used}"
     return result
-
-
-def _text(text: str, backslash: str = "\\") -> str:
-    """A text that is neither an entity nor HTML to Graphviz, and in which ``\\N`` names no node."""
-    literal = _printable(text).replace("&", "&amp;").replace("\\", backslash)
-    escaped: str = graphviz.escape(literal)
-    return escaped
-
-
-def _hint(text: str) -> str:
-    """The same for a tooltip: some versions replace ``\\N`` twice, an invisible blank parts it."""
-    return _text(text, "\\\u200b")
-
-
-def _html(text: str) -> str:
-    # Graphviz looks for \N and the like in HTML too, after its entities are replaced.
-    return html.escape(_printable(text)).replace("\\", "\\\\")
-
-
-def _printable(text: str) -> str:
-    return "".join(
-        char if char == "\n" or unicodedata.category(char)[0] != "C" else "\ufffd" for char in text
-    )

@@ -7,7 +7,6 @@ protocol reaches the page only through escaping.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 from slicc import ir
 from slicc.codegen.state_graph import state_graph, waiting_transitions
 from slicc.source import SourceFile, Span
+from slicc.text.markup import page_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -89,7 +89,7 @@ def protocol_page(protocol: ir.Protocol, sources: Sequence[SourceFile]) -> str:
         _environment()
         .get_template("table.html.jinja")
         .render(
-            name=_visible(protocol.name),
+            name=page_text(protocol.name),
             machines=[page.machine(machine) for machine in protocol.machines],
             sources=page.sources(),
         )
@@ -104,10 +104,10 @@ class _Page:
     def sources(self) -> list[SourceView]:
         return [
             SourceView(
-                _visible(source.name),
+                page_text(source.name),
                 f"f{number}",
                 tuple(
-                    (f"f{number}-{line}", line, _visible(source.line_text(line)))
+                    (f"f{number}-{line}", line, page_text(source.line_text(line)))
                     for line in range(1, source.line_count + 1)
                 ),
             )
@@ -122,8 +122,8 @@ class _Page:
         actions = {
             action.ref: ActionView(
                 action.ref.name,
-                "" if action.short == action.ref.name else _visible(action.short),
-                _visible(action.desc),
+                "" if action.short == action.ref.name else page_text(action.short),
+                page_text(action.desc),
                 self._link(action.span),
                 uses.get(action.ref, 0),
             )
@@ -139,7 +139,7 @@ class _Page:
         possible = len(states) * len(events)
         return MachineView(
             name=machine.name,
-            title="" if machine.title == machine.name else _visible(machine.title),
+            title="" if machine.title == machine.name else page_text(machine.title),
             anchor=f"m-{machine.name}",
             summary=f"{len(states)} states, {len(events)} events, {len(actions)} actions; "
             f"{len(machine.cells)} of {possible} cells have a transition",
@@ -176,7 +176,7 @@ class _Page:
         return MemberView(
             member.name,
             f"{kind}-{machine.name}-{member.name}",
-            _visible(member.desc),
+            page_text(member.desc),
             self._link(member.span),
             tuple(remarks),
         )
@@ -218,7 +218,7 @@ class _Page:
             "" if computed or target is None else f"#s-{machine.name}-{target}",
             tuple(actions[ref] for ref in transition.actions),
             transition.request_types,
-            f"{_visible(transition.span.file.name)}:{transition.span.line}",
+            f"{page_text(transition.span.file.name)}:{transition.span.line}",
             self._link(transition.span),
         )
 
@@ -226,16 +226,6 @@ class _Page:
         """The anchor of a line, or nothing if its file is not on the page."""
         number = self._numbers.get(span.file.name)
         return "" if number is None else f"#f{number}-{span.line}"
-
-
-def _visible(text: str) -> str:
-    """Without characters that act on the reader's screen instead of showing."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        char if char in "\t\n" or unicodedata.category(char)[0] != "C" else "\ufffd"
-        for char in text
-    )
 
 
 @cache

@@ -12,11 +12,11 @@ Invariant: keys are only ever added; ``version`` changes if one changes its mean
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from slicc.diagnostics.model import Diagnostic, Severity
 from slicc.source import Span
+from slicc.text.data import json_text
 
 VERSION = 1
 
@@ -30,7 +30,7 @@ def render_json(diagnostics: Sequence[Diagnostic]) -> str:
         "warnings": len(diagnostics) - errors,
         "diagnostics": [_diagnostic(found) for found in diagnostics],
     }
-    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+    return json_text(document, indent=2) + "\n"
 
 
 def _diagnostic(found: Diagnostic) -> dict[str, object]:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from slicc.diagnostics.model import Diagnostic, Label, Severity
 from slicc.source import SourceFile
+from slicc.text.escapes import inert
 
 TAB_WIDTH = 4
 LINE_WIDTH = 120
@@ -67,21 +68,21 @@ def render_one(diagnostic: Diagnostic, style: Style = PLAIN) -> str:
     margin = " " * len(str(max(lines, default=1)))
 
     title = f"{tone}{diagnostic.severity.value}[{diagnostic.slug}]{style.reset}"
-    result = [f"{title}: {style.bold}{clean(diagnostic.headline)}{style.reset}"]
+    result = [f"{title}: {style.bold}{inert(diagnostic.headline)}{style.reset}"]
     files: dict[str, list[tuple[Label, bool]]] = {}
     for label, primary in labels:
         files.setdefault(label.span.file.name, []).append((label, primary))
     for number, (name, group) in enumerate(files.items()):
         arrow = "-->" if number == 0 else ":::"
         line, column = group[0][0].span.file.position(group[0][0].span.start)
-        place = f"{clean(name)}:{line}:{column}" if group[0][0].span.file.text else clean(name)
+        place = f"{inert(name)}:{line}:{column}" if group[0][0].span.file.text else inert(name)
         result.append(f"{margin}{style.gutter}{arrow}{style.reset} {place}")
         if group[0][0].span.file.text:
             result.append(f"{margin} {style.gutter}|{style.reset}")
             result += _snippet(group, len(margin), tone, style)
-    result += [f"note: {clean(note)}" for note in diagnostic.notes]
+    result += [f"note: {inert(note)}" for note in diagnostic.notes]
     if diagnostic.help is not None:
-        result.append(f"{style.help}help{style.reset}: {clean(diagnostic.help)}")
+        result.append(f"{style.help}help{style.reset}: {inert(diagnostic.help)}")
     return "\n".join(result) + "\n"
 
 
@@ -102,7 +103,7 @@ def _snippet(group: list[tuple[Label, bool]], margin: int, tone: str, style: Sty
         for (label, primary), (start, end) in zip(here, ranges, strict=True):
             start, end = max(start, first), max(min(end, last), start + 1)
             mark = ("^" if primary else "-") * (end - start)
-            words = clean(label.text)
+            words = inert(label.text)
             end_line = file.position(label.span.end)[0]
             if end_line > line and label.span.end > label.span.start + 1:
                 words = f"{words} (until line {end_line})".strip()
@@ -144,16 +145,7 @@ def _displayed(text: str) -> list[str]:
         elif unicodedata.combining(char) and columns:
             columns[-1] += char
         else:
-            columns.append(_harmless(char))
+            columns.append(inert(char))
             if unicodedata.east_asian_width(char) in "WF":
                 columns.append("")
     return columns
-
-
-def clean(text: str) -> str:
-    """Text from a protocol, safe to print on one line of a terminal."""
-    return "".join(_harmless(char) for char in text)
-
-
-def _harmless(char: str) -> str:
-    return "\ufffd" if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") else char

@@ -7,7 +7,6 @@ defaults are set by ``set_defaults``, which leaves what the runtime keeps in fro
 from __future__ import annotations
 
 from slicc import ir
-from slicc.codegen.native import text
 from slicc.codegen.native.emitter import Emitter
 from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.expressions import Expressions
@@ -15,6 +14,7 @@ from slicc.codegen.native.names import ProtocolNames
 from slicc.codegen.native.scope import Scope
 from slicc.codegen.native.sites import Sites
 from slicc.codegen.native.types import Types, is_queue
+from slicc.text import cpp_source
 
 _BASES = {
     ir.StructKind.MESSAGE: " : Message",
@@ -56,7 +56,7 @@ class Definitions:
         with out.block(f"namespace {self.names.type(enum.ref)}"):
             for number, member in enumerate(enum.members):
                 name = self.names.member(enum.ref, member.name)
-                out.line(f"inline constexpr i32 {name} = {number};{text.beside(member.desc)}")
+                out.line(f"inline constexpr i32 {name} = {number};{cpp_source.beside(member.desc)}")
             out.line(f"inline constexpr i32 NUM = {len(enum.members)};")
         return "\n".join(out.lines)
 
@@ -77,7 +77,7 @@ class Definitions:
             for field in sorted(struct.fields, key=lambda field: self._size_class(field.type)):
                 type_ = self.types.field(field.type, field.name, field.span)
                 field_name = self.names.field(struct.ref, field.name)
-                out.line(f"{type_} {field_name};{text.beside(field.desc)}")
+                out.line(f"{type_} {field_name};{cpp_source.beside(field.desc)}")
         out.line("")
         self._defaults(out, struct, name)
         if struct.kind is ir.StructKind.MESSAGE:

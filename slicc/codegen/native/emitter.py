@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from slicc.codegen.native import text
 from slicc.codegen.python.linemap import file_name
 from slicc.source import BUILTIN, Span
+from slicc.text import cpp_source
 
 INDENT = 4
 _MARK = "\x1f"
@@ -30,7 +30,7 @@ class Emitter:
         self.lines.append(" " * self.indent + code + mark(span))
 
     def comment(self, words: str) -> None:
-        self.lines += text.comment(words, self.indent)
+        self.lines += cpp_source.comment(words, self.indent)
 
     @contextmanager
     def block(self, head: str, span: Span | None = None, tail: str = "}") -> Iterator[None]:
@@ -43,10 +43,11 @@ class Emitter:
 
 
 def mark(span: Span | None) -> str:
-    """What a line ends in, until :func:`placed` has seen it."""
+    """What a line ends in, until :func:`placed` has seen it. The file's name comes as a literal,
+    in which there is neither another mark nor a line end."""
     if span is None or span.file is BUILTIN:
         return ""
-    return f"{_MARK}{span.line}{_MARK}{file_name(span)}"
+    return f"{_MARK}{span.line}{_MARK}{cpp_source.file_literal(file_name(span))}"
 
 
 def placed(source: str, name: str) -> str:
@@ -59,13 +60,13 @@ def placed(source: str, name: str) -> str:
         if place:
             number, _, file = place.partition(_MARK)
             if leaving or (file, int(number)) != away:
-                made.append(f"#line {number} {text.file_literal(file)}")
+                made.append(f"#line {number} {file}")
             made.append(code)
             away, leaving = (file, int(number) + 1), False
             continue
         if leaving and code:
             # Between two functions: back to the file itself.
-            made.append(f"#line {len(made) + 2} {text.file_literal(name)}")
+            made.append(f"#line {len(made) + 2} {cpp_source.file_literal(name)}")
             away, leaving = None, False
         leaving = leaving or (away is not None and not code)
         made.append(code)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from slicc import ir
 from slicc.codegen import analysis
-from slicc.codegen.native import reach, text
+from slicc.codegen.native import reach
 from slicc.codegen.native.cppcode import Acts
 from slicc.codegen.native.definitions import holds_lists
 from slicc.codegen.native.emitter import Emitter
@@ -33,6 +33,7 @@ from slicc.codegen.native.types import Types
 from slicc.codegen.python.linemap import file_name
 from slicc.codegen.python.names import MachineNames as ReportedNames
 from slicc.codegen.python.names import ProtocolNames as ReportedProtocol
+from slicc.text import cpp_source
 
 _MAX_PORTS = 64
 _MAX_WAIT_BITS = 128
@@ -170,7 +171,9 @@ class MachineWriter:
             for each in members:
                 type_ = self._member(each)
                 if type_ is not None:
-                    out.line(f"{type_} {self.own.objects[each.name]};{text.beside(each.desc)}")
+                    out.line(
+                        f"{type_} {self.own.objects[each.name]};{cpp_source.beside(each.desc)}"
+                    )
         return "\n".join(out.lines)
 
     def _member(self, node: ir.MachineParameter | ir.Object) -> str | None:
@@ -202,7 +205,7 @@ class MachineWriter:
         return MachineView(
             name=self.names.machines[self.machine.name],
             number=self.protocol.machines.index(self.machine),
-            file=file_name(self.machine.span),
+            file=cpp_source.in_comment(file_name(self.machine.span)),
             protocol=self.protocol.name,
             transaction=tuple(self._transaction()),
             prototypes=prototypes,

@@ -6,7 +6,6 @@ everything is in memory: nothing is written here.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +21,7 @@ from slicc.codegen.native.names import ProtocolNames
 from slicc.codegen.native.sites import Place, Sites
 from slicc.codegen.output import Package as Package
 from slicc.codegen.python.names import ProtocolNames as ReportedNames
+from slicc.text.data import json_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -275,7 +275,7 @@ def _invalidated(
 
 def _rows(rows: list[Place]) -> str:
     """A list with a row on each line, so that a difference shows which one changed."""
-    return "[\n" + ",\n".join([json.dumps(row) for row in rows]) + "\n]\n"
+    return "[\n" + ",\n".join([json_text(row) for row in rows]) + "\n]\n"
 
 
 def _metadata(protocol: ir.Protocol, sites: Sites, writers: list[MachineWriter]) -> str:
@@ -290,7 +290,7 @@ def _metadata(protocol: ir.Protocol, sites: Sites, writers: list[MachineWriter])
         for writer in writers
     ]
     data = {"protocol": protocol.name, "actions": [None, *sites.actions], "machines": machines}
-    return json.dumps(data, indent=1) + "\n"
+    return json_text(data, indent=1) + "\n"
 
 
 @cache

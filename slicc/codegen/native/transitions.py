@@ -20,6 +20,7 @@ from slicc.codegen.native.runtime_names import ALIASES
 from slicc.codegen.native.scope import MachineFacts
 from slicc.codegen.python.linemap import file_name
 from slicc.codegen.python.names import MachineNames as ReportedNames
+from slicc.text import cpp_source
 
 _FAILS = Acts.FAILS | Acts.NULLS
 _CURRENT = frozenset({"curTransitionEvent", "curTransitionNextState"})
@@ -151,9 +152,7 @@ class Transitions:
             for index, cell in enumerate(alike):
                 state = self.names.member(states, cell.state)
                 event = self.names.member(events, cell.event)
-                note = f"  // {place}" if index == 0 and place.isprintable() else ""
-                if note.endswith("\\"):
-                    note += "."
+                note = cpp_source.beside(place) if index == 0 else ""
                 out.line(f"case cell(State::{state}, Event::{event}):{note}")
             out.indent += 4
             self._row(out, transition)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from slicc import ir
 from slicc.codegen import analysis
-from slicc.codegen.python import layout, pycode, text
+from slicc.codegen.python import layout, pycode
 from slicc.codegen.python.definitions import Definitions, write_function
 from slicc.codegen.python.emitter import Emitter
 from slicc.codegen.python.expressions import Expressions, Scope
@@ -21,6 +21,8 @@ from slicc.codegen.python.pycode import Atom, Code
 from slicc.codegen.python.runtime_names import NAMED_CLASSES
 from slicc.codegen.python.statements import Statements
 from slicc.ir import TransactionField
+from slicc.text import python_source
+from slicc.text.escapes import visible
 
 _SHAPES = {
     (True, True): "EntryTbeController",
@@ -96,18 +98,20 @@ class ControllerWriter:
         own_enums = [each for each in enums if each.ref in self.names.defined]
         own_structs = [each for each in machine.structs if each.ref in self.names.defined]
         request_types = machine.request_types
-        words = f"Controller {machine.name} of protocol {protocol}, compiled from {self.file}."
+        words = (
+            f"Controller {machine.name} of protocol {protocol}, compiled from {visible(self.file)}."
+        )
         return ControllerView(
             module=self.names.modules[machine.name],
-            docstring="\n".join(text.docstring(words, 0)),
+            docstring="\n".join(python_source.docstring(words, 0)),
             definitions=(
                 *[definitions.enumeration(each) for each in dict.fromkeys(own_enums)],
                 *[definitions.structure(each) for each in own_structs],
             ),
             name=self.names.controllers[machine.name],
             base=runtime(_SHAPES[machine.entry is not None, machine.tbe is not None]),
-            title="\n".join(text.docstring(machine.title or machine.name, layout.INDENT)),
-            machine=text.string_literal(machine.name),
+            title="\n".join(python_source.docstring(machine.title or machine.name, layout.INDENT)),
+            machine=python_source.string_literal(machine.name),
             machine_type=f"MachineType.{machine.machine_type or machine.name}",
             states=self.names.type(machine.states.ref),
             events=self.names.type(machine.events.ref),
@@ -150,7 +154,7 @@ class ControllerWriter:
         return self._listing(layout.INDENT, before, items, "")
 
     def _parameter(self, parameter: ir.MachineParameter) -> Code:
-        arguments: list[Code] = [Atom(text.string_literal(parameter.name))]
+        arguments: list[Code] = [Atom(python_source.string_literal(parameter.name))]
         type_ = parameter.type
         if isinstance(type_, ir.ClassType) and type_.name == "MessageBuffer":
             kind = "BufferParameter"
@@ -160,19 +164,21 @@ class ControllerWriter:
                 if link.virtual_network is not None:
                     arguments.append(_keyword("virtual_network", str(link.virtual_network)))
                 if link.vnet_type is not None:
-                    arguments.append(_keyword("vnet_type", text.string_literal(link.vnet_type)))
+                    arguments.append(
+                        _keyword("vnet_type", python_source.string_literal(link.vnet_type))
+                    )
             if parameter.ordered_hint is not None:
                 arguments.append(_keyword("ordered_hint", str(parameter.ordered_hint)))
         else:
             kind = "Parameter"
-            arguments.append(Atom(text.string_literal(_spelled(type_))))
+            arguments.append(Atom(python_source.string_literal(_spelled(type_))))
             if parameter.default is not None:
                 default = self.expression(parameter.default)
                 arguments.append(_keyword("default", default.text))
             if parameter.pointer:
                 arguments.append(_keyword("pointer", "True"))
         if parameter.desc:
-            arguments.append(_keyword("desc", text.string_literal(parameter.desc)))
+            arguments.append(_keyword("desc", python_source.string_literal(parameter.desc)))
         return pycode.call(Atom(kind), *arguments)
 
     def _construction(self) -> list[str]:
@@ -187,7 +193,7 @@ class ControllerWriter:
             annotation = self.scope.annotation(parameter.type, held)
             if kind == "NetworkPort":
                 annotation = self.imports.runtime(kind)
-            literal = Atom(text.string_literal(parameter.name))
+            literal = Atom(python_source.string_literal(parameter.name))
             code = pycode.method(Atom("context"), "parameter", literal, Atom(kind))
             out.statement(f"self.{name}: {annotation} = ", code, "", parameter.span)
         for each in machine.objects:
@@ -221,7 +227,7 @@ class ControllerWriter:
             states = self.scope.type_name(self.machine.states.ref)
             arguments[:0] = [Atom(self.scope.type_name(self.machine.tbe)), Atom(states)]
         if node.type.name in NAMED_CLASSES:
-            arguments.append(Atom(text.string_literal(node.name)))
+            arguments.append(Atom(python_source.string_literal(node.name)))
         return pycode.call(Atom(self.imports.runtime(node.type.name)), *arguments)
 
     def _in_ports(self) -> str:
@@ -230,7 +236,7 @@ class ControllerWriter:
     def _in_port(self, port: ir.InPort) -> Code:
         name = self.own.ports[port.ref.name]
         arguments: list[Code] = [
-            Atom(text.string_literal(port.ref.name)),
+            Atom(python_source.string_literal(port.ref.name)),
             pycode.dotted(f"self.{name}"),
             pycode.dotted(f"self.{self.own.polls[port.ref.name]}"),
             _keyword("rank", str(port.rank)),
@@ -308,7 +314,9 @@ class ControllerWriter:
             before = f"({states}.{state}, {events}.{event}): "
             place = file_name(transition.span)
             place = f"{'' if place == self.file else place}:{transition.span.line}"
-            out.statement(before, bodies[cell.transition], f",  # {place}", transition.span)
+            out.statement(
+                before, bodies[cell.transition], f",  # {visible(place)}", transition.span
+            )
             rows.append("\n".join(out.lines))
         return rows
 
@@ -329,7 +337,7 @@ class ControllerWriter:
             needs = [
                 pycode.call(
                     need,
-                    Atom(text.string_literal(self.own.slot_target(each.target))),
+                    Atom(python_source.string_literal(self.own.slot_target(each.target))),
                     Atom(str(each.count)),
                 )
                 for each in node.needs

@@ -13,13 +13,15 @@ from typing import assert_never
 from slicc import ir
 from slicc.codegen import analysis
 from slicc.codegen.integers import is_mutable
-from slicc.codegen.python import layout, pycode, text
+from slicc.codegen.python import layout, pycode
 from slicc.codegen.python.emitter import Emitter
 from slicc.codegen.python.expressions import Expressions, Scope
 from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.linemap import Marks
 from slicc.codegen.python.names import ProtocolNames, local_names, method_name
 from slicc.codegen.python.statements import Statements
+from slicc.text import python_source
+from slicc.text.escapes import one_line
 
 
 class Definitions:
@@ -38,7 +40,7 @@ class Definitions:
         base = self.imports.runtime("Enumeration")
         out.line(f"class {self.names.type(enum.ref)}({base}):", enum.span)
         with out.indented():
-            if text.one_line(enum.desc):
+            if one_line(enum.desc):
                 out.docstring(enum.desc)
                 out.blank()
             for number, member in enumerate(enum.members):
@@ -63,7 +65,7 @@ class Definitions:
                 assert_never(struct.kind)
         out.line(f"class {name}{base}:", struct.span)
         with out.indented():
-            if text.one_line(struct.desc):
+            if one_line(struct.desc):
                 out.docstring(struct.desc)
                 out.blank()
             if struct.kind is ir.StructKind.MESSAGE:
@@ -169,7 +171,7 @@ def described(
     out: Emitter, before: str, value: pycode.Code, node: ir.EnumMember | ir.Field
 ) -> None:
     """A declaration with the author's description beside it, or above when there is no room."""
-    words = text.comment(node.desc, 0)
+    words = python_source.comment(node.desc, 0)
     after = f"  {words[0]}" if len(words) == 1 else ""
     room = layout.WIDTH - out.indent
     if words and (not after or layout.columns(f"{before}{value.text}{after}") > room):

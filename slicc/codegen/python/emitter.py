@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from slicc.codegen.python import layout, text
+from slicc.codegen.python import layout
 from slicc.codegen.python.linemap import Marks
 from slicc.codegen.python.pycode import Code
 from slicc.source import Span
+from slicc.text import python_source
+from slicc.text.escapes import one_line
 
 
 class Emitter:
@@ -49,11 +51,11 @@ class Emitter:
         self.lines += [line + mark for line in rest]
 
     def docstring(self, words: str) -> None:
-        if text.one_line(words):
-            self.lines += text.docstring(words, self.indent)
+        if one_line(words):
+            self.lines += python_source.docstring(words, self.indent)
 
     def comment(self, words: str) -> None:
-        self.lines += text.comment(words, self.indent)
+        self.lines += python_source.comment(words, self.indent)
 
     def blank(self) -> None:
         self.lines.append("")

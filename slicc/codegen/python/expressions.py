@@ -22,7 +22,7 @@ from slicc.codegen.integers import (
     is_reference,
     wrapped,
 )
-from slicc.codegen.python import pycode, text
+from slicc.codegen.python import pycode
 from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.names import MachineNames, ProtocolNames, method_name
 from slicc.codegen.python.pycode import Code
@@ -33,6 +33,7 @@ from slicc.codegen.python.runtime_names import (
     RUNTIME_MODULES,
 )
 from slicc.ir import BinaryOperator as Op
+from slicc.text import python_source
 
 _COMPARISON = {
     Op.EQUAL: "==",
@@ -153,7 +154,7 @@ class Expressions:
             case ir.BoolConst():
                 return pycode.TRUE if node.value else pycode.FALSE
             case ir.StringConst():
-                return pycode.Atom(text.string_literal(node.value))
+                return pycode.Atom(python_source.string_literal(node.value))
             case ir.Null():
                 return pycode.NONE
             case ir.ControllerValue():
@@ -205,7 +206,7 @@ class Expressions:
         if not isinstance(operand.type, ir.EnumType):
             raise CannotEmit(f"{operand.span}: not an enumeration value")
         if isinstance(operand, ir.EnumConst) and operand.member != "NUM":
-            return pycode.Atom(text.string_literal(operand.member))
+            return pycode.Atom(python_source.string_literal(operand.member))
         owner = pycode.Atom(self.scope.type_name(operand.type.ref))
         return pycode.method(owner, "name_of", self(operand))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from slicc import ir
 from slicc.codegen import analysis
-from slicc.codegen.python import layout, pycode, text
+from slicc.codegen.python import layout, pycode
 from slicc.codegen.python.dispatch import Dispatch
 from slicc.codegen.python.emitter import Emitter
 from slicc.codegen.python.fused_statements import Constants, FusedScope, FusedStatements
@@ -25,6 +25,7 @@ from slicc.codegen.python.linemap import Marks, file_name
 from slicc.codegen.python.names import MachineNames, ProtocolNames, local_names
 from slicc.codegen.python.pycode import Code
 from slicc.ir import TransactionField as Field
+from slicc.text import python_source
 
 _CELL_LOCALS = ("address", "cache_entry", "head", "index", "next_state", "tbe")
 _TRANSACTION: Mapping[Field, Code] = {
@@ -124,7 +125,7 @@ class FusedWriter:
         )
         return FusedView(
             module=self.names.fused_modules[machine.name],
-            docstring="\n".join(text.docstring(words, 0)),
+            docstring="\n".join(python_source.docstring(words, 0)),
             imports=self.imports.text(),
             constants=tuple(f"{name}: Final = {member}" for name, member in constants),
             name=self.names.fused_controllers[machine.name],

@@ -12,20 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import assert_never
-from unicodedata import east_asian_width
 
 from slicc.codegen.python import pycode
 from slicc.codegen.python.pycode import Code
+from slicc.text.python_source import WIDTH as WIDTH
+from slicc.text.python_source import columns as columns
 
-WIDTH = 100
 INDENT = 4
-
-
-def columns(text: str) -> int:
-    """How wide the text is: wide characters of author's strings take two columns."""
-    if text.isascii():
-        return len(text)
-    return sum([2 if east_asian_width(character) in "WF" else 1 for character in text])
 
 
 # ------------------------------------------------------------------ documents

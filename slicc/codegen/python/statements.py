@@ -12,11 +12,13 @@ from typing import assert_never
 from slicc import ir
 from slicc.codegen import analysis
 from slicc.codegen.integers import CannotEmit, is_mutable
-from slicc.codegen.python import formats, pycode, text
+from slicc.codegen.python import formats, pycode
 from slicc.codegen.python.emitter import Emitter
 from slicc.codegen.python.errors import NotInRuntime
 from slicc.codegen.python.expressions import Expressions, Scope
 from slicc.codegen.python.pycode import Code
+from slicc.text import python_source
+from slicc.text.escapes import one_line
 
 
 class Statements:
@@ -256,7 +258,7 @@ class Statements:
         self.out.statement("", code, "", node.span)
 
     def _fail(self, how: str, words: str, node: ir.Stmt) -> None:
-        literal = pycode.Atom(text.string_literal(words))
+        literal = pycode.Atom(python_source.string_literal(words))
         if self.scope.machine is not None:
             self._own(how, node, literal)
             return
@@ -266,7 +268,7 @@ class Statements:
         self.out.statement("raise ", pycode.call(error, which, literal), "", node.span)
 
     def _assert(self, node: ir.Assert) -> None:
-        words = text.one_line(node.condition.span.text) or "assertion"
+        words = one_line(node.condition.span.text) or "assertion"
         match node.condition:
             case ir.BoolConst(value=True):
                 pass
@@ -280,9 +282,9 @@ class Statements:
     def _trace(self, node: ir.Trace) -> None:
         if self.scope.machine is None:
             raise CannotEmit(f"{node.span}: a trace outside of machines")
-        flag = text.string_literal(node.flag or "")
+        flag = python_source.string_literal(node.flag or "")
         words, arguments = formats.python_format(node.format, node.arguments, self.expression)
-        literal = pycode.Atom(text.string_literal(words))
+        literal = pycode.Atom(python_source.string_literal(words))
         debug = pycode.attribute(self.scope.this, "debug")
         self.out.statement("if ", debug, ":", node.span)
         with self.out.indented():

@@ -6,7 +6,6 @@ everything is in memory: nothing is written here.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePath
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from slicc import ir
 from slicc.codegen.output import Package as Package
-from slicc.codegen.python import layout, pycode, text
+from slicc.codegen.python import layout, pycode
 from slicc.codegen.python.controllers import ControllerWriter
 from slicc.codegen.python.definitions import Definitions
 from slicc.codegen.python.errors import NotInRuntime
@@ -22,6 +21,8 @@ from slicc.codegen.python.fused_controllers import FusedWriter
 from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.linemap import Marks, Row, file_name
 from slicc.codegen.python.names import ProtocolNames
+from slicc.text import python_source
+from slicc.text.data import json_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -86,7 +87,7 @@ def _types_view(protocol: ir.Protocol, names: ProtocolNames, marks: Marks) -> Ty
         *[definitions.enumeration(each) for each in protocol.enums if each.ref in names.defined],
         *[definitions.structure(each) for each in protocol.structs if each.ref in names.defined],
     )
-    docstring = "\n".join(text.docstring(words, 0))
+    docstring = "\n".join(python_source.docstring(words, 0))
     if docstring.count("\n") == 0:
         docstring = f"{docstring.removesuffix(_QUOTES)}\n\n{note}\n{_QUOTES}"
     return TypesView(docstring, imports.text(), texts)
@@ -105,13 +106,13 @@ def _init_view(protocol: ir.Protocol, names: ProtocolNames) -> InitView:
     sources = dict.fromkeys(PurePath(source).name for source in protocol.sources)
     return InitView(
         docstring="\n".join(
-            text.docstring(
+            python_source.docstring(
                 f"Protocol {protocol.name}, compiled to Python. Edit its sources, not this.", 0
             )
         ),
         imports=imports.text(),
         arguments=(
-            _argument("name", pycode.Atom(text.string_literal(protocol.name))),
+            _argument("name", pycode.Atom(python_source.string_literal(protocol.name))),
             _argument(
                 "machines", _atoms([names.controllers[each.name] for each in protocol.machines])
             ),
@@ -119,7 +120,7 @@ def _init_view(protocol: ir.Protocol, names: ProtocolNames) -> InitView:
                 "fused",
                 _atoms([names.fused_controllers[each.name] for each in protocol.machines]),
             ),
-            _argument("sources", _atoms([text.string_literal(each) for each in sources])),
+            _argument("sources", _atoms([python_source.string_literal(each) for each in sources])),
         ),
     )
 
@@ -136,8 +137,7 @@ def _argument(name: str, value: pycode.Code) -> str:
 def _line_map(rows: dict[str, list[Row]]) -> str:
     """One line per module, so that a difference shows which one changed."""
     modules = [
-        f"{json.dumps(name)}: {json.dumps(table, separators=(',', ':'))}"
-        for name, table in rows.items()
+        f"{json_text(name)}: {json_text(table, compact=True)}" for name, table in rows.items()
     ]
     return "{\n" + ",\n".join(modules) + "\n}\n"
 

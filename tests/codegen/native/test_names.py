@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slicc.codegen.native.names import Scope
-from slicc.codegen.native.text import beside, comment, file_literal
+from slicc.text.cpp_source import beside, comment, file_literal
 from tests.codegen.native.tools import assert_compiles, made
 
 

@@ -85,11 +85,15 @@ _PARTS = dict.fromkeys(
 _PARTS |= {"title": "Frame", "desc": "Act", "action": "a_act", "next": "M"}
 
 
+def protocol_text(body: str = "", **parts: str) -> str:
+    """The text with these parts filled in."""
+    return FRAME.format(**{**_PARTS, "body": body, **parts})
+
+
 def compiled(body: str = "", **parts: str) -> ir.Protocol:
     """The protocol with these parts filled in."""
-    text = FRAME.format(**{**_PARTS, "body": body, **parts})
     sink = DiagnosticSink()
-    protocol = compile_text(text, sink, "Frame")
+    protocol = compile_text(protocol_text(body, **parts), sink, "Frame")
     assert protocol is not None, sink.diagnostics
     return protocol
 

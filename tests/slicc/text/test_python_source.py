@@ -8,7 +8,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slicc.codegen.python import text
+from slicc.text import python_source as text
+from slicc.text.escapes import one_line
 from tests.codegen.tools import assert_formatted
 
 PIECES = st.sampled_from(["a", "b c", '"', '"""', "'", "\\", "\n", "\t", "\r", "\x00", "\x1f", "#",
@@ -25,7 +26,7 @@ def test_a_literal_means_the_text(words: str) -> None:
 
 @given(TEXTS, st.sampled_from([0, 4, 8]))
 def test_a_docstring_is_one_docstring(words: str, indent: int) -> None:
-    if not text.one_line(words):
+    if not one_line(words):
         return
     pad = " " * indent
     lines = text.docstring(words, indent)
@@ -34,7 +35,7 @@ def test_a_docstring_is_one_docstring(words: str, indent: int) -> None:
     function = tree.body[0]
     assert isinstance(function, ast.FunctionDef)
     assert len(function.body) == 1
-    assert text.one_line(ast.get_docstring(function) or "") == text.one_line(words)
+    assert one_line(ast.get_docstring(function) or "") == one_line(words)
 
 
 @given(TEXTS)
@@ -51,7 +52,7 @@ def test_a_comment_stays_one(words: str) -> None:
 def test_ruff_changes_nothing(tmp_path: Path, many: list[str]) -> None:
     functions = []
     for number, words in enumerate(many):
-        body = text.docstring(words, 4) if text.one_line(words) else []
+        body = text.docstring(words, 4) if one_line(words) else []
         body += text.comment(words, 4)
         functions.append("\n".join([f"def f{number}():", *body, f"    f({number})"]))
     (tmp_path / "made.py").write_text("\n\n\n".join(functions) + "\n", encoding="utf-8")

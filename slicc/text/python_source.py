@@ -8,42 +8,28 @@ from __future__ import annotations
 
 import re
 import textwrap
+from unicodedata import east_asian_width
 
-from slicc.codegen.python.layout import WIDTH, columns
+from slicc.text.escapes import escaped, one_line
 
-_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
-
-def _escape(character: str) -> str:
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    if character.isprintable():
-        return character
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+WIDTH = 100
 
 
-def _escaped(text: str) -> str:
-    if text.isprintable() and "\\" not in text:
-        return text
-    return "".join([_escape(character) for character in text])
+def columns(text: str) -> int:
+    """How wide the text is: wide characters of author's strings take two columns."""
+    if text.isascii():
+        return len(text)
+    return sum([2 if east_asian_width(character) in "WF" else 1 for character in text])
 
 
 def string_literal(text: str) -> str:
     """The text in quotes: double ones, unless single ones need fewer escapes."""
-    body = _escaped(text)
+    body = escaped(text)
     if '"' not in body:
         return f'"{body}"'
     if body.count('"') > body.count("'"):
         return "'" + body.replace("'", "\\'") + "'"
     return '"' + body.replace('"', '\\"') + '"'
-
-
-def one_line(text: str) -> str:
-    """The text with every run of white space as one blank."""
-    return " ".join(text.split())
 
 
 def docstring(text: str, indent: int) -> list[str]:
@@ -53,7 +39,7 @@ def docstring(text: str, indent: int) -> list[str]:
     pieces = re.split(r'(""+|^"|"$)', one_line(text))
     body = "".join(
         [
-            piece.replace('"', '\\"') if index % 2 else _escaped(piece)
+            piece.replace('"', '\\"') if index % 2 else escaped(piece)
             for index, piece in enumerate(pieces)
         ]
     )
@@ -69,7 +55,7 @@ def docstring(text: str, indent: int) -> list[str]:
 
 def comment(text: str, indent: int) -> list[str]:
     """Lines of a comment on its own, indentation included; none for an empty text."""
-    body = _escaped(one_line(text))
+    body = escaped(one_line(text))
     if not body:
         return []
     pad = " " * indent

@@ -1,0 +1,26 @@
+"""The package stands alone: everything else may use it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import slicc.text
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_it_imports_nothing_of_ours() -> None:
+    folder = Path(slicc.text.__file__).parent
+    names = ", ".join(f"slicc.text.{path.stem}" for path in folder.glob("[a-z]*.py"))
+    code = (
+        f"import {names}, sys\n"
+        "packages = {'slicc', 'runtime', 'tester', 'gpu', 'protocols'}\n"
+        "ours = [each for each in sys.modules if each.partition('.')[0] in packages]\n"
+        "ours = [each for each in ours if not each.startswith('slicc.text')]\n"
+        "assert ours == ['slicc'], ours\n"
+        "assert not {'jinja2', 'lark', 'numpy', 'typer'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
