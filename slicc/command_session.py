@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from slicc.exit_status import FOUND, Stop
+from slicc.text.terminal import own
 
 if TYPE_CHECKING:
     from slicc.compiler import CompiledProtocol
@@ -108,7 +109,9 @@ def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> Non
     elif sink.diagnostics:
         from slicc.diagnostics.render_text import render_text
 
-        sys.stderr.write(render_text(sink.in_source_order(), color=_colored(color)) + "\n")
+        colored = _colored(color)
+        stream = own(sys.stderr) if colored else sys.stderr
+        stream.write(render_text(sink.in_source_order(), color=colored) + "\n")
     sys.stderr.flush()
 
 

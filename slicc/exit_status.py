@@ -13,6 +13,8 @@ import traceback
 from collections.abc import Callable
 from types import FrameType
 
+from slicc.text.terminal import guarded
+
 FINE, FOUND, MISUSED, DISAGREE, OURS, INTERRUPTED, NO_READER = 0, 1, 2, 3, 70, 130, 141
 """FOUND: what was given has errors, or the run found some. DISAGREE: our two engines do.
 NO_READER: whoever read the output went away; what a shell says of those that a closed pipe ends."""
@@ -63,11 +65,22 @@ def run_command(
     """The exit status of a command; every way to fail gets its own words.
 
     ``in_words``: the message for what the user gave; None: a fault of ours, and ``fault`` says
-    whose it is not. A command's own status is what it returns, if that is an integer.
+    whose it is not. A command's own status is what it returns, if that is an integer. All that
+    is printed meanwhile goes through guards: no name or text of a file steers the terminal.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    with guarded():
+        return _run(name, command, in_words, fault)
+
+
+def _run(
+    name: str,
+    command: Callable[[], object],
+    in_words: Callable[[Exception], Stop | None],
+    fault: str,
+) -> int:
     try:
         status = command()
         sys.stdout.flush()

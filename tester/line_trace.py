@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from slicc.text.terminal import printable_lines
 from tester.errors import ConfigError
 from tester.introspect import controller_name, transition_location
 
@@ -30,10 +31,10 @@ def tracer(text: str, line_size: int) -> Callable[..., None]:
             change += f" -> {states.name_of(next_state)}"
         name = controller.EVENTS.name_of(event)
         where = transition_location(type(controller), state, event)
-        sys.stdout.write(
+        line = (
             f"{controller.engine.now:>9,}  {controller_name(controller):<12} {address:#x}  "
             f"{name:<24} {change:<16} {where} {comment}".rstrip()
-            + "\n"
         )
+        sys.stdout.write(f"{printable_lines(line)}\n")
 
     return observe

@@ -11,6 +11,8 @@ import time
 from types import TracebackType
 from typing import Any
 
+from slicc.text.terminal import own, printable_lines
+
 
 class Progress:
     """A context manager. ``total`` episodes (0: unknown)."""
@@ -29,7 +31,7 @@ class Progress:
                 BarColumn(),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[rates]}"),
-                console=Console(stderr=True),
+                console=Console(file=own(sys.stderr)),
                 transient=True,
             )
             self._task = self._bar.add_task("episodes", total=total or None, rates="")
@@ -62,6 +64,6 @@ class Progress:
     def say(self, text: str) -> None:
         """A line of results, above the progress if there is any."""
         if self._bar is not None and sys.stdout.isatty():
-            self._bar.console.out(text, highlight=False)
+            self._bar.console.out(printable_lines(text), highlight=False)
         else:
             print(text, flush=True)

@@ -20,6 +20,7 @@ from protocols.loader import LoadedProtocol, load_protocol, reachable
 from runtime.description import load_description, parse_assignment
 from runtime.system import build_system
 from slicc.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
+from slicc.text.terminal import printable_lines
 from slicc.version import installed_version
 from tester.campaign import AnyRun, Campaign, Options
 from tester.engine_choice import Choice, Train
@@ -394,7 +395,7 @@ class Session:
 
     def _warn(self, text: str) -> None:
         """What costs time only, and is no result."""
-        print(f"gpu-tester: {text}", file=sys.stderr)
+        print(f"gpu-tester: {printable_lines(text)}", file=sys.stderr)
 
 
 def _ending(run: AnyRun) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpu.code_object import RUNNABLE, CodeObject, Kernel, KernelDescriptor
+from slicc.text.terminal import printable
 
 _ROUNDINGS = ("to nearest even", "up", "down", "to zero")
 _DENORMALS = ("flushed", "flushed in results", "flushed in sources", "kept")
@@ -43,20 +44,6 @@ def as_text(code_object: CodeObject) -> Iterator[str]:
     for kernel in code_object.kernels.values():
         yield ""
         yield from _kernel_text(kernel)
-
-
-def printable(text: str) -> str:
-    """Control characters as escapes, so that a file cannot speak to a terminal."""
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
-    )
-
-
-def printable_lines(text: str) -> str:
-    """The same, but for line feeds and tabs, of a text that may quote a file."""
-    if text.isprintable():
-        return text
-    return "".join(each if each in "\n\t" else printable(each) for each in text)
 
 
 def initial_registers(descriptor: KernelDescriptor) -> list[tuple[str, str]]:

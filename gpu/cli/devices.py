@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpu.cli.description import printable_lines
 from gpu.cli.files import writing
 from gpu.cli.request import Request
 from gpu.device import Device
 from gpu.memory.recording_file import Origin, save
 from gpu.trace import Trace
 from runtime.description import parse_assignment
+from slicc.text.terminal import printable_lines
 
 DEFAULT_PROTOCOL = "GPU_VIPER"
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu.cli.description import printable
 from gpu.code_object import CodeObject
 from gpu.code_object.elf import KERNEL_V2, Symbol
 from gpu.isa.disassemble import assembler_lines
+from slicc.text.terminal import printable
 
 
 def disassemble(code_object: CodeObject, kernel: str | None = None) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Which exceptions become a message of ``gcn``, and the exit status that goes with it.
 
 What the user gave is status 2; what a protocol did wrong while a kernel ran is found, status 1.
-Invariant: no file speaks to a terminal through a message.
+Invariant: a message names what was given; what a file
+says is escaped where it is printed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from slicc.exit_status import FOUND, Stop
 def in_words(error: Exception) -> Stop | None:
     """None for a fault of the model itself."""
     from gpu.cli.argument_text import ArgumentTextError
-    from gpu.cli.description import printable_lines
     from gpu.cli.sizes import SizeError
     from gpu.code_object import ArgumentError, CodeObjectError, CompileError
     from gpu.errors import GpuError
@@ -35,4 +35,4 @@ def in_words(error: Exception) -> Stop | None:
     )  # fmt: skip
     if isinstance(error, MemoryError):
         return Stop("out of memory: what was asked for is larger than there is room for")
-    return Stop(printable_lines(str(error))) if isinstance(error, given) else None
+    return Stop(str(error)) if isinstance(error, given) else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu.cli.description import printable
 from gpu.cli.sizes import SizeError, read_size
 from gpu.code_object import Kernel
 from gpu.lanes import LANES
 from gpu.launch import Demand
 from gpu.occupancy import LDS_GRANULE, SGPR_GRANULE, Limits, occupancy, round_up
+from slicc.text.terminal import printable
 
 _MOST_ITEMS = 1024
 

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from gpu.bare_device import BareDevice
 from gpu.cli.counters import work_of
+from slicc.text.terminal import own
 
 
 def progress(device: BareDevice, wanted: bool) -> AbstractContextManager[object]:
@@ -29,4 +30,4 @@ def progress(device: BareDevice, wanted: bool) -> AbstractContextManager[object]
         rate = work.instructions / max(1e-9, time.monotonic() - started)
         return Text(f"{work} ({rate:,.0f}/s), tick {device.now:,}", overflow="ellipsis")
 
-    return Live(get_renderable=line, console=Console(stderr=True), transient=True)
+    return Live(get_renderable=line, console=Console(file=own(sys.stderr)), transient=True)

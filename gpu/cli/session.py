@@ -5,7 +5,6 @@ Invariant: everything that can be wrong with the request is told before anything
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from gpu.buffer import Buffer
 from gpu.cli import results
 from gpu.cli.argument_text import BufferArgument, read_argument
 from gpu.cli.counters import lines_about_caches, work_of
-from gpu.cli.description import printable, printable_lines
 from gpu.cli.devices import OpenedDevice, keep_recording, open_device
 from gpu.cli.files import check_writable, open_code_object, runnable_kernel, writing
 from gpu.cli.progress import progress
@@ -23,6 +21,8 @@ from gpu.cli.sizes import Size3, SizeError, read_size
 from gpu.code_object import Kernel
 from gpu.hsa.signal import Signal
 from gpu.lanes import LANES
+from slicc.text.data import json_text
+from slicc.text.terminal import printable, printable_lines
 
 _MOST_GRID = (1 << 32) - 1
 _MOST_GROUP = 1024
@@ -69,7 +69,7 @@ class _Session:
         self._tell(opened, buffers)
         if self.request.stats is not None:
             with writing(self.request.stats):
-                self.request.stats.write_text(json.dumps(self._numbers(opened), indent=2) + "\n")
+                self.request.stats.write_text(json_text(self._numbers(opened), indent=2) + "\n")
         if self.request.record is not None:
             keep_recording(opened.device, self.request, self.request.record)
         return right
