@@ -1,15 +1,16 @@
 """Compiles a protocol, or finds what an earlier run made of the very same texts.
 
 The front end takes most of a second; what it makes is kept in the user's cache: the identity of
-the protocol, where its Python controllers lie, and its native sources. Invariant: what is found
-was made from byte for byte the same files, at the same places, by the same compiler.
+the protocol, where its Python controllers lie and what they were compiled to, and its native
+sources. Invariant: what is found was made from byte for byte the same files, at the same places,
+by the same compiler; what is executed is bytes whose digest was checked.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
+import marshal
 import os
 import re
 import sys
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +26,14 @@ from typing import TYPE_CHECKING, Any, Final
 from runtime.declarations import ProtocolInfo
 from runtime.native.build import SHAPE, Sources
 from runtime.native.object_cache import CacheError, digest_of_files, key_of, user_cache, write_all
+from slicc.codegen.python.source_import import (
+    Codes,
+    codes_of,
+    compile_all,
+    import_package,
+    module_name,
+)
+from slicc.text.data import json_text
 
 if TYPE_CHECKING:
     from slicc import ir
@@ -32,6 +42,7 @@ if TYPE_CHECKING:
 _KIND: Final = "front"
 _ENTRY: Final = "front.json"
 _NATIVE: Final = "native.json"
+_CODE: Final = "code.bin"
 _MOST_FILES: Final = 500
 _MOST_BYTES: Final = 16 << 20
 _TEXTS: Final = re.compile(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'")
@@ -61,7 +72,7 @@ def remembered(path: Path, include: Sequence[Path], preludes: Sequence[Path] = (
         if entry is None:
             return None
         said: dict[str, Any] = json.loads((entry / _ENTRY).read_text(encoding="utf-8"))
-        info = _package(Path(said["package"]), said["files"])
+        info = _package(Path(said["package"]), said["files"], _codes(entry, said["code"]))
         if info is None:
             return None
         native = None
@@ -120,18 +131,20 @@ def native_sources(protocol: ir.Protocol) -> tuple[Sources | None, str]:
 
 def _remember(key: str, front: Front, module: ModuleType) -> None:
     package = Path(module.__file__ or "").parent
-    files = {path.name: _digest(path) for path in package.iterdir() if path.is_file()}
+    files = {path.name: _digest(path.read_bytes()) for path in package.iterdir() if path.is_file()}
+    code = marshal.dumps(codes_of(module))
     said = {
         "name": front.native.name if front.native is not None else "",
         "path": str(front.path),
         "digest": front.digest,
         "package": str(package),
         "files": files,
+        "code": _digest(code),
         "why_not_native": None if front.native is not None else front.why_not_native,
     }
-    texts: dict[str, str | bytes] = {_ENTRY: json.dumps(said)}
+    texts: dict[str, str | bytes] = {_ENTRY: json_text(said), _CODE: code}
     if front.native is not None:
-        texts[_NATIVE] = json.dumps(dict(front.native.files))
+        texts[_NATIVE] = json_text(dict(front.native.files))
     store = user_cache()
     if store.note:
         return  # it would be gone before anybody could find it
@@ -166,7 +179,7 @@ def _key(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> str |
             names = {name for pair in _TEXTS.findall(text) for name in pair if name}
             for base in dict.fromkeys((one.parent, path.parent, path.parent.parent, *include)):
                 waiting += [base / name for name in names if _is_file(base, name)]
-        parts: list[str | bytes] = [compiler_digest(), str(path), str(path.resolve())]
+        parts: list[str | bytes] = [compiler_digest(), _python(), str(path), str(path.resolve())]
         parts += [str(directory.resolve()) for directory in include]
         for one in preludes:
             parts += ["prelude", str(one), _read(one)]
@@ -175,6 +188,11 @@ def _key(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> str |
         return key_of(*parts)
     except OSError:
         return None
+
+
+def _python() -> str:
+    """What code depends on besides its source."""
+    return f"{sys.implementation.cache_tag} {MAGIC_NUMBER.hex()} {sys.flags.optimize}"
 
 
 def _read(path: Path) -> bytes:
@@ -202,32 +220,28 @@ def compiler_digest() -> str:
 # ------------------------------------------------------------------ the Python controllers
 
 
-def _package(directory: Path, files: dict[str, str]) -> ProtocolInfo | None:
+def _package(directory: Path, files: dict[str, str], codes: Codes | None) -> ProtocolInfo | None:
     """Import a package of controllers if all of its files are as they were."""
-    present = {path.name for path in directory.iterdir() if path.is_file()}
-    if present != set(files):
+    sources: dict[str, bytes] = {}
+    for path in directory.iterdir():
+        if path.is_file():
+            sources[path.name] = path.read_bytes()
+    if {name: _digest(content) for name, content in sources.items()} != files:
         return None
-    if any(_digest(directory / name) != digest for name, digest in files.items()):
-        return None
-    name = f"slicc_compiled_{directory.name}"
-    loaded = sys.modules.get(name)
-    if loaded is None:
-        spec = importlib.util.spec_from_file_location(
-            name, directory / "__init__.py", submodule_search_locations=[str(directory)]
-        )
-        if spec is None or spec.loader is None:
-            return None
-        loaded = importlib.util.module_from_spec(spec)
-        sys.modules[name] = loaded
-        try:
-            spec.loader.exec_module(loaded)
-        except BaseException:
-            for each in [each for each in sys.modules if each.partition(".")[0] == name]:
-                del sys.modules[each]
-            raise
-    info: ProtocolInfo = loaded.PROTOCOL
+    if codes is None:
+        codes = compile_all(directory, sources)
+    info: ProtocolInfo = import_package(module_name(directory.name), directory, codes).PROTOCOL
     return info
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _codes(entry: Path, digest: str) -> Codes | None:
+    """What the controllers were compiled to, of which Python itself would keep ``.pyc`` files.
+
+    Compiling GPU_VIPER's again takes some 90 ms, of every start.
+    """
+    content = (entry / _CODE).read_bytes()
+    return marshal.loads(content) if _digest(content) == digest else None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

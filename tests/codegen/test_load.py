@@ -27,7 +27,7 @@ from slicc.codegen.python.pruning import MOST_ENTRIES, prune_daily
 from slicc.codegen.python.views import MARKER
 from tests.codegen.sample_ir import PROTOCOL
 from tests.codegen.sample_text import TEXT
-from tests.codegen.tools import ROOT
+from tests.codegen.tools import ROOT, plant_bytecode
 
 
 @pytest.fixture
@@ -130,6 +130,14 @@ def test_a_damaged_store_is_replaced(module: ModuleType) -> None:
     again = load_package(PROTOCOL)
     assert again is not module
     assert again.PROTOCOL.machine("L1Cache").MACHINE == "L1Cache"
+
+
+@pytest.mark.parametrize("name", ["__init__", "types"])
+def test_planted_bytecode_is_not_run(module: ModuleType, name: str) -> None:
+    plant_bytecode(Path(str(module.__file__)).with_name(f"{name}.py"))
+    for each in [each for each in sys.modules if each.startswith(module.__name__)]:
+        del sys.modules[each]
+    assert load_package(PROTOCOL).PROTOCOL.machine("L1Cache").MACHINE == "L1Cache"
 
 
 DAY = 24 * 3600

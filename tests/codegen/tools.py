@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import marshal
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from functools import cache
+from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,12 @@ def assert_typed(package: Path) -> None:
         *("mypy", "--strict", f"--cache-dir={_checked_runtime()}", "-p", package.name),
         cwd=package.parent,
     )
+
+
+def plant_bytecode(module: Path) -> None:
+    """Lay bytecode beside a module that Python's own loader would run unasked."""
+    code = compile("raise RuntimeError('planted')", str(module), "exec")
+    cached = Path(cache_from_source(str(module)))
+    cached.parent.mkdir(exist_ok=True)
+    unchecked_hash = (1).to_bytes(4, "little") + bytes(8)
+    cached.write_bytes(MAGIC_NUMBER + unchecked_hash + marshal.dumps(code))

@@ -1,8 +1,9 @@
 """The package of a protocol that was compiled a moment ago, imported.
 
 The package is stored in a directory that only this user can write, under a name made of its
-contents, so that the next run finds its bytecode there. Invariant: what is imported is what was
-just generated; a stored package that differs is replaced, one that nobody uses is dropped.
+contents, so that tracebacks and debuggers find its text. Invariant: what is imported is what was
+just generated, from memory; a stored package that differs is replaced, one that nobody uses is
+dropped.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
-import importlib.util
 import os
 import shutil
 import stat
@@ -21,6 +21,7 @@ from types import ModuleType
 
 from slicc import ir
 from slicc.codegen.python.pruning import note_use, prune_daily
+from slicc.codegen.python.source_import import compile_all, import_package, module_name
 from slicc.codegen.python.views import Package, package
 from slicc.codegen.python.writer import holds, store
 
@@ -36,26 +37,11 @@ def load_package(protocol: ir.Protocol) -> ModuleType:
     for name, text in made.files.items():
         digest.update(f"{name}\0{len(text)}\0{text}".encode("utf-8", "surrogatepass"))
     name = f"{made.name}_{digest.hexdigest()[:16]}"
-    module_name = f"slicc_compiled_{name}"
-    loaded = sys.modules.get(module_name)
-    return loaded if loaded is not None else _import(_stored(made, name), module_name)
-
-
-def _import(directory: Path, module_name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        module_name, directory / "__init__.py", submodule_search_locations=[str(directory)]
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        for name in [each for each in sys.modules if each.partition(".")[0] == module_name]:
-            del sys.modules[name]
-        raise
-    return module
+    module = module_name(name)
+    if module in sys.modules:
+        return sys.modules[module]
+    directory = _stored(made, name)
+    return import_package(module, directory, compile_all(directory, made.files))
 
 
 def _stored(made: Package, name: str) -> Path:
