@@ -150,7 +150,9 @@ def _node_label(name: str, keeps: list[str]) -> str:
     if not keeps:
         return f"<<b>{dot_html(name)}</b>>"
     text = "<br/>".join(dot_html(line) for line in _wrap(keeps, 20, 3))
-    return f'<<b>{dot_html(name)}</b><br/><font point-size="9" color="#5b6b7a">&#8635; {text}</font>>'
+    return (
+        f'<<b>{dot_html(name)}</b><br/><font point-size="9" color="#5b6b7a">&#8635; {text}</font>>'
+    )
 
 
 def _node_style(about: StateAttributes) -> dict[str, str]:
