@@ -18,7 +18,7 @@ import typer
 
 from slicc.exit_status import Stop, heed_endings, run_command
 from slicc.version import version_option
-from tester.engine_choice import Choice, Train
+from tester.engine_choice import Choice
 from tester.limits import LIMITS, Limit
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -242,14 +242,6 @@ def main_command(
             "results are the same (auto: native where there is a compiler).",
         ),
     ] = Choice.auto,
-    train: Annotated[
-        Train,
-        _option(
-            _RUN,
-            "Compile the protocol once more, with what was seen of it at work, which makes it some "
-            "10 % faster: beside the legs of a long run, before the first leg, or never (auto).",
-        ),
-    ] = Train.auto,
     jobs: Annotated[
         int,
         _number(_RUN, "Processes to run legs in (1).", "jobs", "--jobs", "-j"),
@@ -311,7 +303,6 @@ def main_command(
         quiet=quiet,
         readable=form is Form.readable,
         engine=engine,
-        train=train,
         diff_engines=diff_engines,
         jobs=jobs,
         progress=not no_progress,

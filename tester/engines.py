@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from protocols.loader import LoadedProtocol
-from runtime.native.form import one_line
-from runtime.native.libraries import Libraries
 from runtime.native.library import LibraryError
 from runtime.native.object_cache import CacheError, user_cache
 from runtime.native.plan import NotNative, Plans
 from runtime.native.system import SystemTooLarge
-from runtime.native.toolchain import ToolchainError, find_compiler
-from runtime.native.trained import Trainer
+from runtime.native.tiered_object import Libraries
+from runtime.native.toolchain import ToolchainError, find_compiler, one_line
 from tester.engine_choice import Choice
 from tester.errors import ConfigError
 from tester.events import Finding
@@ -69,24 +67,19 @@ class Chosen:
         return None if self.later_kernels is None else self.later_kernels()
 
     @property
-    def began_quick(self) -> bool:
-        """Whether legs ran on code that was not optimised; rates tell of that, results do not."""
-        return self.libraries is not None and self.libraries.began_quick
+    def began_on_tier0(self) -> bool:
+        """Whether legs ran on code that was not optimised; rates show that, results do not."""
+        return self.libraries is not None and self.libraries.began_on_tier0
 
-    @property
-    def trained(self) -> bool:
-        """Whether legs run on code that was trained by now."""
-        return self.libraries is not None and self.libraries.trained
-
-    def look(self) -> None:
-        """See what was compiled meanwhile, so that forks of this process find it."""
+    def update(self) -> None:
+        """Store what was compiled meanwhile, so that forks of this process find it."""
         if self.libraries is not None:
-            self.libraries.look()
+            self.libraries.update()
         if self.later_kernels is not None:
             self.later_kernels()
 
     def close(self) -> None:
-        """No further leg is run: give up what is still being compiled."""
+        """No further leg is run: stop what is still being compiled."""
         if self.libraries is not None:
             self.libraries.close()
         if self.later_kernels is not None:
@@ -117,19 +110,17 @@ def choose(
     *,
     warn: Callable[[str], None] | None = None,
     optimised: bool = False,
-    trainer: Trainer | None = None,
 ) -> Chosen:
     """The engine for a run. Raises ConfigError if the native one is asked for and not possible.
 
     ``say``: see :class:`Chosen`. ``warn``: told what only costs time, else ``say`` is.
-    ``optimised``: compile for speed at once, whatever it takes, for whoever measures.
-    ``trainer``: None: use nothing that was trained.
+    ``optimised``: compile for speed at once, whatever it takes, for code that measures.
     """
     if choice is Choice.python:
         return PYTHON
     fallback = None if choice is Choice.native else say
     try:
-        return _native(protocol, fallback, warn or say, optimised, trainer)
+        return _native(protocol, fallback, warn or say, optimised)
     except CANNOT as slip:
         if fallback is None:
             raise ConfigError(f"--engine native: {slip}") from None
@@ -141,13 +132,12 @@ def _native(
     fallback: Callable[[str], None] | None,
     warn: Callable[[str], None],
     optimised: bool,
-    trainer: Trainer | None,
 ) -> Chosen:
     if protocol.native is None:
         raise NotNative(protocol.why_not_native or "the protocol was not compiled for it")
     compiler = find_compiler()
     cache = user_cache()
-    libraries = Libraries(protocol.native, compiler, cache, warn, optimised, trainer)
+    libraries = Libraries(protocol.native, compiler, cache, warn, optimised)
     plans = Plans(protocol.info, protocol.native.shape)
     libraries(sizes_of(protocol.description))
     kernels = LaterKernels(compiler, cache, warn, optimised)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from runtime.native.build import PendingObject, loaded
-from runtime.native.form import SLIPS, Say, one_line
+from runtime.native.background import PendingObject
+from runtime.native.build import loaded
 from runtime.native.object_cache import Cache
-from runtime.native.toolchain import Compiler
+from runtime.native.tiered_object import COMPILE_ERRORS, Warn
+from runtime.native.toolchain import Compiler, one_line
 from tester.kernels import Kernels, kernels_recipe, load_kernels
 
 
 class LaterKernels:
     """The generator's inner loops, once they are compiled; until then numpy does the same.
 
-    ``warn``: told when they failed to come.
+    ``warn``: called if they fail to come.
     """
 
     def __init__(
-        self, compiler: Compiler, cache: Cache, warn: Say, optimised: bool = False
+        self, compiler: Compiler, cache: Cache, warn: Warn, optimised: bool = False
     ) -> None:
         self._warn = warn
         self._cache = cache
@@ -29,8 +30,8 @@ class LaterKernels:
                 self._pending = how.begin(cache)
             else:
                 self._kernels = loaded(path, load_kernels)
-        except SLIPS as slip:
-            self._refuse(slip)
+        except COMPILE_ERRORS as error:
+            self._refuse(error)
 
     def __call__(self) -> Kernels | None:
         """What there is now."""
@@ -41,18 +42,18 @@ class LaterKernels:
                 if path is None:
                     return None
                 self._kernels = loaded(path, load_kernels)
-            except SLIPS as slip:
+            except COMPILE_ERRORS as error:
                 pending.stop()
-                self._refuse(slip)
+                self._refuse(error)
             self._pending = None
         return self._kernels
 
     def close(self) -> None:
-        """Give up what is not finished."""
+        """Stop what is not finished."""
         self()
         if self._pending is not None:
             self._pending.stop()
             self._pending = None
 
-    def _refuse(self, slip: Exception) -> None:
-        self._warn(f"programs are generated without compiled code: {one_line(slip)}")
+    def _refuse(self, error: Exception) -> None:
+        self._warn(f"programs are generated without compiled code: {one_line(error)}")

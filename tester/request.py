@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtime.description import MAX_ENTRIES
-from tester.engine_choice import Choice, Train
+from tester.engine_choice import Choice
 from tester.errors import ConfigError
 from tester.files import why_not_writable
 from tester.limits import LIMITS
@@ -48,7 +48,6 @@ class Request:
     quiet: bool = False
     readable: bool = False
     engine: Choice = Choice.auto
-    train: Train = Train.auto
     diff_engines: bool = False
     jobs: int = 1
     progress: bool = True
@@ -60,8 +59,6 @@ def check(request: Request) -> None:
         _refuse_what_a_leg_fixes(request)
     _refuse_what_needs_one_process(request)
     _check_places(request)
-    if request.train is Train.first and request.engine is Choice.python:
-        raise ConfigError("--train first has no effect with --engine python")
     for directory in request.include:
         if not directory.is_dir():
             raise ConfigError(f"--include {directory}: it is not a directory")

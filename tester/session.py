@@ -23,7 +23,7 @@ from slicc.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
 from slicc.text.terminal import printable_lines
 from slicc.version import installed_version
 from tester.campaign import AnyRun, Campaign, Options
-from tester.engine_choice import Choice, Train
+from tester.engine_choice import Choice
 from tester.engines import EngineDisagreement, choose
 from tester.errors import ConfigError
 from tester.events import Finding
@@ -34,7 +34,6 @@ from tester.replay import Leg, ReplayError, load_leg, save_leg
 from tester.replay_protocol import fitted, named_protocol
 from tester.report import render
 from tester.request import Request, check, fixed_options
-from tester.training import Trainer
 from tester.words import defects_words
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
@@ -115,14 +114,7 @@ class Session:
             request.episodes if request.replay is None else 0,
             request.progress and not request.quiet and request.trace is None,
         )
-        trainer = Trainer(protocol, request.train is Train.first)
-        self._engine = choose(
-            engine,
-            protocol,
-            self._say,
-            warn=self._warn,
-            trainer=None if request.train is Train.never else trainer,
-        )
+        self._engine = choose(engine, protocol, self._say, warn=self._warn)
         self.campaign = Campaign(protocol, self.options, self._engine)
         self._tracer: Callable[..., None] | None = None
         if request.trace is not None:
@@ -199,7 +191,7 @@ class Session:
 
         with Workers(self.request.jobs, self._whole_leg, tell) as workers:
             for result in workers.results():
-                self._engine.look()
+                self._engine.update()
                 if result.number and self._out_of_time():
                     return None
                 totals, coverage = result.totals, result.coverage
@@ -380,8 +372,7 @@ class Session:
             for line in campaign.coverage.summary():
                 print(f"  {line}")
         seconds = max(1e-9, time.monotonic() - self._started)
-        code = "; not yet optimised at first" if self._engine.began_quick else ""
-        code += "; trained" if self._engine.trained else ""
+        code = "; not yet optimised at first" if self._engine.began_on_tier0 else ""
         print(
             f"{seconds:.1f} s: {totals.episodes / seconds:,.0f} episodes/s, "
             f"{totals.lane_accesses / seconds:,.0f} lane accesses/s, "

@@ -17,6 +17,7 @@ STATUS = {
     "SIGINT": -signal.SIGINT,
     "SIGTERM": 128 + signal.SIGTERM,
     "SIGHUP": 128 + signal.SIGHUP,
+    "SIGKILL": -signal.SIGKILL,
 }
 """How a process ends that heeds endings, by what makes it end."""
 

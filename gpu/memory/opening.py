@@ -21,13 +21,12 @@ from gpu.memory.python_backend import PythonBackend
 from gpu.systems import DIRECTORY
 from protocols.loader import LoadedProtocol, load_protocol, locate
 from runtime.native.build import Sizes, Sources, recipe
-from runtime.native.form import one_line
-from runtime.native.libraries import Libraries
 from runtime.native.library import LibraryError
 from runtime.native.object_cache import CacheError, user_cache
 from runtime.native.plan import NotNative, Plans
 from runtime.native.system import SystemTooLarge
-from runtime.native.toolchain import Compiler, ToolchainError, find_compiler
+from runtime.native.tiered_object import Libraries
+from runtime.native.toolchain import Compiler, ToolchainError, find_compiler, one_line
 from runtime.native.verdicts import Verdicts
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"

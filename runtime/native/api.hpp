@@ -302,12 +302,3 @@ SLICC_API i64 slicc_finish(void* block, const ProgramView* programs, u64 count) 
 SLICC_API i64 slicc_refused(void* block) {
     return Driver_refused(context_of(block));
 }
-
-// ---------------------------------------------------------------- training
-
-#ifdef SLICC_TRAINING
-extern "C" void __gcov_dump(void);
-
-// Writes which way the code has gone into a file beside the object.
-SLICC_API void slicc_write_counts() { __gcov_dump(); }
-#endif

@@ -1,9 +1,10 @@
-"""Objects that are made while other things go on.
+"""Objects compiled beside the legs: one compiler process each, asked now and then how far it is.
 
-Nothing waits for them and no thread is needed: whoever wants one asks now and then whether it is
-there. Invariant: what this process has started is over when it ends, however it ends short of
-being killed outright, and leaves either a whole entry of the cache or none. Forks of it neither
-start nor end anything; they find what it has finished.
+Invariant: a process that reaches the end of Python (exit, error, Ctrl-C, and SIGTERM where a
+command line turns it into an exit) leaves no compiler running, and every object it has started is
+a whole entry of the cache or absent. One that is killed outright leaves a compiler that ends by
+itself and a directory that the cache sweeps away later. Forks start, end and store nothing here:
+they find in the cache what their parent has stored.
 """
 
 from __future__ import annotations
@@ -11,95 +12,70 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import signal
-import threading
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
-from typing import Final, Protocol
+from typing import Final
 
 from runtime.native.object_cache import Cache
-
-_ENDINGS: Final = ("SIGTERM", "SIGHUP")
-
-
-class Step(Protocol):
-    """What goes on beside us; see :class:`runtime.native.toolchain.Compilation`."""
-
-    def finished(self) -> bool:
-        """Whether it is over. Raises ToolchainError, OSError if it has failed."""
-
-    def wait(self) -> None:
-        """Until it is over. Raises ToolchainError, OSError."""
-
-    def stop(self) -> None:
-        """End it, if it is not over."""
+from runtime.native.toolchain import Compilation
 
 
-class Pending:
-    """One entry of the cache to be. ``fresh``: its directory, where ``step`` writes."""
+class PendingObject:
+    """An entry of the cache to be: ``compilation`` writes its file ``name`` into ``fresh``."""
 
-    def __init__(self, cache: Cache, kind: str, key: str, fresh: Path, step: Step) -> None:
-        self._place = kind, key
+    def __init__(
+        self, cache: Cache, kind: str, key: str, fresh: Path, name: str, compilation: Compilation
+    ) -> None:
         self._cache = cache
+        self._place: Final = kind, key
         self._fresh = fresh
-        self._step = step
-        self._entry: Path | None = None
+        self._name = name
+        self._compilation = compilation
+        self._stored: Path | None = None
         self._owner = os.getpid()
         _started.append(self)
-        _heed_endings()
 
-    def entry(self) -> Path | None:
-        """The directory of the entry, once it is there. Raises ToolchainError, OSError."""
+    def path(self) -> Path | None:
+        """The object, once it is there. Raises ToolchainError, OSError."""
         if os.getpid() != self._owner:
-            return self._cache.find(*self._place)
-        if self._entry is None and self._step.finished():
-            self._entry = self._cache.keep(self._fresh, *self._place)
-            self.stop()
-        return self._entry
+            entry = self._cache.find(*self._place)
+            return None if entry is None else entry / self._name
+        if self._stored is None and not self._compilation.finished():
+            return None
+        return self._store()
 
     def wait(self) -> Path:
-        """The same, however long it takes. Raises ToolchainError, OSError."""
-        assert os.getpid() == self._owner, "only who has started it can wait for it"
-        if self._entry is None:
-            self._step.wait()
-        entry = self.entry()
-        assert entry is not None, "what has ended is finished or has failed"
-        return entry
+        """The object, however long it takes. Raises ToolchainError, OSError."""
+        assert os.getpid() == self._owner, "a fork cannot wait for its parent's child"
+        if self._stored is None:
+            self._compilation.wait()
+        return self._store()
 
     def stop(self) -> None:
-        """End it; what is not finished leaves nothing."""
+        """End the compiler; an object that is not stored yet leaves nothing."""
         if os.getpid() != self._owner:
             return
-        self._step.stop()
+        self._compilation.stop()
         shutil.rmtree(self._fresh, ignore_errors=True)
         with suppress(ValueError):
             _started.remove(self)
 
+    def _store(self) -> Path:
+        if self._stored is None:
+            self._stored = self._cache.keep(self._fresh, *self._place) / self._name
+            self.stop()
+        return self._stored
 
-_started: list[Pending] = []
+
+_started: Final[list[PendingObject]] = []
 
 
 def stop_all() -> None:
-    """What is finished is kept, the rest is ended."""
+    """Store what is finished, stop the rest."""
     for pending in _started[:]:
         with suppress(Exception):
-            pending.entry()
+            pending.path()
         pending.stop()
 
 
 atexit.register(stop_all)
-
-
-def _heed_endings() -> None:
-    """Let these signals end the process the orderly way: so that :func:`stop_all` is called."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for name in _ENDINGS:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _end)
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)

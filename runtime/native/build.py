@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final, TypeVar
 
-from runtime.native.background import Pending, Step
+from runtime.native.background import PendingObject
 from runtime.native.library import Library, LibraryError
 from runtime.native.object_cache import (
     Cache,
@@ -32,9 +32,7 @@ from runtime.native.toolchain import (
     Compiler,
     ToolchainError,
     all_flags,
-    compile_object,
 )
-from runtime.native.training import TRAINED, Exercise, Training, can_train
 
 UNIT: Final = "protocol.cpp"
 SITES: Final = "sites.json"
@@ -91,9 +89,8 @@ class Sizes:
 class Recipe:
     """How one object is made: C++ texts by name, which of them is the unit, and the rest.
 
-    ``headers``: a digest of what it includes from elsewhere. ``quick``: compiled in little time
-    rather than for speed. ``lessons``: names what it is trained on; empty: it is not trained.
-    Each is an object of its own.
+    ``headers``: a digest of what it includes from elsewhere. ``tier0``: compiled in little time
+    rather than for speed. Each is an object of its own.
     """
 
     files: Mapping[str, str]
@@ -101,107 +98,67 @@ class Recipe:
     compiler: Compiler
     defines: Mapping[str, int] = field(default_factory=dict)
     headers: str = ""
-    quick: bool = False
-    lessons: str = ""
+    tier0: bool = False
 
     @cached_property
     def key(self) -> str:
         """The name of the object in the cache. Raises ToolchainError."""
         texts = [part for item in sorted(self.files.items()) for part in item]
         how = [" ".join(self._flags()), str(self.compiler), self.compiler.version]
-        if self.lessons:
-            how += [*TRAINED, self.lessons]
         if self.compiler.means_this_processor(self._flags()):
             how.append(processor_tag())
         return key_of(*texts, self.unit, repr(dict(self.defines)), self.headers, *how)
 
-    def quickly(self) -> Recipe | None:
+    def at_tier0(self) -> Recipe | None:
         """The recipe for the meantime; None: none takes less time. Raises ToolchainError."""
-        quick = replace(self, quick=True)
-        return None if quick._flags() == self._flags() else quick
-
-    def trained(self, lessons: str) -> Recipe | None:
-        """The recipe for the object that lessons of that name make; None: none can."""
-        return replace(self, lessons=lessons) if can_train(self.compiler) else None
+        tier0 = replace(self, tier0=True)
+        return None if tier0._flags() == self._flags() else tier0
 
     def find(self, cache: Cache) -> Path | None:
         """The object, if it was made before. Raises ToolchainError."""
-        return _object_in(cache.find(_KIND, self.key))
+        entry = cache.find(_KIND, self.key)
+        return None if entry is None else entry / _OBJECT
 
     def make(self, cache: Cache) -> Path:
         """The object, compiled now if it has to be. Raises ToolchainError, CacheError."""
 
         def fill(directory: Path) -> None:
-            write_all(directory, self.files)
             try:
-                compile_object(*self._places(directory), self.defines, flags=self._flags())
-            except ToolchainError as slip:
-                if "No space left on device" in str(slip):
+                compilation = self._start(directory)
+                try:
+                    compilation.wait()
+                finally:
+                    compilation.stop()
+            except ToolchainError as error:
+                if "No space left on device" in str(error):
                     raise OSError(errno.ENOSPC, "No space left on device") from None
                 raise
 
         return cache.make(_KIND, self.key, fill) / _OBJECT
 
     def begin(self, cache: Cache) -> PendingObject:
-        """Start compiling. Raises ToolchainError, OSError."""
-        return self._begin(
-            cache,
-            lambda fresh: Compilation(*self._places(fresh), self.defines, flags=self._flags()),
-        )
-
-    def begin_training(self, cache: Cache, exercise: Exercise) -> PendingObject:
-        """Start with the first of three steps: there are others after it, begun by whoever asks
-        how far they are. Raises ToolchainError, OSError.
-        """
-
-        def start(fresh: Path) -> Training:
-            def compile_with(flags: tuple[str, ...]) -> Compilation:
-                return Compilation(
-                    *self._places(fresh),
-                    self.defines,
-                    flags=(*self._flags(), *flags),
-                    directory=fresh,
-                    hurried=False,
-                )
-
-            return Training(compile_with, fresh / _OBJECT, exercise)
-
-        return self._begin(cache, start)
-
-    def _begin(self, cache: Cache, start: Callable[[Path], Step]) -> PendingObject:
+        """Start compiling beside us. Raises ToolchainError, OSError."""
         fresh = cache.begin(_KIND)
         try:
-            write_all(fresh, self.files)
-            started = start(fresh)
+            compilation = self._start(fresh)
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
-        return PendingObject(Pending(cache, _KIND, self.key, fresh, started))
+        return PendingObject(cache, _KIND, self.key, fresh, _OBJECT, compilation)
 
-    def _places(self, directory: Path) -> tuple[Compiler, Path, Path, list[Path]]:
-        include = [directory, _HEADERS, _HEADERS.parent.parent]
-        return self.compiler, directory / self.unit, directory / _OBJECT, include
+    def _start(self, directory: Path) -> Compilation:
+        write_all(directory, self.files)
+        return Compilation(
+            self.compiler,
+            directory / self.unit,
+            directory / _OBJECT,
+            [directory, _HEADERS, _HEADERS.parent.parent],
+            self.defines,
+            self._flags(),
+        )
 
     def _flags(self) -> tuple[str, ...]:
-        return all_flags(self.compiler, self.quick)
-
-
-class PendingObject:
-    """An object being compiled beside us; see :class:`runtime.native.background.Pending`."""
-
-    def __init__(self, entry: Pending) -> None:
-        self._entry = entry
-
-    def path(self) -> Path | None:
-        """The object, once it is there. Raises ToolchainError, OSError."""
-        return _object_in(self._entry.entry())
-
-    def wait(self) -> Path:
-        """The object, however long it takes. Raises ToolchainError, OSError."""
-        return self._entry.wait() / _OBJECT
-
-    def stop(self) -> None:
-        self._entry.stop()
+        return all_flags(self.compiler, self.tier0)
 
 
 def recipe(sources: Sources, sizes: Sizes, compiler: Compiler) -> Recipe:
@@ -220,17 +177,13 @@ def build(how: Recipe, cache: Cache) -> Library:
 
 def loaded(path: Path, load: Callable[[Path], Loaded]) -> Loaded:
     """An object of the cache. One that is no object, or none for this machine, is found no more,
-    and made anew by whoever wants it next. Raises LibraryError.
+    and made anew when it is next wanted. Raises LibraryError.
     """
     try:
         return load(path)
     except LibraryError:
         forget(path.parent)
         raise
-
-
-def _object_in(entry: Path | None) -> Path | None:
-    return None if entry is None else entry / _OBJECT
 
 
 @cache

@@ -20,8 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
-from typing import BinaryIO, Final
+from typing import Final
 
 FLAGS: Final = (
     "-std=c++20",
@@ -37,14 +36,12 @@ FLAGS: Final = (
 FOR_CLANG: Final = ("-nostdlib++", "-fno-sanitize=undefined")
 """What clang and `zig c++` take further: our code needs no library of C++, which `zig` would first
 have to compile, and unoptimised code that stops the process at a doubt is not for us."""
-QUICK: Final = "-O0"
-"""For the object that runs until the optimised one is there: a quarter of the time, and what it
-makes is slower by far less than the rest of a short leg takes."""
+_TIER0: Final = "-O0"
+"""For the object that runs until the optimised one is there: a quarter of the time to compile, and
+slower by far less than the rest of a short leg takes."""
 
 TIME_LIMIT: Final = 300.0
 """Seconds that one compilation may take; ``SLICC_COMPILE_SECONDS`` says otherwise."""
-PATIENT: Final = 10
-"""The niceness of what nobody is waiting for."""
 _ZIG_FLAGS: Final = ("-mcpu=baseline",)
 """It compiles for the very processor otherwise, and other machines may find the object."""
 _ASKING_LIMIT: Final = 30.0
@@ -53,10 +50,11 @@ _SHOWN_LINES: Final = 40
 _SHOWN_CHARACTERS: Final = 400
 """Of one line; compilers quote what they read."""
 _VERSION_CHARACTERS: Final = 120
-_HEARD: Final = 1 << 20
-"""Bytes that a compiler can tell us; the rest is not read."""
-_PATIENCE: Final = 1 << 26
-"""Bytes after which a compiler that talks on is stopped."""
+_READ_BYTES: Final = 1 << 20
+"""Of what a compiler prints; the rest is not read."""
+_MAX_PRINTED_BYTES: Final = 1 << 26
+"""A compiler that prints more is stopped."""
+_POLL_SECONDS: Final = 0.1
 
 
 class ToolchainError(RuntimeError):
@@ -125,32 +123,10 @@ def find_compiler(environment: Mapping[str, str] = os.environ) -> Compiler:
     )
 
 
-def compile_object(
-    compiler: Compiler,
-    source: Path,
-    output: Path,
-    include: Sequence[Path],
-    defines: Mapping[str, int],
-    time_limit: float | None = None,
-    flags: Sequence[str] | None = None,
-) -> None:
-    """Compile one file into one loadable object. Raises ToolchainError."""
-    command = _command(compiler, source, output, include, defines, flags)
-    limit = seconds_allowed() if time_limit is None else time_limit
-    scratch = _scratch(output)
-    try:
-        status, words = _run(command, limit, str(compiler), scratch)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    _judge(compiler, status, words, output)
-
-
 class Compilation:
-    """A compiler at work beside us, asked now and then how far it is; no thread waits for it.
+    """One file being compiled into one loadable object, by a process beside us.
 
-    Takes what :func:`compile_object` takes. ``directory``: where it works, else where we do.
-    ``hurried``: whether anybody is waiting for it; otherwise others go first. Raises
-    ToolchainError, OSError.
+    ``flags``: else those of the optimised tier. Raises ToolchainError, OSError.
     """
 
     def __init__(
@@ -161,64 +137,44 @@ class Compilation:
         include: Sequence[Path],
         defines: Mapping[str, int],
         flags: Sequence[str] | None = None,
-        directory: Path | None = None,
-        hurried: bool = True,
     ) -> None:
         command = _command(compiler, source, output, include, defines, flags)
+        limit = _seconds_allowed()
         self._compiler = compiler
         self._output = output
-        self._limit = seconds_allowed()
-        self._deadline = time.monotonic() + self._limit
-        self._scratch = _scratch(output)
-        self._words = self._scratch / "words"
-        self._said: str | None = None
+        # where a compiler leaves what it would leave in /tmp if it is killed
+        self._scratch = Path(tempfile.mkdtemp(prefix=".scratch-", dir=output.parent))
         try:
-            with self._words.open("wb") as words:
-                self._process = _start(
-                    command, words.fileno(), str(compiler), self._scratch, directory
-                )
-            if not hurried:
-                _give_way(self._process)
+            self._process = _Process(command, limit, str(compiler), self._scratch)
         except BaseException:
             shutil.rmtree(self._scratch, ignore_errors=True)
             raise
 
     def finished(self) -> bool:
         """Whether the object is there. Raises ToolchainError if it will never be."""
-        status = self._process.poll()
+        status = self._process.status()
         if status is None:
-            talks_on = self._words.stat().st_size > _PATIENCE
-            if time.monotonic() < self._deadline and not talks_on:
-                return False
-            self.stop()
-            called = str(self._compiler)
-            raise _too_talkative(called) if talks_on else _too_slow(called, self._limit)
-        if self._said is None:
-            self._said = self._heard()
-            shutil.rmtree(self._scratch, ignore_errors=True)
-        _judge(self._compiler, status, self._said, self._output)
+            return False
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        if status:
+            how = f"status {status}" if status > 0 else f"signal {-status}"
+            said = _shortened(self._process.printed) or "(no message)"
+            raise ToolchainError(f"{self._compiler} failed ({how}):\n{said}")
+        if not self._output.is_file():
+            raise ToolchainError(
+                f"{self._compiler} said that all is well, but wrote no {self._output.name}"
+            )
         return True
 
     def wait(self) -> None:
         """Until it is finished. Raises ToolchainError."""
-        while not self.finished():
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(min(1.0, max(0, self._deadline - time.monotonic())))
+        self._process.wait()
+        self.finished()
 
     def stop(self) -> None:
         """End the compiler and what it has started, if it has not ended by itself."""
-        if self._process.poll() is None:
-            _stop(self._process)
+        self._process.stop()
         shutil.rmtree(self._scratch, ignore_errors=True)
-
-    def _heard(self) -> str:
-        with self._words.open("rb") as words:
-            return words.read(_HEARD).decode("utf-8", "replace")
-
-
-def _scratch(output: Path) -> Path:
-    """Where a compiler leaves what it would leave in /tmp if it is killed."""
-    return Path(tempfile.mkdtemp(prefix=".scratch-", dir=output.parent))
 
 
 def _command(
@@ -235,19 +191,10 @@ def _command(
     return [*command, str(source), "-o", str(output)]
 
 
-def _judge(compiler: Compiler, status: int, words: str, output: Path) -> None:
-    """Raises ToolchainError unless a compiler that has ended did its work."""
-    if status:
-        how = f"status {status}" if status > 0 else f"signal {-status}"
-        raise ToolchainError(f"{compiler} failed ({how}):\n{_shortened(words) or '(no message)'}")
-    if not output.is_file():
-        raise ToolchainError(f"{compiler} said that all is well, but wrote no {output.name}")
-
-
-def all_flags(compiler: Compiler, quick: bool = False) -> tuple[str, ...]:
+def all_flags(compiler: Compiler, tier0: bool = False) -> tuple[str, ...]:
     """Ours for such a compiler, then those of ``$SLICC_CXXFLAGS``. Raises ToolchainError.
 
-    ``quick``: for compiling in little time, unless the user has said how to optimise.
+    ``tier0``: for compiling in little time, unless the user has said how to optimise.
     """
     said = os.environ.get("SLICC_CXXFLAGS", "")
     try:
@@ -256,12 +203,12 @@ def all_flags(compiler: Compiler, quick: bool = False) -> tuple[str, ...]:
         raise ToolchainError(f"SLICC_CXXFLAGS={said}: {slip}") from None
     watched = any(flag.startswith("-fsanitize") for flag in own)
     ours: tuple[str, ...] = FLAGS if watched or not compiler.is_clang else (*FLAGS, *FOR_CLANG)
-    if quick and not any(flag.startswith("-O") for flag in own):
-        ours = tuple(QUICK if flag.startswith("-O") else flag for flag in ours)
+    if tier0 and not any(flag.startswith("-O") for flag in own):
+        ours = tuple(_TIER0 if flag.startswith("-O") else flag for flag in ours)
     return (*ours, *own)
 
 
-def seconds_allowed() -> float:
+def _seconds_allowed() -> float:
     said = os.environ.get("SLICC_COMPILE_SECONDS", "")
     try:
         seconds = float(said) if said else TIME_LIMIT
@@ -273,93 +220,95 @@ def seconds_allowed() -> float:
 
 
 def _version(command: Sequence[str], called: str) -> str:
-    status, words = _run([*command, "--version"], _ASKING_LIMIT, called)
+    process = _Process([*command, "--version"], _ASKING_LIMIT, called)
+    status = process.wait()
+    words = process.printed
     if status or not words.strip():
         silence = f"{called} does not tell its version (status {status})"
         raise ToolchainError(":\n".join(filter(None, (silence, _shortened(words)))))
     return _cut(words.strip().splitlines()[0], _VERSION_CHARACTERS)
 
 
-def _run(
-    command: Sequence[str], limit: float, called: str, scratch: Path | None = None
-) -> tuple[int, str]:
-    """Status and first words of a command that is stopped, with all that it started, after
-    ``limit`` seconds. Raises ToolchainError.
+class _Process:
+    """A command under way, ``called`` so in errors, for ``limit`` seconds at most.
+
+    It has a session of its own, so that an interrupt at the terminal is for us to pass on, and
+    prints into a file without a name, so that what it leaves running holds no pipe of ours.
+    ``scratch``: its place for temporary files. Raises ToolchainError.
     """
-    process = _start(command, subprocess.PIPE, called, scratch)
-    deadline = time.monotonic() + limit
-    said: list[bytes] = []
-    listener = Thread(target=_listen, args=(process.stdout, said), daemon=True)
-    try:
-        listener.start()
-        while listener.is_alive() and process.poll() is None and time.monotonic() < deadline:
-            listener.join(0.1)
-        process.wait(max(0, deadline - time.monotonic()))
-    except BaseException as slip:
-        _stop(process)
-        if isinstance(slip, subprocess.TimeoutExpired):
-            raise _too_slow(called, limit) from None
-        raise
-    listener.join(1.0)  # no longer: what it has started may live on, and be silent
-    if len(said) > 1:
-        raise _too_talkative(called)
-    return process.returncode, b"".join(said).decode("utf-8", "replace")
+
+    def __init__(
+        self, command: Sequence[str], limit: float, called: str, scratch: Path | None = None
+    ) -> None:
+        self._called = called
+        self._limit = limit
+        self._deadline = time.monotonic() + limit
+        self.printed = ""
+        """The first of what it has printed, once it has ended."""
+        try:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115, closed when it has ended
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=self._file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env=None if scratch is None else {**os.environ, "TMPDIR": str(scratch)},
+            )
+        except OSError as error:
+            raise ToolchainError(f"{called} cannot be run: {error.strerror or error}") from None
+
+    def status(self) -> int | None:
+        """Its exit status; None: it still works. Raises ToolchainError if it had to be stopped."""
+        status = self._process.poll()
+        if status is not None:
+            self._listen()
+            return status
+        if os.fstat(self._file.fileno()).st_size > _MAX_PRINTED_BYTES:
+            self.stop()
+            raise ToolchainError(f"{self._called} did not stop talking and was stopped")
+        if time.monotonic() > self._deadline:
+            self.stop()
+            raise ToolchainError(
+                f"{self._called} had not finished after {self._limit:g} seconds and was stopped"
+            )
+        return None
+
+    def wait(self) -> int:
+        """The same once it has ended; whatever interrupts this stops it. Raises ToolchainError."""
+        try:
+            while (status := self.status()) is None:
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_POLL_SECONDS)
+            return status
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End it and the processes that it has started, if it has not ended by itself."""
+        if self._process.poll() is None:
+            try:
+                os.killpg(self._process.pid, signal.SIGKILL)
+            except (OSError, AttributeError):
+                self._process.kill()
+            self._process.wait()
+        self._listen()
+
+    def _listen(self) -> None:
+        if not self._file.closed:
+            self._file.seek(0)
+            self.printed = self._file.read(_READ_BYTES).decode("utf-8", "replace")
+            self._file.close()
 
 
-def _listen(stream: BinaryIO, said: list[bytes]) -> None:
-    """Notes what a command says first; one more note: it did not stop, so nobody listens now."""
-    with stream:
-        said.append(stream.read(_HEARD))
-        rest = 0
-        while rest <= _PATIENCE and (more := stream.read(_HEARD)):
-            rest += len(more)
-    if rest > _PATIENCE:
-        said.append(b"")
-
-
-def _start(
-    command: Sequence[str],
-    output: int,
-    called: str,
-    scratch: Path | None,
-    directory: Path | None = None,
-) -> subprocess.Popen[bytes]:
-    """In a session of its own: an interrupt at the terminal is for us to pass on."""
-    try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            cwd=directory,
-            env=None if scratch is None else {**os.environ, "TMPDIR": str(scratch)},
-        )
-    except OSError as slip:
-        raise ToolchainError(f"{called} cannot be run: {slip.strerror or slip}") from None
-
-
-def _give_way(process: subprocess.Popen[bytes]) -> None:
-    """Let a compiler, and all that it starts, have what time others leave."""
-    with suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PGRP, process.pid, PATIENT)
-
-
-def _too_slow(called: str, limit: float) -> ToolchainError:
-    return ToolchainError(f"{called} had not finished after {limit:g} seconds and was stopped")
-
-
-def _too_talkative(called: str) -> ToolchainError:
-    return ToolchainError(f"{called} did not stop talking and was stopped")
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a compiler and the processes that it has started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (OSError, AttributeError):
-        process.kill()
-    process.wait()
+def one_line(why: Exception) -> str:
+    """The first line, and if that promises more, what a compiler had to say first."""
+    first, *more = str(why).strip().splitlines() or [type(why).__name__]
+    if not first.endswith(":"):
+        return first
+    said = [line.strip() for line in more if "error" in line.lower()] or [*more, "(no message)"]
+    return f"{first} {said[0]}"
 
 
 def _shortened(words: str) -> str:

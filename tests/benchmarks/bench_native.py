@@ -4,12 +4,12 @@ Run by hand, on a core of its own::
 
     taskset -c 0 python -m tests.benchmarks.bench_native [--yardstick COMMAND] [--shape NAME ...]
 
-What is measured is the trained object (``docs/native.md``), made first if need be; ``--untrained``
-measures the optimised one beside it. ``--yardstick`` is a command that prints "<x> M transitions/s,
-<y> M lane requests/s". All of them take turns, ``--repeat`` times, and the best run of each counts,
-because other processes can only make a run slower. Times are processor times of this process, from
-the first tick to the last episode's completion; what follows (drain, flush, memory, read-back) and
-what precedes (generating, building the system) is printed beside.
+What is measured is the optimised object (``docs/native.md``), made first if need be.
+``--yardstick`` is a command that prints "<x> M transitions/s, <y> M lane requests/s". Both take
+turns, ``--repeat`` times, and the best run of each counts, because other processes can only make a
+run slower. Times are processor times of this process, from the first tick to the last episode's
+completion; what follows (drain, flush, memory, read-back) and what precedes (generating, building
+the system) is printed beside.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from tester.engines import Chosen, choose
 from tester.native_leg import NativeLegRun
 from tester.replay import Leg
 from tester.session import tune_collector
-from tester.training import Trainer
 from tests.benchmarks.shapes import SHAPES, Shape
 
 _RATES: Final = re.compile(r"([\d.]+) M transitions/s, ([\d.]+) M lane requests/s")
@@ -121,7 +120,6 @@ def measure(
     shape: Shape,
     protocol: LoadedProtocol,
     engine: Chosen,
-    untrained: Chosen | None,
     arguments: argparse.Namespace,
     one_per_lane: bool,
 ) -> None:
@@ -129,12 +127,9 @@ def measure(
     begin = time.thread_time()
     leg = Campaign(protocol, options, engine).plan(0).leg
     generating = time.thread_time() - begin
-    ours, others, yardstick = Figures(), Figures(), 0.0
-    turns = [(engine, ours)] + ([] if untrained is None else [(untrained, others)])
+    ours, yardstick = Figures(), 0.0
     for _ in range(arguments.repeat):
-        for which, figures in turns:
-            run_once(name, leg, which, figures)
-        turns.reverse()
+        run_once(name, leg, engine, ours)
         if arguments.yardstick:
             yardstick = max(yardstick, yardstick_rate(arguments.yardstick))
     print(f"{name}{', one request a lane' if one_per_lane else ', coalesced'}")
@@ -151,9 +146,6 @@ def measure(
     if yardstick:
         ratio = ours.transitions_per_second / yardstick
         words += f"; yardstick {yardstick:,.0f} transitions/s, ratio {ratio:.3f}"
-    if untrained is not None:
-        gain = 100 * (others.running / ours.running - 1)
-        words += f"; {gain:+.1f} % beside untrained code"
     print(words)
     if shape.reference_lanes_per_second:
         known = shape.reference_lanes_per_second
@@ -177,21 +169,16 @@ def main() -> None:
     parser.add_argument("--shape", action="append", choices=sorted(SHAPES))
     parser.add_argument("--repeat", type=int, default=5, help="runs of each shape (default: 5)")
     parser.add_argument("--python", action="store_true", help="the Python engine beside it")
-    parser.add_argument("--untrained", action="store_true", help="the untrained object beside it")
     parser.add_argument("--short", action="store_true", help="fewer episodes than gem5 ran")
     arguments = parser.parse_args()
     tune_collector()
     protocol = load_protocol("GPU_VIPER", (), None, native=True)
-    trainer = Trainer(protocol, first=True)
-    engine = choose(Choice.native, protocol, print, optimised=True, trainer=trainer)
-    print(f"{engine.words}, {'trained' if engine.trained else 'not trained'}")
-    untrained = None
-    if arguments.untrained:
-        untrained = choose(Choice.native, protocol, print, optimised=True)
+    engine = choose(Choice.native, protocol, print, optimised=True)
+    print(engine.words)
     for name in arguments.shape or SHAPES:
         shape = SHAPES[name].shortened() if arguments.short else SHAPES[name]
         for one_per_lane in (False, True):
-            measure(name, shape, protocol, engine, untrained, arguments, one_per_lane)
+            measure(name, shape, protocol, engine, arguments, one_per_lane)
 
 
 if __name__ == "__main__":

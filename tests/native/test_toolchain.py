@@ -12,14 +12,13 @@ import pytest
 
 from runtime.native import build, toolchain
 from runtime.native.build import Recipe
-from runtime.native.form import one_line
 from runtime.native.toolchain import (
     Compilation,
     Compiler,
     NoCompiler,
     ToolchainError,
-    compile_object,
     find_compiler,
+    one_line,
 )
 
 
@@ -76,10 +75,14 @@ def compiler_that(tmp_path: Path, body: str) -> Compiler:
     return Compiler((str(script(tmp_path / "cxx", body)),), "test")
 
 
-def compile_with(compiler: Compiler, tmp_path: Path, limit: float = 20.0) -> None:
+def start(compiler: Compiler, tmp_path: Path) -> Compilation:
     source = tmp_path / "unit.cpp"
     source.write_text('extern "C" int answer() { return ANSWER; }\n')
-    compile_object(compiler, source, tmp_path / "unit.so", [tmp_path], {"ANSWER": 42}, limit)
+    return Compilation(compiler, source, tmp_path / "unit.so", [tmp_path], {"ANSWER": 42})
+
+
+def compile_with(compiler: Compiler, tmp_path: Path) -> None:
+    start(compiler, tmp_path).wait()
 
 
 def test_an_object_is_made(tmp_path: Path) -> None:
@@ -112,12 +115,15 @@ def test_a_compiler_that_writes_nothing_is_told(tmp_path: Path) -> None:
         compile_with(compiler_that(tmp_path, "exit 0"), tmp_path)
 
 
-def test_a_hanging_compiler_is_stopped_with_its_children(tmp_path: Path) -> None:
+def test_a_hanging_compiler_is_stopped_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLICC_COMPILE_SECONDS", "1")
     note = tmp_path / "child"
     compiler = compiler_that(tmp_path, f"sleep 600 & echo $! > {note}; wait")
     begun = time.monotonic()
     with pytest.raises(ToolchainError, match="had not finished after 1 seconds and was stopped"):
-        compile_with(compiler, tmp_path, 1.0)
+        compile_with(compiler, tmp_path)
     assert time.monotonic() - begun < 10
     child = int(note.read_text())
     for _ in range(100):
@@ -141,10 +147,8 @@ def test_a_senseless_time_limit_is_refused(
     said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLICC_COMPILE_SECONDS", said)
-    source = tmp_path / "unit.cpp"
-    source.write_text("")
     with pytest.raises(ToolchainError, match=f"SLICC_COMPILE_SECONDS={said}"):
-        compile_object(Compiler(("true",), ""), source, tmp_path / "unit.so", [], {})
+        start(Compiler(("true",), ""), tmp_path)
 
 
 def test_further_flags_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,11 +184,11 @@ def test_a_compiler_that_talks_without_end_is_stopped(tmp_path: Path, in_backgro
     compiler = compiler_that(tmp_path, "exec yes")
     begun = time.monotonic()
     with pytest.raises(ToolchainError, match="did not stop talking and was stopped"):
-        if in_background:
-            beside = Compilation(compiler, tmp_path / "unit.cpp", tmp_path / "unit.so", [], {})
-            while not beside.finished():
-                time.sleep(0.01)
-        compile_with(compiler, tmp_path, 60.0)
+        compilation = start(compiler, tmp_path)
+        while in_background and not compilation.finished():
+            time.sleep(0.01)
+        compilation.wait()
+    compilation.stop()
     assert time.monotonic() - begun < 30
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == []
 

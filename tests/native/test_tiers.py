@@ -1,4 +1,4 @@
-"""Quick code first, the optimised later: the same results, and nothing left behind."""
+"""An object in two tiers: the same results on both, and no process or file left behind."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import multiprocessing
 import os
 import re
 import shutil
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
-from runtime.native.background import Pending, stop_all
-from runtime.native.build import PendingObject, Recipe, build, recipe
-from runtime.native.libraries import LARGE_LEG, Libraries, NotHere
+from runtime.native.background import PendingObject, stop_all
+from runtime.native.build import Recipe, build, recipe
 from runtime.native.library import ABI, LibraryError
 from runtime.native.object_cache import Cache
+from runtime.native.tiered_object import LARGE_LEG, Libraries, NotHere
 from runtime.native.toolchain import Compilation, Compiler, ToolchainError
 from slicc.exit_status import FINE, MISUSED
 from tester import later_kernels
@@ -35,7 +36,7 @@ from tests.native.tiers import (
     unit,
     without_rates,
 )
-from tests.processes import STATUS, gone, in_two_processes, see_end
+from tests.processes import gone, in_two_processes, see_end
 
 # ------------------------------------------------------------------ the two tiers
 
@@ -45,14 +46,14 @@ def test_both_tiers_run_alike(real: Compiler, tmp_path: Path) -> None:
     assert engine is not None
     said: list[str] = []
     libraries = Libraries(sources_of("MI"), real, Cache(tmp_path / "cache"), said.append)
-    quick = libraries(SIZES)
-    assert libraries.quick
+    tier0 = libraries(SIZES)
+    assert libraries.on_tier0
     engine = type(engine)(engine.info, engine.plans, libraries)
     leg = leg_of("MI", "default", 7)
     first, _ = run_natively(loaded("MI"), engine, leg)
     optimised = libraries(SIZES, LARGE_LEG)  # a large leg waits for it
-    assert optimised.path != quick.path
-    assert not libraries.quick
+    assert optimised.path != tier0.path
+    assert not libraries.on_tier0
     second, _ = run_natively(loaded("MI"), engine, leg)
     assert libraries(SIZES) is optimised
     assert first == second
@@ -82,30 +83,30 @@ def test_switching_in_the_middle_of_a_run_is_not_seen(
     assert without_rates(first) == without_rates(second)
 
 
-def test_who_measures_gets_optimised_code(real: Compiler, tmp_path: Path) -> None:
+def test_code_that_measures_gets_the_optimised_object(real: Compiler, tmp_path: Path) -> None:
     said: list[str] = []
     cache = Cache(tmp_path / "cache")
     tiny = unit(real)
     assert tiny.find(cache) is None
     made = tiny.make(cache)
     assert tiny.find(cache) == made
-    quick = tiny.quickly()
-    assert quick is not None
-    assert quick.find(cache) is None
-    assert quick.key != tiny.key
+    tier0 = tiny.at_tier0()
+    assert tier0 is not None
+    assert tier0.find(cache) is None
+    assert tier0.key != tiny.key
     libraries = Libraries(sources_of("MI"), real, cache, said.append, optimised=True)
     libraries(SIZES)
-    assert not libraries.quick
+    assert not libraries.on_tier0
     assert objects(cache.root) == 2
     assert said == []
 
 
 @pytest.mark.parametrize(("flags", "differ"), [("-O1", False), ("-g", True), ("-Og -g", False)])
-def test_who_says_how_to_optimise_gets_one_tier(
+def test_flags_with_a_level_of_their_own_make_one_tier(
     flags: str, differ: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLICC_CXXFLAGS", flags)
-    assert (unit(Compiler(("c++",), "1")).quickly() is not None) is differ
+    assert (unit(Compiler(("c++",), "1")).at_tier0() is not None) is differ
 
 
 # ------------------------------------------------------------------ failures
@@ -123,7 +124,8 @@ def test_a_failing_background_compilation_is_a_warning(
     lines = complaint.splitlines()
     assert len(lines) == 2
     assert re.fullmatch(
-        r"gpu-tester: the run goes on with quick code: .*cxx failed \(status 1\): out of cheese",
+        r"gpu-tester: the run goes on with unoptimised code: .*cxx failed \(status 1\): "
+        r"out of cheese",
         lines[1],
     )
     assert "programs are generated without compiled code: " in lines[0]
@@ -131,7 +133,7 @@ def test_a_failing_background_compilation_is_a_warning(
     assert leavings(place) == []
 
 
-def test_the_words_of_a_failing_quick_compilation_are_the_error(
+def test_what_a_failing_compiler_prints_at_tier0_is_the_error(
     place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = tmp_path / "note"
@@ -192,7 +194,7 @@ def test_a_compiler_that_cannot_be_run_leaves_nothing(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ the end of the process
 
 
-@pytest.mark.parametrize("ending", STATUS)
+@pytest.mark.parametrize("ending", ["exit", "error", "SIGINT", "SIGTERM", "SIGHUP"])
 def test_nothing_is_left_at_the_end(
     ending: str, place: Path, tmp_path: Path, real: Compiler
 ) -> None:
@@ -200,9 +202,11 @@ def test_nothing_is_left_at_the_end(
     body = f"if [ $how = -O2 ]; then sleep 600 & echo $$ $! >> {note}; wait; fi"
     path = compiler_that(tmp_path, real, body)
     program = (
+        "from slicc.exit_status import heed_endings\n"
         "from tester.engine_choice import Choice\n"
         "from tester.engines import choose\n"
         "from protocols.loader import load_protocol\n"
+        "heed_endings()\n"
         "choose(Choice.native, load_protocol('MI', native=True), print)\n"
     )
 
@@ -216,12 +220,44 @@ def test_nothing_is_left_at_the_end(
     assert leavings(place) == []
 
 
+def test_signals_stay_as_they_are(tmp_path: Path, real: Compiler) -> None:
+    """They belong to the program that uses us; its command line may handle them."""
+    signals = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    before = [signal.getsignal(each) for each in signals]
+    unit(real).begin(Cache(tmp_path / "cache")).wait()
+    assert [signal.getsignal(each) for each in signals] == before
+
+
+def test_a_killed_process_leaves_a_compiler_that_ends_and_no_object(
+    tmp_path: Path, real: Compiler
+) -> None:
+    """What it leaves in the cache is swept away later, as any abandoned directory."""
+    note = tmp_path / "note"
+    compiler = compiler_that(tmp_path, real, f"echo $$ >> {note}; sleep 0.5")
+    root = tmp_path / "cache"
+    program = (
+        "import os\n"
+        "from pathlib import Path\n"
+        "from runtime.native.object_cache import Cache\n"
+        "from runtime.native.toolchain import Compiler\n"
+        "from tests.native.tiers import unit\n"
+        f"unit(Compiler(({str(compiler)!r},), '1')).begin(Cache(Path({str(root)!r})))\n"
+    )
+    see_end(program, "SIGKILL", busy=note.exists)
+    assert gone(int(note.read_text()))
+    assert objects(root) == 0
+    (left,) = root.iterdir()
+    os.utime(left, (0, 0))
+    Cache(root).prune()
+    assert list(root.iterdir()) == []
+
+
 def test_what_is_finished_at_the_end_is_kept(tmp_path: Path, real: Compiler) -> None:
     cache = Cache(tmp_path / "cache")
     how = unit(real)
     pending = how.begin(cache)
     for _ in range(400):
-        if pending._entry._step._process.poll() is not None:
+        if pending._compilation._process._process.poll() is not None:
             break
         time.sleep(0.05)
     assert how.find(cache) is None
@@ -249,15 +285,15 @@ def test_two_processes_may_compile_the_same(tmp_path: Path, real: Compiler) -> N
     assert unit(real, TALE).find(Cache(root)) is not None
 
 
-def _as_a_worker(pending: Pending, path: Path, libraries: Libraries) -> None:
-    assert pending.entry() is None
+def _as_a_worker(pending: PendingObject, path: Path, libraries: Libraries) -> None:
+    assert pending.path() is None
     pending.stop()
     stop_all()
     with pytest.raises(NotHere):
         libraries(SIZES)
     path.touch()
     for _ in range(1200):
-        if pending.entry() is not None:
+        if pending.path() is not None:
             return
         time.sleep(0.05)
     raise AssertionError("what the parent has finished was not found")
@@ -270,7 +306,7 @@ def test_forks_look_into_the_cache_only(tmp_path: Path, real: Compiler) -> None:
     pending = unit(Compiler((str(path),), "1")).begin(cache)
     libraries = Libraries(sources_of("MI"), real, cache, print)
     worker = multiprocessing.get_context("fork").Process(
-        target=_as_a_worker, args=(pending._entry, asked, libraries)
+        target=_as_a_worker, args=(pending, asked, libraries)
     )
     worker.start()
     while not asked.exists() and worker.is_alive():
@@ -301,7 +337,7 @@ def test_workers_compile_nothing(
 def test_an_object_that_cannot_be_loaded_is_made_anew(tmp_path: Path, real: Compiler) -> None:
     """One from a machine with another library of C, or from a compiler that has had a bad day."""
     cache = Cache(tmp_path / "cache")
-    how = recipe(sources_of("MI"), SIZES, real).quickly()
+    how = recipe(sources_of("MI"), SIZES, real).at_tier0()
     assert how is not None
 
     def fill(directory: Path) -> None:

@@ -1,0 +1,160 @@
+"""The compiled code of a run: each protocol object in two tiers.
+
+An optimised object takes seconds to compile, and the author of an edited protocol wants to see a
+first leg now. So an object that is not in the cache is compiled twice: at tier 0, which takes a
+quarter of the time, while the run waits; then optimised, by a compiler process beside the legs.
+A run asks for its object before each leg (:meth:`Libraries.__call__`); that is when the optimised
+one is swapped in. With ``--jobs`` the parent alone compiles, and stores what is finished when a
+leg's result arrives (:meth:`Libraries.update`); workers are forks and look into the cache.
+
+Invariant: which tier a leg runs on changes its time and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+from runtime.native.background import PendingObject
+from runtime.native.build import Recipe, Sizes, Sources, build, loaded, recipe
+from runtime.native.library import Library, LibraryError
+from runtime.native.object_cache import Cache, CacheError
+from runtime.native.toolchain import Compiler, ToolchainError, one_line
+
+COMPILE_ERRORS: Final = (ToolchainError, CacheError, LibraryError, OSError)
+LARGE_LEG: Final = 1_000_000
+"""A leg of so many lane accesses waits for the optimised object rather than run without."""
+Warn = Callable[[str], None]
+
+
+class NotHere(RuntimeError):
+    """A leg that a worker process would have to compile for; its parent runs it."""
+
+
+class TieredObject:
+    """One object: absent, then at tier 0, then optimised.
+
+    ``how``: the recipe of the optimised one. ``warn``: called if that one fails to come.
+    """
+
+    def __init__(self, how: Recipe, cache: Cache, warn: Warn) -> None:
+        self._how = how
+        self._cache = cache
+        self._warn = warn
+        self._optimised: PendingObject | None = None
+        self.library: Library | None = None
+        self.began_on_tier0 = False
+
+    @property
+    def on_tier0(self) -> bool:
+        """Whether the optimised object is still to come."""
+        return self._optimised is not None
+
+    def make(self, optimised: bool) -> None:
+        """The first object; ``optimised``: not at tier 0. Raises what is in COMPILE_ERRORS."""
+        tier0 = self._how.at_tier0()
+        if optimised or tier0 is None or self._how.find(self._cache) is not None:
+            self.library = build(self._how, self._cache)
+            return
+        self.library = build(tier0, self._cache)
+        self.began_on_tier0 = True
+        try:  # not before: on a small machine the two would slow each other down
+            self._optimised = self._how.begin(self._cache)
+        except COMPILE_ERRORS as error:
+            self._refuse(error)
+
+    def find(self) -> None:
+        """The first object of a worker: the optimised one, if it is in the cache."""
+        path = self._how.find(self._cache)
+        if path is not None:
+            self.library = loaded(path, Library)
+
+    def update(self, wait: bool = False) -> None:
+        """Swap the optimised object in if it has come; ``wait``: until it has."""
+        pending = self._optimised
+        if pending is None:
+            return
+        try:
+            path = pending.wait() if wait else pending.path()
+            if path is None:
+                return
+            self.library = loaded(path, Library)
+        except COMPILE_ERRORS as error:
+            pending.stop()
+            self._refuse(error)
+        self._optimised = None
+
+    def close(self) -> None:
+        """Store the optimised object if it is finished, else stop its compiler."""
+        self.update()
+        if self._optimised is not None:
+            self._optimised.stop()
+            self._optimised = None
+
+    def _refuse(self, error: Exception) -> None:
+        self._warn(f"the run goes on with unoptimised code: {one_line(error)}")
+
+
+class Libraries:
+    """The objects of one protocol by sizes, each made when a leg first needs it.
+
+    ``optimised``: tier 0 will not do. ``warn``: see :class:`TieredObject`.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        compiler: Compiler,
+        cache: Cache,
+        warn: Warn,
+        optimised: bool = False,
+    ) -> None:
+        self._sources = sources
+        self._compiler = compiler
+        self._cache = cache
+        self._warn = warn
+        self._optimised = optimised
+        self._owner = os.getpid()
+        self._objects: dict[Sizes, TieredObject] = {}
+
+    def __call__(self, sizes: Sizes, accesses: int = 0) -> Library:
+        """What a leg of so many lane accesses is to run on.
+
+        Raises ToolchainError, CacheError, LibraryError; NotHere in a worker.
+        """
+        wanted = self._objects.get(sizes)
+        if wanted is None:
+            how = recipe(self._sources, sizes, self._compiler)
+            wanted = self._objects[sizes] = TieredObject(how, self._cache, self._warn)
+        is_worker = os.getpid() != self._owner
+        large = accesses >= LARGE_LEG
+        if wanted.library is not None:
+            wanted.update(wait=large and not is_worker)
+        elif is_worker:
+            wanted.find()
+        else:
+            wanted.make(self._optimised or large)
+        if wanted.library is None:
+            raise NotHere(f"no object for {sizes}")
+        return wanted.library
+
+    @property
+    def on_tier0(self) -> bool:
+        """Whether an optimised object is still to come."""
+        return any(each.on_tier0 for each in self._objects.values())
+
+    @property
+    def began_on_tier0(self) -> bool:
+        """Whether legs ran on code that was not optimised."""
+        return any(each.began_on_tier0 for each in self._objects.values())
+
+    def update(self) -> None:
+        """Store what was finished meanwhile, for workers to find."""
+        for each in self._objects.values():
+            each.update()
+
+    def close(self) -> None:
+        """No further leg is run: stop what is not finished."""
+        for each in self._objects.values():
+            each.close()
