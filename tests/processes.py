@@ -52,7 +52,7 @@ def see_end(
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     if ending.startswith("SIG"):
-        for _ in range(200):
+        for _ in range(1200):
             if busy():
                 break
             time.sleep(0.05)

@@ -1,15 +1,21 @@
-"""Slips that are rarely made: the same verdict, word for word, on both engines."""
+"""Errors that are rarely made: the same verdict, word for word, on both engines.
+
+One protocol holds all of them, compiled once; its parameter ``which`` says which one is made.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from protocols.loader import LoadedProtocol
 from runtime.system import System
 from tester.campaign import Campaign, Options
+from tester.native_leg import NativeProtocol
 from tests.native.equality import native_engine, run_in_python, run_natively
 from tests.native.solo import load
 from tests.native.test_equality_mutants import in_words, words_of
@@ -57,17 +63,57 @@ HARMLESS = (
 )
 
 
-def endings(directory: Path, monkeypatch: pytest.MonkeyPatch, **parts: str) -> set[str]:
+BODIES = (*VERDICTS, *HARMLESS)
+BACK = ("1", "1 << 30")
+"""How long before the beginning an alarm is set."""
+Compiled = tuple[LoadedProtocol, NativeProtocol]
+
+
+def branches(bodies: Sequence[str]) -> str:
+    """Statements of which the parameter selects one."""
+    return " ".join(f"if (which == {n}) {{ {body} }}" for n, body in enumerate(bodies))
+
+
+def compiled(directory: Path, body: str, **parts: str) -> Iterator[Compiled]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        action = f'action(x_error, "x") {{ {body} }}'
+        parameters = "int which := 0;"
+        named = {"parameters": parameters, "entry": ENTRY, "actions": action, "on_load": "x_error;"}
+        protocol = load(directory, monkeypatch, **named, **parts)
+        engine = native_engine(protocol).native
+        assert engine is not None
+        yield protocol, engine
+
+
+@pytest.fixture(scope="module")
+def mistaken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compiled]:
+    functions = "void scheduleEvent(Cycles c);"
+    directory = tmp_path_factory.mktemp("mistaken")
+    yield from compiled(directory, branches(BODIES), functions=functions)
+
+
+@pytest.fixture(scope="module")
+def alarmed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compiled]:
+    sets = [f"timer.set(address, cyclesToTicks(cache_entry.c - intToCycles({x})));" for x in BACK]
+    yield from compiled(
+        tmp_path_factory.mktemp("alarmed"),
+        f"if (timer.isSet(address) == false) {{ {branches(sets)} }}",
+        types="""structure(TimerTable, external="yes") {
+          bool isReady(Tick); Addr nextAddress(); void set(Addr, Tick); bool isSet(Addr); }""",
+        objects="TimerTable timer;",
+        ports="""in_port(timer_in, Addr, timer, rank=2) {
+          if (timer_in.isReady(clockEdge())) { error("rings"); } }""",
+    )
+
+
+def endings(made: Compiled, which: int) -> set[str]:
     """How legs end, which is the same on both engines."""
-    protocol = load(directory, monkeypatch, entry=ENTRY, **parts)
-    engine = native_engine(protocol).native
-    assert engine is not None
+    protocol, engine = made
     dice = random.Random(1)
     found = set()
+    assignments = {"machine.L1Cache.count": 1, "machine.L1Cache.parameters.which": which}
     for number in range(2):
-        options = Options(
-            dice.randrange(1 << 30), 60, assignments={"machine.L1Cache.count": 1}, leg_episodes=30
-        )
+        options = Options(dice.randrange(1 << 30), 60, assignments=assignments, leg_episodes=30)
         leg = replace(Campaign(protocol, options).plan(number).leg, deadlock_limit=20_000)
         mine, native = run_natively(protocol, engine, leg)
         theirs, python = run_in_python(protocol, leg)
@@ -82,38 +128,17 @@ def endings(directory: Path, monkeypatch: pytest.MonkeyPatch, **parts: str) -> s
     return found
 
 
-def action(body: str) -> dict[str, str]:
-    functions = "void scheduleEvent(Cycles c);" if "scheduleEvent" in body else ""
-    text = f'action(x_slip, "x") {{ {body} }}'
-    return {"on_load": "x_slip;", "actions": text, "functions": functions}
-
-
 @pytest.mark.parametrize("body", VERDICTS)
-def test_a_slip_is_the_same_verdict(
-    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert endings(tmp_path, monkeypatch, **action(body)) == {VERDICTS[body]}
+def test_an_error_is_the_same_verdict(body: str, mistaken: Compiled) -> None:
+    assert endings(mistaken, BODIES.index(body)) == {VERDICTS[body]}
 
 
 @pytest.mark.parametrize("body", HARMLESS)
-def test_what_only_looks_like_a_slip_passes(
-    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert endings(tmp_path, monkeypatch, **action(body)) == {""}
+def test_what_only_looks_like_an_error_passes(body: str, mistaken: Compiled) -> None:
+    assert endings(mistaken, BODIES.index(body)) == {""}
 
 
-@pytest.mark.parametrize("back", ["1", "1 << 30"])
-def test_an_alarm_that_never_comes_is_a_hang(
-    back: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("back", BACK)
+def test_an_alarm_that_never_comes_is_a_hang(back: str, alarmed: Compiled) -> None:
     """Ticks are unsigned: a time before the beginning is one that is not reached."""
-    parts = action(
-        f"""if (timer.isSet(address) == false) {{
-          timer.set(address, cyclesToTicks(cache_entry.c - intToCycles({back}))); }}"""
-    )
-    parts["types"] = """structure(TimerTable, external="yes") {
-      bool isReady(Tick); Addr nextAddress(); void set(Addr, Tick); bool isSet(Addr); }"""
-    parts["objects"] = "TimerTable timer;"
-    parts["ports"] = """in_port(timer_in, Addr, timer, rank=2) {
-      if (timer_in.isReady(clockEdge())) { error("rings"); } }"""
-    assert endings(tmp_path, monkeypatch, **parts) == {"hang"}
+    assert endings(alarmed, BACK.index(back)) == {"hang"}

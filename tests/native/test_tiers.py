@@ -7,7 +7,6 @@ import errno
 import multiprocessing
 import os
 import re
-import shutil
 import signal
 import time
 from pathlib import Path
@@ -41,6 +40,10 @@ from tests.processes import gone, in_two_processes, see_end
 # ------------------------------------------------------------------ the two tiers
 
 
+HURRIED = 'set -- "$@" -O0'
+"""For a compiler whose optimised objects are none: where only their coming matters."""
+
+
 def test_both_tiers_run_alike(real: Compiler, tmp_path: Path) -> None:
     engine = native_engine(loaded("MI")).native
     assert engine is not None
@@ -63,8 +66,9 @@ def test_both_tiers_run_alike(real: Compiler, tmp_path: Path) -> None:
 
 
 def test_switching_in_the_middle_of_a_run_is_not_seen(
-    place: Path, monkeypatch: pytest.MonkeyPatch
+    place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, HURRIED)))
     asked = 0
 
     def slowly(self: PendingObject) -> Path | None:
@@ -86,6 +90,7 @@ def test_switching_in_the_middle_of_a_run_is_not_seen(
 def test_code_that_measures_gets_the_optimised_object(real: Compiler, tmp_path: Path) -> None:
     said: list[str] = []
     cache = Cache(tmp_path / "cache")
+    hurried = Compiler((str(compiler_that(tmp_path, real, HURRIED)),), real.version)
     tiny = unit(real)
     assert tiny.find(cache) is None
     made = tiny.make(cache)
@@ -94,7 +99,7 @@ def test_code_that_measures_gets_the_optimised_object(real: Compiler, tmp_path: 
     assert tier0 is not None
     assert tier0.find(cache) is None
     assert tier0.key != tiny.key
-    libraries = Libraries(sources_of("MI"), real, cache, said.append, optimised=True)
+    libraries = Libraries(sources_of("MI"), hurried, cache, said.append, optimised=True)
     libraries(SIZES)
     assert not libraries.on_tier0
     assert objects(cache.root) == 2
@@ -195,8 +200,30 @@ def test_a_compiler_that_cannot_be_run_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["exit", "error", "SIGINT", "SIGTERM", "SIGHUP"])
-def test_nothing_is_left_at_the_end(
-    ending: str, place: Path, tmp_path: Path, real: Compiler
+def test_nothing_is_left_at_the_end(ending: str, tmp_path: Path, real: Compiler) -> None:
+    """Of a program that heeds endings, as our commands do."""
+    note, root = tmp_path / "note", tmp_path / "cache"
+    compiler = compiler_that(tmp_path, real, f"sleep 600 & echo $$ $! >> {note}; wait")
+    program = "from slicc.exit_status import heed_endings\nheed_endings()\n"
+    see_end(program + beginning(compiler, root), ending, busy=note.exists)
+    children = note.read_text().split() if note.exists() else []
+    assert all(gone(int(child)) for child in children)
+    assert list(root.iterdir()) == []
+
+
+def beginning(compiler: Path, root: Path) -> str:
+    """A program that begins to compile."""
+    return (
+        "from pathlib import Path\n"
+        "from runtime.native.object_cache import Cache\n"
+        "from runtime.native.toolchain import Compiler\n"
+        "from tests.native.tiers import unit\n"
+        f"unit(Compiler(({str(compiler)!r},), '1')).begin(Cache(Path({str(root)!r})))\n"
+    )
+
+
+def test_a_run_that_is_ended_stops_its_compilers(
+    place: Path, tmp_path: Path, real: Compiler
 ) -> None:
     note = tmp_path / "note"
     body = f"if [ $how = -O2 ]; then sleep 600 & echo $$ $! >> {note}; wait; fi"
@@ -213,9 +240,8 @@ def test_nothing_is_left_at_the_end(
     def busy() -> bool:
         return note.exists() and len(note.read_text().split()) == 4
 
-    see_end(program, ending, {**os.environ, "CXX": str(path)}, busy)
-    children = note.read_text().split() if note.exists() else []
-    assert all(gone(int(child)) for child in children)
+    see_end(program, "SIGTERM", {**os.environ, "CXX": str(path)}, busy)
+    assert all(gone(int(child)) for child in note.read_text().split())
     assert objects(place) == 1
     assert leavings(place) == []
 
@@ -235,15 +261,7 @@ def test_a_killed_process_leaves_a_compiler_that_ends_and_no_object(
     note = tmp_path / "note"
     compiler = compiler_that(tmp_path, real, f"echo $$ >> {note}; sleep 0.5")
     root = tmp_path / "cache"
-    program = (
-        "import os\n"
-        "from pathlib import Path\n"
-        "from runtime.native.object_cache import Cache\n"
-        "from runtime.native.toolchain import Compiler\n"
-        "from tests.native.tiers import unit\n"
-        f"unit(Compiler(({str(compiler)!r},), '1')).begin(Cache(Path({str(root)!r})))\n"
-    )
-    see_end(program, "SIGKILL", busy=note.exists)
+    see_end(beginning(compiler, root), "SIGKILL", busy=note.exists)
     assert gone(int(note.read_text()))
     assert objects(root) == 0
     (left,) = root.iterdir()
@@ -320,11 +338,9 @@ def test_forks_look_into_the_cache_only(tmp_path: Path, real: Compiler) -> None:
 def test_workers_compile_nothing(
     place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = run(*SMALL, "--engine", "native")[1]
-    for entry in place.glob("object-*"):
-        shutil.rmtree(entry)
+    expected = run(*SMALL, "--engine", "python")[1]
     note = tmp_path / "note"
-    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, f"echo $how >> {note}")))
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, f"echo $how >> {note}; {HURRIED}")))
     status, said, _ = run(*SMALL, "--engine", "native", "--jobs", "2")
     assert status == FINE
     assert without_rates(said)[2:] == without_rates(expected)[2:]  # not the compiler's name
