@@ -8,7 +8,7 @@ texts, so that a replay can tell whether they have changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,10 +48,6 @@ class LoadedProtocol:
     native: Sources | None = None
     """Its form in C++; None: it was not asked for, or ``why_not_native``."""
     why_not_native: str = ""
-
-    def readable(self) -> LoadedProtocol:
-        """The same with controllers in their readable form only: slower, nicer to debug."""
-        return replace(self, info=replace(self.info, fused=()))
 
 
 def locate(name: str) -> tuple[Path, bool]:

@@ -123,20 +123,11 @@ class InPort:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolInfo:
-    """A compiled protocol: its controller classes in the order of their declaration.
-
-    ``fused``: the same machines in the same order in the form that runs faster; empty if the
-    protocol has no such form.
-    """
+    """A compiled protocol: its controller classes in the order of their declaration."""
 
     name: str
     machines: tuple[type[Controller], ...]
     sources: tuple[str, ...] = ()
-    fused: tuple[type[Controller], ...] = ()
-
-    def form(self, fused: bool) -> tuple[type[Controller], ...]:
-        """The classes to build a system of."""
-        return self.fused if fused and self.fused else self.machines
 
     def machine(self, name: str) -> type[Controller]:
         """Raises ``KeyError`` if the protocol has no such machine."""

@@ -81,8 +81,8 @@ class ProtocolError(Exception):
         return ", ".join(parts)
 
 
-_Row = tuple[int, str, int, str | None]
-"""Generated line, ``.sm`` file, line there, action that the line is part of (fused forms)."""
+_Row = tuple[int, str, int]
+"""Generated line, ``.sm`` file, line there."""
 
 
 @cache
@@ -93,34 +93,19 @@ def _line_map(package: Path) -> dict[str, list[_Row]]:
     except FileNotFoundError:
         return {}
     return {
-        file: sorted(
-            ((row[0], row[1], row[2], row[3] if len(row) > 3 else None) for row in rows),
-            key=lambda row: row[0],
-        )
+        file: sorted((number, sm_file, sm_line) for number, sm_file, sm_line in rows)
         for file, rows in json.loads(text).items()
     }
 
 
-def _row_of(file: Path, line: int) -> _Row | None:
-    """The last row at or before a line."""
-    best = None
+def source_location(file: Path, line: int) -> str:
+    """The ``.sm`` position that caused ``line`` of a generated ``file``, else the line itself."""
+    best = (0, file.name, line)
     for row in _line_map(file.parent).get(file.name, []):
         if row[0] > line:
             break
         best = row
-    return best
-
-
-def source_location(file: Path, line: int) -> str:
-    """The ``.sm`` position that caused ``line`` of a generated ``file``, else the line itself."""
-    row = _row_of(file, line)
-    return f"{row[1]}:{row[2]}" if row is not None else f"{file.name}:{line}"
-
-
-def source_action(file: Path, line: int) -> str | None:
-    """The action or function whose text ``line`` of a fused module is; None for the glue."""
-    row = _row_of(file, line)
-    return row[3] if row is not None and row[0] == line else None
+    return f"{best[1]}:{best[2]}"
 
 
 def frames_of(traceback: TracebackType | None) -> list[TracebackType]:

@@ -16,19 +16,11 @@ from runtime.errors import (
     ProtocolError,
     as_verdict,
     frames_of,
-    source_action,
     source_location,
 )
 
 if TYPE_CHECKING:
     from runtime.controller import Controller
-
-_CELL = "_on_"
-"""How the names of fused transitions begin; no name of an author does."""
-
-_FUSED_FILE = "_fused.py"
-_POLLING = "_poll_ports"
-_UNDEFINED_CELL = "_undefined_cell"
 
 
 def _package_of(module: str) -> Path:
@@ -83,55 +75,18 @@ def _fill(
     verdict.machine = controller.MACHINE
     verdict.version = controller.version
     verdict.tick = controller.engine.now
-    # A fused `trigger` is glue: what it was asked for stands in the frame that called it.
-    written = [frame for frame in generated if frame.tb_frame.f_code.co_name != "trigger"]
-    if written:
-        last = written[-1]
+    if generated:
+        last = generated[-1]
         verdict.location = source_location(Path(last.tb_frame.f_code.co_filename), last.tb_lineno)
     for position, frame in enumerate(frames):
-        found = _transition(controller, frame.tb_frame)
-        if found is not None:
-            address, state, event = found
-            verdict.address = address
-            verdict.event = controller.EVENTS.name_of(event)
-            if state is not None:
-                verdict.state = controller.STATES.name_of(state)
-            verdict.action = _action([f for f in frames[position:] if f in generated])
-            return
-    names = [frame.tb_frame.f_code.co_name for frame in generated]
-    verdict.action = next((name for name in names if name != _POLLING), None)
-
-
-def _transition(controller: Controller, frame: FrameType) -> tuple[int, int | None, int] | None:
-    """Address, state (if known) and event of the transition that begins in a frame."""
-    code = frame.f_code
-    variables = frame.f_locals
-    if code.co_name == "trigger":
-        return variables["address"], variables.get("state"), variables["event"]
-    if _is_cell(frame):
-        state, event = divmod(variables["index"], controller.EVENTS.NUM + 1)
-        return variables["address"], state, event
-    return None
-
-
-def _is_cell(frame: FrameType) -> bool:
-    name = frame.f_code.co_name
-    fused = name.startswith(_CELL) and frame.f_code.co_filename.endswith(_FUSED_FILE)
-    return fused or name == _UNDEFINED_CELL
-
-
-def _action(frames: list[TracebackType]) -> str | None:
-    """The action, or function of the protocol, that the outermost frame of generated code runs.
-
-    A fused transition has no frame for each action; the map of its lines knows them.
-    """
-    for frame in frames:
-        code = frame.tb_frame.f_code
-        if code.co_name == "trigger":
-            continue
-        if not _is_cell(frame.tb_frame):
-            return code.co_name
-        action = source_action(Path(code.co_filename), frame.tb_lineno)
-        if action is not None:
-            return action
-    return None
+        if frame.tb_frame.f_code.co_name == "trigger":
+            variables = frame.tb_frame.f_locals
+            verdict.address = variables["address"]
+            verdict.event = controller.EVENTS.name_of(variables["event"])
+            if "state" in variables:
+                verdict.state = controller.STATES.name_of(variables["state"])
+            generated = [each for each in frames[position:] if each in generated]
+            break
+    if generated:
+        # The outermost frame of the protocol's text is the action, function or port.
+        verdict.action = generated[0].tb_frame.f_code.co_name

@@ -107,24 +107,17 @@ class System:
         return found
 
 
-def build_system(
-    protocol: ProtocolInfo, description: SystemDescription, run_key: int, fused: bool = True
-) -> System:
+def build_system(protocol: ProtocolInfo, description: SystemDescription, run_key: int) -> System:
     """Build; ``run_key`` names the first contents of memory and the random delays.
 
-    ``fused``: take the controllers that run faster, if the protocol has them; a run is the same
-    either way. Raises DescriptionError for a description that does not fit the protocol.
+    Raises DescriptionError for a description that does not fit the protocol.
     """
-    return build_completed(protocol, complete(description, protocol), run_key, fused)
+    return build_completed(protocol, complete(description, protocol), run_key)
 
 
-def build_completed(
-    protocol: ProtocolInfo, description: SystemDescription, run_key: int, fused: bool = True
-) -> System:
+def build_completed(protocol: ProtocolInfo, description: SystemDescription, run_key: int) -> System:
     """The same for a description that `complete` has made."""
-    builder = _Builder(protocol, description, run_key)
-    builder.machines = protocol.form(fused)
-    return builder.build()
+    return _Builder(protocol, description, run_key).build()
 
 
 def agent_places(description: SystemDescription) -> list[AgentPlace]:

@@ -74,13 +74,6 @@ def _within(limit: Limit) -> Callable[[str], int]:
     return read
 
 
-class Form(StrEnum):
-    """Forms of generated controllers."""
-
-    fused = "fused"
-    readable = "readable"
-
-
 _RUN = "What to run"
 _SYSTEM = "System (fixes the value in every leg)"
 _PROGRAM = "Programs (fixes the value in every leg)"
@@ -231,9 +224,6 @@ def main_command(
         str | None,
         _option(_OUTPUT, "Print transitions: of every line, or of one.", metavar="all|ADDRESS"),
     ] = None,
-    form: Annotated[
-        Form, _option(_RUN, "Generated code to execute; the run is the same (fused, faster).")
-    ] = Form.fused,
     engine: Annotated[
         Choice,
         _option(
@@ -301,7 +291,6 @@ def main_command(
         coverage=coverage,
         trace=trace,
         quiet=quiet,
-        readable=form is Form.readable,
         engine=engine,
         diff_engines=diff_engines,
         jobs=jobs,

@@ -150,8 +150,7 @@ def transition_location(kind: type, state: int, event: int) -> str:
 
 def _find_transition(kind: type, state: int, event: int) -> str:
     """Look the row up in the generated text, and its line in the package's line map."""
-    readable = next((each for each in kind.__mro__ if "TRANSITIONS" in vars(each)), kind)
-    module = sys.modules.get(readable.__module__)
+    module = sys.modules.get(kind.__module__)
     file = getattr(module, "__file__", None)
     if file is None:
         return ""

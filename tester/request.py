@@ -46,7 +46,6 @@ class Request:
     coverage: Path | None = None
     trace: str | None = None
     quiet: bool = False
-    readable: bool = False
     engine: Choice = Choice.auto
     diff_engines: bool = False
     jobs: int = 1

@@ -67,18 +67,15 @@ def run(request: Request) -> int:
     engine = _engine_for(request)
     native = engine is not Choice.python
     protocol = load_protocol(name, request.include, request.system, native, request.preludes)
-    if request.readable:
-        protocol = protocol.readable()
     return Session(request, protocol, engine).run(leg)
 
 
 def _engine_for(request: Request) -> Choice:
     """The engine to ask for: what looks at single transitions is made for the Python one."""
-    looking = "--trace" if request.trace is not None else "--form readable"
-    if request.trace is None and not request.readable:
+    if request.trace is None:
         return Choice.native if request.diff_engines else request.engine
     if request.engine is Choice.native or request.diff_engines:
-        raise ConfigError(f"{looking} needs the Python engine: leave --engine native away")
+        raise ConfigError("--trace needs the Python engine: leave --engine native away")
     return Choice.python
 
 

@@ -100,7 +100,7 @@ class Plans:
     """The plans of one protocol."""
 
     def __init__(self, protocol: ProtocolInfo, shape: Shape) -> None:
-        self.protocol = replace(protocol, machines=_light(protocol.machines), fused=())
+        self.protocol = replace(protocol, machines=_light(protocol.machines))
         self.shape = shape
         self._tables: Tables = {}
         self._kept: list[tuple[SystemDescription, _Template]] = []

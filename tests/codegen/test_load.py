@@ -49,7 +49,7 @@ class Home(Consumer):
 class Toy:
     """One cache whose home is the test itself."""
 
-    def __init__(self, module: ModuleType, fused: bool = False) -> None:
+    def __init__(self, module: ModuleType) -> None:
         self.engine = Engine()
         topology = Topology({MachineType.L1Cache: 1, MachineType.Directory: 1})
         self.asked = MessageBuffer("asked", engine=self.engine)
@@ -64,7 +64,7 @@ class Toy:
             "mandatoryQueue": self.wanted,
         }
         context = ControllerContext(self.engine, topology, 0, parameters, number_of_TBEs=1)
-        kind = module.PROTOCOL.form(fused)[0]
+        kind = module.PROTOCOL.machines[0]
         self.cache: Controller = kind(context)
         self.types = sys.modules[f"{module.__name__}.types"]
 
@@ -82,9 +82,8 @@ class Toy:
         self.engine.run(until=self.engine.now + 50)
 
 
-@pytest.mark.parametrize("fused", [False, True])
-def test_the_protocol_runs(module: ModuleType, fused: bool) -> None:
-    toy = Toy(module, fused)
+def test_the_protocol_runs(module: ModuleType) -> None:
+    toy = Toy(module)
     toy.want(0x40)
     toy.want(0x40)
     toy.run()
@@ -96,9 +95,8 @@ def test_the_protocol_runs(module: ModuleType, fused: bool) -> None:
     assert toy.wanted.getStallMapSize() == 1
 
 
-@pytest.mark.parametrize("fused", [False, True])
-def test_a_failing_action_names_its_line(module: ModuleType, fused: bool) -> None:
-    toy = Toy(module, fused)
+def test_a_failing_action_names_its_line(module: ModuleType) -> None:
+    toy = Toy(module)
     toy.want(0x40)
     toy.run()
     toy.fill(0x40)

@@ -3,7 +3,4 @@
 Reading order follows the data: ``names`` fixes what everything is called, ``views`` prepares what
 the templates print, ``expressions`` and ``statements`` translate bodies, ``emitter`` and ``layout``
 put them on lines, ``writer`` stores the package, ``load`` imports one that was made on the fly.
-
-Every controller is written twice: to be read, and *fused*, to be run. ``inlining``, ``fusion`` and
-``dispatch`` rewrite the IR for that, ``fused_statements`` and ``fused_controllers`` print it.
 """

@@ -20,7 +20,6 @@ from slicc.codegen.python.names import MachineNames, ProtocolNames, local_names
 from slicc.codegen.python.pycode import Atom, Code
 from slicc.codegen.python.runtime_names import NAMED_CLASSES
 from slicc.codegen.python.statements import Statements
-from slicc.ir import TransactionField
 from slicc.text import python_source
 from slicc.text.escapes import visible
 
@@ -29,11 +28,6 @@ _SHAPES = {
     (True, False): "EntryController",
     (False, True): "TbeController",
     (False, False): "PlainController",
-}
-_TRANSACTION = {
-    TransactionField.ADDRESS: pycode.dotted("t.address"),
-    TransactionField.ENTRY: pycode.dotted("t.cache_entry"),
-    TransactionField.TBE: pycode.dotted("t.tbe"),
 }
 
 
@@ -274,7 +268,7 @@ class ControllerWriter:
         out.line(f"def {self.own.polls[port.ref.name]}(self) -> {result}:", port.span)
         with out.indented():
             out.docstring(port.desc)
-            self._body(out, port.body, {})
+            self._body(out, port.body)
             out.line("return False")
         return "\n".join(out.lines)
 
@@ -286,15 +280,13 @@ class ControllerWriter:
         out.statement("def ", header, " -> None:", action.span)
         with out.indented():
             out.docstring(action.desc)
-            self._body(out, action.body, _TRANSACTION)
+            self._body(out, action.body)
         return "\n".join(out.lines)
 
-    def _body(
-        self, out: Emitter, body: tuple[ir.Stmt, ...], transaction: dict[TransactionField, Code]
-    ) -> None:
+    def _body(self, out: Emitter, body: tuple[ir.Stmt, ...]) -> None:
         variables = analysis.local_variables(body)
         names = local_names(self.names, (), variables)
-        scope = replace(self.scope, locals=names, transaction=transaction)
+        scope = replace(self.scope, locals=names)
         Statements(scope, out, variables.read).body(body)
 
     # -------------------------------------------------------------- table

@@ -52,20 +52,14 @@ _SIGNED = ir.ScalarType(ir.ScalarKind.STATISTIC)
 
 @dataclass(slots=True)
 class Scope:
-    """What names mean in one body.
-
-    ``this`` is the controller (or, in a method of a structure, the structure); ``transaction``
-    is None outside of actions. A backend that merges bodies gives other expressions here.
-    """
+    """What names mean in one body: of ``machine``, or of a method of the structure ``owner``."""
 
     names: ProtocolNames
     imports: Imports
     machine: MachineNames | None
     machine_name: str | None
     locals: Mapping[str, str] = field(default_factory=dict)
-    this: Code = field(default_factory=lambda: pycode.Atom("self"))
     owner: ir.TypeRef | None = None
-    transaction: Mapping[ir.TransactionField, Code] = field(default_factory=dict)
 
     def local(self, name: str) -> Code:
         return pycode.Atom(self.locals.get(name, name))
@@ -129,15 +123,15 @@ class Expressions:
                 return self.member(node.type.ref, node.member)
             case ir.MachineObject():
                 assert scope.machine is not None, "a machine object outside of machines"
-                return pycode.attribute(scope.this, scope.machine.object(node.name))
+                return pycode.attribute(pycode.SELF, scope.machine.object(node.name))
             case ir.TransactionValue():
-                return scope.transaction[node.field]
+                return pycode.dotted(f"t.{node.field.value}")
             case ir.CallMethod():
                 return self._method(node)
             case ir.CallFunction():
                 assert scope.machine is not None, "a function of a machine outside of machines"
                 name = scope.machine.functions[node.function.name]
-                return pycode.method(scope.this, name, *self.arguments(node.arguments))
+                return pycode.method(pycode.SELF, name, *self.arguments(node.arguments))
             case ir.CallBuiltin():
                 return self._builtin(node)
             case ir.PortCall():
@@ -158,9 +152,9 @@ class Expressions:
             case ir.Null():
                 return pycode.NONE
             case ir.ControllerValue():
-                return pycode.attribute(scope.this, node.field.value)
+                return pycode.attribute(pycode.SELF, node.field.value)
             case ir.SelfField():
-                return pycode.attribute(scope.this, self._own_field(node.name))
+                return pycode.attribute(pycode.SELF, self._own_field(node.name))
             case ir.Conditional():
                 return pycode.choice(self(node.condition), self(node.then), self(node.orelse))
             case ir.CallStructMethod():
@@ -186,7 +180,7 @@ class Expressions:
 
     def port(self, ref: ir.PortRef) -> Code:
         assert self.scope.machine is not None, "a port outside of machines"
-        return pycode.attribute(self.scope.this, self.scope.machine.ports[ref.name])
+        return pycode.attribute(pycode.SELF, self.scope.machine.ports[ref.name])
 
     def member(self, ref: ir.TypeRef, member: str) -> Code:
         owner = pycode.Atom(self.scope.type_name(ref))
@@ -241,7 +235,7 @@ class Expressions:
     def _permissions(self, machine: str) -> Code:
         if machine != self.scope.machine_name:
             raise CannotEmit(f"permissions of another machine ({machine})")
-        return pycode.attribute(self.scope.this, "PERMISSIONS")
+        return pycode.attribute(pycode.SELF, "PERMISSIONS")
 
     # -------------------------------------------------------------- calls
 
@@ -250,14 +244,14 @@ class Expressions:
         if node.needs_controller:
             # A message travels without a controller: there the runtime reports the null.
             owned = self.scope.machine is None
-            arguments.insert(0, pycode.NONE if owned else self.scope.this)
+            arguments.insert(0, pycode.NONE if owned else pycode.SELF)
         return pycode.method(self(node.receiver), node.method, *arguments)
 
     def _builtin(self, node: ir.CallBuiltin) -> Code:
         arguments = self.arguments(node.arguments)
         match node.home:
             case ir.BuiltinHome.CONTROLLER:
-                return pycode.method(self.scope.this, node.name, *arguments)
+                return pycode.method(pycode.SELF, node.name, *arguments)
             case ir.BuiltinHome.LIBRARY:
                 function = pycode.Atom(self.scope.imports.runtime(node.name))
                 return pycode.call(function, *arguments)

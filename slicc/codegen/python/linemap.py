@@ -15,8 +15,8 @@ from slicc.source import BUILTIN, Span
 
 _MARK = "\x1f"
 
-Row = tuple[int, str, int] | tuple[int, str, int, str]
-"""Generated line, ``.sm`` file, line there; both from 1. In fused modules also the action."""
+Row = tuple[int, str, int]
+"""Generated line, ``.sm`` file, line there; both from 1."""
 
 
 def file_name(span: Span) -> str:
@@ -31,21 +31,16 @@ def _last_part(path: str) -> str:
 
 @dataclass(slots=True)
 class Marks:
-    """The places that the marks of one module stand for.
+    """The places that the marks of one module stand for."""
 
-    ``action``: the Python name of the action or function that the lines now written belong to,
-    where one function holds the text of several.
-    """
-
-    places: list[tuple[str, int, str | None]] = field(default_factory=list)
-    action: str | None = None
-    _known: dict[tuple[str, int, str | None], str] = field(default_factory=dict)
+    places: list[tuple[str, int]] = field(default_factory=list)
+    _known: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def mark(self, span: Span | None) -> str:
         """What to append to a line that came from ``span``."""
         if span is None or span.file is BUILTIN:
             return ""
-        place = (file_name(span), span.line, self.action)
+        place = (file_name(span), span.line)
         mark = self._known.get(place)
         if mark is None:
             mark = self._known[place] = f"{_MARK}{len(self.places)}"
@@ -60,7 +55,5 @@ class Marks:
             code, found, place = line.partition(_MARK)
             clean.append(code)
             if found:
-                file, sm_line, action = self.places[int(place)]
-                row = (number, file, sm_line)
-                table.append(row if action is None else (*row, action))
+                table.append((number, *self.places[int(place)]))
         return "\n".join(clean), table

@@ -76,8 +76,6 @@ class ProtocolNames:
         self.field_types: dict[tuple[ir.TypeRef, str], ir.Type] = {}
         self.modules: dict[str, str] = {}
         self.controllers: dict[str, str] = {}
-        self.fused_modules: dict[str, str] = {}
-        self.fused_controllers: dict[str, str] = {}
         self.defined: set[ir.TypeRef] = set()
         """Types that the package defines itself; all others are the runtime's."""
         shared = Namespace(_MODULE_RESERVED)
@@ -92,11 +90,6 @@ class ProtocolNames:
             if machine.request_types is not None:
                 enums.append(machine.request_types)
             self._declare(enums, machine.structs, local)
-        last = Namespace(shared._taken | set(self._types.values()))
-        for machine in protocol.machines:
-            fused = module_names.claim(f"{self.modules[machine.name]}_fused")
-            self.fused_modules[machine.name] = fused
-            self.fused_controllers[machine.name] = last.claim(f"{machine.name}Fused")
         self.for_locals = shared._taken | set(self._types.values()) | BUILTINS | {"self", "t"}
         """What no local may be called."""
 
@@ -146,17 +139,13 @@ _FIELD_RESERVED = {
 
 
 def local_names(
-    names: ProtocolNames,
-    parameters: Iterable[str],
-    variables: Locals,
-    reserved: Iterable[str] = (),
+    names: ProtocolNames, parameters: Iterable[str], variables: Locals
 ) -> dict[str, str]:
     """Python names of the parameters and locals of one body.
 
-    A local that is never read starts with an underscore, as linters expect. ``reserved``: names
-    that this body needs for something else.
+    A local that is never read starts with an underscore, as linters expect.
     """
-    scope = Namespace(names.for_locals | set(reserved))
+    scope = Namespace(names.for_locals)
     final = {name: scope.claim(name) for name in parameters}
     for name in variables.declared:
         if name not in final:

@@ -127,6 +127,7 @@ Code = (
     Atom | Attribute | Call | Subscript | Prefix | Chain | Choice | Parenthesized | Keyword | Tuple
 )
 
+SELF = Atom("self")
 NONE = Atom("None")
 TRUE = Atom("True")
 FALSE = Atom("False")

@@ -24,7 +24,6 @@ _MODULES: dict[str, str] = {
     "runtime.dma": "DMASequencer",
     "runtime.enumeration": "Enumeration",
     "runtime.errors": "ErrorKind ProtocolError",
-    "runtime.fused": "FusedController",
     "runtime.integers": "divide int32 int64 remainder shift_left shift_right uint32 uint64",
     "runtime.library_types": (
         "AccessPermission AccessType CacheRequestType CacheResourceType "
@@ -72,7 +71,7 @@ GENERIC_CLASSES = ENTRY_CLASSES | words(
 """Classes with an element type."""
 
 CONTROLLER_ATTRIBUTES = words(
-    "CELLS EVENTS MACHINE MACHINE_TYPE PARAMETERS PERMISSIONS REQUEST_TYPES RESOURCES_ONLY_CACHES "
+    "EVENTS MACHINE MACHINE_TYPE PARAMETERS PERMISSIONS REQUEST_TYPES RESOURCES_ONLY_CACHES "
     "STATES TRANSITIONS allUpstreamDest assertion_failed bind bit block_line blocked "
     "broadcast buffer_size busy_cycles busy_tick caches clockEdge clusterID comment "
     "connect_memory consumer_id context count_of counts createMachineID curCycle curTick "

@@ -73,8 +73,7 @@ class Statements:
                 pass
             case ir.SetTransaction():
                 value = pycode.NONE if node.value is None else expression(node.value)
-                target = self.scope.transaction[node.field]
-                out.statement(f"{target.text} = ", value, "", node.span)
+                out.statement(f"t.{node.field.value} = ", value, "", node.span)
             case ir.Panic():
                 self._fail("panic", node.text, node)
             case ir.Assert():
@@ -82,7 +81,7 @@ class Statements:
             case ir.Trace():
                 self._trace(node)
             case ir.TransitionComment():
-                observer = pycode.attribute(self.scope.this, "observer")
+                observer = pycode.attribute(pycode.SELF, "observer")
                 out.statement("if ", observer, " is not None:", node.span)
                 with out.indented():
                     self._own("comment", node, formats.readable(node.value, expression))
@@ -183,7 +182,7 @@ class Statements:
     def _trigger(self, node: ir.Trigger) -> None:
         given = (node.event, node.address, node.entry, node.tbe)
         arguments = [self.expression(each) for each in given if each is not None]
-        code = pycode.method(self.scope.this, "trigger", *arguments)
+        code = pycode.method(pycode.SELF, "trigger", *arguments)
         self.out.statement("if ", code, ":", node.span)
         with self.out.indented():
             self.out.line("return True", node.span)
@@ -191,7 +190,7 @@ class Statements:
     def _check_on_cache_probe(self, node: ir.CheckOnCacheProbe) -> None:
         port = self.expression.port(node.port)
         address = self.expression(node.address)
-        code = pycode.method(self.scope.this, "is_locked_by", address, port)
+        code = pycode.method(pycode.SELF, "is_locked_by", address, port)
         self._delay_if(code, port, node)
 
     def _delay_if(self, condition: Code, port: Code, node: ir.Stmt) -> None:
@@ -210,10 +209,6 @@ class Statements:
         local = self.scope.local(node.local)
         before = f"{local.text} = " if node.local in self.reads else ""
         self.out.statement(before, code, "", node.span)
-        self._peeked(node, local, port)
-
-    def _peeked(self, node: ir.Peek, local: Code, port: Code) -> None:
-        """What follows once the message is there."""
         if node.wake_up is not None:
             line = pycode.attribute(local, self.scope.names.field(node.message, node.wake_up))
             self.out.statement("if ", pycode.method(port, "hasStalledMsg", line), ":", node.span)
@@ -221,7 +216,7 @@ class Statements:
                 self._own("wakeUpBuffers", node, line)
         if node.block_on is not None:
             line = pycode.attribute(local, self.scope.names.field(node.message, node.block_on))
-            blocked = pycode.method(self.scope.this, "is_blocked", line, port)
+            blocked = pycode.method(pycode.SELF, "is_blocked", line, port)
             self._delay_if(blocked, port, node)
         self.body(node.body)
 
@@ -254,7 +249,7 @@ class Statements:
 
     def _own(self, name: str, node: ir.Stmt, *arguments: Code) -> None:
         """A call of the controller's own machinery."""
-        code = pycode.method(self.scope.this, name, *arguments)
+        code = pycode.method(pycode.SELF, name, *arguments)
         self.out.statement("", code, "", node.span)
 
     def _fail(self, how: str, words: str, node: ir.Stmt) -> None:
@@ -285,7 +280,7 @@ class Statements:
         flag = python_source.string_literal(node.flag or "")
         words, arguments = formats.python_format(node.format, node.arguments, self.expression)
         literal = pycode.Atom(python_source.string_literal(words))
-        debug = pycode.attribute(self.scope.this, "debug")
+        debug = pycode.attribute(pycode.SELF, "debug")
         self.out.statement("if ", debug, ":", node.span)
         with self.out.indented():
             self._own("dprintf", node, pycode.Atom(flag), literal, *arguments)

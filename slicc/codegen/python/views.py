@@ -17,7 +17,6 @@ from slicc.codegen.python import layout, pycode
 from slicc.codegen.python.controllers import ControllerWriter
 from slicc.codegen.python.definitions import Definitions
 from slicc.codegen.python.errors import NotInRuntime
-from slicc.codegen.python.fused_controllers import FusedWriter
 from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.linemap import Marks, Row, file_name
 from slicc.codegen.python.names import ProtocolNames
@@ -35,7 +34,6 @@ _FLAGS = """\
 # mypy: no-strict-optional
 # The nesting of conditions is the author's.
 # ruff: noqa: PLR1730, RUF100, SIM102, SIM103, SIM114"""
-_FUSED_FLAGS = f"{_FLAGS}, F841"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +56,19 @@ def package(protocol: ir.Protocol) -> Package:
     files = {"__init__.py": _render("init.py.jinja", _init_view(protocol, names))}
     rows: dict[str, list[Row]] = {}
 
-    def add(name: str, template: str, view: object, marks: Marks, flags: str = _FLAGS) -> None:
-        files[name], rows[name] = marks.strip(_render(template, view, flags))
+    def add(name: str, template: str, view: object, marks: Marks) -> None:
+        files[name], rows[name] = marks.strip(_render(template, view))
 
     marks = Marks()
     add("types.py", "types.py.jinja", _types_view(protocol, names, marks), marks)
     for machine in protocol.machines:
-        marks, fused_marks = Marks(), Marks()
+        marks = Marks()
         try:
             view = ControllerWriter(names, machine, marks).view(protocol.name)
-            fused = FusedWriter(names, machine, fused_marks).view(protocol.name)
         except NotInRuntime as error:
             user = f"machine {machine.name} ({file_name(machine.span)})"
             raise NotInRuntime(error.name, user) from None
         add(f"{view.module}.py", "machine.py.jinja", view, marks)
-        add(f"{fused.module}.py", "fused.py.jinja", fused, fused_marks, _FUSED_FLAGS)
     files[LINE_MAP] = _line_map(rows)
     files[MARKER] = ""
     return Package(names.package, files)
@@ -101,8 +97,6 @@ def _init_view(protocol: ir.Protocol, names: ProtocolNames) -> InitView:
     imports.runtime("ProtocolInfo")
     for machine in protocol.machines:
         imports.add(f".{names.modules[machine.name]}", names.controllers[machine.name])
-        fused = names.fused_controllers[machine.name]
-        imports.add(f".{names.fused_modules[machine.name]}", fused)
     sources = dict.fromkeys(PurePath(source).name for source in protocol.sources)
     return InitView(
         docstring="\n".join(
@@ -115,10 +109,6 @@ def _init_view(protocol: ir.Protocol, names: ProtocolNames) -> InitView:
             _argument("name", pycode.Atom(python_source.string_literal(protocol.name))),
             _argument(
                 "machines", _atoms([names.controllers[each.name] for each in protocol.machines])
-            ),
-            _argument(
-                "fused",
-                _atoms([names.fused_controllers[each.name] for each in protocol.machines]),
             ),
             _argument("sources", _atoms([python_source.string_literal(each) for each in sources])),
         ),
@@ -156,5 +146,5 @@ def _environment() -> Environment:
     )
 
 
-def _render(template: str, view: object, flags: str = _FLAGS) -> str:
-    return _environment().get_template(template).render(view=view, flags=flags)
+def _render(template: str, view: object) -> str:
+    return _environment().get_template(template).render(view=view, flags=_FLAGS)
