@@ -1,25 +1,17 @@
 """Author's text in Python source: string literals, docstrings, comments.
 
 Invariant: whatever the text holds (quotes, backslashes, control characters, line ends), the
-result is one literal or comment that means that text, in the form ``ruff format`` leaves alone.
+result is one literal or comment that means that text.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from unicodedata import east_asian_width
 
 from slicc.text.escapes import escaped, one_line
 
 WIDTH = 100
-
-
-def columns(text: str) -> int:
-    """How wide the text is: wide characters of author's strings take two columns."""
-    if text.isascii():
-        return len(text)
-    return sum([2 if east_asian_width(character) in "WF" else 1 for character in text])
 
 
 def string_literal(text: str) -> str:
@@ -44,7 +36,7 @@ def docstring(text: str, indent: int) -> list[str]:
         ]
     )
     line = f'{pad}"""{body}"""'
-    if columns(line) <= WIDTH:
+    if len(line) <= WIDTH:
         return [line]
     # Room for the closing quotes on every line: a single line cannot hand them to the next one.
     first, *rest = _wrap(body, WIDTH - indent - 6)

@@ -14,7 +14,7 @@ import pytest
 from slicc.codegen.python.views import package
 from slicc.codegen.python.writer import write_package
 from tests.codegen.sample_ir import PROTOCOL
-from tests.codegen.tools import ROOT, assert_formatted, assert_linted, assert_typed
+from tests.codegen.tools import ROOT, assert_fits, assert_linted, assert_typed
 from tests.conftest import Golden
 
 
@@ -26,7 +26,7 @@ def test_the_package_reads_like_this(golden: Golden) -> None:
 
 def test_tools_have_nothing_to_say(tmp_path: Path) -> None:
     written = write_package(PROTOCOL, tmp_path)
-    assert_formatted(written)
+    assert_fits(written)
     assert_linted(written)
     assert_typed(written)
 
@@ -97,7 +97,7 @@ def test_a_machine_without_anything_is_still_a_module(tmp_path: Path) -> None:
         events=replace(home.events, members=()),
     )
     written = write_package(replace(PROTOCOL, machines=(empty,), structs=()), tmp_path)
-    assert_formatted(written)
+    assert_fits(written)
     assert_linted(written)
 
 
@@ -105,5 +105,5 @@ def test_sources_whose_names_hold_quotes_and_line_ends(tmp_path: Path) -> None:
     protocol = replace(PROTOCOL, name='Q"\\\n"""', sources=('a"b\n.sm',))
     written = write_package(protocol, tmp_path)
     assert written.name == "q"
-    assert_formatted(written)
+    assert_fits(written)
     assert_linted(written)

@@ -15,7 +15,7 @@ from slicc.codegen.python.views import Package, package
 from slicc.codegen.python.writer import write_package
 from slicc.compiler import compile_text
 from slicc.diagnostics.model import DiagnosticSink
-from tests.codegen.tools import assert_formatted, assert_linted, assert_typed
+from tests.codegen.tools import assert_fits, assert_linted, assert_typed
 
 FRAME = """
 structure(Note, interface="Message") {{
@@ -210,7 +210,7 @@ def test_odd_names_stay_apart(tmp_path: Path) -> None:
         action="wakeup",
     )
     written = write_package(protocol, tmp_path)
-    assert_formatted(written)
+    assert_fits(written)
     assert_linted(written)
     assert_typed(written)
     made = package(protocol)
@@ -274,7 +274,7 @@ def test_a_hostile_description_is_only_text(tmp_path: Path, evil: str) -> None:
         structs=tuple(replace(each, desc=evil) for each in machine.structs),
     )
     written = write_package(replace(protocol, machines=(machine,)), tmp_path)
-    assert_formatted(written)
+    assert_fits(written)
     tree = ast.parse((written / "l1cache.py").read_text(encoding="utf-8"))
     classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
     assert classes == ["State", "Event", "TBE", "L1CacheController"]

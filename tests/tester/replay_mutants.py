@@ -22,9 +22,9 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from runtime.native.libraries import NotHere
 
 from runtime.description import DescriptionError
-from runtime.native.libraries import NotHere
 from tester.campaign import Campaign, Options
 from tester.errors import ConfigError
 from tester.program import DTYPES, Program

@@ -17,7 +17,7 @@ from slicc.codegen.python.expressions import Expressions, Scope
 from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.linemap import Marks, file_name
 from slicc.codegen.python.names import MachineNames, ProtocolNames, local_names
-from slicc.codegen.python.pycode import Atom, Code
+from slicc.codegen.python.pycode import Code
 from slicc.codegen.python.runtime_names import NAMED_CLASSES
 from slicc.codegen.python.statements import Statements
 from slicc.text import python_source
@@ -148,7 +148,7 @@ class ControllerWriter:
         return self._listing(layout.INDENT, before, items, "")
 
     def _parameter(self, parameter: ir.MachineParameter) -> Code:
-        arguments: list[Code] = [Atom(python_source.string_literal(parameter.name))]
+        arguments = [Code(python_source.string_literal(parameter.name))]
         type_ = parameter.type
         if isinstance(type_, ir.ClassType) and type_.name == "MessageBuffer":
             kind = "BufferParameter"
@@ -165,7 +165,7 @@ class ControllerWriter:
                 arguments.append(_keyword("ordered_hint", str(parameter.ordered_hint)))
         else:
             kind = "Parameter"
-            arguments.append(Atom(python_source.string_literal(_spelled(type_))))
+            arguments.append(Code(python_source.string_literal(_spelled(type_))))
             if parameter.default is not None:
                 default = self.expression(parameter.default)
                 arguments.append(_keyword("default", default.text))
@@ -173,7 +173,7 @@ class ControllerWriter:
                 arguments.append(_keyword("pointer", "True"))
         if parameter.desc:
             arguments.append(_keyword("desc", python_source.string_literal(parameter.desc)))
-        return pycode.call(Atom(kind), *arguments)
+        return pycode.call(Code(kind), *arguments)
 
     def _construction(self) -> list[str]:
         """Statements of ``__init__`` up to the binding of ports."""
@@ -187,8 +187,8 @@ class ControllerWriter:
             annotation = self.scope.annotation(parameter.type, held)
             if kind == "NetworkPort":
                 annotation = self.imports.runtime(kind)
-            literal = Atom(python_source.string_literal(parameter.name))
-            code = pycode.method(Atom("context"), "parameter", literal, Atom(kind))
+            literal = Code(python_source.string_literal(parameter.name))
+            code = pycode.method(Code("context"), "parameter", literal, Code(kind))
             out.statement(f"self.{name}: {annotation} = ", code, "", parameter.span)
         for each in machine.objects:
             name = self.own.objects[each.name]
@@ -197,7 +197,7 @@ class ControllerWriter:
         backed = [(each.ref.name, each.buffer, each.span) for each in machine.in_ports]
         backed += [(each.ref.name, each.buffer, each.span) for each in machine.out_ports]
         for port, buffer, span in backed:
-            source = pycode.dotted(f"self.{self.own.object(buffer)}")
+            source = Code(f"self.{self.own.object(buffer)}")
             out.statement(f"self.{self.own.ports[port]} = ", source, "", span)
         return out.lines
 
@@ -214,25 +214,25 @@ class ControllerWriter:
         assert isinstance(node.type, ir.ClassType), "an object without a value is of a class"
         arguments = [self.expression(each) for each in node.arguments]
         if isinstance(node.type.element, ir.PointerType | ir.StructType):
-            arguments.insert(0, Atom(self.scope.type_name(node.type.element.ref)))
+            arguments.insert(0, Code(self.scope.type_name(node.type.element.ref)))
         if node.type.name == "MN_TBETable":
             # Its records are the machine's, and the choice among them depends on their states.
             assert self.machine.tbe is not None, "a table of records in a machine without any"
             states = self.scope.type_name(self.machine.states.ref)
-            arguments[:0] = [Atom(self.scope.type_name(self.machine.tbe)), Atom(states)]
+            arguments[:0] = [Code(self.scope.type_name(self.machine.tbe)), Code(states)]
         if node.type.name in NAMED_CLASSES:
-            arguments.append(Atom(python_source.string_literal(node.name)))
-        return pycode.call(Atom(self.imports.runtime(node.type.name)), *arguments)
+            arguments.append(Code(python_source.string_literal(node.name)))
+        return pycode.call(Code(self.imports.runtime(node.type.name)), *arguments)
 
     def _in_ports(self) -> str:
         return self._listing(12, "ports=", [self._in_port(p) for p in self.machine.in_ports], ",")
 
     def _in_port(self, port: ir.InPort) -> Code:
         name = self.own.ports[port.ref.name]
-        arguments: list[Code] = [
-            Atom(python_source.string_literal(port.ref.name)),
-            pycode.dotted(f"self.{name}"),
-            pycode.dotted(f"self.{self.own.polls[port.ref.name]}"),
+        arguments = [
+            Code(python_source.string_literal(port.ref.name)),
+            Code(f"self.{name}"),
+            Code(f"self.{self.own.polls[port.ref.name]}"),
             _keyword("rank", str(port.rank)),
         ]
         if port.guarded:
@@ -244,7 +244,7 @@ class ControllerWriter:
             if handler is not None:
                 function = f"self.{self.own.functions[handler.name]}"
                 arguments.append(_keyword(f"{kind}_stall_handler", function))
-        return pycode.call(Atom("InPort"), *arguments)
+        return pycode.call(Code("InPort"), *arguments)
 
     # -------------------------------------------------------------- methods
 
@@ -275,7 +275,7 @@ class ControllerWriter:
     def _action(self, action: ir.Action) -> str:
         out = Emitter(self.marks, layout.INDENT)
         header = pycode.call(
-            Atom(self.own.actions[action.ref.name]), Atom("self"), Atom("t: Transaction")
+            Code(self.own.actions[action.ref.name]), Code("self"), Code("t: Transaction")
         )
         out.statement("def ", header, " -> None:", action.span)
         with out.indented():
@@ -316,21 +316,21 @@ class ControllerWriter:
         states = self.machine.states.ref
         match node.next.kind:
             case ir.NextKind.STAY:
-                following: Code = pycode.NONE
+                following = pycode.NONE
             case ir.NextKind.COMPUTED:
-                following = Atom(self.imports.runtime("COMPUTED"))
+                following = Code(self.imports.runtime("COMPUTED"))
             case ir.NextKind.STATE:
                 assert node.next.state is not None
                 following = self.expression.member(states, node.next.state)
-        actions = tuple(Atom(self.own.actions[each.name]) for each in node.actions)
+        actions = tuple(Code(self.own.actions[each.name]) for each in node.actions)
         arguments = [following, pycode.tuple_of(actions)]
         if node.needs:
-            need = Atom(self.imports.runtime("Need"))
+            need = Code(self.imports.runtime("Need"))
             needs = [
                 pycode.call(
                     need,
-                    Atom(python_source.string_literal(self.own.slot_target(each.target))),
-                    Atom(str(each.count)),
+                    Code(python_source.string_literal(self.own.slot_target(each.target))),
+                    Code(str(each.count)),
                 )
                 for each in node.needs
             ]
@@ -341,11 +341,11 @@ class ControllerWriter:
             arguments.append(pycode.keyword("requests", pycode.tuple_of(requests)))
         if node.stalls:
             arguments.append(_keyword("stalls", "True"))
-        return pycode.call(Atom("Transition"), *arguments)
+        return pycode.call(Code("Transition"), *arguments)
 
 
 def _keyword(name: str, value: str) -> Code:
-    return pycode.keyword(name, Atom(value))
+    return pycode.keyword(name, Code(value))
 
 
 def _spelled(type_: ir.Type) -> str:

@@ -6,7 +6,6 @@ fields keep the author's order.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import assert_never
 
@@ -19,6 +18,7 @@ from slicc.codegen.python.expressions import Expressions, Scope
 from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.linemap import Marks
 from slicc.codegen.python.names import ProtocolNames, local_names, method_name
+from slicc.codegen.python.pycode import Code
 from slicc.codegen.python.statements import Statements
 from slicc.text import python_source
 from slicc.text.escapes import one_line
@@ -46,7 +46,7 @@ class Definitions:
             for number, member in enumerate(enum.members):
                 name = self.names.member(enum.ref, member.name)
                 final = self.imports.add("typing", "Final")
-                described(out, f"{name}: {final} = ", pycode.Atom(str(number)), member)
+                described(out, f"{name}: {final} = ", Code(str(number)), member)
             if out.lines[-1] == "":
                 out.lines.pop()
         return "\n".join(out.lines)
@@ -99,8 +99,8 @@ class Definitions:
         scope = self._scope(struct)
         expression = Expressions(scope)
         names = [self.names.field(struct.ref, field.name) for field in struct.fields]
-        slots = [*names, "address"] if struct.kind is ir.StructKind.TBE else names
-        literals = [pycode.Atom(f'"{name}"') for name in sorted(slots, key=_natural)]
+        slots = ["address", *names] if struct.kind is ir.StructKind.TBE else names
+        literals = [Code(f'"{name}"') for name in slots]
         out.statement("__slots__ = ", pycode.tuple_of(tuple(literals)), "")
         out.blank()
         out.line("def __init__(self) -> None:", struct.span)
@@ -127,20 +127,16 @@ class Definitions:
         out.line(f"def assign(self, other: {name}) -> None:")
         with out.indented():
             for field, type_ in fields:
-                value = pycode.dotted(f"other.{field}")
+                value = Code(f"other.{field}")
                 if is_mutable(type_):
                     value = pycode.method(value, "copy")
                 out.statement(f"self.{field} = ", value, "")
         out.blank()
         out.line("def __eq__(self, other: object) -> bool:")
         with out.indented():
-            same: pycode.Code = pycode.call(
-                pycode.Atom("isinstance"), pycode.Atom("other"), pycode.Atom(name)
-            )
+            same = pycode.call(Code("isinstance"), Code("other"), Code(name))
             for field, _ in fields:
-                equal = pycode.operation(
-                    pycode.dotted(f"self.{field}"), "==", pycode.dotted(f"other.{field}")
-                )
+                equal = pycode.operation(Code(f"self.{field}"), "==", Code(f"other.{field}"))
                 same = pycode.operation(same, "and", equal)
             out.statement("return ", same, "")
 
@@ -156,34 +152,23 @@ def write_function(out: Emitter, scope: Scope, function: ir.Function, name: str)
     variables = analysis.local_variables(function.body)
     names = [each.name for each in function.parameters]
     scope = replace(scope, locals=local_names(scope.names, names, variables))
-    parameters = [pycode.Atom("self")]
+    parameters = [Code("self")]
     for each in function.parameters:
         local = scope.local(each.name).text
-        parameters.append(pycode.Atom(f"{local}: {scope.annotation(each.type)}"))
-    header = pycode.call(pycode.Atom(name), *parameters)
+        parameters.append(Code(f"{local}: {scope.annotation(each.type)}"))
+    header = pycode.call(Code(name), *parameters)
     out.statement("def ", header, f" -> {scope.annotation(function.result)}:", function.span)
     with out.indented():
         out.docstring(function.desc)
         Statements(scope, out, variables.read).function(function)
 
 
-def described(
-    out: Emitter, before: str, value: pycode.Code, node: ir.EnumMember | ir.Field
-) -> None:
+def described(out: Emitter, before: str, value: Code, node: ir.EnumMember | ir.Field) -> None:
     """A declaration with the author's description beside it, or above when there is no room."""
     words = python_source.comment(node.desc, 0)
     after = f"  {words[0]}" if len(words) == 1 else ""
     room = layout.WIDTH - out.indent
-    if words and (not after or layout.columns(f"{before}{value.text}{after}") > room):
+    if words and (not after or len(f"{before}{value.text}{after}") > room):
         out.comment(node.desc)
         after = ""
     out.statement(before, value, after, node.span)
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Digits compare as numbers, as linters sort names."""
-    return [
-        (0, int(piece), "") if piece.isdigit() else (1, 0, piece)
-        for piece in re.split(r"(\d+)", name)
-        if piece
-    ]

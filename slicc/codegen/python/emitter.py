@@ -41,14 +41,8 @@ class Emitter:
 
     def statement(self, before: str, code: Code, after: str, span: Span | None = None) -> None:
         """``before`` + ``code`` + ``after``, broken over several lines when it is too long."""
-        flat = f"{before}{code.text}{after}"
-        if self.indent + layout.columns(flat) <= layout.WIDTH:
-            self.lines.append(" " * self.indent + flat + self.marks.mark(span))
-            return
         mark = self.marks.mark(span)
-        first, *rest = layout.lines(self.indent, before, code, after)
-        self.lines.append(" " * self.indent + first + mark)
-        self.lines += [line + mark for line in rest]
+        self.lines += [line + mark for line in layout.lines(self.indent, before, code.text, after)]
 
     def docstring(self, words: str) -> None:
         if one_line(words):

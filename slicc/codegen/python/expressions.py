@@ -62,7 +62,7 @@ class Scope:
     owner: ir.TypeRef | None = None
 
     def local(self, name: str) -> Code:
-        return pycode.Atom(self.locals.get(name, name))
+        return Code(self.locals.get(name, name))
 
     def type_name(self, ref: ir.TypeRef) -> str:
         """The name of a type, imported if this module does not define it."""
@@ -125,7 +125,7 @@ class Expressions:
                 assert scope.machine is not None, "a machine object outside of machines"
                 return pycode.attribute(pycode.SELF, scope.machine.object(node.name))
             case ir.TransactionValue():
-                return pycode.dotted(f"t.{node.field.value}")
+                return Code(f"t.{node.field.value}")
             case ir.CallMethod():
                 return self._method(node)
             case ir.CallFunction():
@@ -141,14 +141,13 @@ class Expressions:
             case ir.Unary():
                 return self._unary(node)
             case ir.NullTest():
-                sign = "is not" if node.valid else "is"
-                return pycode.operation(self(node.operand), sign, pycode.NONE)
+                return self._null_test(node, node.valid)
             case ir.IntConst():
                 return integer(node.value)
             case ir.BoolConst():
                 return pycode.TRUE if node.value else pycode.FALSE
             case ir.StringConst():
-                return pycode.Atom(python_source.string_literal(node.value))
+                return Code(python_source.string_literal(node.value))
             case ir.Null():
                 return pycode.NONE
             case ir.ControllerValue():
@@ -165,7 +164,7 @@ class Expressions:
             case ir.StateToPermission():
                 return pycode.subscript(self._permissions(node.machine), self(node.operand))
             case ir.NewEntry():
-                return pycode.call(pycode.Atom(scope.type_name(node.type.ref)))
+                return pycode.call(Code(scope.type_name(node.type.ref)))
             case ir.NewStruct():
                 return self.default(node.type)
             case ir.Cast():
@@ -183,7 +182,7 @@ class Expressions:
         return pycode.attribute(pycode.SELF, self.scope.machine.ports[ref.name])
 
     def member(self, ref: ir.TypeRef, member: str) -> Code:
-        owner = pycode.Atom(self.scope.type_name(ref))
+        owner = Code(self.scope.type_name(ref))
         return pycode.attribute(
             owner, "NUM" if member == "NUM" else self.scope.names.member(ref, member)
         )
@@ -200,19 +199,19 @@ class Expressions:
         if not isinstance(operand.type, ir.EnumType):
             raise CannotEmit(f"{operand.span}: not an enumeration value")
         if isinstance(operand, ir.EnumConst) and operand.member != "NUM":
-            return pycode.Atom(python_source.string_literal(operand.member))
-        owner = pycode.Atom(self.scope.type_name(operand.type.ref))
+            return Code(python_source.string_literal(operand.member))
+        owner = Code(self.scope.type_name(operand.type.ref))
         return pycode.method(owner, "name_of", self(operand))
 
     def default(self, type_: ir.Type) -> Code:
         """A value as default-constructed."""
         match type_:
             case ir.StructType():
-                return pycode.call(pycode.Atom(self.scope.type_name(type_.ref)))
+                return pycode.call(Code(self.scope.type_name(type_.ref)))
             case ir.ClassType(name="MachineID"):
-                return pycode.Atom(self.scope.imports.runtime("INVALID_MACHINE"))
+                return Code(self.scope.imports.runtime("INVALID_MACHINE"))
             case ir.ClassType(value=True):
-                return pycode.call(pycode.Atom(self.scope.imports.runtime(type_.name)))
+                return pycode.call(Code(self.scope.imports.runtime(type_.name)))
             case ir.ClassType() | ir.PointerType():
                 return pycode.NONE
             case ir.EnumType():
@@ -220,7 +219,7 @@ class Expressions:
             case ir.ScalarType(kind=ir.ScalarKind.BOOL):
                 return pycode.FALSE
             case ir.ScalarType(kind=ir.ScalarKind.STRING):
-                return pycode.Atom('""')
+                return Code('""')
             case ir.ScalarType():
                 return integer(0)
             case ir.VoidType() | ir.UnknownType():
@@ -253,7 +252,7 @@ class Expressions:
             case ir.BuiltinHome.CONTROLLER:
                 return pycode.method(pycode.SELF, node.name, *arguments)
             case ir.BuiltinHome.LIBRARY:
-                function = pycode.Atom(self.scope.imports.runtime(node.name))
+                function = Code(self.scope.imports.runtime(node.name))
                 return pycode.call(function, *arguments)
             case _:
                 assert_never(node.home)
@@ -281,12 +280,17 @@ class Expressions:
                 return pycode.FALSE if node.value else pycode.TRUE
             case ir.Unary(operator=ir.UnaryOperator.NOT):
                 return self(node.operand)
+            case ir.NullTest():
+                return self._null_test(node, not node.valid)
             case ir.Binary(operator=Op.EQUAL):
                 return self._comparison(node, Op.NOT_EQUAL)
             case ir.Binary(operator=Op.NOT_EQUAL):
                 return self._comparison(node, Op.EQUAL)
             case _:
                 return pycode.negation(self(node))
+
+    def _null_test(self, node: ir.NullTest, valid: bool) -> Code:
+        return pycode.operation(self(node.operand), "is not" if valid else "is", pycode.NONE)
 
     def _binary(self, node: ir.Binary) -> Code:
         operator = node.operator
@@ -324,7 +328,7 @@ class Expressions:
 
     def _wrap(self, code: Code, kind: ir.ScalarKind) -> Code:
         function = f"{'int' if kind.signed else 'uint'}{kind.bits}"
-        return pycode.call(pycode.Atom(self.scope.imports.runtime(function)), code)
+        return pycode.call(Code(self.scope.imports.runtime(function)), code)
 
     def converted(self, node: ir.Expr, type_: ir.Type) -> Code:
         """The expression as a value of another type; only narrower integers cost anything."""
@@ -373,7 +377,7 @@ class Expressions:
         left = self.converted(node.left, node.type)
         right = self.converted(node.right, node.type)
         name = "divide" if node.operator is Op.DIVIDE else "remainder"
-        code = pycode.call(pycode.Atom(self.scope.imports.runtime(name)), left, right)
+        code = pycode.call(Code(self.scope.imports.runtime(name)), left, right)
         overflows = (
             kind.signed
             and node.operator is Op.DIVIDE
@@ -386,10 +390,10 @@ class Expressions:
         left, right = self(node.left), self(node.right)
         to_the_left = node.operator is Op.SHIFT_LEFT
         if isinstance(node.right, ir.IntConst) and 0 <= node.right.value < kind.bits:
-            code: Code = pycode.operation(left, "<<" if to_the_left else ">>", right)
+            code = pycode.operation(left, "<<" if to_the_left else ">>", right)
         else:
             name = "shift_left" if to_the_left else "shift_right"
-            function = pycode.Atom(self.scope.imports.runtime(name))
+            function = Code(self.scope.imports.runtime(name))
             code = pycode.call(function, left, right, integer(kind.bits))
         return self._wrap(code, kind) if to_the_left else code
 
@@ -415,4 +419,4 @@ class Expressions:
 
 
 def integer(value: int) -> Code:
-    return pycode.minus(pycode.Atom(str(-value))) if value < 0 else pycode.Atom(str(value))
+    return pycode.minus(Code(str(-value))) if value < 0 else Code(str(value))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from slicc import ir
-from slicc.codegen.python import pycode
 from slicc.codegen.python.expressions import Expressions
 from slicc.codegen.python.pycode import Code
 from slicc.text import python_source
@@ -55,7 +54,7 @@ def python_format(
 def readable(node: ir.Expr, expression: Expressions) -> Code:
     """The value as a person reads it: enumeration values by name."""
     if isinstance(node, ir.StringConst):
-        return pycode.Atom(python_source.string_literal(node.value))
+        return Code(python_source.string_literal(node.value))
     if isinstance(node.type, ir.EnumType):
         return expression.name_of(node)
     return expression(node)

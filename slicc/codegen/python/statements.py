@@ -148,7 +148,7 @@ class Statements:
         match expression:
             case ir.Unary(operator=ir.UnaryOperator.INCREMENT):
                 target = self.expression(expression.operand)
-                self.out.statement(f"{target.text} += ", pycode.Atom("1"), "", node.span)
+                self.out.statement(f"{target.text} += ", Code("1"), "", node.span)
             case (
                 ir.CallFunction()
                 | ir.CallStructMethod()
@@ -196,7 +196,7 @@ class Statements:
     def _delay_if(self, condition: Code, port: Code, node: ir.Stmt) -> None:
         self.out.statement("if ", condition, ":", node.span)
         with self.out.indented():
-            delay = pycode.method(port, "delay_head", pycode.Atom("1"))
+            delay = pycode.method(port, "delay_head", Code("1"))
             self.out.statement("", delay, "", node.span)
             self.out.line(f"return {self.scope.imports.runtime('UNCOUNTED')}", node.span)
 
@@ -204,7 +204,7 @@ class Statements:
 
     def _peek(self, node: ir.Peek) -> None:
         port = self.expression.port(node.port)
-        kind = pycode.Atom(self.scope.type_name(node.message))
+        kind = Code(self.scope.type_name(node.message))
         code = pycode.method(port, "peek", kind)
         local = self.scope.local(node.local)
         before = f"{local.text} = " if node.local in self.reads else ""
@@ -225,7 +225,7 @@ class Statements:
             raise NotInRuntime("defer_enqueueing")
         out = self.out
         message = self.scope.local(node.local)
-        kind = pycode.Atom(self.scope.type_name(node.message))
+        kind = Code(self.scope.type_name(node.message))
         out.statement(f"{message.text} = ", pycode.call(kind), "", node.span)
         for name in node.fresh:
             field = pycode.attribute(message, self.scope.names.field(node.message, name))
@@ -242,7 +242,7 @@ class Statements:
         declared = self.scope.names.field_types.get((message, name))
         if declared is not None:
             return self.expression.default(declared)
-        kind = pycode.Atom(self.scope.type_name(message))
+        kind = Code(self.scope.type_name(message))
         return pycode.method(pycode.attribute(kind, name), "copy")
 
     # -------------------------------------------------------------- verdicts and traces
@@ -253,13 +253,13 @@ class Statements:
         self.out.statement("", code, "", node.span)
 
     def _fail(self, how: str, words: str, node: ir.Stmt) -> None:
-        literal = pycode.Atom(python_source.string_literal(words))
+        literal = Code(python_source.string_literal(words))
         if self.scope.machine is not None:
             self._own(how, node, literal)
             return
         kind = "PANIC" if how == "panic" else "ASSERTION"
-        error = pycode.Atom(self.scope.imports.runtime("ProtocolError"))
-        which = pycode.dotted(f"{self.scope.imports.runtime('ErrorKind')}.{kind}")
+        error = Code(self.scope.imports.runtime("ProtocolError"))
+        which = Code(f"{self.scope.imports.runtime('ErrorKind')}.{kind}")
         self.out.statement("raise ", pycode.call(error, which, literal), "", node.span)
 
     def _assert(self, node: ir.Assert) -> None:
@@ -279,8 +279,8 @@ class Statements:
             raise CannotEmit(f"{node.span}: a trace outside of machines")
         flag = python_source.string_literal(node.flag or "")
         words, arguments = formats.python_format(node.format, node.arguments, self.expression)
-        literal = pycode.Atom(python_source.string_literal(words))
+        literal = Code(python_source.string_literal(words))
         debug = pycode.attribute(pycode.SELF, "debug")
         self.out.statement("if ", debug, ":", node.span)
         with self.out.indented():
-            self._own("dprintf", node, pycode.Atom(flag), literal, *arguments)
+            self._own("dprintf", node, Code(flag), literal, *arguments)

@@ -20,6 +20,7 @@ from slicc.codegen.python.errors import NotInRuntime
 from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.linemap import Marks, Row, file_name
 from slicc.codegen.python.names import ProtocolNames
+from slicc.codegen.python.pycode import Code
 from slicc.text import python_source
 from slicc.text.data import json_text
 
@@ -32,8 +33,8 @@ MARKER = "py.typed"
 _FLAGS = """\
 # A pointer of the protocol may be null, which its language does not track either.
 # mypy: no-strict-optional
-# The nesting of conditions is the author's.
-# ruff: noqa: PLR1730, RUF100, SIM102, SIM103, SIM114"""
+# The nesting of conditions and the order of fields are the author's.
+# ruff: noqa: PLR1730, RUF023, RUF100, SIM102, SIM103, SIM114"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def _init_view(protocol: ir.Protocol, names: ProtocolNames) -> InitView:
         ),
         imports=imports.text(),
         arguments=(
-            _argument("name", pycode.Atom(python_source.string_literal(protocol.name))),
+            _argument("name", Code(python_source.string_literal(protocol.name))),
             _argument(
                 "machines", _atoms([names.controllers[each.name] for each in protocol.machines])
             ),
@@ -115,13 +116,12 @@ def _init_view(protocol: ir.Protocol, names: ProtocolNames) -> InitView:
     )
 
 
-def _atoms(texts: list[str]) -> pycode.Code:
-    return pycode.tuple_of(tuple(pycode.Atom(each) for each in texts))
+def _atoms(texts: list[str]) -> Code:
+    return pycode.tuple_of(tuple(Code(each) for each in texts))
 
 
-def _argument(name: str, value: pycode.Code) -> str:
-    first, *rest = layout.lines(4, f"{name}=", value, ",")
-    return "\n".join([f"    {first}", *rest])
+def _argument(name: str, value: Code) -> str:
+    return "\n".join(layout.lines(layout.INDENT, f"{name}=", value.text, ","))
 
 
 def _line_map(rows: dict[str, list[Row]]) -> str:

@@ -193,6 +193,6 @@ def test_every_template_is_driven() -> None:
     folders.append(folders[0].parent)
     found = {path.name for folder in folders for path in (folder / "templates").glob("*")}
     assert found == {
-        *("init.py.jinja", "types.py.jinja", "machine.py.jinja", "fused.py.jinja"),
+        *("init.py.jinja", "types.py.jinja", "machine.py.jinja"),
         *("protocol.cpp.jinja", "types.hpp.jinja", "machine.hpp.jinja", "table.html.jinja"),
     }

@@ -128,12 +128,17 @@ def test_a_replay_file_that_says_anything(folder: Path) -> None:
     done = gpu_tester("-p", "MI", "--episodes", "2", "--seed", "1", "--save-program", "one.leg")
     assert done.status == FINE, done.err
     leg = load_leg("one.leg")
-    identity = replace(leg.protocol, digest=NAME, path=str(driver(folder)))
-    changed = replace(leg, protocol=identity, version=NAME, profile=NAME)
-    save_leg(changed, "two.leg")
-    done = gpu_tester("--replay", "two.leg")
-    assert done.status == FINE, done.err
-    assert "\\x1b[2J" in done.out, "the digest is shown, and what it holds"
+    driver_of_hostile_name = replace(leg.protocol, path=str(driver(folder)))
+    for changed in (
+        replace(leg, protocol=replace(leg.protocol, digest=NAME)),
+        replace(leg, protocol=driver_of_hostile_name),
+        replace(leg, version=NAME),
+        replace(leg, profile=NAME),
+    ):
+        save_leg(changed, "two.leg")
+        done = gpu_tester("--replay", "two.leg")
+        assert done.status == MISUSED
+        assert "\\x1b" in done.err or "u2028\\n" in done.err, "what the field holds is shown"
 
 
 def test_a_fault_of_ours_in_a_hostile_file() -> None:
