@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 from slicc import ir
+from slicc.codegen.rendering import render
 from slicc.codegen.state_graph import state_graph, waiting_transitions
 from slicc.source import SourceFile, Span
 from slicc.text.markup import page_text
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +81,13 @@ class SourceView:
 def protocol_page(protocol: ir.Protocol, sources: Sequence[SourceFile]) -> str:
     """The HTML text. ``sources`` are embedded; places in other files are named, not linked."""
     page = _Page(sources)
-    return (
-        _environment()
-        .get_template("table.html.jinja")
-        .render(
-            name=page_text(protocol.name),
-            machines=[page.machine(machine) for machine in protocol.machines],
-            sources=page.sources(),
-        )
+    return render(
+        "slicc.codegen",
+        "table.html.jinja",
+        escape=True,
+        name=page_text(protocol.name),
+        machines=[page.machine(machine) for machine in protocol.machines],
+        sources=page.sources(),
     )
 
 
@@ -226,17 +221,3 @@ class _Page:
         """The anchor of a line, or nothing if its file is not on the page."""
         number = self._numbers.get(span.file.name)
         return "" if number is None else f"#f{number}-{span.line}"
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("slicc.codegen"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=True,
-    )

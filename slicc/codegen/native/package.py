@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 from slicc import ir
 from slicc.codegen import analysis
@@ -21,10 +19,8 @@ from slicc.codegen.native.names import ProtocolNames
 from slicc.codegen.native.sites import Place, Sites
 from slicc.codegen.output import Package as Package
 from slicc.codegen.python.names import ProtocolNames as ReportedNames
+from slicc.codegen.rendering import render
 from slicc.text.data import json_text
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 SITES = "sites.json"
 METADATA = "metadata.json"
@@ -293,19 +289,5 @@ def _metadata(protocol: ir.Protocol, sites: Sites, writers: list[MachineWriter])
     return json_text(data, indent=1) + "\n"
 
 
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("slicc.codegen.native"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-
-
 def _render(template: str, view: object, machines: list[MachineView] | None = None) -> str:
-    return _environment().get_template(template).render(view=view, machines=machines or [])
+    return render("slicc.codegen.native", template, view=view, machines=machines or [])

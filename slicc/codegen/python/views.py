@@ -7,9 +7,7 @@ everything is in memory: nothing is written here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from slicc import ir
 from slicc.codegen.output import Package as Package
@@ -21,11 +19,9 @@ from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.linemap import Marks, Row, file_name
 from slicc.codegen.python.names import ProtocolNames
 from slicc.codegen.python.pycode import Code
+from slicc.codegen.rendering import render
 from slicc.text import python_source
 from slicc.text.data import json_text
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 LINE_MAP = "linemap.json"
 MARKER = "py.typed"
@@ -132,19 +128,5 @@ def _line_map(rows: dict[str, list[Row]]) -> str:
     return "{\n" + ",\n".join(modules) + "\n}\n"
 
 
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("slicc.codegen.python"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-
-
 def _render(template: str, view: object) -> str:
-    return _environment().get_template(template).render(view=view, flags=_FLAGS)
+    return render("slicc.codegen.python", template, view=view, flags=_FLAGS)
