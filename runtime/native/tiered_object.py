@@ -46,11 +46,6 @@ class TieredObject:
         self.library: Library | None = None
         self.began_on_tier0 = False
 
-    @property
-    def on_tier0(self) -> bool:
-        """Whether the optimised object is still to come."""
-        return self._optimised is not None
-
     def make(self, optimised: bool) -> None:
         """The first object; ``optimised``: not at tier 0. Raises what is in COMPILE_ERRORS."""
         tier0 = self._how.at_tier0()
@@ -138,11 +133,6 @@ class Libraries:
         if wanted.library is None:
             raise NotHere(f"no object for {sizes}")
         return wanted.library
-
-    @property
-    def on_tier0(self) -> bool:
-        """Whether an optimised object is still to come."""
-        return any(each.on_tier0 for each in self._objects.values())
 
     @property
     def began_on_tier0(self) -> bool:

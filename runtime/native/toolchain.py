@@ -126,7 +126,7 @@ def find_compiler(environment: Mapping[str, str] = os.environ) -> Compiler:
 class Compilation:
     """One file being compiled into one loadable object, by a process beside us.
 
-    ``flags``: else those of the optimised tier. Raises ToolchainError, OSError.
+    Raises ToolchainError, OSError.
     """
 
     def __init__(
@@ -136,9 +136,12 @@ class Compilation:
         output: Path,
         include: Sequence[Path],
         defines: Mapping[str, int],
-        flags: Sequence[str] | None = None,
+        flags: Sequence[str],
     ) -> None:
-        command = _command(compiler, source, output, include, defines, flags)
+        command = [*compiler.command, *flags]
+        command += [f"-D{name}={value}" for name, value in defines.items()]
+        command += [f"-I{directory}" for directory in include]
+        command += [str(source), "-o", str(output)]
         limit = _seconds_allowed()
         self._compiler = compiler
         self._output = output
@@ -175,20 +178,6 @@ class Compilation:
         """End the compiler and what it has started, if it has not ended by itself."""
         self._process.stop()
         shutil.rmtree(self._scratch, ignore_errors=True)
-
-
-def _command(
-    compiler: Compiler,
-    source: Path,
-    output: Path,
-    include: Sequence[Path],
-    defines: Mapping[str, int],
-    flags: Sequence[str] | None,
-) -> list[str]:
-    command = [*compiler.command, *(all_flags(compiler) if flags is None else flags)]
-    command += [f"-D{name}={value}" for name, value in defines.items()]
-    command += [f"-I{directory}" for directory in include]
-    return [*command, str(source), "-o", str(output)]
 
 
 def all_flags(compiler: Compiler, tier0: bool = False) -> tuple[str, ...]:

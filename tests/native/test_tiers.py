@@ -48,21 +48,24 @@ def test_both_tiers_run_alike(real: Compiler, tmp_path: Path) -> None:
     engine = native_engine(loaded("MI")).native
     assert engine is not None
     said: list[str] = []
-    libraries = Libraries(sources_of("MI"), real, Cache(tmp_path / "cache"), said.append)
-    tier0 = libraries(SIZES)
-    assert libraries.on_tier0
+    cache = Cache(tmp_path / "cache")
+    how = recipe(sources_of("MI"), SIZES, real)
+    unoptimised = how.at_tier0()
+    assert unoptimised is not None
+    libraries = Libraries(sources_of("MI"), real, cache, said.append)
+    assert libraries(SIZES).path == unoptimised.find(cache)
     engine = type(engine)(engine.info, engine.plans, libraries)
     leg = leg_of("MI", "default", 7)
     first, _ = run_natively(loaded("MI"), engine, leg)
     optimised = libraries(SIZES, LARGE_LEG)  # a large leg waits for it
-    assert optimised.path != tier0.path
-    assert not libraries.on_tier0
+    assert optimised.path == how.find(cache)
     second, _ = run_natively(loaded("MI"), engine, leg)
     assert libraries(SIZES) is optimised
     assert first == second
     assert said == []
-    assert objects(tmp_path / "cache") == 2
-    assert leavings(tmp_path / "cache") == []
+    assert libraries.began_on_tier0
+    assert objects(cache.root) == 2
+    assert leavings(cache.root) == []
 
 
 def test_switching_in_the_middle_of_a_run_is_not_seen(
@@ -101,7 +104,7 @@ def test_code_that_measures_gets_the_optimised_object(real: Compiler, tmp_path: 
     assert tier0.key != tiny.key
     libraries = Libraries(sources_of("MI"), hurried, cache, said.append, optimised=True)
     libraries(SIZES)
-    assert not libraries.on_tier0
+    assert not libraries.began_on_tier0
     assert objects(cache.root) == 2
     assert said == []
 
@@ -192,7 +195,7 @@ def test_a_compiler_that_cannot_be_run_leaves_nothing(tmp_path: Path) -> None:
         unit(Compiler(("/nowhere/c++",), "1")).begin(cache)
     assert list(cache.root.iterdir()) == []
     with pytest.raises(ToolchainError, match="cannot be run"):
-        Compilation(Compiler(("/nowhere/c++",), "1"), tmp_path, tmp_path / "a.so", [], {})
+        Compilation(Compiler(("/nowhere/c++",), "1"), tmp_path, tmp_path / "a.so", [], {}, [])
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
 
 

@@ -78,7 +78,8 @@ def compiler_that(tmp_path: Path, body: str) -> Compiler:
 def start(compiler: Compiler, tmp_path: Path) -> Compilation:
     source = tmp_path / "unit.cpp"
     source.write_text('extern "C" int answer() { return ANSWER; }\n')
-    return Compilation(compiler, source, tmp_path / "unit.so", [tmp_path], {"ANSWER": 42})
+    flags = toolchain.all_flags(compiler)
+    return Compilation(compiler, source, tmp_path / "unit.so", [tmp_path], {"ANSWER": 42}, flags)
 
 
 def compile_with(compiler: Compiler, tmp_path: Path) -> None:
