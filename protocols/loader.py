@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from protocols import SYSTEMS, shipped
+from protocols.catalog import written_system
 from protocols.front import Front, finish, remembered
 from protocols.identity import ProtocolIdentity
-from runtime.completion import complete
 from runtime.declarations import ProtocolInfo
 from runtime.description import SystemDescription
-from runtime.known_systems import written_system
+from runtime.description.inference import complete
 from runtime.native.build import Sources
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def load_protocol(
     """Compile a protocol and read its system description.
 
     The description is ``system``, else the ``.toml`` beside the protocol's file, else what is known
-    of a protocol that is like it (``runtime.known_systems``); the rest is inferred.
+    of a protocol that is like it (``protocols.catalog``); the rest is inferred.
     ``native``: generate its native form, too, or find what an earlier run has made of the same
     texts. ``preludes``: files that declare what the runtime lacks. Raises ProtocolMissing,
     ProtocolBroken, DescriptionError, OSError.

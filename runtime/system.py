@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from runtime.cache import AbstractCacheEntry, CacheMemory
 from runtime.coalescer import VIPERCoalescer
-from runtime.completion import COALESCERS, DMA, complete
 from runtime.controller import Controller
 from runtime.declarations import BufferParameter, ControllerContext, ProtocolInfo
 from runtime.delays import ChannelDelays, DelayPolicy
@@ -27,15 +26,16 @@ from runtime.description import (
     RequesterDescription,
     SystemDescription,
 )
+from runtime.description.inference import COALESCERS, DMA, complete
+from runtime.description.machine_groups import Place, neighbours
+from runtime.description.parameters import INHERITED
 from runtime.directory import DirectoryMemory
 from runtime.dma import DMASequencer
 from runtime.engine import Engine
 from runtime.inspection import Copy, copies, leaks
-from runtime.machine_groups import Place, neighbours
 from runtime.memory import Memory
 from runtime.message_buffer import MessageBuffer
 from runtime.network import Network, NetworkPort, Topology
-from runtime.parameter_values import INHERITED
 from runtime.prefetch import RubyPrefetcher
 from runtime.requester_base import RequesterBase
 from runtime.sequencer import HTMSequencer, Sequencer

@@ -27,10 +27,10 @@ def file_of(name: Path) -> Path:
 def system_text(compiled: CompiledProtocol, system: Path | None, assignments: Sequence[str]) -> str:
     """The completed description of a compiled protocol's system. Raises SystemRefused, OSError."""
     from protocols import SYSTEMS
-    from runtime.completion import complete
+    from protocols.catalog import written_system
     from runtime.description import DescriptionError, parse_assignment
-    from runtime.description_view import editable_toml
-    from runtime.known_systems import written_system
+    from runtime.description.export import editable_toml
+    from runtime.description.inference import complete
     from slicc.codegen.python.errors import GenerationError
     from slicc.codegen.python.load import load_package
     from slicc.text.data import toml_comment, toml_document

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 from protocols.loader import LoadedProtocol
-from runtime.completion import complete
 from runtime.controller import TransitionObserver
 from runtime.description import (
     AgentsDescription,
     RequesterDescription,
     SystemDescription,
 )
+from runtime.description.inference import complete
 from runtime.prng import Prng
 from runtime.system import System, agent_places, build_system
 from tester import decks, profiles, roles

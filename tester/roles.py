@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtime.completion import DMA as DMA_SEQUENCER
 from runtime.declarations import BufferParameter, Parameter, ProtocolInfo
 from runtime.description import SystemDescription
+from runtime.description.inference import DMA as DMA_SEQUENCER
 from tester.generator_config import Abilities
 from tester.program import DMA, FETCH
 from tester.scenario import Shape

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from runtime.completion import COALESCERS
+from runtime.description.inference import COALESCERS
 from runtime.library_types import AccessPermission
 from runtime.system import System
 

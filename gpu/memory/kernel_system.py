@@ -14,7 +14,6 @@ from typing import Final
 
 from gpu.memory.interface import PortKind, Ports
 from gpu.memory.system_scope import CannotFence, SystemScope, system_scope
-from runtime.completion import COALESCERS, complete
 from runtime.declarations import ProtocolInfo
 from runtime.description import (
     AgentsDescription,
@@ -23,7 +22,8 @@ from runtime.description import (
     RequesterDescription,
     SystemDescription,
 )
-from runtime.description_text import Table
+from runtime.description.inference import COALESCERS, complete
+from runtime.description.origin import Table
 
 CUS_PER_SQC: Final = 4
 """Compute units that share a scalar and an instruction cache."""

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from protocols.loader import load_protocol
-from runtime.completion import complete
 from runtime.description import SystemDescription
+from runtime.description.inference import complete
 from tester.campaign import Campaign, Options
 
 MANUAL = Path(__file__).parents[2] / "docs" / "system.md"

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from protocols import SYSTEMS
+from protocols.catalog import known_files
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description
-from runtime.known_systems import known_files
 from tester.campaign import Campaign, Options
 from tests.gem5.checkout import DRIVERS
 from tests.native.equality import native_engine, run_in_python, run_natively

@@ -11,9 +11,9 @@ from random import Random
 
 import pytest
 
-from runtime.completion import complete
 from runtime.declarations import BufferParameter, ProtocolInfo
 from runtime.description import SystemDescription
+from runtime.description.inference import complete
 from tests.protocols.crowd import Crowd, Habits, merge
 from tests.protocols.stage import shipped
 

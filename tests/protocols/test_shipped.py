@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.completion import complete
+from runtime.description.inference import complete
 from runtime.system import build_system
 from slicc import ir
 from slicc.compiler import compile_files

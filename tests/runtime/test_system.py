@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from runtime.completion import complete
 from runtime.declarations import BufferParameter, Parameter, ProtocolInfo
 from runtime.delays import POLICY_NAMES
 from runtime.description import (
@@ -19,6 +18,7 @@ from runtime.description import (
     load_description,
     parse_assignment,
 )
+from runtime.description.inference import complete
 from runtime.library_types import MachineType
 from runtime.prng import initial_byte
 from runtime.requester import Access, AccessKind

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from runtime.completion import complete
 from runtime.controller import BufferParameter, Controller, Parameter, ProtocolInfo
 from runtime.description import DescriptionError, SystemDescription
+from runtime.description.inference import complete
 
 
 def machine(name: str, *parameters: Parameter | BufferParameter) -> type[Controller]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from runtime.declarations import Parameter
 from runtime.description import MAX_LATENCY, DerivedParameter, MachineDescription, Scalar
-from runtime.description_text import Origin, unknown_name
+from runtime.description.origin import Origin, unknown_name
 
 INHERITED: Final[Mapping[str, Parameter]] = {
     parameter.name: parameter

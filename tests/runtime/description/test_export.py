@@ -8,9 +8,9 @@ import pytest
 
 import protocols
 from protocols.loader import load_protocol
-from runtime.completion import complete
 from runtime.description import SystemDescription
-from runtime.description_view import editable_toml
+from runtime.description.export import editable_toml
+from runtime.description.inference import complete
 from tests.conftest import Golden
 from tests.runtime.mini_protocol import GPU
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from runtime.completion import REQUESTERS
 from runtime.declarations import Parameter, ProtocolInfo, Transition
 from runtime.description import (
     DefectDescription,
@@ -24,8 +23,9 @@ from runtime.description import (
     SystemDescription,
     load_description,
 )
-from runtime.description_text import Origin
-from runtime.parameter_values import INHERITED
+from runtime.description.inference import REQUESTERS
+from runtime.description.origin import Origin
+from runtime.description.parameters import INHERITED
 
 V = TypeVar("V")
 States = Mapping[str, frozenset[str]]

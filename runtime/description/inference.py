@@ -21,10 +21,10 @@ from runtime.description import (
     RequesterDescription,
     SystemDescription,
 )
-from runtime.description_text import DescriptionError, Path, unknown_name
-from runtime.links import is_link, with_links
-from runtime.machine_groups import with_groups
-from runtime.parameter_values import ParameterValues
+from runtime.description.direct_links import is_link, with_links
+from runtime.description.machine_groups import with_groups
+from runtime.description.origin import DescriptionError, Path, unknown_name
+from runtime.description.parameters import ParameterValues
 
 COALESCERS: Final = ("VIPERCoalescer", "GPUCoalescer")
 SEQUENCERS: Final = ("Sequencer", "HTMSequencer")

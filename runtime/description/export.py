@@ -16,10 +16,10 @@ from runtime.description import (
     RequesterDescription,
     SystemDescription,
 )
-from runtime.description_reader import plain, plain_defect, plain_machine
-from runtime.description_text import toml_key, toml_text, toml_value
-from runtime.machine_groups import with_groups
-from runtime.parameter_values import banked_machine
+from runtime.description.machine_groups import with_groups
+from runtime.description.origin import toml_key, toml_text, toml_value
+from runtime.description.parameters import banked_machine
+from runtime.description.reader import plain, plain_defect, plain_machine
 
 _HEAD: Final = """\
 # A system of {name}. What begins with # follows from the rest; say it to fix it.

@@ -1,8 +1,8 @@
 """A system as a value: how many of each machine, how large, how connected, and who drives it.
 
 The same description builds every engine. It is read from TOML, completed from what the compiled
-protocol declares (``runtime.completion``), changed by command-line options, and stored whole in
-replay files. ``docs/system.md`` is the format's manual.
+protocol declares (``runtime.description.inference``), changed by command-line options, and stored
+whole in replay files. ``docs/system.md`` is the format's manual.
 
 Invariant: a description that exists is within bounds; what it does not say is None until
 ``complete`` fills it in. Descriptions compare by contents; where they were written is left out.
@@ -16,23 +16,28 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
 from runtime.bounded_file import read_bounded
-from runtime.description_parts import (
+from runtime.description.origin import (
+    MAX_DEPTH,
+    MAX_TEXT_BYTES,
+    DescriptionError,
+    Origin,
+    Path,
+    Table,
+    dotted,
+    parse_toml,
+    toml_text,
+)
+from runtime.description.parts import (
     AgentsDescription,
-    BufferDescription,
-    CacheDescription,
     DefectDescription,
-    DerivedParameter,
     HandoverDescription,
     MachineDescription,
     MemoryDescription,
     NetworkDescription,
     RequesterDescription,
-    Scalar,
 )
-from runtime.description_reader import (
+from runtime.description.reader import (
     DELAYS,
-    MAX_ENTRIES,
-    MAX_LANES,
     MAX_LATENCY,
     or_default,
     plain,
@@ -44,38 +49,6 @@ from runtime.description_reader import (
     read_machine,
     read_requester,
 )
-from runtime.description_text import (
-    MAX_DEPTH,
-    MAX_TEXT_BYTES,
-    DescriptionError,
-    Origin,
-    Path,
-    Table,
-    dotted,
-    parse_toml,
-    toml_text,
-)
-
-__all__ = [
-    "MAX_ENTRIES",
-    "MAX_LANES",
-    "MAX_LATENCY",
-    "AgentsDescription",
-    "BufferDescription",
-    "CacheDescription",
-    "DefectDescription",
-    "DerivedParameter",
-    "DescriptionError",
-    "HandoverDescription",
-    "MachineDescription",
-    "MemoryDescription",
-    "NetworkDescription",
-    "RequesterDescription",
-    "Scalar",
-    "SystemDescription",
-    "load_description",
-    "parse_assignment",
-]
 
 
 @dataclass(frozen=True, slots=True)

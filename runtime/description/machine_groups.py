@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from runtime.description import MachineDescription, SystemDescription
-from runtime.description_text import unknown_name
+from runtime.description.origin import unknown_name
 
 
 def with_groups(given: SystemDescription, machines: Sequence[str]) -> SystemDescription:

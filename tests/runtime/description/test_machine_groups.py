@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from runtime.completion import complete
 from runtime.controller import ProtocolInfo
 from runtime.description import DescriptionError, SystemDescription
-from runtime.description_view import editable_toml
+from runtime.description.export import editable_toml
+from runtime.description.inference import complete
 from runtime.errors import ProtocolError
 from runtime.system import agent_places, build_system
 from tests.runtime.mini_protocol import CacheController, DirectoryController

@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 import protocols
-from runtime.completion import complete
-from runtime.controller import Controller, Parameter, ProtocolInfo, Transition
-from runtime.description import DescriptionError, SystemDescription, load_description
-from runtime.enumeration import Enumeration
-from runtime.known_systems import (
+from protocols.catalog import (
     fit,
     known_files,
     known_states,
@@ -19,7 +15,11 @@ from runtime.known_systems import (
     may_show,
     written_system,
 )
-from tests.runtime.test_inference import QUEUE, SEQUENCER, into, machine, out
+from runtime.controller import Controller, Parameter, ProtocolInfo, Transition
+from runtime.description import DescriptionError, SystemDescription, load_description
+from runtime.description.inference import complete
+from runtime.enumeration import Enumeration
+from tests.runtime.description.test_inference import QUEUE, SEQUENCER, into, machine, out
 
 CACHE = machine("L1Cache", SEQUENCER, QUEUE, out("requests"), Parameter("tokens", "int"))
 DIRECTORY = machine("Directory", into("requests"), Parameter("late", "bool"))

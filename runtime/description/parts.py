@@ -1,6 +1,6 @@
 """The pieces of a system description: machines, caches, buffers, requesters, agents, hand-overs.
 
-Invariant: a piece that exists is within bounds (``runtime.description_reader`` sees to it); what it
+Invariant: a piece that exists is within bounds (``runtime.description.reader`` sees to it); what it
 does not say is None until completion fills it in. Pieces compare by contents.
 """
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from runtime.description_parts import (
+from runtime.description.origin import Table
+from runtime.description.parts import (
     AgentsDescription,
     BufferDescription,
     CacheDescription,
@@ -19,7 +20,6 @@ from runtime.description_parts import (
     RequesterDescription,
     Scalar,
 )
-from runtime.description_text import Table
 
 MAX_COUNT = 64
 MAX_LATENCY = 1 << 20

@@ -1,0 +1,40 @@
+"""A system as a value: its schema, its TOML, and what is inferred where it leaves something out."""
+
+from runtime.description.origin import DescriptionError
+from runtime.description.parts import (
+    AgentsDescription,
+    BufferDescription,
+    CacheDescription,
+    DefectDescription,
+    DerivedParameter,
+    HandoverDescription,
+    MachineDescription,
+    MemoryDescription,
+    NetworkDescription,
+    RequesterDescription,
+    Scalar,
+)
+from runtime.description.reader import DELAYS, MAX_ENTRIES, MAX_LANES, MAX_LATENCY
+from runtime.description.schema import SystemDescription, load_description, parse_assignment
+
+__all__ = [
+    "DELAYS",
+    "MAX_ENTRIES",
+    "MAX_LANES",
+    "MAX_LATENCY",
+    "AgentsDescription",
+    "BufferDescription",
+    "CacheDescription",
+    "DefectDescription",
+    "DerivedParameter",
+    "DescriptionError",
+    "HandoverDescription",
+    "MachineDescription",
+    "MemoryDescription",
+    "NetworkDescription",
+    "RequesterDescription",
+    "Scalar",
+    "SystemDescription",
+    "load_description",
+    "parse_assignment",
+]
