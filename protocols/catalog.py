@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from runtime.declarations import Parameter, ProtocolInfo, Transition
 from runtime.description import (

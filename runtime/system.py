@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from runtime.cache import AbstractCacheEntry, CacheMemory
 from runtime.coalescer import VIPERCoalescer
@@ -29,6 +29,7 @@ from runtime.description import (
 from runtime.description.inference import COALESCERS, DMA, complete
 from runtime.description.machine_groups import Place, neighbours
 from runtime.description.parameters import INHERITED
+from runtime.description.parts import RequesterClass
 from runtime.directory import DirectoryMemory
 from runtime.dma import DMASequencer
 from runtime.engine import Engine
@@ -286,7 +287,8 @@ class _Builder:
                 for owner, i in self.places[machine.MACHINE]:
                     key = (owner, i, parameter.name)
                     if key not in self.made:
-                        idle = RequesterDescription(owner, class_name=parameter.type, caches=())
+                        kind = cast(RequesterClass, parameter.type)
+                        idle = RequesterDescription(owner, class_name=kind, caches=())
                         name = f"{self.names[owner, i]}.{parameter.name}"
                         self.made[key] = self._requester(name, -1, idle, i)
         return listed

@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
+from msgspec import structs
+
 from protocols.loader import LoadedProtocol
 from runtime.controller import TransitionObserver
 from runtime.description import (
@@ -285,7 +287,7 @@ class Campaign:
         whole = self.protocol.description
         written = self.protocol.written
         away = roles.idle(shape, whole)
-        base = replace(
+        base = structs.replace(
             written,
             requesters=written.requesters
             or {name: _inferred(r) for name, r in whole.requesters.items()},
@@ -306,7 +308,7 @@ class Campaign:
         if not self.options.known_defects:
             changes |= avoided(base, whole)
         shaped = base.override(changes | dict(self.options.assignments))
-        return complete(replace(shaped, defects=()), self.protocol.info)
+        return complete(structs.replace(shaped, defects=()), self.protocol.info)
 
 
 def avoided(description: SystemDescription, whole: SystemDescription) -> dict[str, object]:
@@ -380,7 +382,7 @@ def _check_size(config: GeneratorConfig, episodes: int) -> None:
 
 def _inferred(requester: RequesterDescription) -> RequesterDescription:
     """An inferred requester without what depends on the shape."""
-    return replace(requester, tokens=None, outstanding=None, context=None)
+    return structs.replace(requester, tokens=None, outstanding=None, context=None)
 
 
 def _lines_of(run: LegRun, finding: Finding) -> list[int] | None:

@@ -91,7 +91,7 @@ def agent_kinds(description: SystemDescription) -> dict[str, str]:
     Whoever fetches, or has a cache to walk and nothing to store, is FETCH; an engine that does not
     store stays one here.
     """
-    kinds = {}
+    kinds: dict[str, str] = {}
     for name, group in description.agents.items():
         requester = description.requesters[group.requester]
         kind = group.kind or "cpu"

@@ -9,8 +9,10 @@ on is said in the description and nowhere else, so that both engines build the s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Annotated, Final
+
+from msgspec.structs import replace
 
 from gpu.memory.interface import PortKind, Ports
 from gpu.memory.system_scope import CannotFence, SystemScope, system_scope
@@ -23,7 +25,8 @@ from runtime.description import (
     SystemDescription,
 )
 from runtime.description.inference import COALESCERS, complete
-from runtime.description.origin import Table
+from runtime.description.parts import Piece, Text, doc
+from runtime.description.reader import read
 
 CUS_PER_SQC: Final = 4
 """Compute units that share a scalar and an instruction cache."""
@@ -34,15 +37,14 @@ _GROUP: Final = "Gpu"
 _BANKS: Final = "TCC"
 
 
-@dataclass(frozen=True)
-class Roles:
-    """Names of groups of requesters; ``banks``: of the machine that is the shared cache."""
+class Roles(Piece, frozen=True):
+    """The table ``[gpu.ports]``."""
 
-    vector: str
-    scalar: str
-    fetch: str
-    control: str
-    banks: str | None = None
+    vector: Annotated[Text, doc("requesters of vector memory: a group")]
+    scalar: Annotated[Text, doc("requesters of scalar memory: a group")]
+    fetch: Annotated[Text, doc("requesters of instructions: a group")]
+    control: Annotated[Text, doc("the requester of the front end: a group")]
+    banks: Annotated[Text | None, doc("the machine that is the shared cache")] = None
 
 
 @dataclass(frozen=True)
@@ -114,25 +116,25 @@ def kernel_system(
         scope = system_scope(protocol, completed, roles.banks, roles.vector, written)
     except CannotFence as slip:
         raise _unfit(written, str(slip)) from None
-    return replace(system, system_scope=scope)
+    return KernelSystem(protocol, completed, roles, scope)
 
 
 def _with_roles(
     protocol: ProtocolInfo, written: SystemDescription
 ) -> tuple[SystemDescription, Roles]:
-    said = Table(written.gpu, ("gpu",), written.origin).table("ports")
-    if not said.data:
+    said = written.gpu.get("ports", {})
+    if said == {}:
         return _inferred(protocol, written)
-    names = [said.string(name) for name in ("vector", "scalar", "fetch", "control")]
-    banks = said.string("banks")
-    said.finish()
-    for role, name in zip(("vector", "scalar", "fetch", "control"), names, strict=True):
+    roles = read(Roles, said, written.origin, ("gpu", "ports"))
+    for role in ("vector", "scalar", "fetch", "control"):
+        name = getattr(roles, role)
         if name not in written.requesters:
-            raise said.error(role, "a port is a group of requesters of this description")
-    if banks is not None and banks not in written.machines:
-        raise said.error("banks", "no machine of this description has that name")
-    vector, scalar, fetch, control = (name or "" for name in names)
-    return written, Roles(vector, scalar, fetch, control, banks)
+            message = "a port is a group of requesters of this description"
+            raise written.origin.error(("gpu", "ports", role), name, message)
+    if roles.banks is not None and roles.banks not in written.machines:
+        message = "no machine of this description has that name"
+        raise written.origin.error(("gpu", "ports", "banks"), roles.banks, message)
+    return written, roles
 
 
 def _inferred(

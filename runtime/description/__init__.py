@@ -2,6 +2,10 @@
 
 from runtime.description.origin import DescriptionError
 from runtime.description.parts import (
+    DELAYS,
+    MAX_ENTRIES,
+    MAX_LANES,
+    MAX_LATENCY,
     AgentsDescription,
     BufferDescription,
     CacheDescription,
@@ -14,7 +18,6 @@ from runtime.description.parts import (
     RequesterDescription,
     Scalar,
 )
-from runtime.description.reader import DELAYS, MAX_ENTRIES, MAX_LANES, MAX_LATENCY
 from runtime.description.schema import SystemDescription, load_description, parse_assignment
 
 __all__ = [

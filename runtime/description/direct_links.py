@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from runtime.declarations import BufferParameter
 from runtime.description import BufferDescription, MachineDescription, SystemDescription

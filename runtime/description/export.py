@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+import tomlkit
+from tomlkit.items import InlineTable, Table
+
 from runtime.declarations import BufferParameter, Parameter, ProtocolInfo
 from runtime.description import (
     BufferDescription,
@@ -17,16 +20,10 @@ from runtime.description import (
     SystemDescription,
 )
 from runtime.description.machine_groups import with_groups
-from runtime.description.origin import toml_key, toml_text, toml_value
 from runtime.description.parameters import banked_machine
-from runtime.description.reader import plain, plain_defect, plain_machine
+from runtime.description.reader import plain
 
-_HEAD: Final = """\
-# A system of {name}. What begins with # follows from the rest; say it to fix it.
-
-protocol = {file}
-line_size = {line_size}
-{values}"""
+_HEAD: Final = "A system of {}. What begins with # follows from the rest; say it to fix it."
 _OF_COALESCERS: Final = ("tokens", "coalesces_per_cycle", "one_request_per_lane", "invalidates")
 _FOLLOWING: Final = ("tokens", "outstanding", "context")
 """Fields of requesters that depend on agents or places."""
@@ -36,87 +33,102 @@ def editable_toml(
     file: str, written: SystemDescription, completed: SystemDescription, protocol: ProtocolInfo
 ) -> str:
     """``file``: the protocol's, as the description names it; ``written``: what was not inferred."""
-    head = _HEAD.format(
-        name=protocol.name,
-        file=toml_value(file),
-        line_size=completed.line_size,
-        values="" if completed.values else "values = false\n",
-    )
-    parts = [
-        head,
-        _table(("network",), _fields(plain(completed.network))),
-        _table(("memory",), _fields(plain(completed.memory))),
-    ]
-    groups = with_groups(written, [machine.MACHINE for machine in protocol.machines]).machines
-    for machine in protocol.machines:
-        for name in completed.groups_of(machine.MACHINE):
-            parts += _machine(name, groups[name], completed, machine.PARAMETERS)
-    for name, requester in completed.requesters.items():
-        given = written.requesters.get(name)
-        parts.append(_table(("requester", name), _requester(requester, given)))
-    for name, agents in completed.agents.items():
-        said = {key: value for key, value in plain(agents).items() if value != []}
-        parts.append(_table(("agents", name), _fields(said)))
-    if completed.defects:
-        parts.append(toml_text({"defect": [plain_defect(defect) for defect in completed.defects]}))
-    if completed.handovers:
-        parts.append(toml_text({"handover": [plain(row) for row in completed.handovers]}))
-    if completed.gpu:
-        parts.append(toml_text({"gpu": completed.gpu}))
-    return "\n".join(parts)
+    declared = {machine.MACHINE: machine.PARAMETERS for machine in protocol.machines}
+    groups = with_groups(written, list(declared)).machines
+    text = tomlkit.document()
+    text.add(tomlkit.comment(_HEAD.format(protocol.name)))
+    text.add(tomlkit.nl())
+    data = completed.to_dict() | {"protocol": file}
+    for name in ("protocol", "line_size", "values", "network", "memory"):
+        if name in data:
+            text.add(name, data[name])
+    tables = {
+        "machine": {
+            name: _machine(group, groups[name], completed, declared[group.of or name])
+            for name, group in completed.machines.items()
+        },
+        "requester": {
+            name: _requester(requester, written.requesters.get(name))
+            for name, requester in completed.requesters.items()
+        },
+        "agents": {
+            name: _table({key: value for key, value in plain(agents).items() if value != []})
+            for name, agents in completed.agents.items()
+        },
+    }
+    for kind, named in tables.items():
+        if named:
+            text.add(kind, _above(named))
+    for kind in ("defect", "handover"):
+        if kind in data:
+            rows = tomlkit.aot()
+            for row in data[kind]:
+                rows.append(_table(row))
+            text.add(kind, rows)
+    if "gpu" in data:
+        text.add("gpu", tomlkit.item(data["gpu"]))
+    return tomlkit.dumps(text)
 
 
-def _table(path: Iterable[str], lines: Iterable[str]) -> str:
-    return f"[{'.'.join(toml_key(part) for part in path)}]\n" + "".join(f"{x}\n" for x in lines)
+def _above(named: Mapping[str, Table]) -> Table:
+    """Tables without a header of their own for all of them."""
+    above = tomlkit.table(is_super_table=True)
+    for name, table in named.items():
+        above.add(name, table)
+    return above
 
 
-def _fields(values: Mapping[str, object], follow: Iterable[str] = ()) -> list[str]:
-    """Lines of a table, those of ``follow`` as comments."""
-    return [
-        f"{'# ' if name in follow else ''}{toml_key(name)} = {toml_value(value)}"
-        for name, value in values.items()
-    ]
+def _table(values: Mapping[str, object], follow: Mapping[str, str] | None = None) -> Table:
+    """The lines of a table, those of ``follow`` as comments that say why."""
+    table = tomlkit.table()
+    for name, value in values.items():
+        if follow is not None and name in follow:
+            why = f"  # {follow[name]}" if follow[name] else ""
+            table.add(tomlkit.comment(tomlkit.dumps({name: value}).rstrip() + why))
+        else:
+            table.add(name, _inline(value) if isinstance(value, Mapping) else value)
+    return table
+
+
+def _inline(values: Mapping[str, object]) -> InlineTable:
+    table = tomlkit.inline_table()
+    table.update(values)
+    return table
 
 
 def _machine(
-    name: str,
+    machine: MachineDescription,
     said: MachineDescription,
     completed: SystemDescription,
     declared: Iterable[Parameter | BufferParameter],
-) -> list[str]:
-    machine = completed.machines[name]
-    top = {
-        key: value for key, value in plain_machine(machine).items() if not isinstance(value, dict)
-    }
-    follows = ("count",) if machine.as_many_as is not None and said.count is None else ()
-    parts = [_table(("machine", name), _fields(top, follows))]
+) -> Table:
+    data = plain(machine)
+    top = {key: value for key, value in data.items() if not isinstance(value, dict) and value != []}
+    follows = machine.as_many_as is not None and said.count is None
+    table = _table(top, {"count": ""} if follows else {})
     follow = {
         parameter: why
         for parameter in machine.parameters
         if parameter not in said.parameters
         and (why := _follows(parameter, machine, completed)) is not None
     }
-    lines = [
-        f"# {line}  # {follow[parameter]}" if parameter in follow else line
-        for parameter, line in zip(machine.parameters, _fields(machine.parameters), strict=True)
-    ]
-    parts.append(_table(("machine", name, "parameters"), lines))
+    table.add("parameters", _table(machine.parameters, follow))
     if machine.derived:
-        derived = [f"{toml_key(k)} = {_inline(plain(v))}" for k, v in machine.derived.items()]
-        parts.append(_table(("machine", name, "derived"), derived))
-    for cache, geometry in machine.caches.items():
-        written = said.caches.get(cache)
+        table.add("derived", _table(data["derived"]))
+    caches = {}
+    for name in machine.caches:
+        written = said.caches.get(name)
         fixed = written is not None and written.start_index_bit is not None
-        lines = _fields(plain(geometry), () if fixed else ("start_index_bit",))
-        parts.append(_table(("machine", name, "cache", cache), lines))
-    buffers = [
-        _buffer(parameter, machine.buffers[parameter.name])
-        for parameter in declared
-        if isinstance(parameter, BufferParameter)
-    ]
+        caches[name] = _table(data["cache"][name], {} if fixed else {"start_index_bit": ""})
+    if caches:
+        table.add("cache", _above(caches))
+    buffers = tomlkit.table()
+    for parameter in declared:
+        if isinstance(parameter, BufferParameter):
+            buffers.add(parameter.name, _buffer(parameter, machine.buffers[parameter.name]))
     if buffers:
-        parts.append(_table(("machine", name, "buffer"), buffers))
-    return parts
+        table.add("buffer", buffers)
+    return table
 
 
 def _follows(name: str, machine: MachineDescription, completed: SystemDescription) -> str | None:
@@ -127,32 +139,31 @@ def _follows(name: str, machine: MachineDescription, completed: SystemDescriptio
     return None if banked is None else f"from the count of {banked}"
 
 
-def _buffer(declared: BufferParameter, buffer: BufferDescription) -> str:
+def _buffer(declared: BufferParameter, buffer: BufferDescription) -> InlineTable:
     usual = plain(BufferDescription())
-    values = {
-        name: value
-        for name, value in plain(buffer).items()
-        if name == "ordered" or value != usual.get(name)
-    }
+    table = _inline(
+        {
+            name: value
+            for name, value in plain(buffer).items()
+            if name == "ordered" or value != usual.get(name)
+        }
+    )
     where = "internal"
     if declared.direction is not None:
         end = "to" if declared.direction == "To" else "from"
         where = f"{end} a neighbour"
         if declared.virtual_network is not None:
             where = f"{end} virtual network {declared.virtual_network}"
-    return f"{toml_key(declared.name)} = {_inline(values)}  # {where}"
+    table.comment(where)
+    return table
 
 
-def _inline(values: Mapping[str, object]) -> str:
-    return f"{{ {', '.join(_fields(values))} }}"
-
-
-def _requester(requester: RequesterDescription, given: RequesterDescription | None) -> list[str]:
+def _requester(requester: RequesterDescription, given: RequesterDescription | None) -> Table:
     coalescer = (requester.class_name or "").endswith("Coalescer")
     values = {
         name: value
         for name, value in plain(requester).items()
         if coalescer or name not in _OF_COALESCERS
     }
-    follow = [name for name in _FOLLOWING if given is None or getattr(given, name) is None]
-    return _fields(values, follow)
+    follow = {name: "" for name in _FOLLOWING if given is None or getattr(given, name) is None}
+    return _table(values, follow)

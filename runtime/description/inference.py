@@ -7,8 +7,9 @@ checked against the protocol, and is its own completion. The rules are in ``docs
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from runtime.coalescer import CONTEXT
 from runtime.declarations import BufferParameter, Parameter, ProtocolInfo

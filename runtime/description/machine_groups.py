@@ -10,7 +10,8 @@ name, so that the order of tables means nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from runtime.description import MachineDescription, SystemDescription
 from runtime.description.origin import unknown_name

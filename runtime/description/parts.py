@@ -1,172 +1,334 @@
 """The pieces of a system description: machines, caches, buffers, requesters, agents, hand-overs.
 
-Invariant: a piece that exists is within bounds (``runtime.description.reader`` sees to it); what it
-does not say is None until completion fills it in. Pieces compare by contents.
+One declaration per field gives its type, range, default and meaning: reading checks values against
+it (``runtime.description.reader``), and the tables of ``docs/system.md`` are held equal to it.
+Invariant: a piece that was read is within bounds; what it does not say is None until completion
+fills it in. Pieces compare by contents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal, TypeVar, get_args
+
+from msgspec import Meta, Struct, field
+
+MAX_COUNT: Final = 64
+MAX_LATENCY: Final = 1 << 20
+MAX_ENTRIES: Final = 1 << 20
+MAX_LANES: Final = 64
+MAX_WAVEFRONTS: Final = 256
+
+V = TypeVar("V")
+Delays = Literal["nominal", "uniform", "heavy_tail", "gem5", "skewed", "stragglers"]
+DELAYS: Final[tuple[str, ...]] = get_args(Delays)
+RequesterClass = Literal[
+    "Sequencer", "VIPERCoalescer", "GPUCoalescer", "HTMSequencer", "DMASequencer"
+]
 
 Scalar = int | bool | str
+Text = Annotated[str, Meta(max_length=4096)]
+Value = int | bool | Text
+"""A scalar as it is written; completion knows the range of a number."""
+Names = Annotated[tuple[Text, ...], Meta(max_length=64)]
+Tables = Annotated[Mapping[str, V], Meta(max_length=64)]
+Rows = Annotated[tuple[V, ...], Meta(max_length=256)]
+Cycles = Annotated[int, Meta(ge=0, le=MAX_LATENCY)]
+Hops = Annotated[int, Meta(ge=1, le=MAX_LATENCY)]
+"""Cycles of something that always takes time."""
+Thousand = Annotated[int, Meta(ge=1, le=1 << 10)]
+Many = Annotated[int, Meta(ge=1, le=1 << 16)]
+OfMachine = Annotated[str, Meta(max_length=4096, pattern=r"^[^.]*\.[^.]*\Z", title="Machine.name")]
+Cell = Annotated[
+    str, Meta(max_length=4096, pattern=r"^[^.]+(\.[^.]+){2}\Z", title="Machine.STATE.EVENT")
+]
+CellOrAction = Annotated[
+    str,
+    Meta(
+        max_length=4096,
+        pattern=r"^[^.]+(\.[^.]+){2,3}\Z",
+        title="Machine.STATE.EVENT or Machine.STATE.EVENT.action",
+    ),
+]
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkDescription:
-    """``latency`` cycles are added to every message; ``delays`` names the random part.
+class FieldError(ValueError):
+    """Raised by a piece whose fields are each possible but not together; names one of them."""
 
-    ``ordered``: buffers of the network keep order where nobody says anything else of them.
-    """
-
-    latency: int = 1
-    delays: str = "nominal"
-    ordered: bool = False
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryDescription:
-    """Cycles from a memory request to its response."""
-
-    latency: int = 40
+def doc(text: str) -> Meta:
+    """What a field means, for the manual."""
+    return Meta(description=text)
 
 
-@dataclass(frozen=True, slots=True)
-class CacheDescription:
-    """One CacheMemory parameter. ``start_index_bit`` None: just above line and bank bits."""
-
-    sets: int = 16
-    ways: int = 4
-    replacement: str = "tree_plru"
-    start_index_bit: int | None = None
-    tag_latency: int = 1
-    data_latency: int = 1
-    resource_stalls: bool = False
-    tag_banks: int = 1
-    data_banks: int = 1
-    atomic_alus: int = 64
-    atomic_latency: int = 0
+class Piece(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of the description."""
 
 
-@dataclass(frozen=True, slots=True)
-class BufferDescription:
-    """One MessageBuffer parameter. ``capacity`` messages, 0: unbounded.
+class NetworkDescription(Piece, frozen=True):
+    """How messages travel."""
 
-    ``latency`` replaces the network's for messages sent from here (None: the network's).
-    ``joined`` names a buffer of another machine (``"L1Cache.bufferFromL0"``): instance i of both
-    machines then hold the very same buffer.
-    """
-
-    ordered: bool = False
-    capacity: int = 0
-    latency: int | None = None
-    randomized: bool = True
-    joined: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DerivedParameter:
-    """A scalar parameter that follows from something else, unless it is given.
-
-    ``count``: the instances of that machine; ``parameter``: the value of another scalar
-    (``"TCC.WB"``). One of both. A number is multiplied by ``times``, then ``plus`` is added.
-    """
-
-    count: str | None = None
-    parameter: str | None = None
-    times: int = 1
-    plus: int = 0
+    latency: Annotated[Hops, doc("cycles added to the sender's latency")] = 1
+    delays: Annotated[Delays, doc("random part of message delays; `nominal`: none")] = "nominal"
+    ordered: Annotated[
+        bool,
+        doc(
+            "whether buffers of virtual networks keep order where nothing else is said of them: "
+            "try it (`--set network.ordered=true`) when a protocol of your own fails at once, "
+            "then find out which of them need it"
+        ),
+    ] = False
 
 
-@dataclass(frozen=True, slots=True)
-class MachineDescription:
-    """A group of instances of one machine: all of them, unless several groups say ``of`` it.
+class MemoryDescription(Piece, frozen=True):
+    """Memory behind the directories."""
 
-    ``as_many_as`` names a group with as many instances. ``interleaved``: each line belongs to one
-    instance, chosen by the address bits just above the line offset; otherwise every instance may
-    hold every line. ``downstream`` and ``upstream`` name the groups that instances know as such:
-    all instances of an interleaved group, else for instance i of n instance i*m//n of its m
-    (upstream: those that have this one downstream, or all of a group that knows nothing of it).
-    """
-
-    of: str | None = None
-    count: int | None = None
-    as_many_as: str | None = None
-    interleaved: bool | None = None
-    parameters: Mapping[str, Scalar] = field(default_factory=dict)
-    derived: Mapping[str, DerivedParameter] = field(default_factory=dict)
-    caches: Mapping[str, CacheDescription] = field(default_factory=dict)
-    buffers: Mapping[str, BufferDescription] = field(default_factory=dict)
-    downstream: tuple[str, ...] = ()
-    upstream: tuple[str, ...] = ()
+    latency: Annotated[Hops, doc("cycles from a memory request to its response")] = 40
 
 
-@dataclass(frozen=True, slots=True)
-class RequesterDescription:
-    """A requester class attached to every instance of a machine.
+class CacheDescription(Piece, frozen=True):
+    """One CacheMemory parameter."""
 
-    ``walk``: an acquire evicts every line resident in ``caches``; else it has nothing to do.
-    ``invalidates`` names another group of requesters whose caches an acquire walks as well;
-    instance i of n uses instance i*m//n of m. ``context`` is the ``contextId`` sent.
-    ``fetch``: loads are sent as instruction fetches. ``tokens``: vector instructions that may
-    wait to be coalesced; ``outstanding``: line requests in flight or waiting for their line.
-    """
+    sets: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_ENTRIES)],
+        doc("a power of two; sets times ways at most 2^20 lines"),
+    ] = 16
+    ways: Annotated[Thousand, doc("lines of a set; with `tree_plru` a power of two")] = 4
+    replacement: Annotated[
+        Literal["tree_plru", "lru"], doc("which line of a full set makes room")
+    ] = "tree_plru"
+    start_index_bit: Annotated[
+        Annotated[int, Meta(ge=0, le=48)] | None,
+        doc("lowest address bit of the set number; absent: just above the line and bank bits"),
+    ] = None
+    tag_latency: Annotated[Cycles, doc("what `getTagLatency` returns")] = 1
+    data_latency: Annotated[Cycles, doc("what `getDataLatency` returns")] = 1
+    resource_stalls: Annotated[bool, doc("model busy banks, with the fields below")] = False
+    tag_banks: Annotated[Thousand, doc("banks of the tag array")] = 1
+    data_banks: Annotated[Thousand, doc("banks of the data array")] = 1
+    atomic_alus: Annotated[Many, doc("atomic operations at the same time")] = 64
+    atomic_latency: Annotated[Cycles, doc("cycles that an atomic operation keeps its ALU busy")] = 0
 
-    machine: str
-    parameter: str | None = None
-    class_name: str | None = None
-    queue: str | None = None
-    caches: tuple[str, ...] | None = None
-    walk: bool | None = None
-    invalidates: str | None = None
-    context: int | None = None
-    fetch: bool = False
-    tokens: int | None = None
-    outstanding: int | None = None
-    coalesces_per_cycle: int = 1
-    one_request_per_lane: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AgentsDescription:
-    """``wavefronts`` threads of ``lanes`` lanes on each requester of a group.
-
-    ``without``: what they do not do, of ``LEFT_OUT``.
-    """
-
-    requester: str
-    kind: str | None = None
-    wavefronts: int = 1
-    lanes: int | None = None
-    without: tuple[str, ...] = ()
+    def __post_init__(self) -> None:
+        if self.sets & (self.sets - 1):
+            raise FieldError("sets", "must be a power of two")
+        if self.sets * self.ways > MAX_ENTRIES:
+            raise FieldError("sets", f"sets * ways is more than {MAX_ENTRIES} lines")
+        if self.replacement == "tree_plru" and self.ways & (self.ways - 1):
+            raise FieldError("ways", "tree_plru needs a power of two; lru takes any number")
 
 
-@dataclass(frozen=True, slots=True)
-class DefectDescription:
-    """A known defect of the protocol that tests keep out of the way unless they are asked to.
+class BufferDescription(Piece, frozen=True):
+    """One MessageBuffer parameter."""
 
-    ``what`` goes wrong, ``where`` (file and line); ``avoid``: fields of the description, by their
-    paths, and the values under which it does not show. ``needs`` and ``lacks``: transitions
-    (``Machine.STATE.EVENT``) that its story goes through, and those of which some must be missing.
-    """
+    ordered: Annotated[bool, doc("FIFO whatever the delays")] = False
+    capacity: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_ENTRIES)], doc("messages; 0: unbounded")
+    ] = 0
+    latency: Annotated[
+        Hops | None, doc("of messages sent from this buffer; absent: the network's")
+    ] = None
+    randomized: Annotated[bool, doc("false: no random delays, whatever `network.delays` says")] = (
+        True
+    )
+    joined: Annotated[
+        OfMachine | None,
+        doc('`"Machine.buffer"`: instance i of both machines share one buffer'),
+    ] = None
 
-    what: str
-    where: str = ""
-    avoid: Mapping[str, Scalar | tuple[str, ...]] = field(default_factory=dict)
-    needs: tuple[str, ...] = ()
-    lacks: tuple[str, ...] = ()
+
+class DerivedParameter(Piece, frozen=True):
+    """A scalar parameter that follows from something else, unless it is given."""
+
+    count: Annotated[
+        Text | None, doc("the number of instances of this machine; or else `parameter`")
+    ] = None
+    parameter: Annotated[OfMachine | None, doc('the value of another scalar: `"TCC.WB"`')] = None
+    times: Annotated[
+        Annotated[int, Meta(ge=1, le=1 << 20)], doc("a number is multiplied by this")
+    ] = 1
+    plus: Annotated[Annotated[int, Meta(ge=-(1 << 20), le=1 << 20)], doc("then this is added")] = 0
+
+    def __post_init__(self) -> None:
+        if (self.count is None) == (self.parameter is None):
+            expected = 'expected one of count = "Machine", parameter = "Machine.name"'
+            raise FieldError("count", expected)
 
 
-@dataclass(frozen=True, slots=True)
-class HandoverDescription:
-    """What makes bytes written by ``giver`` agents readable by ``taker`` agents.
+class MachineDescription(Piece, frozen=True):
+    """A group of instances of one machine: all of them, unless several groups say ``of`` it."""
 
-    ``scope`` empty: every scope. ``allowed`` false: such bytes are never handed over.
-    """
+    of: Annotated[Text | None, doc("the machine; absent: the table's name")] = None
+    count: Annotated[
+        Annotated[int, Meta(ge=0, le=MAX_COUNT)] | None, doc("instances; absent: see *Inference*")
+    ] = None
+    as_many_as: Annotated[Text | None, doc("a group with as many instances")] = None
+    interleaved: Annotated[
+        bool | None,
+        doc(
+            "each line belongs to one instance: number = line number modulo `count`; "
+            "absent: see *Inference*"
+        ),
+    ] = None
+    downstream: Annotated[
+        Names,
+        doc(
+            "groups below: all instances of an interleaved group, else instance i of n knows "
+            "instance i·m/n of m. The lines are shared out among those it knows"
+        ),
+    ] = ()
+    upstream: Annotated[
+        Names, doc("groups above: those instances that have this one downstream")
+    ] = ()
+    parameters: Annotated[
+        Mapping[str, Value],
+        doc("scalar parameters by the author's names; absent: the declared default"),
+    ] = field(default_factory=dict)
+    derived: Annotated[
+        Tables[DerivedParameter],
+        doc("scalars that follow from others; a value under `parameters` wins"),
+    ] = field(default_factory=dict)
+    caches: Annotated[Tables[CacheDescription], doc("CacheMemory parameters")] = field(
+        default_factory=dict, name="cache"
+    )
+    buffers: Annotated[Tables[BufferDescription], doc("MessageBuffer parameters")] = field(
+        default_factory=dict, name="buffer"
+    )
 
-    giver: str
-    taker: str
-    scope: str = ""
-    allowed: bool = True
-    giver_steps: tuple[str, ...] = ("release",)
-    taker_steps: tuple[str, ...] = ("acquire",)
+
+class RequesterDescription(Piece, frozen=True):
+    """A requester class attached to every instance of a machine."""
+
+    machine: Annotated[Text, doc("the machine that it drives")]
+    parameter: Annotated[
+        Text | None,
+        doc(
+            "the machine's parameter that it is; absent: the only one of a requester class, "
+            "a coalescer before a sequencer"
+        ),
+    ] = None
+    class_name: Annotated[
+        RequesterClass | None, doc("checked against the parameter's when given")
+    ] = field(default=None, name="class")
+    queue: Annotated[
+        Text | None, doc("the buffer it fills, which must be unbounded; absent: `mandatoryQueue`")
+    ] = None
+    caches: Annotated[
+        Names | None, doc("which caches a walk visits; absent: all of the machine")
+    ] = None
+    walk: Annotated[
+        bool | None,
+        doc(
+            "an acquire sends one `REPLACEMENT` per resident line; absent: true for coalescers, "
+            "and for sequencers named in an `invalidates`"
+        ),
+    ] = None
+    invalidates: Annotated[
+        Text | None,
+        doc("a group whose caches an acquire walks as well; instance i of n takes i·m/n of m"),
+    ] = None
+    context: Annotated[
+        Annotated[int, Meta(ge=0, le=1 << 16)] | None,
+        doc(
+            "`contextId` of its requests; absent: position among the machine's sequencers "
+            "(coalescer: 100)"
+        ),
+    ] = None
+    fetch: Annotated[bool, doc("loads are sent as `IFETCH`")] = False
+    tokens: Annotated[
+        Many | None,
+        doc(
+            "coalescer: instructions accepted but not yet coalesced; absent: 4 per wavefront "
+            "(with `one_request_per_lane`: times lanes)"
+        ),
+    ] = None
+    outstanding: Annotated[
+        Many | None,
+        doc(
+            "requests in flight or waiting for their line; absent: 2560 coalescer, "
+            "16 sequencer, 64 DMA"
+        ),
+    ] = None
+    coalesces_per_cycle: Annotated[
+        Thousand, doc("coalescer: instructions coalesced each cycle")
+    ] = 1
+    one_request_per_lane: Annotated[
+        bool, doc("coalescer: every lane is an instruction of its own")
+    ] = False
+
+
+class AgentsDescription(Piece, frozen=True):
+    """Threads on each requester of a group."""
+
+    requester: Annotated[Text, doc("the requesters that they use: a group")]
+    kind: Annotated[
+        Literal["gpu", "cpu", "dma"] | None,
+        doc("`dma`: loads and stores without fetch-adds; absent: of the requester"),
+    ] = None
+    wavefronts: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_WAVEFRONTS)],
+        doc("threads on each requester of the group"),
+    ] = 1
+    lanes: Annotated[
+        Annotated[int, Meta(ge=1, le=MAX_LANES)] | None,
+        doc("lanes of each thread; absent: 16 for `gpu`, else 1"),
+    ] = None
+    without: Annotated[
+        Annotated[
+            tuple[Literal["stores", "flush", "instructions", "scopes"], ...], Meta(max_length=64)
+        ],
+        doc(
+            "what they never do: `instructions` are fetches, `scopes` bypass caches "
+            "(one group decides for all)"
+        ),
+    ] = ()
+
+
+class DefectDescription(Piece, frozen=True):
+    """A known defect of the protocol that tests avoid unless they are asked to attack it."""
+
+    what: Annotated[Text, doc("what goes wrong")]
+    where: Annotated[Text, doc("file and line")] = ""
+    avoid: Annotated[
+        Mapping[str, Value | Names],
+        doc(
+            'fields of this description by their paths, and values: `{ "machine.DMA.count" = 0 }`. '
+            "They overrule profiles and give way to `--set`"
+        ),
+    ] = field(default_factory=dict)
+    needs: Annotated[
+        Annotated[tuple[CellOrAction, ...], Meta(max_length=64)],
+        doc(
+            'transitions that the defect goes through: `["Directory.I.DMA_WRITE"]`, with '
+            "`.action` if it takes that action (`z_stall` counts as one). Without one of them "
+            "the protocol does not have the defect"
+        ),
+    ] = ()
+    lacks: Annotated[
+        Annotated[tuple[Cell, ...], Meta(max_length=64)],
+        doc(
+            "transitions of which at least one is missing, of states and events that are there: "
+            "with all of them the defect is mended"
+        ),
+    ] = ()
+
+
+class HandoverDescription(Piece, frozen=True):
+    """What makes bytes written by ``giver`` agents readable by ``taker`` agents."""
+
+    giver: Annotated[Text, doc("the group of agents that wrote")]
+    taker: Annotated[Text, doc("the group of agents that reads")]
+    scope: Annotated[Text, doc("the one scope that the row is about; empty: all")] = ""
+    allowed: Annotated[bool, doc("false: such bytes are never handed over")] = True
+    giver_steps: Annotated[
+        Annotated[tuple[Literal["release", "flush"], ...], Meta(max_length=64)],
+        doc("`release`: its stores are complete; `flush`: the lines it wrote are flushed"),
+    ] = ("release",)
+    taker_steps: Annotated[
+        Annotated[tuple[Literal["acquire", "invalidate_l2"], ...], Meta(max_length=64)],
+        doc("before it reads"),
+    ] = ("acquire",)

@@ -1,274 +1,133 @@
-"""From checked tables to the pieces of a system description, and back to plain values.
+"""From plain tables to the pieces of a system description, and back.
 
-Invariant: ``read_...(plain_...(piece)) == piece``; whatever a table says that no piece has is an
-error that names it.
+msgspec checks a whole description at once. Its message leaves out the names of tables, so for an
+error the deepest value that is wrong by itself is looked for, along the types of the fields.
+
+Invariant: ``read(type(piece), plain(piece), ...) == piece``; a field of no piece is an error.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
-from runtime.description.origin import Table
-from runtime.description.parts import (
-    AgentsDescription,
-    BufferDescription,
-    CacheDescription,
-    DefectDescription,
-    DerivedParameter,
-    HandoverDescription,
-    MachineDescription,
-    RequesterDescription,
-    Scalar,
-)
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.structs import FieldInfo, fields
 
-MAX_COUNT = 64
-MAX_LATENCY = 1 << 20
-MAX_ENTRIES = 1 << 20
-MAX_LANES = 64
-MAX_WAVEFRONTS = 256
+from runtime.description.origin import DescriptionError, Origin, Path, unknown_name
+from runtime.description.parts import FieldError
 
-DELAYS = ("nominal", "uniform", "heavy_tail", "gem5", "skewed", "stragglers")
-REPLACEMENTS = ("tree_plru", "lru")
-REQUESTER_CLASSES = ("Sequencer", "VIPERCoalescer", "GPUCoalescer", "HTMSequencer", "DMASequencer")
-AGENT_KINDS = ("gpu", "cpu", "dma")
-LEFT_OUT = ("stores", "flush", "instructions", "scopes")
-"""What agents may go without: storing, flushing lines, fetching instructions, bypassing caches
-(which one group decides for all)."""
-GIVER_STEPS = ("release", "flush")
-TAKER_STEPS = ("acquire", "invalidate_l2")
+P = TypeVar("P", bound=Struct)
 
 
-def read_machine(table: Table) -> MachineDescription:
-    parameters = table.table("parameters")
-    values: dict[str, Scalar] = {}
-    for name in parameters.data:
-        value = parameters.scalar(name)
-        if value is None:  # TOML has no null, but a replay file's header may
-            raise parameters.error(name, "expected a value")
-        values[name] = value
-    machine = MachineDescription(
-        of=table.string("of"),
-        count=table.integer("count", 0, MAX_COUNT),
-        as_many_as=table.string("as_many_as"),
-        interleaved=table.boolean("interleaved"),
-        parameters=values,
-        derived={name: _read_derived(t) for name, t in table.tables("derived").items()},
-        caches={name: _read_cache(t) for name, t in table.tables("cache").items()},
-        buffers={name: _read_buffer(t) for name, t in table.tables("buffer").items()},
-        downstream=table.strings("downstream") or (),
-        upstream=table.strings("upstream") or (),
-    )
-    table.finish()
-    return machine
+def read(kind: type[P], data: object, origin: Origin, path: Path = ()) -> P:
+    """The piece that the table at ``path`` describes. Raises DescriptionError."""
+    try:
+        return convert(data, kind)
+    except ValidationError as error:
+        raise _located(kind, data, path, error, origin) from None
 
 
-def _read_derived(table: Table) -> DerivedParameter:
-    given = DerivedParameter()
-    derived = DerivedParameter(
-        count=table.string("count"),
-        parameter=table.string("parameter"),
-        times=or_default(table.integer("times", 1, 1 << 20), given.times),
-        plus=or_default(table.integer("plus", -(1 << 20), 1 << 20), given.plus),
-    )
-    table.finish()
-    if (derived.count is None) == (derived.parameter is None):
-        raise table.error("count", 'expected one of count = "Machine", parameter = "Machine.name"')
-    if derived.parameter is not None and derived.parameter.count(".") != 1:
-        raise table.error("parameter", "expected machine.parameter")
-    return derived
+def plain(value: object) -> Any:
+    """Tables, lists and scalars, in the shape of the TOML; without fields that say nothing."""
+    if isinstance(value, Struct):
+        named = ((f.encode_name, getattr(value, f.name)) for f in fields_of(type(value)))
+        return {name: plain(content) for name, content in named if content is not None}
+    if isinstance(value, Mapping):
+        return {name: plain(content) for name, content in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(content) for content in value]
+    return value
 
 
-def _read_cache(table: Table) -> CacheDescription:
-    given = CacheDescription()
-
-    def count(name: str, low: int, high: int, default: int) -> int:
-        return or_default(table.integer(name, low, high), default)
-
-    cache = CacheDescription(
-        sets=or_default(table.integer("sets", 1, MAX_ENTRIES, power_of_two=True), given.sets),
-        ways=count("ways", 1, 1 << 10, given.ways),
-        replacement=table.string("replacement", REPLACEMENTS) or given.replacement,
-        start_index_bit=table.integer("start_index_bit", 0, 48),
-        tag_latency=count("tag_latency", 0, MAX_LATENCY, given.tag_latency),
-        data_latency=count("data_latency", 0, MAX_LATENCY, given.data_latency),
-        resource_stalls=table.boolean("resource_stalls") or False,
-        tag_banks=count("tag_banks", 1, 1 << 10, given.tag_banks),
-        data_banks=count("data_banks", 1, 1 << 10, given.data_banks),
-        atomic_alus=count("atomic_alus", 1, 1 << 16, given.atomic_alus),
-        atomic_latency=count("atomic_latency", 0, MAX_LATENCY, given.atomic_latency),
-    )
-    table.finish()
-    if cache.sets * cache.ways > MAX_ENTRIES:
-        raise table.error("sets", f"sets * ways is more than {MAX_ENTRIES} lines")
-    if cache.replacement == "tree_plru" and cache.ways & (cache.ways - 1):
-        raise table.error("ways", "tree_plru needs a power of two; lru takes any number")
-    return cache
+def fields_of(kind: type[Struct]) -> tuple[FieldInfo, ...]:
+    """The fields that a table may have."""
+    return tuple(field for field in fields(kind) if field.encode_name)
 
 
-def _read_buffer(table: Table) -> BufferDescription:
-    randomized = table.boolean("randomized")
-    buffer = BufferDescription(
-        ordered=table.boolean("ordered") or False,
-        capacity=or_default(table.integer("capacity", 0, MAX_ENTRIES), 0),
-        latency=table.integer("latency", 1, MAX_LATENCY),
-        randomized=True if randomized is None else randomized,
-        joined=table.string("joined"),
-    )
-    table.finish()
-    if buffer.joined is not None and buffer.joined.count(".") != 1:
-        raise table.error("joined", "expected machine.buffer")
-    return buffer
+def alternatives(kind: Any, *limits: Meta) -> list[tuple[Any, Meta]]:
+    """The types that a value may be of, each with its limits."""
+    if get_origin(kind) is Annotated:
+        return alternatives(kind.__origin__, *kind.__metadata__)
+    if get_origin(kind) in (Union, UnionType):
+        return [found for each in get_args(kind) for found in alternatives(each)]
+    return [] if kind is NoneType else [(kind, limits[0] if limits else Meta())]
 
 
-def read_requester(table: Table) -> RequesterDescription:
-    machine = table.string("machine")
-    if machine is None:
-        raise table.error("machine", "required: the machine this requester drives")
-    requester = RequesterDescription(
-        machine=machine,
-        parameter=table.string("parameter"),
-        class_name=table.string("class", REQUESTER_CLASSES),
-        queue=table.string("queue"),
-        caches=table.strings("caches"),
-        walk=table.boolean("walk"),
-        invalidates=table.string("invalidates"),
-        context=table.integer("context", 0, 1 << 16),
-        fetch=table.boolean("fetch") or False,
-        tokens=table.integer("tokens", 1, 1 << 16),
-        outstanding=table.integer("outstanding", 1, 1 << 16),
-        coalesces_per_cycle=or_default(table.integer("coalesces_per_cycle", 1, 1 << 10), 1),
-        one_request_per_lane=table.boolean("one_request_per_lane") or False,
-    )
-    table.finish()
-    return requester
+def _located(
+    kind: Any, value: object, path: Path, error: ValidationError, origin: Origin
+) -> DescriptionError:
+    """The error of the deepest value that is wrong by itself, at its place."""
+    if isinstance(kind, type) and issubclass(kind, Struct) and isinstance(value, Mapping):
+        known = fields_of(kind)
+        names = [field.encode_name for field in known]
+        for name, content in value.items():
+            if name not in names:
+                return origin.error((*path, name), content, unknown_name("field", name, names))
+        for field in known:
+            if field.required and field.encode_name not in value:
+                message = f"required: {meaning(field)}"
+                return origin.error((*path, field.encode_name), None, message)
+    for part, inner, content in _inside(kind, value):
+        try:
+            convert(content, inner)
+        except ValidationError as deeper:
+            return _located(inner, content, (*path, part), deeper, origin)
+    if isinstance(error.__cause__, FieldError) and isinstance(value, Mapping):
+        name = error.__cause__.field
+        return origin.error((*path, name), value.get(name), str(error.__cause__))
+    return origin.error(path, value, _expected(kind, value, path))
 
 
-def read_agents(table: Table) -> AgentsDescription:
-    requester = table.string("requester")
-    if requester is None:
-        raise table.error("requester", "required: the requester these agents use")
-    agents = AgentsDescription(
-        requester=requester,
-        kind=table.string("kind", AGENT_KINDS),
-        wavefronts=or_default(table.integer("wavefronts", 1, MAX_WAVEFRONTS), 1),
-        lanes=table.integer("lanes", 1, MAX_LANES),
-        without=table.strings("without", LEFT_OUT) or (),
-    )
-    table.finish()
-    return agents
+def meaning(field: FieldInfo) -> str:
+    """What the declaration of a field says of it."""
+    return next((m.description for m in field.type.__metadata__ if m.description), "")
 
 
-def read_defects(table: Table) -> tuple[DefectDescription, ...]:
-    read = []
-    for row in _rows(table, "defect"):
-        what = row.string("what")
-        if what is None:
-            raise row.error("what", "required: what goes wrong")
-        avoid = row.table("avoid")
-        said = {
-            path: avoid.strings(path) if isinstance(value, list | tuple) else avoid.scalar(path)
-            for path, value in avoid.data.items()
-        }
-        values = {path: value for path, value in said.items() if value is not None}
-        where = row.string("where") or ""
-        needs = _cells(row, "needs", "Machine.STATE.EVENT or Machine.STATE.EVENT.action", 4)
-        lacks = _cells(row, "lacks", "Machine.STATE.EVENT", 3)
-        read.append(DefectDescription(what, where, values, needs, lacks))
-        row.finish()
-    return tuple(read)
+def _inside(kind: Any, value: object) -> Iterator[tuple[str | int, Any, object]]:
+    """What a value consists of: key or position, type and value of each part."""
+    for inner, _ in alternatives(kind):
+        if isinstance(value, Mapping) and get_origin(inner) is Mapping:
+            for name, content in value.items():
+                yield name, get_args(inner)[1], content
+        elif isinstance(value, Mapping) and isinstance(inner, type) and issubclass(inner, Struct):
+            for field in fields_of(inner):
+                if field.encode_name in value:
+                    yield field.encode_name, field.type, value[field.encode_name]
+        elif isinstance(value, list | tuple) and get_origin(inner) is tuple:
+            for position, content in enumerate(value):
+                yield position, get_args(inner)[0], content
 
 
-def _cells(row: Table, field: str, form: str, most: int) -> tuple[str, ...]:
-    """Places in tables of transitions, of three to ``most`` names."""
-    cells = row.strings(field) or ()
-    for cell in cells:
-        if not all(cell.split(".")) or not 3 <= len(cell.split(".")) <= most:
-            raise row.error(field, f"{cell}: expected {form}")
-    return cells
+_NOUNS: Final = {
+    int: "an integer",
+    bool: "true or false",
+    str: "a string",
+    Literal: "a string",
+    Mapping: "a table",
+}
 
 
-def _rows(table: Table, name: str) -> list[Table]:
-    """The tables of an array of tables."""
-    items = table.take(name)
-    if items is None:
-        return []
-    if not isinstance(items, list | tuple) or len(items) > 256:
-        raise table.error(name, f"expected at most 256 tables [[{name}]]")
-    return [
-        Table(item, (*table.path, name, position), table.origin)
-        for position, item in enumerate(items)
-    ]
-
-
-def read_handovers(table: Table) -> tuple[HandoverDescription, ...]:
-    read = []
-    for row in _rows(table, "handover"):
-        giver, taker = row.string("giver"), row.string("taker")
-        if giver is None or taker is None:
-            raise row.error("taker" if giver else "giver", "required: a group of agents")
-        given = HandoverDescription(giver, taker)
-        allowed = row.boolean("allowed")
-        giver_steps = row.strings("giver_steps", GIVER_STEPS)
-        taker_steps = row.strings("taker_steps", TAKER_STEPS)
-        read.append(
-            HandoverDescription(
-                giver=giver,
-                taker=taker,
-                scope=row.string("scope") or "",
-                allowed=True if allowed is None else allowed,
-                giver_steps=given.giver_steps if giver_steps is None else giver_steps,
-                taker_steps=given.taker_steps if taker_steps is None else taker_steps,
-            )
-        )
-        row.finish()
-    return tuple(read)
-
-
-# ------------------------------------------------------------------ to plain values
-
-_RENAMED = {"class_name": "class"}
-
-
-def plain(value: object) -> dict[str, object]:
-    """The fields that differ from nothing: None is left out, tuples become lists."""
-    data: dict[str, object] = {}
-    for item in fields(value):  # type: ignore[arg-type]
-        content = getattr(value, item.name)
-        if content is not None:
-            plain = list(content) if isinstance(content, tuple) else content
-            data[_RENAMED.get(item.name, item.name)] = plain
-    return data
-
-
-def plain_machine(machine: MachineDescription) -> dict[str, object]:
-    """A machine as plain values, in the shape of the TOML."""
-    data: dict[str, object] = {
-        "of": machine.of,
-        "count": machine.count,
-        "as_many_as": machine.as_many_as,
-        "interleaved": machine.interleaved,
-        "downstream": list(machine.downstream),
-        "upstream": list(machine.upstream),
-        "parameters": dict(machine.parameters),
-        "derived": {name: plain(derived) for name, derived in machine.derived.items()},
-        "cache": {name: plain(cache) for name, cache in machine.caches.items()},
-        "buffer": {name: plain(buffer) for name, buffer in machine.buffers.items()},
-    }
-    return {
-        name: value for name, value in data.items() if value is not None and value not in ([], {})
-    }
-
-
-def plain_defect(defect: DefectDescription) -> dict[str, object]:
-    """A known defect as plain values."""
-    avoid = {
-        path: list(value) if isinstance(value, tuple) else value
-        for path, value in defect.avoid.items()
-    }
-    cells = {"needs": list(defect.needs), "lacks": list(defect.lacks)}
-    said = {name: value for name, value in cells.items() if value}
-    return {"what": defect.what, "where": defect.where, **said, "avoid": avoid}
-
-
-def or_default(value: int | None, default: int) -> int:
-    return default if value is None else value
+def _expected(kind: Any, value: object, path: Path) -> str:
+    """What is possible in place of a value that is not."""
+    possible = []
+    for inner, limits in alternatives(kind):
+        outer = get_origin(inner) or inner
+        most = limits.max_length
+        if outer is int and type(value) is int:
+            return f"must be between {limits.ge} and {limits.le}"
+        if outer is Literal and isinstance(value, str):
+            return unknown_name("choice", value, get_args(inner))
+        if outer is str and isinstance(value, str):
+            too_long = most is not None and len(value) > most
+            return f"longer than {most} characters" if too_long else f"expected {limits.title}"
+        if outer is Mapping and isinstance(value, Mapping):
+            return f"more than {most} tables"
+        if outer is tuple:
+            rows = isinstance(get_args(inner)[0], type)
+            tables = f"at most {most} tables [[{path[-1]}]]"
+            possible.append(tables if rows else f"a list of at most {most} strings")
+        else:
+            possible.append(_NOUNS.get(outer, "a table"))
+    return f"expected {', or '.join(possible)}"

@@ -12,92 +12,105 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+from msgspec import Meta, field
+from msgspec.structs import replace
 
 from runtime.bounded_file import read_bounded
 from runtime.description.origin import (
-    MAX_DEPTH,
     MAX_TEXT_BYTES,
     DescriptionError,
     Origin,
     Path,
-    Table,
     dotted,
     parse_toml,
-    toml_text,
 )
 from runtime.description.parts import (
     AgentsDescription,
     DefectDescription,
+    FieldError,
     HandoverDescription,
     MachineDescription,
     MemoryDescription,
     NetworkDescription,
+    Piece,
     RequesterDescription,
+    Rows,
+    Tables,
+    Text,
+    doc,
 )
-from runtime.description.reader import (
-    DELAYS,
-    MAX_LATENCY,
-    or_default,
-    plain,
-    plain_defect,
-    plain_machine,
-    read_agents,
-    read_defects,
-    read_handovers,
-    read_machine,
-    read_requester,
-)
+from runtime.description.reader import plain, read
+
+MAX_DEPTH = 16
+"""Levels of tables and lists in a table whose fields are not looked at here."""
 
 
-@dataclass(frozen=True, slots=True)
-class SystemDescription:
+class SystemDescription(Piece, frozen=True):
     """A whole system. Sizes in bytes, latencies in cycles (a tick is a cycle)."""
 
-    protocol: str | None = None
-    line_size: int = 64
-    values: bool = True
-    """Whether loads return what was stored; else completions alone mean something."""
-    network: NetworkDescription = field(default_factory=NetworkDescription)
-    memory: MemoryDescription = field(default_factory=MemoryDescription)
-    machines: Mapping[str, MachineDescription] = field(default_factory=dict)
-    requesters: Mapping[str, RequesterDescription] = field(default_factory=dict)
-    agents: Mapping[str, AgentsDescription] = field(default_factory=dict)
-    handovers: tuple[HandoverDescription, ...] = ()
-    defects: tuple[DefectDescription, ...] = ()
-    gpu: Mapping[str, object] = field(default_factory=dict)
-    """The table of that name, as written: it is not about memory, and who models compute units
-    reads it."""
-    origin: Origin = field(default_factory=Origin, compare=False, repr=False)
+    protocol: Annotated[
+        Text | None,
+        doc(
+            "the `.slicc` or `.sm` file, relative to the description; the command line refuses it "
+            "for another one"
+        ),
+    ] = None
+    line_size: Annotated[
+        Annotated[int, Meta(ge=16, le=256)], doc("bytes per line, a power of two")
+    ] = 64
+    values: Annotated[
+        bool,
+        doc("whether loads return what was stored; false: completions are counted, not judged"),
+    ] = True
+    network: Annotated[NetworkDescription, doc("how messages travel")] = NetworkDescription()
+    memory: Annotated[MemoryDescription, doc("memory behind the directories")] = MemoryDescription()
+    machines: Annotated[Tables[MachineDescription], doc("groups of instances of a machine")] = (
+        field(default_factory=dict, name="machine")
+    )
+    requesters: Annotated[
+        Tables[RequesterDescription], doc("one requester on every instance of `machine`")
+    ] = field(default_factory=dict, name="requester")
+    agents: Annotated[Tables[AgentsDescription], doc("threads on each requester of a group")] = (
+        field(default_factory=dict)
+    )
+    handovers: Annotated[
+        Rows[HandoverDescription], doc("what makes bytes of one agent readable by another")
+    ] = field(default=(), name="handover")
+    defects: Annotated[Rows[DefectDescription], doc("known defects of the protocol")] = field(
+        default=(), name="defect"
+    )
+    gpu: Annotated[
+        Mapping[str, Any],
+        doc("what [kernels on the model](gpu-memory.md#systems) need of a system besides caches"),
+    ] = field(default_factory=dict)
+    origin: Origin = field(default_factory=Origin, name="")
+
+    def __post_init__(self) -> None:
+        if self.line_size & (self.line_size - 1):
+            raise FieldError("line_size", "must be a power of two")
+        if _is_deeper(self.gpu, MAX_DEPTH):
+            raise FieldError("gpu", "nested too deeply")
 
     @staticmethod
     def from_toml(text: str, file: str = "<description>") -> SystemDescription:
-        data, origin = parse_toml(text, file)
-        return _read_system(Table(data, (), origin))
+        return _read_system(parse_toml(text, file), Origin(file, text))
 
     @staticmethod
     def from_dict(data: Mapping[str, object], file: str = "<description>") -> SystemDescription:
         """The inverse of :meth:`to_dict`; checks everything again."""
-        return _read_system(Table(data, (), Origin(file)))
+        return _read_system(data, Origin(file))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists, strings, numbers, in the shape of the TOML. Order has no meaning."""
-        data: dict[str, object] = {}
-        if self.protocol is not None:
-            data["protocol"] = self.protocol
-        data["line_size"] = self.line_size
-        if not self.values:
-            data["values"] = False
-        data["network"] = plain(self.network)
-        data["memory"] = plain(self.memory)
-        data["machine"] = {name: plain_machine(m) for name, m in self.machines.items()}
-        data["requester"] = {name: plain(r) for name, r in self.requesters.items()}
-        data["agents"] = {name: plain(a) for name, a in self.agents.items()}
-        data["handover"] = [plain(h) for h in self.handovers]
-        data["defect"] = [plain_defect(defect) for defect in self.defects]
-        data["gpu"] = copied(self.gpu)
-        return {key: value for key, value in data.items() if value not in ({}, [])}
+        data = plain(self)
+        data["machine"] = {name: _filled(machine) for name, machine in data["machine"].items()}
+        data["defect"] = [_filled(defect) for defect in data["defect"]]
+        if self.values:
+            del data["values"]
+        return _filled(data)
 
     def groups_of(self, machine: str) -> list[str]:
         """The groups of a completed description that hold instances of a machine, in order."""
@@ -113,7 +126,9 @@ class SystemDescription:
 
     def to_toml(self) -> str:
         """A file that reads back as an equal description."""
-        return toml_text(self.to_dict())
+        import tomlkit
+
+        return tomlkit.dumps(self.to_dict())
 
     def override(self, assignments: Mapping[str, object]) -> SystemDescription:
         """A description with fields replaced: ``{"machine.TCP.count": 2}``.
@@ -121,13 +136,13 @@ class SystemDescription:
         Errors name the option (``--set machine.TCP.count=0``) in place of a line.
         """
         data = self.to_dict()
-        origin = Origin(self.origin.file, self.origin.lines)
+        origin = Origin(self.origin.file, self.origin.text)
         origin.options = dict(self.origin.options)
         for name, value in assignments.items():
             path = _split(name)
             origin.options[path] = f"--set {name}={value}"
             _assign(data, path, value, origin)
-        return _read_system(Table(data, (), origin))
+        return _read_system(data, origin)
 
     def summary(self) -> str:
         """A few lines for people: machines, requesters, agents, latencies."""
@@ -150,16 +165,16 @@ def load_description(path: str | FilePath) -> SystemDescription:
     """Read a file. Raises DescriptionError, also when the file cannot be read."""
     try:
         content = read_bounded(path, MAX_TEXT_BYTES)
-    except OSError as slip:
-        reason = slip.strerror or str(slip)
+    except OSError as error:
+        reason = error.strerror or str(error)
         raise DescriptionError(str(path), 0, "", None, f"cannot be read: {reason}") from None
     if len(content) > MAX_TEXT_BYTES:
         raise DescriptionError(str(path), 0, "", None, f"larger than {MAX_TEXT_BYTES} bytes")
     try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as slip:
-        line = content.count(b"\n", 0, slip.start) + 1
-        message = f"not UTF-8 text: byte 0x{content[slip.start]:02x}"
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        message = f"not UTF-8 text: byte 0x{content[error.start]:02x}"
         raise DescriptionError(str(path), line, "", None, message) from None
     return SystemDescription.from_toml(text.replace("\r\n", "\n"), str(path))
 
@@ -176,56 +191,22 @@ def parse_assignment(text: str) -> tuple[str, object]:
         return name, value.strip()
 
 
-# ------------------------------------------------------------------ from tables
-
-
-def _read_system(table: Table) -> SystemDescription:
-    given = SystemDescription()
-    protocol = table.string("protocol")
-    line_size = table.integer("line_size", 16, 256, power_of_two=True)
-    values = table.boolean("values")
-    network = table.table("network")
-    memory = table.table("memory")
-    gpu = table.table("gpu").data
-    if _is_deeper(gpu, MAX_DEPTH):
-        raise table.origin.error(("gpu",), None, "nested too deeply")
-    system = SystemDescription(
-        protocol=protocol,
-        line_size=line_size or given.line_size,
-        values=values is not False,
-        network=NetworkDescription(
-            latency=or_default(network.integer("latency", 1, MAX_LATENCY), given.network.latency),
-            delays=network.string("delays", DELAYS) or given.network.delays,
-            ordered=network.boolean("ordered") or False,
-        ),
-        memory=MemoryDescription(
-            latency=or_default(memory.integer("latency", 1, MAX_LATENCY), given.memory.latency)
-        ),
-        machines={name: read_machine(t) for name, t in table.tables("machine").items()},
-        requesters={name: read_requester(t) for name, t in table.tables("requester").items()},
-        agents={name: read_agents(t) for name, t in table.tables("agents").items()},
-        handovers=read_handovers(table),
-        defects=read_defects(table),
-        gpu=copied(gpu),
-        origin=table.origin,
-    )
-    for finished in (network, memory, table):
-        finished.finish()
-    return system
+def _read_system(data: Mapping[str, object], origin: Origin) -> SystemDescription:
+    return replace(read(SystemDescription, data, origin), origin=origin)
 
 
 def _is_deeper(value: object, levels: int) -> bool:
-    """Whether tables are nested in more levels."""
-    if not isinstance(value, Mapping):
+    """Whether tables and lists are nested in more levels."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if not isinstance(value, list):
         return False
-    return not levels or any(_is_deeper(inner, levels - 1) for inner in value.values())
+    return not levels or any(_is_deeper(inner, levels - 1) for inner in value)
 
 
-def copied(table: Mapping[str, object]) -> dict[str, object]:
-    """A table of plain values, with tables of its own."""
-    return {
-        key: copied(value) if isinstance(value, Mapping) else value for key, value in table.items()
-    }
+def _filled(data: dict[str, object]) -> dict[str, object]:
+    """Without empty tables and lists."""
+    return {name: value for name, value in data.items() if value not in ({}, [])}
 
 
 def _split(name: str) -> Path:

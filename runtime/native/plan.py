@@ -14,6 +14,7 @@ from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
 from runtime.controller import Controller
 from runtime.declarations import InPort, ProtocolInfo
@@ -149,14 +150,18 @@ def _quiet_system(protocol: ProtocolInfo, description: SystemDescription) -> Sys
     """Built without random delays and without room in its caches: what takes time to build and is
     never used, because both are told in words."""
     machines = {
-        name: replace(
+        name: structs.replace(
             machine,
-            caches={key: replace(each, sets=1, ways=1) for key, each in machine.caches.items()},
+            caches={
+                key: structs.replace(each, sets=1, ways=1) for key, each in machine.caches.items()
+            },
         )
         for name, machine in description.machines.items()
     }
-    network = replace(description.network, delays="nominal")
-    return build_completed(protocol, replace(description, network=network, machines=machines), 0)
+    network = structs.replace(description.network, delays="nominal")
+    return build_completed(
+        protocol, structs.replace(description, network=network, machines=machines), 0
+    )
 
 
 class _Template:

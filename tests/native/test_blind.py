@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from protocols.loader import LoadedProtocol
 from tests.native.solo import load, run
@@ -28,8 +29,8 @@ def test_values_that_mean_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         run(protocol, [])
     blind = replace(
         protocol,
-        written=replace(protocol.written, values=False),
-        description=replace(protocol.description, values=False),
+        written=structs.replace(protocol.written, values=False),
+        description=structs.replace(protocol.description, values=False),
     )
     for summary in run(blind, ["Load", "Store"]):
         assert summary.episodes == 60

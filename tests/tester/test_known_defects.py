@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from protocols import DIRECTORY, shipped
 from protocols.loader import LoadedProtocol, load_protocol

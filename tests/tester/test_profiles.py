@@ -12,7 +12,7 @@ import pytest
 from protocols.loader import load_protocol
 from runtime.declarations import Parameter, ProtocolInfo
 from runtime.description import SystemDescription
-from runtime.description.reader import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
+from runtime.description.parts import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
 from runtime.prng import Prng
 from tester import decks, limits, profiles, roles, special_profiles
 from tester.errors import ConfigError

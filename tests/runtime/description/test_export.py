@@ -54,7 +54,7 @@ def test_what_follows_is_a_comment_and_follows_edits() -> None:
     lines = text.splitlines()
     assert "# Directory_select_num_bits = 1  # from the count of Directory" in lines
     assert "# latency = 7  # derived below" in lines
-    assert 'latency = { count = "L1Cache", times = 1, plus = 3 }' in lines
+    assert 'latency = {count = "L1Cache", times = 1, plus = 3}' in lines
     assert "tokens = 7" in lines
     assert "start_index_bit = 9" in lines
     assert lines.count("# start_index_bit = 6") == 1

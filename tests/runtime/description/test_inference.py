@@ -153,7 +153,7 @@ def test_derived_parameters_follow_what_they_are_derived_from() -> None:
         ("tokens = {}", "expected one of count"),
         ("tokens = { count = 'L1Cache', parameter = 'A.b' }", "expected one of count"),
         ("tokens = { count = 'L1Cash' }", "x.toml:2: machine.L1Cache.derived.tokens.count"),
-        ("tokens = { parameter = 'late' }", "expected machine.parameter"),
+        ("tokens = { parameter = 'late' }", "expected Machine.name"),
         ("tokens = { parameter = 'L2Cache.late' }", "no such machine"),
         ("tokens = { parameter = 'L1Cache.later' }", "did you mean `late`?"),
         ("tokens = { parameter = 'L1Cache.tokens' }", "has no value itself"),
