@@ -25,8 +25,8 @@ import numpy.typing as npt
 
 from protocols.identity import ProtocolIdentity
 from runtime.bounded_file import read_bounded
-from runtime.completion import MAX_AGENTS
 from runtime.description import DescriptionError, SystemDescription
+from runtime.description.inference import MAX_AGENTS
 from slicc.text.data import json_text
 from tester.access_rules import access_errors
 from tester.expectations import derive

@@ -15,8 +15,8 @@ import numpy as np
 
 from protocols import shipped
 from protocols.loader import LoadedProtocol, reachable
-from runtime.completion import complete
 from runtime.description import DescriptionError
+from runtime.description.inference import complete
 from tester import roles
 from tester.campaign import agents_of
 from tester.errors import ConfigError
