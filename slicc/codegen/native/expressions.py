@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from slicc import ir
+from slicc.codegen.conditions import settled
 from slicc.codegen.integers import CannotEmit
 from slicc.codegen.native import cppcode
 from slicc.codegen.native.cppcode import Acts, Code, atom
@@ -43,6 +44,7 @@ class Expressions(Operators):
         return str(self.scope.sites.place(self.place, self.scope.action))
 
     def __call__(self, node: ir.Expr) -> Code:
+        node = settled(node)
         match node:
             case ir.Local():
                 return atom(self.scope.local(node.name))

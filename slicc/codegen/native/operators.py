@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from typing import assert_never
 
 from slicc import ir
+from slicc.codegen.conditions import COMPARISON
 from slicc.codegen.integers import (
     ARITHMETIC,
     CannotEmit,
@@ -27,15 +28,6 @@ from slicc.codegen.native.scope import Scope
 from slicc.codegen.native.types import integer_type, wrapping_type
 from slicc.ir import BinaryOperator as Op
 
-_COMPARISON = {
-    Op.EQUAL: ("==", cppcode.EQUALITY),
-    Op.NOT_EQUAL: ("!=", cppcode.EQUALITY),
-    Op.LESS: ("<", cppcode.ORDER),
-    Op.GREATER: (">", cppcode.ORDER),
-    Op.LESS_EQUAL: ("<=", cppcode.ORDER),
-    Op.GREATER_EQUAL: (">=", cppcode.ORDER),
-}
-
 
 class Operators(ABC):
     """The operators among the expressions of one scope."""
@@ -50,7 +42,8 @@ class Operators(ABC):
     def _unary(self, node: ir.Unary) -> Code:
         match node.operator:
             case ir.UnaryOperator.NOT:
-                return self.negated(node.operand)
+                code = self(node.operand)
+                return Code(f"!{code.inside(cppcode.UNARY)}", cppcode.UNARY, code.acts)
             case ir.UnaryOperator.NEGATE:
                 kind = integer_kind(node.type)
                 if isinstance(node.operand, ir.IntConst):
@@ -64,25 +57,10 @@ class Operators(ABC):
             case _:
                 assert_never(node.operator)
 
-    def negated(self, node: ir.Expr) -> Code:
-        """``!node``, as a reader would write it."""
-        match node:
-            case ir.BoolConst():
-                return cppcode.FALSE if node.value else cppcode.TRUE
-            case ir.Unary(operator=ir.UnaryOperator.NOT):
-                return self(node.operand)
-            case ir.Binary(operator=Op.EQUAL):
-                return self._comparison(node, Op.NOT_EQUAL)
-            case ir.Binary(operator=Op.NOT_EQUAL):
-                return self._comparison(node, Op.EQUAL)
-            case _:
-                operand = self(node)
-                return Code(f"!{operand.inside(cppcode.UNARY)}", cppcode.UNARY, operand.acts)
-
     def _binary(self, node: ir.Binary) -> Code:
         operator = node.operator
-        if operator in _COMPARISON:
-            return self._comparison(node, operator)
+        if operator in COMPARISON:
+            return self._comparison(node)
         if operator in ARITHMETIC:
             kind = integer_kind(node.type)
             value = constant(node)
@@ -206,16 +184,13 @@ class Operators(ABC):
             left = Code(f"{wrapping_type(kind)}({left.text})", acts=left.acts)
         return self._signed(cppcode.binary(left, "<<", right, cppcode.SHIFT), kind)
 
-    def _comparison(self, node: ir.Binary, operator: Op) -> Code:
+    def _comparison(self, node: ir.Binary) -> Code:
         left, right = node.left, node.right
-        sign, level = _COMPARISON[operator]
-        if operator in {Op.EQUAL, Op.NOT_EQUAL}:
-            for known, other in ((left, right), (right, left)):
-                if isinstance(known, ir.BoolConst):
-                    same = known.value is (operator is Op.EQUAL)
-                    return self(other) if same else self.negated(other)
+        sign, level = COMPARISON[node.operator], cppcode.ORDER
+        if node.operator in {Op.EQUAL, Op.NOT_EQUAL}:
+            level = cppcode.EQUALITY
             if not is_reference(left.type) and isinstance(left.type, ir.ClassType | ir.StructType):
-                return self._equality(node, operator)
+                return self._equality(node)
         shared = common(left.type, right.type)
         if shared is None:
             return cppcode.binary(self(left), sign, self(right), level)
@@ -226,7 +201,7 @@ class Operators(ABC):
             level,
         )
 
-    def _equality(self, node: ir.Binary, operator: Op) -> Code:
+    def _equality(self, node: ir.Binary) -> Code:
         """Values that are made of parts."""
         type_ = node.left.type
         name = "equal"
@@ -236,7 +211,7 @@ class Operators(ABC):
         elif isinstance(type_, ir.StructType) and self.is_message(type_.ref):
             raise Unsupported("comparison of messages", node.span)
         code = cppcode.call(name, [self(node.left), self(node.right)])
-        if operator is Op.EQUAL:
+        if node.operator is Op.EQUAL:
             return code
         return Code(f"!{code.text}", cppcode.UNARY, code.acts)
 

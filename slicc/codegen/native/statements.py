@@ -11,6 +11,7 @@ from typing import assert_never
 
 from slicc import ir
 from slicc.codegen import analysis
+from slicc.codegen.conditions import opposite
 from slicc.codegen.integers import CannotEmit
 from slicc.codegen.native import cppcode
 from slicc.codegen.native.cppcode import Acts, Code
@@ -328,7 +329,7 @@ class Statements:
             case ir.BoolConst(value=False):
                 self._verdict("ASSERTION", node)
             case condition:
-                broken = self.expression.negated(condition)
+                broken = self.expression(opposite(condition))
                 self._line(f"if ({broken.text}) {{", broken, node)
                 self.out.indent += 4
                 self._verdict("ASSERTION", node)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from slicc import ir
+from slicc.codegen.conditions import COMPARISON, settled
 from slicc.codegen.integers import (
     ARITHMETIC,
     CannotEmit,
@@ -34,16 +35,6 @@ from slicc.codegen.python.runtime_names import (
 )
 from slicc.ir import BinaryOperator as Op
 from slicc.text import python_source
-
-_COMPARISON = {
-    Op.EQUAL: "==",
-    Op.NOT_EQUAL: "!=",
-    Op.LESS: "<",
-    Op.GREATER: ">",
-    Op.LESS_EQUAL: "<=",
-    Op.GREATER_EQUAL: ">=",
-}
-
 
 _ANY_ENTRY = ir.TypeRef(None, "AbstractCacheEntry")
 _SIGNED = ir.ScalarType(ir.ScalarKind.STATISTIC)
@@ -114,6 +105,7 @@ class Expressions:
 
     def __call__(self, node: ir.Expr) -> Code:
         scope = self.scope
+        node = settled(node)
         match node:
             case ir.Local():
                 return scope.local(node.name)
@@ -262,7 +254,9 @@ class Expressions:
     def _unary(self, node: ir.Unary) -> Code:
         match node.operator:
             case ir.UnaryOperator.NOT:
-                return self.negated(node.operand)
+                if isinstance(node.operand, ir.NullTest):
+                    return self._null_test(node.operand, not node.operand.valid)
+                return pycode.negation(self(node.operand))
             case ir.UnaryOperator.NEGATE:
                 kind = integer_kind(node.type)
                 if isinstance(node.operand, ir.IntConst):
@@ -273,29 +267,13 @@ class Expressions:
             case _:
                 assert_never(node.operator)
 
-    def negated(self, node: ir.Expr) -> Code:
-        """``!node``, as a reader would write it."""
-        match node:
-            case ir.BoolConst():
-                return pycode.FALSE if node.value else pycode.TRUE
-            case ir.Unary(operator=ir.UnaryOperator.NOT):
-                return self(node.operand)
-            case ir.NullTest():
-                return self._null_test(node, not node.valid)
-            case ir.Binary(operator=Op.EQUAL):
-                return self._comparison(node, Op.NOT_EQUAL)
-            case ir.Binary(operator=Op.NOT_EQUAL):
-                return self._comparison(node, Op.EQUAL)
-            case _:
-                return pycode.negation(self(node))
-
     def _null_test(self, node: ir.NullTest, valid: bool) -> Code:
         return pycode.operation(self(node.operand), "is not" if valid else "is", pycode.NONE)
 
     def _binary(self, node: ir.Binary) -> Code:
         operator = node.operator
-        if operator in _COMPARISON:
-            return self._comparison(node, operator)
+        if operator in COMPARISON:
+            return self._comparison(node)
         if operator in ARITHMETIC:
             kind = integer_kind(node.type)
             code = self._unwrapped(node, kind)
@@ -397,22 +375,14 @@ class Expressions:
             code = pycode.call(function, left, right, integer(kind.bits))
         return self._wrap(code, kind) if to_the_left else code
 
-    def _comparison(self, node: ir.Binary, operator: Op) -> Code:
-        left, right = node.left, node.right
-        if operator in {Op.EQUAL, Op.NOT_EQUAL}:
-            for known, other in ((left, right), (right, left)):
-                if isinstance(known, ir.BoolConst):
-                    same = known.value is (operator is Op.EQUAL)
-                    return self(other) if same else self.negated(other)
-            if is_reference(left.type) and is_reference(right.type):
-                sign = "is" if operator is Op.EQUAL else "is not"
-                return pycode.operation(self(left), sign, self(right))
+    def _comparison(self, node: ir.Binary) -> Code:
+        left, right, sign = node.left, node.right, COMPARISON[node.operator]
+        if is_reference(left.type) and is_reference(right.type):
+            sign = "is" if node.operator is Op.EQUAL else "is not"
         shared = common(left.type, right.type)
         if shared is None:
-            return pycode.operation(self(left), _COMPARISON[operator], self(right))
-        return pycode.operation(
-            self.converted(left, shared), _COMPARISON[operator], self.converted(right, shared)
-        )
+            return pycode.operation(self(left), sign, self(right))
+        return pycode.operation(self.converted(left, shared), sign, self.converted(right, shared))
 
 
 # ------------------------------------------------------------------ integers

@@ -11,6 +11,7 @@ from typing import assert_never
 
 from slicc import ir
 from slicc.codegen import analysis
+from slicc.codegen.conditions import opposite
 from slicc.codegen.integers import CannotEmit, is_mutable
 from slicc.codegen.python import formats, pycode
 from slicc.codegen.python.emitter import Emitter
@@ -270,7 +271,7 @@ class Statements:
             case ir.BoolConst(value=False):
                 self._fail("assertion_failed", words, node)
             case condition:
-                self.out.statement("if ", self.expression.negated(condition), ":", node.span)
+                self.out.statement("if ", self.expression(opposite(condition)), ":", node.span)
                 with self.out.indented():
                     self._fail("assertion_failed", words, node)
 
