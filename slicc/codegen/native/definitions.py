@@ -51,18 +51,18 @@ class Definitions:
         self.kinds: dict[ir.TypeRef, int] = {}
 
     def enumeration(self, enum: ir.Enum_) -> str:
-        out = Emitter([])
+        out = Emitter()
         out.comment(enum.desc)
         with out.block(f"namespace {self.names.type(enum.ref)}"):
             for number, member in enumerate(enum.members):
                 name = self.names.member(enum.ref, member.name)
                 out.line(f"inline constexpr i32 {name} = {number};{cpp_source.beside(member.desc)}")
             out.line(f"inline constexpr i32 NUM = {len(enum.members)};")
-        return "\n".join(out.lines)
+        return out.text()
 
     def structure(self, struct: ir.Struct) -> str:
         """The structure and the functions that everybody needs of it."""
-        out = Emitter([])
+        out = Emitter()
         name = self.names.type(struct.ref)
         base = _BASES[struct.kind]
         if struct.ref in self.kinds:
@@ -88,7 +88,7 @@ class Definitions:
             self._equal(out, struct, name)
         out.line("")
         self._mark(out, struct, name)
-        return "\n".join(out.lines)
+        return out.text()
 
     @staticmethod
     def _check_queues(struct: ir.Struct) -> None:

@@ -9,25 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from slicc.codegen import emitter
 from slicc.codegen.python.linemap import file_name
 from slicc.source import BUILTIN, Span
 from slicc.text import cpp_source
 
-INDENT = 4
 _MARK = "\x1f"
 
 
-@dataclass(slots=True)
-class Emitter:
-    """Lines of one function or block."""
-
-    lines: list[str]
-    indent: int = 0
-
-    def line(self, code: str, span: Span | None = None) -> None:
-        self.lines.append(" " * self.indent + code + mark(span))
+class Emitter(emitter.Emitter):
+    def mark(self, span: Span | None) -> str:
+        return mark(span)
 
     def comment(self, words: str) -> None:
         self.lines += cpp_source.comment(words, self.indent)
@@ -36,9 +29,8 @@ class Emitter:
     def block(self, head: str, span: Span | None = None, tail: str = "}") -> Iterator[None]:
         """``head {`` … ``tail``."""
         self.line(f"{head} {{".lstrip(), span)
-        self.indent += INDENT
-        yield
-        self.indent -= INDENT
+        with self.indented():
+            yield
         self.line(tail)
 
 

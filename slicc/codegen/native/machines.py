@@ -163,7 +163,7 @@ class MachineWriter:
 
     def structure(self) -> str:
         """The controller: parameters and objects."""
-        out = Emitter([])
+        out = Emitter()
         out.comment(self.machine.title)
         with out.block("struct Machine : Controller", tail="};"):
             members: list[ir.MachineParameter | ir.Object] = list(self.machine.parameters)
@@ -174,7 +174,7 @@ class MachineWriter:
                     out.line(
                         f"{type_} {self.own.objects[each.name]};{cpp_source.beside(each.desc)}"
                     )
-        return "\n".join(out.lines)
+        return out.text()
 
     def _member(self, node: ir.MachineParameter | ir.Object) -> str | None:
         """The type of a parameter or object; None for what this engine never looks at."""
@@ -252,7 +252,7 @@ class MachineWriter:
         return self.own.locals([each.name for each in function.parameters], variables)
 
     def _function(self, function: ir.Function) -> str:
-        out = Emitter([])
+        out = Emitter()
         out.comment(function.desc)
         owner = None
         if function.ref.owner is not None:
@@ -270,53 +270,45 @@ class MachineWriter:
                 value = f"scratch<{self.types(function.result, function.span)}>(x)"
             leave = default = f"return {value};"
         top = len(out.lines)
-        out.line(f"{self._head(function)} {{", function.span)
-        out.indent += 4
-        body = Statements(scope, out, leave)
-        body.body(function.body)
-        if default and analysis.completes(function.body):
-            out.line(default)
-        out.indent -= 4
-        out.line("}")
+        with out.block(self._head(function), function.span):
+            body = Statements(scope, out, leave)
+            body.body(function.body)
+            if default and analysis.completes(function.body):
+                out.line(default)
         if body.acts & Acts.PLACED:
             # Whoever called is at the same place as before when this function is left.
             head, separator, mark = out.lines[top].partition("\x1f")
             out.lines[top] = f"{head} const Place place(x);{separator}{mark}"
         self.facts.acts[function.ref] = body.acts
-        return "\n".join(out.lines)
+        return out.text()
 
     def _action(self, action: ir.Action) -> str:
-        out = Emitter([])
+        out = Emitter()
         out.comment(action.desc)
         name = self.own.actions[action.ref.name]
-        out.line(f"inline void {name}(Context& x, Machine& c, Transaction& t) {{", action.span)
-        out.indent += 4
-        body = self._body(out, action.body, self.reported.actions[action.ref.name], "return;")
+        head = f"inline void {name}(Context& x, Machine& c, Transaction& t)"
+        with out.block(head, action.span):
+            body = self._body(out, action.body, self.reported.actions[action.ref.name], "return;")
         if body.acts & (Acts.FAILS | Acts.NULLS):
             number = self.sites.action(self.reported.actions[action.ref.name])
             self.numbers[action.ref] = number
-        out.indent -= 4
-        out.line("}")
-        return "\n".join(out.lines)
+        return out.text()
 
     def _poll(self, port: ir.InPort) -> str:
-        out = Emitter([])
+        out = Emitter()
         out.comment(port.desc)
         name = self.own.polls[port.ref.name]
-        out.line(f"inline Poll {name}(Context& x, Machine& c) {{", port.span)
-        out.indent += 4
         body = port.body
         match body:
             case (ir.If(condition=ir.PortCall(), then=then, orelse=()),) if port.guarded:
                 body = then
             case _:
                 pass
-        self._body(out, body, self.reported.polls[port.ref.name], "return POLL_RAN;")
-        if analysis.completes(body):
-            out.line("return POLL_NOTHING;")
-        out.indent -= 4
-        out.line("}")
-        return "\n".join(out.lines)
+        with out.block(f"inline Poll {name}(Context& x, Machine& c)", port.span):
+            self._body(out, body, self.reported.polls[port.ref.name], "return POLL_RAN;")
+            if analysis.completes(body):
+                out.line("return POLL_NOTHING;")
+        return out.text()
 
     def _body(self, out: Emitter, body: tuple[ir.Stmt, ...], action: str, leave: str) -> Statements:
         names = self.own.locals((), analysis.local_variables(body))
@@ -328,7 +320,7 @@ class MachineWriter:
     # -------------------------------------------------------------- construction and running
 
     def _start(self) -> str:
-        out = Emitter([])
+        out = Emitter()
         head = (
             "inline void start([[maybe_unused]] Context& x, Machine& c, "
             "[[maybe_unused]] const PlanWords& words)"
@@ -353,7 +345,7 @@ class MachineWriter:
                 waits = port.buffer in self.waiting
                 buffer = f"c.{self.own.objects[port.buffer]}" if waits else "NIL"
                 out.line(f"controller_port(c, {buffer}, {ranks.index(port.rank)});", port.span)
-        return "\n".join(out.lines)
+        return out.text()
 
     def _given(self, parameter: ir.MachineParameter, type_: str, word: str) -> str:
         if _class_of(parameter.type) == "DirectoryMemory":
@@ -390,7 +382,7 @@ class MachineWriter:
         out.line(f"c.{name} = {value.text};", node.span)
 
     def _wakeup(self) -> str:
-        out = Emitter([])
+        out = Emitter()
         with out.block("inline void wakeup(Context& x, Machine& c)"):
             out.line("u32 left = controller_begin(x, c);")
             with out.block("while (left && !troubled(x))"):
@@ -399,7 +391,7 @@ class MachineWriter:
                 out.line("if (!c.woken) break;")
                 out.line("c.woken = false;")
             out.line("controller_end(x, c, left);")
-        return "\n".join(out.lines)
+        return out.text()
 
     def _poll_one(self, out: Emitter, port: ir.InPort) -> None:
         name = self.own.polls[port.ref.name]
@@ -428,7 +420,7 @@ class MachineWriter:
         return self.own.functions[function.ref.name]
 
     def _mark(self) -> str:
-        out = Emitter([])
+        out = Emitter()
         head = (
             "inline void mark([[maybe_unused]] Context& x, [[maybe_unused]] const Machine& c, "
             "[[maybe_unused]] Marker& marker)"
@@ -437,7 +429,7 @@ class MachineWriter:
             for each in self.machine.objects:
                 if holds_lists(each.type):
                     out.line(f"mark_value(x, marker, c.{self.own.objects[each.name]});")
-        return "\n".join(out.lines)
+        return out.text()
 
 
 def is_sender(parameter: ir.MachineParameter) -> bool:

@@ -7,6 +7,8 @@ be read by people (traces, comments of transitions) becomes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import assert_never
 
 from slicc import ir
@@ -20,6 +22,9 @@ from slicc.codegen.native.errors import Unsupported
 from slicc.codegen.native.expressions import Expressions
 from slicc.codegen.native.scope import Scope
 from slicc.codegen.native.types import is_queue
+
+_WORK = Acts.CHANGES | Acts.FAILS | Acts.PLACED
+"""What functions of the runtime do that are called as statements."""
 
 
 class Statements:
@@ -93,6 +98,14 @@ class Statements:
         if code.acts & Acts.PLACED:
             text = f"x.site = {self.expression.site()}; {text}"
         self.out.line(text, node.span)
+
+    @contextmanager
+    def _block(self, head: str, code: Code, node: ir.Stmt) -> Iterator[None]:
+        """``head`` with a brace, what is written meanwhile, and the closing brace."""
+        self._line(head, code, node)
+        with self.out.indented():
+            yield
+        self.out.line("}")
 
     # -------------------------------------------------------------- values
 
@@ -181,85 +194,57 @@ class Statements:
 
     # -------------------------------------------------------------- control
 
-    def _if(self, node: ir.If) -> None:
-        scope, out = self.scope, self.out
-        before = set(scope.known)
+    def _if(self, node: ir.If, words: str = "if") -> None:
+        """``words``: ``} else if`` where it goes on with the one above."""
+        scope, learned = self.scope, self.expression.learned
         condition = self.expression(node.condition)
-        self._line(f"if ({condition.text}) {{", condition, node)
-        after = self._branch(node.then, self.expression.learned(node.condition, True))
-        tails = 0
-        while True:
-            scope.known = set(before)
-            learned = self.expression.learned(node.condition, False)
-            match node.orelse:
-                case ():
-                    scope.known |= learned
-                    break
-                case (ir.If() as following,):
-                    self.expression.place = following.span
-                    before |= learned
-                    scope.known = set(before)
-                    condition = self.expression(following.condition)
-                    if condition.acts & Acts.PLACED:
-                        out.line("} else {")
-                        out.indent += 4
-                        tails += 1
-                        self._line(f"if ({condition.text}) {{", condition, following)
-                    else:
-                        self.acts |= condition.acts
-                        out.line(f"}} else if ({condition.text}) {{", following.span)
-                    then = self._branch(
-                        following.then, self.expression.learned(following.condition, True)
-                    )
-                    after = _either(after, then)
-                    node = following
-                case orelse:
-                    out.line("} else {")
-                    after = _either(after, self._branch(orelse, learned))
-                    out.line("}")
-                    scope.known = set() if after is None else after
-                    self._close(tails)
-                    return
-        out.line("}")
-        self._close(tails)
-        if after is not None:
-            scope.known &= after
+        self._line(f"{words} ({condition.text}) {{", condition, node)
+        before = set(scope.known)
+        then = self._branch(node.then, learned(node.condition, True))
+        scope.known = before | learned(node.condition, False)
+        match node.orelse:
+            case ():
+                self.out.line("}")
+                orelse: set[str] | None = scope.known
+            case (ir.If() as following,) if not self._is_placed(following):
+                self._if(following, "} else if")
+                orelse = scope.known if analysis.completes(node.orelse) else None
+            case body:
+                self.out.line("} else {")
+                orelse = self._branch(body, set())
+                self.out.line("}")
+        known = _either(then, orelse)
+        scope.known = set() if known is None else known
 
-    def _close(self, count: int) -> None:
-        for _ in range(count):
-            self.out.indent -= 4
-            self.out.line("}")
+    def _is_placed(self, node: ir.If) -> bool:
+        """Whether the context must know the place of the condition before it is evaluated."""
+        self.expression.place = node.span
+        return Acts.PLACED in self.expression(node.condition).acts
 
     def _branch(self, body: tuple[ir.Stmt, ...], learned: set[str]) -> set[str] | None:
         """One branch; what is known when it is over, None if it does not get there."""
         self.scope.known = self.scope.known | learned
-        self.out.indent += 4
-        self.body(body)
-        self.out.indent -= 4
+        with self.out.indented():
+            self.body(body)
         return set(self.scope.known) if analysis.completes(body) else None
 
     def _trigger(self, node: ir.Trigger) -> None:
         given = (node.event, node.address, node.entry, node.tbe)
         arguments = [self.expression(each) for each in given if each is not None]
-        code = cppcode.call("trigger", arguments, Acts.CHANGES | Acts.FAILS | Acts.PLACED, "x, c")
+        code = cppcode.call("trigger", arguments, _WORK, "x, c")
         self._line(f"if ({code.text}) return POLL_RAN;", code, node)
 
     def _waiting(self, name: str, node: ir.StallAndWait | ir.WakeupPort) -> None:
         number = Code(f"Port::{self.scope.machine.names.polls[node.port.name]}")
-        acts = Acts.CHANGES | Acts.FAILS | Acts.PLACED
         arguments = [number, self.expression(node.address)]
-        code = cppcode.call(f"controller_{name}", arguments, acts, "x, c")
+        code = cppcode.call(f"controller_{name}", arguments, _WORK, "x, c")
         self._line(f"{code.text};", code, node)
 
     def _delay_if(self, condition: Code, port: Code, node: ir.Stmt) -> None:
-        self._line(f"if ({condition.text}) {{", condition, node)
-        self.out.indent += 4
-        acts = Acts.CHANGES | Acts.FAILS | Acts.PLACED
-        delay = cppcode.call("MessageBuffer_delay_head", [port, Code("1")], acts)
-        self._line(f"{delay.text};", delay, node)
-        self.out.line("return POLL_UNCOUNTED;")
-        self.out.indent -= 4
-        self.out.line("}")
+        delay = cppcode.call("MessageBuffer_delay_head", [port, Code("1")], _WORK)
+        with self._block(f"if ({condition.text}) {{", condition, node):
+            self._line(f"{delay.text};", delay, node)
+            self.out.line("return POLL_UNCOUNTED;")
 
     # -------------------------------------------------------------- messages
 
@@ -269,21 +254,19 @@ class Statements:
         local = self.scope.local(node.local)
         code = Code("", acts=Acts.READS | Acts.FAILS | Acts.PLACED)
         # The scope of the message ends where the author's block does.
-        self._line(f"{{ const {kind}& {local} = peek<{kind}>(x, {port.text});", code, node)
-        self.out.indent += 4
-        message = Code(local)
-        if node.wake_up is not None:
-            line = cppcode.field(message, self.scope.names.field(node.message, node.wake_up))
-            stalled = cppcode.call("MessageBuffer_hasStalledMsg", [port, line])
-            wake = cppcode.call("controller_wakeUpBuffers", [line], Acts.CHANGES, "x, c")
-            self._line(f"if ({stalled.text}) {wake.text};", wake, node)
-        if node.block_on is not None:
-            line = cppcode.field(message, self.scope.names.field(node.message, node.block_on))
-            blocked = cppcode.call("controller_is_blocked", [line, port], before="x, c")
-            self._delay_if(blocked, port, node)
-        self.body(node.body)
-        self.out.indent -= 4
-        self.out.line("}")
+        head = f"{{ const {kind}& {local} = peek<{kind}>(x, {port.text});"
+        with self._block(head, code, node):
+            message = Code(local)
+            if node.wake_up is not None:
+                line = cppcode.field(message, self.scope.names.field(node.message, node.wake_up))
+                stalled = cppcode.call("MessageBuffer_hasStalledMsg", [port, line])
+                wake = cppcode.call("controller_wakeUpBuffers", [line], Acts.CHANGES, "x, c")
+                self._line(f"if ({stalled.text}) {wake.text};", wake, node)
+            if node.block_on is not None:
+                line = cppcode.field(message, self.scope.names.field(node.message, node.block_on))
+                blocked = cppcode.call("controller_is_blocked", [line, port], before="x, c")
+                self._delay_if(blocked, port, node)
+            self.body(node.body)
 
     def _enqueue(self, node: ir.Enqueue) -> None:
         if node.deferred:
@@ -292,28 +275,24 @@ class Statements:
         kind = self.scope.names.type(node.message)
         local = self.scope.local(node.local)
         touched = f" {local}.touched = 1;" if "Destination" in node.fresh else ""
-        out.line(f"{{ {kind}& {local} = new_message<{kind}>(x);{touched}", node.span)
-        out.indent += 4
-        self.acts |= Acts.CHANGES
-        self._sending.append(node)
-        self.body(node.body)
-        self._sending.pop()
-        self.expression.place = node.span
-        name = self.scope.machine.buffers[node.port]
-        sender = "NetworkPort" if name in self.scope.machine.senders else "MessageBuffer"
-        arguments = [
-            self.expression.buffer(node.port),
-            Code(local),
-            self.expression(node.latency),
-        ]
-        if node.bypass is not None:
-            arguments.append(self.expression(node.bypass))
-        acts = Acts.CHANGES | Acts.FAILS | Acts.PLACED
-        code = cppcode.call(f"{sender}_enqueue", arguments, acts)
-        self.acts |= code.acts
-        out.line(f"x.site = {self.expression.site()}; {code.text};")
-        out.indent -= 4
-        out.line("}")
+        opening = f"{{ {kind}& {local} = new_message<{kind}>(x);{touched}"
+        with self._block(opening, Code("", acts=Acts.CHANGES), node):
+            self._sending.append(node)
+            self.body(node.body)
+            self._sending.pop()
+            self.expression.place = node.span
+            name = self.scope.machine.buffers[node.port]
+            sender = "NetworkPort" if name in self.scope.machine.senders else "MessageBuffer"
+            arguments = [
+                self.expression.buffer(node.port),
+                Code(local),
+                self.expression(node.latency),
+            ]
+            if node.bypass is not None:
+                arguments.append(self.expression(node.bypass))
+            code = cppcode.call(f"{sender}_enqueue", arguments, _WORK)
+            self.acts |= code.acts
+            out.line(f"x.site = {self.expression.site()}; {code.text};")
 
     # -------------------------------------------------------------- verdicts
 
@@ -330,11 +309,8 @@ class Statements:
                 self._verdict("ASSERTION", node)
             case condition:
                 broken = self.expression(opposite(condition))
-                self._line(f"if ({broken.text}) {{", broken, node)
-                self.out.indent += 4
-                self._verdict("ASSERTION", node)
-                self.out.indent -= 4
-                self.out.line("}")
+                with self._block(f"if ({broken.text}) {{", broken, node):
+                    self._verdict("ASSERTION", node)
 
 
 def _either(first: set[str] | None, second: set[str] | None) -> set[str] | None:

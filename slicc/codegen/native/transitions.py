@@ -75,7 +75,7 @@ class Transitions:
         return (f"x.action = {number};" if risky else ""), call
 
     def _stall(self, name: str, handler_of: object) -> str:
-        out = Emitter([])
+        out = Emitter()
         assert callable(handler_of)
         with out.block(f"inline COLD bool {name}(Context& x, Machine& c, u32 polling)"):
             for port in self.machine.in_ports:
@@ -89,7 +89,7 @@ class Transitions:
             out.line("x.event = x.state = -1;")
             out.line("x.action = polling;")
             out.line("return false;")
-        return "\n".join(out.lines)
+        return out.text()
 
     # -------------------------------------------------------------- the table
 
@@ -98,7 +98,7 @@ class Transitions:
         return [(name, self.names.type(ref)) for name, ref in named if ref is not None]
 
     def _trigger(self) -> str:
-        out = Emitter([])
+        out = Emitter()
         pointers = self._pointers()
         given = ["i32 event", "u64 address", *[f"{type_}* {name}" for name, type_ in pointers]]
         head = f"inline bool trigger(Context& x, Machine& c, {', '.join(given)})"
@@ -128,7 +128,7 @@ class Transitions:
             out.line("if (UNLIKELY(troubled(x))) return true;")
             out.line("observe(x, c, address, state, event, next);")
             out.line("return true;")
-        return "\n".join(out.lines)
+        return out.text()
 
     @staticmethod
     def _step(out: Emitter, before: str, call: str) -> None:
@@ -154,9 +154,8 @@ class Transitions:
                 event = self.names.member(events, cell.event)
                 note = cpp_source.beside(place) if index == 0 else ""
                 out.line(f"case cell(State::{state}, Event::{event}):{note}")
-            out.indent += 4
-            self._row(out, transition)
-            out.indent -= 4
+            with out.indented():
+                self._row(out, transition)
 
     def _row(self, out: Emitter, node: ir.Transition) -> None:
         match node.next:
@@ -217,7 +216,7 @@ class Transitions:
         owner = self.machine.request_types
         if not self._sets or owner is None:
             return
-        out = Emitter([])
+        out = Emitter()
         most = max(len(each) for each in self._sets)
         with out.block("struct Requests", tail="};"):
             out.line("u32 asked_count;")
@@ -238,8 +237,8 @@ class Transitions:
                 value = f"{{{len(asked)}, {len(recorded)}, {{{', '.join(asked)}}}, "
                 value += f"{{{', '.join(recorded)}}}}}"
                 out.line(f"inline constexpr Requests {name} = {value};")
-        yield "\n".join(out.lines)
-        out = Emitter([])
+        yield out.text()
+        out = Emitter()
         head = "Context& x, Machine& c, u64 address, const Requests& requests"
         out.comment("Take the arrays that a transition needs; false if one of them is busy.")
         with out.block(f"inline COLD bool take_arrays({head})"):
@@ -252,7 +251,7 @@ class Transitions:
                 before, call = self._call("recordRequestType", arguments)
                 self._step(out, before, f"{call};")
             out.line("return true;")
-        yield "\n".join(out.lines)
+        yield out.text()
 
     def _conclude(self, out: Emitter) -> None:
         """State and permission, with the pointers as the actions left them."""

@@ -127,13 +127,13 @@ class ControllerWriter:
         out = Emitter(self.marks, indent)
         if len(items) < 2:
             out.statement(before, pycode.tuple_of(tuple(items)), after)
-            return "\n".join(out.lines)
+            return out.text()
         out.line(f"{before}(")
         with out.indented():
             for item in items:
                 out.statement("", item, ",")
         out.line(f"){after}")
-        return "\n".join(out.lines)
+        return out.text()
 
     def _permission(self, state: ir.EnumMember) -> str:
         permission = state.permission or ir.AccessPermission.NOT_PRESENT
@@ -260,7 +260,7 @@ class ControllerWriter:
     def _function(self, function: ir.Function) -> str:
         out = Emitter(self.marks, layout.INDENT)
         write_function(out, self.scope, function, self.own.functions[function.ref.name])
-        return "\n".join(out.lines)
+        return out.text()
 
     def _poll(self, port: ir.InPort) -> str:
         out = Emitter(self.marks, layout.INDENT)
@@ -270,7 +270,7 @@ class ControllerWriter:
             out.docstring(port.desc)
             self._body(out, port.body)
             out.line("return False")
-        return "\n".join(out.lines)
+        return out.text()
 
     def _action(self, action: ir.Action) -> str:
         out = Emitter(self.marks, layout.INDENT)
@@ -281,7 +281,7 @@ class ControllerWriter:
         with out.indented():
             out.docstring(action.desc)
             self._body(out, action.body)
-        return "\n".join(out.lines)
+        return out.text()
 
     def _body(self, out: Emitter, body: tuple[ir.Stmt, ...]) -> None:
         variables = analysis.local_variables(body)
@@ -309,7 +309,7 @@ class ControllerWriter:
             out.statement(
                 before, bodies[cell.transition], f",  # {visible(place)}", transition.span
             )
-            rows.append("\n".join(out.lines))
+            rows.append(out.text())
         return rows
 
     def _transition(self, node: ir.Transition) -> Code:

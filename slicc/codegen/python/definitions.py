@@ -49,7 +49,7 @@ class Definitions:
                 described(out, f"{name}: {final} = ", Code(str(number)), member)
             if out.lines[-1] == "":
                 out.lines.pop()
-        return "\n".join(out.lines)
+        return out.text()
 
     def structure(self, struct: ir.Struct) -> str:
         out = Emitter(self.marks, 0)
@@ -80,7 +80,7 @@ class Definitions:
                 self._method(out, struct, method)
             if out.lines[-1] == "":
                 out.lines.pop()
-        return "\n".join(out.lines)
+        return out.text()
 
     # -------------------------------------------------------------- fields
 

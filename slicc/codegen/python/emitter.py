@@ -1,7 +1,6 @@
-"""A list of lines that knows how far it is indented and where each line came from.
+"""Lines of Python.
 
-Invariant: every line carries its full indentation, and no line is longer than the layout allows
-unless nothing in it can be broken.
+Invariant: no statement is longer than the layout allows unless nothing in it can be broken.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from slicc.codegen import emitter
 from slicc.codegen.python import layout
 from slicc.codegen.python.linemap import Marks
 from slicc.codegen.python.pycode import Code
@@ -17,31 +17,28 @@ from slicc.text import python_source
 from slicc.text.escapes import one_line
 
 
-class Emitter:
-    """``indent`` counts columns. ``marks`` takes the places of the lines."""
+class Emitter(emitter.Emitter):
+    """``marks`` takes the places of the lines."""
 
     def __init__(self, marks: Marks, indent: int) -> None:
+        super().__init__(indent)
         self.marks = marks
-        self.indent = indent
-        self.lines: list[str] = []
+
+    def mark(self, span: Span | None) -> str:
+        return self.marks.mark(span)
 
     @contextmanager
     def indented(self) -> Iterator[None]:
         """Lines of a block; a block that stays empty becomes ``pass``."""
-        self.indent += layout.INDENT
         before = len(self.lines)
-        yield
-        if len(self.lines) == before:
-            self.line("pass")
-        self.indent -= layout.INDENT
-
-    def line(self, code: str, span: Span | None = None) -> None:
-        """One line that is known to fit."""
-        self.lines.append(" " * self.indent + code + self.marks.mark(span))
+        with super().indented():
+            yield
+            if len(self.lines) == before:
+                self.line("pass")
 
     def statement(self, before: str, code: Code, after: str, span: Span | None = None) -> None:
         """``before`` + ``code`` + ``after``, broken over several lines when it is too long."""
-        mark = self.marks.mark(span)
+        mark = self.mark(span)
         self.lines += [line + mark for line in layout.lines(self.indent, before, code.text, after)]
 
     def docstring(self, words: str) -> None:

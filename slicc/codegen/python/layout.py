@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from slicc.codegen.emitter import INDENT as INDENT
 from slicc.codegen.python.pycode import STRENGTH
 from slicc.text.python_source import WIDTH as WIDTH
-
-INDENT = 4
 
 _OPERATORS = sorted(STRENGTH, key=len, reverse=True)
 _TOKEN = re.compile(
