@@ -14,13 +14,14 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 Path = tuple[str | int, ...]
 """Keys from the top of the file: ``("machine", "TCP", "count")``; integers index arrays."""
 
 MAX_TEXT_BYTES: Final = 1 << 20
 _EFFORT: Final = 1 << 21
+_LONG_NUMBER: Final = re.compile(r"\b0[xob][0-9A-Fa-f_]{4000}")
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -141,7 +142,7 @@ def parse_toml(text: str, file: str) -> dict[str, object]:
     if len(text.encode()) > MAX_TEXT_BYTES:
         raise DescriptionError(file, 0, "", None, f"larger than {MAX_TEXT_BYTES} bytes")
     try:
-        return tomllib.loads(text)
+        return loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+), column \d+\)|\(at end of document\)", str(error))
         line = int(found[1]) if found and found[1] else text.count("\n") + 1
@@ -149,10 +150,17 @@ def parse_toml(text: str, file: str) -> dict[str, object]:
         raise DescriptionError(file, line, "", None, f"not TOML: {reason}") from None
     except RecursionError:
         raise DescriptionError(file, 0, "", None, "nested too deeply") from None
-    except ValueError:  # int() reads no more digits than 4,300
-        found = re.search(r"[0-9_]{4000}", text)
+    except ValueError:
+        found = re.search(r"[0-9A-Fa-f_]{4000}", text)
         line = 0 if found is None else text.count("\n", 0, found.start()) + 1
         raise DescriptionError(file, line, "", None, "a number of too many digits") from None
+
+
+def loads(text: str) -> dict[str, Any]:
+    """As of ``tomllib``. int() reads at most 4,300 decimal digits, but others without bound."""
+    if _LONG_NUMBER.search(text):
+        raise ValueError("a number of too many digits")
+    return tomllib.loads(text)
 
 
 def unknown_name(what: str, name: str, known: Sequence[str]) -> str:

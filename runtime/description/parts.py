@@ -30,12 +30,14 @@ Scalar = int | bool | str
 Text = Annotated[str, Meta(max_length=4096)]
 Value = int | bool | Text
 """A scalar as it is written; completion knows the range of a number."""
-Names = Annotated[tuple[Text, ...], Meta(max_length=64)]
+Listed = Annotated[tuple[V, ...], Meta(max_length=64)]
+Names = Listed[Text]
 Tables = Annotated[Mapping[str, V], Meta(max_length=64)]
 Rows = Annotated[tuple[V, ...], Meta(max_length=256)]
 Cycles = Annotated[int, Meta(ge=0, le=MAX_LATENCY)]
 Hops = Annotated[int, Meta(ge=1, le=MAX_LATENCY)]
 """Cycles of something that always takes time."""
+Entries = Annotated[int, Meta(ge=1, le=MAX_ENTRIES)]
 Thousand = Annotated[int, Meta(ge=1, le=1 << 10)]
 Many = Annotated[int, Meta(ge=1, le=1 << 16)]
 OfMachine = Annotated[str, Meta(max_length=4096, pattern=r"^[^.]*\.[^.]*\Z", title="Machine.name")]
@@ -93,10 +95,7 @@ class MemoryDescription(Piece, frozen=True):
 class CacheDescription(Piece, frozen=True):
     """One CacheMemory parameter."""
 
-    sets: Annotated[
-        Annotated[int, Meta(ge=1, le=MAX_ENTRIES)],
-        doc("a power of two; sets times ways at most 2^20 lines"),
-    ] = 16
+    sets: Annotated[Entries, doc("a power of two; sets times ways at most 2^20 lines")] = 16
     ways: Annotated[Thousand, doc("lines of a set; with `tree_plru` a power of two")] = 4
     replacement: Annotated[
         Literal["tree_plru", "lru"], doc("which line of a full set makes room")
@@ -136,8 +135,7 @@ class BufferDescription(Piece, frozen=True):
         True
     )
     joined: Annotated[
-        OfMachine | None,
-        doc('`"Machine.buffer"`: instance i of both machines share one buffer'),
+        OfMachine | None, doc('`"Machine.buffer"`: instance i of both machines share one buffer')
     ] = None
 
 
@@ -148,9 +146,7 @@ class DerivedParameter(Piece, frozen=True):
         Text | None, doc("the number of instances of this machine; or else `parameter`")
     ] = None
     parameter: Annotated[OfMachine | None, doc('the value of another scalar: `"TCC.WB"`')] = None
-    times: Annotated[
-        Annotated[int, Meta(ge=1, le=1 << 20)], doc("a number is multiplied by this")
-    ] = 1
+    times: Annotated[Entries, doc("a number is multiplied by this")] = 1
     plus: Annotated[Annotated[int, Meta(ge=-(1 << 20), le=1 << 20)], doc("then this is added")] = 0
 
     def __post_init__(self) -> None:
@@ -270,17 +266,14 @@ class AgentsDescription(Piece, frozen=True):
         doc("`dma`: loads and stores without fetch-adds; absent: of the requester"),
     ] = None
     wavefronts: Annotated[
-        Annotated[int, Meta(ge=1, le=MAX_WAVEFRONTS)],
-        doc("threads on each requester of the group"),
+        Annotated[int, Meta(ge=1, le=MAX_WAVEFRONTS)], doc("threads on each requester of the group")
     ] = 1
     lanes: Annotated[
         Annotated[int, Meta(ge=1, le=MAX_LANES)] | None,
         doc("lanes of each thread; absent: 16 for `gpu`, else 1"),
     ] = None
     without: Annotated[
-        Annotated[
-            tuple[Literal["stores", "flush", "instructions", "scopes"], ...], Meta(max_length=64)
-        ],
+        Listed[Literal["stores", "flush", "instructions", "scopes"]],
         doc(
             "what they never do: `instructions` are fetches, `scopes` bypass caches "
             "(one group decides for all)"
@@ -301,7 +294,7 @@ class DefectDescription(Piece, frozen=True):
         ),
     ] = field(default_factory=dict)
     needs: Annotated[
-        Annotated[tuple[CellOrAction, ...], Meta(max_length=64)],
+        Listed[CellOrAction],
         doc(
             'transitions that the defect goes through: `["Directory.I.DMA_WRITE"]`, with '
             "`.action` if it takes that action (`z_stall` counts as one). Without one of them "
@@ -309,7 +302,7 @@ class DefectDescription(Piece, frozen=True):
         ),
     ] = ()
     lacks: Annotated[
-        Annotated[tuple[Cell, ...], Meta(max_length=64)],
+        Listed[Cell],
         doc(
             "transitions of which at least one is missing, of states and events that are there: "
             "with all of them the defect is mended"
@@ -325,10 +318,9 @@ class HandoverDescription(Piece, frozen=True):
     scope: Annotated[Text, doc("the one scope that the row is about; empty: all")] = ""
     allowed: Annotated[bool, doc("false: such bytes are never handed over")] = True
     giver_steps: Annotated[
-        Annotated[tuple[Literal["release", "flush"], ...], Meta(max_length=64)],
+        Listed[Literal["release", "flush"]],
         doc("`release`: its stores are complete; `flush`: the lines it wrote are flushed"),
     ] = ("release",)
-    taker_steps: Annotated[
-        Annotated[tuple[Literal["acquire", "invalidate_l2"], ...], Meta(max_length=64)],
-        doc("before it reads"),
-    ] = ("acquire",)
+    taker_steps: Annotated[Listed[Literal["acquire", "invalidate_l2"]], doc("before it reads")] = (
+        "acquire",
+    )

@@ -10,7 +10,6 @@ Invariant: a description that exists is within bounds; what it does not say is N
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Annotated, Any
@@ -25,6 +24,7 @@ from runtime.description.origin import (
     Origin,
     Path,
     dotted,
+    loads,
     parse_toml,
 )
 from runtime.description.parts import (
@@ -186,7 +186,7 @@ def parse_assignment(text: str) -> tuple[str, object]:
     if not equals or not name:
         raise DescriptionError(f"--set {text}", 0, "", None, "expected path=value")
     try:
-        return name, tomllib.loads(f"v = {value.strip()}")["v"]
+        return name, loads(f"v = {value.strip()}")["v"]
     except (ValueError, RecursionError):
         return name, value.strip()
 

@@ -494,6 +494,7 @@ def test_overrides_name_the_option_that_was_wrong() -> None:
         with pytest.raises(DescriptionError, match=words):
             base.override(dict([parse_assignment(option)]))
     assert parse_assignment("a.b = word") == ("a.b", "word")
+    assert parse_assignment(f"a=0x{'f' * 5000}") == ("a", f"0x{'f' * 5000}")
     assert parse_assignment("a=[1, 'x']") == ("a", [1, "x"])
     with pytest.raises(DescriptionError, match="expected path=value"):
         parse_assignment("count")

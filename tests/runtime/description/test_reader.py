@@ -93,6 +93,7 @@ def test_every_declared_range_is_enforced(
 
 ERRORS = {
     "not a number": ("line_size = nan", 1, "line_size = nan: expected an integer"),
+    "hexadecimal": (f"\ngpu.x = 0x{'f' * 5000}", 2, "a number of too many digits"),
     "infinite": ("\nnetwork.latency = -inf", 2, "latency = -inf: expected an integer"),
     "twice": ("[memory]\n[memory]", 2, "not TOML"),
     "deep": ("gpu.x = " + "[" * 40 + "]" * 40, 1, "nested too deeply"),
