@@ -19,18 +19,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpu.buffer import Buffer
     from gpu.code_object import CodeObject, LocalBytes
-    from gpu.device import Device
     from gpu.errors import GpuError
+    from gpu.host.buffer import Buffer
+    from gpu.host.device import Device
     from gpu.hsa.signal import Signal
 
 __all__ = ["Buffer", "CodeObject", "Device", "GpuError", "LocalBytes", "Signal"]
 
 _HOMES = {
-    "Buffer": "gpu.buffer",
+    "Buffer": "gpu.host.buffer",
     "CodeObject": "gpu.code_object",
-    "Device": "gpu.device",
+    "Device": "gpu.host.device",
     "GpuError": "gpu.errors",
     "LocalBytes": "gpu.code_object",
     "Signal": "gpu.hsa.signal",

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from runtime.declarations import Parameter, ProtocolInfo, Transition
+from runtime.controller.declarations import Parameter, ProtocolInfo, Transition
 from runtime.description import (
     DefectDescription,
     MachineDescription,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from protocols import SYSTEMS, shipped
 from protocols.catalog import written_system
-from protocols.front import Front, finish, remembered
+from protocols.compile_cache import Front, finish, remembered
 from protocols.identity import ProtocolIdentity
-from runtime.declarations import ProtocolInfo
+from runtime.controller.declarations import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.description.inference import complete
 from runtime.native.build import Sources
@@ -133,7 +133,7 @@ def _compiled(
     from slicc.codegen.python.errors import GenerationError
     from slicc.compiler import compile_files
     from slicc.diagnostics.model import DiagnosticSink
-    from slicc.source_reader import CannotRead
+    from slicc.loading.reader import CannotRead
 
     sink = DiagnosticSink()
     try:

@@ -1,5 +1,5 @@
 """``python -m slicc``."""
 
-from slicc.cli import main
+from slicc.cli.main import main
 
 main()

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from slicc import ir, syntax
-from slicc.additions import Additions
+from slicc import ir
 from slicc.check import check_protocol
 from slicc.diagnostics.model import DiagnosticSink
-from slicc.loader import LoadedProtocol, load
-from slicc.own_library import read_library, read_preludes
-from slicc.parser import parse
-from slicc.resolve.protocols import resolve
+from slicc.loading.loader import LoadedProtocol, load
+from slicc.parser.parser import parse
+from slicc.resolve.library.extensions import Additions
+from slicc.resolve.library.user_library import read_library, read_preludes
+from slicc.resolve.protocol import resolve
 from slicc.source import SourceFile, Span
+from slicc.syntax import nodes as syntax
 
 LIBRARY_FILES: tuple[str, ...] = (
     "RubySlicc_interfaces.slicc",
@@ -49,7 +50,7 @@ def compile_files(
     """The protocols that the files stand for; those with errors are only in the sink.
 
     ``preludes`` declare what the protocols use and the runtime does not have.
-    Raises :class:`slicc.source_reader.CannotRead` if a file named here is not there.
+    Raises :class:`slicc.loading.reader.CannotRead` if a file named here is not there.
     """
     prelude = read_preludes(preludes, sink)
     found = []

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from runtime.description.inference import COALESCERS
-from runtime.library_types import AccessPermission
-from runtime.system import System
+from runtime.system.system import System
+from runtime.types.messages import AccessPermission
 
 
 def coherent_line(system: System, line: int) -> int:

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from runtime.native.toolchain import FLAGS, Compiler, NoCompiler, find_compiler
+from runtime.native.toolchain.compiler import FLAGS, Compiler, NoCompiler, find_compiler
 
 ROOT: Final = Path(__file__).parents[1]
 WARNINGS: Final = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-command-line-argument")
@@ -35,7 +35,9 @@ def compile_unit(
     """
     target = source.with_suffix(".so") if output is None else output
     wanted = [flag for flag in FLAGS if not flag.startswith("-O")]
-    folders = [f"-I{each}" for each in (*include, source.parent, ROOT)]
+    folders = [
+        f"-I{each}" for each in (*include, source.parent, ROOT / "runtime" / "native" / "cpp")
+    ]
     command = [*compiler().command, *wanted, "-O0", *flags, *folders, str(source)]
     done = subprocess.run([*command, "-o", str(target)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:4000]

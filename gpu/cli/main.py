@@ -18,10 +18,10 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from gpu.cli.parameters import File, KernelName
-from gpu.cli.run_command import Engine, run
-from slicc.exit_status import FINE, FOUND, Stop, heed_endings, run_command
-from slicc.version import version_option
+from gpu.cli.common.parameters import File, KernelName
+from gpu.cli.run.command import Engine, run
+from slicc.cli.exit_status import FINE, FOUND, Stop, heed_endings, run_command
+from slicc.cli.version import version_option
 
 app = typer.Typer(
     name="gcn",
@@ -52,8 +52,8 @@ def info(
     ] = Form.TEXT,
 ) -> None:
     """Target, version and kernels: registers, LDS, scratch, arguments."""
-    from gpu.cli.description import as_data, as_text
-    from gpu.cli.files import open_code_object
+    from gpu.cli.common.files import open_code_object
+    from gpu.cli.inspect.info import as_data, as_text
 
     code_object = open_code_object(file)
     if format is Form.JSON:
@@ -72,8 +72,8 @@ def disasm(
     ] = None,
 ) -> None:
     """Machine code as text that an LLVM assembler takes back."""
-    from gpu.cli.disassembly import disassemble
-    from gpu.cli.files import open_code_object
+    from gpu.cli.common.files import open_code_object
+    from gpu.cli.inspect.disasm import disassemble
 
     for line in disassemble(open_code_object(file), kernel):
         print(line)
@@ -91,8 +91,8 @@ def occupancy(
     ] = 0,
 ) -> None:
     """How many groups fit one compute unit, and what stops the next one."""
-    from gpu.cli.files import open_code_object, runnable_kernel
-    from gpu.cli.occupancy_table import as_text
+    from gpu.cli.common.files import open_code_object, runnable_kernel
+    from gpu.cli.inspect.occupancy import as_text
 
     found = runnable_kernel(open_code_object(file), kernel)
     print("\n".join(as_text(found, group, local)))
@@ -127,7 +127,7 @@ def replay(
     ] = None,
 ) -> None:
     """What kernels asked of memory, asked again at the same ticks; nobody waits for answers."""
-    from gpu.cli.replay import replay_file
+    from gpu.cli.run.replay import replay_file
 
     raise typer.Exit(FINE if replay_file(file, engine.value, seed, tccs, include or []) else FOUND)
 
@@ -136,9 +136,9 @@ def main() -> NoReturn:
     """Entry point of the ``gcn`` command."""
 
     def in_words(error: Exception) -> Stop | None:
-        from gpu.cli import failures
+        from gpu.cli import error_messages
 
-        return failures.in_words(error)
+        return error_messages.in_words(error)
 
     fault = "this is a fault of the model, not of your kernel"
     heed_endings()

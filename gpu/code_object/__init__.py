@@ -1,12 +1,12 @@
 """Code objects: the ELF files in which compilers deliver GPU kernels."""
 
-from gpu.code_object.arguments import DispatchFacts, LocalBytes, PackedArguments, pack_arguments
 from gpu.code_object.code_object import CodeObject, Kernel
-from gpu.code_object.descriptor import KernelDescriptor
 from gpu.code_object.errors import ArgumentError, CodeObjectError, CompileError
+from gpu.code_object.kernarg import DispatchFacts, LocalBytes, PackedArguments, pack_arguments
+from gpu.code_object.kernel_descriptor import KernelDescriptor
 from gpu.code_object.loader import LoadedCodeObject, LoadedKernel, load, unload
 from gpu.code_object.metadata import Argument, KernelMetadata, Metadata, PrintfFormat
-from gpu.code_object.processors import RUNNABLE, Target
+from gpu.code_object.targets import RUNNABLE, Target
 
 __all__ = [
     "RUNNABLE",

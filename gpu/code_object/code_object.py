@@ -13,10 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from gpu.code_object import descriptor as descriptors
+from gpu.code_object import kernel_descriptor as descriptors
 from gpu.code_object import relocations
-from gpu.code_object.compile import compile_kernels
-from gpu.code_object.descriptor import KernelDescriptor
 from gpu.code_object.elf import (
     FUNCTION,
     KERNEL_V2,
@@ -28,6 +26,7 @@ from gpu.code_object.elf import (
     read_elf,
 )
 from gpu.code_object.errors import CodeObjectError
+from gpu.code_object.kernel_descriptor import KernelDescriptor
 from gpu.code_object.metadata import (
     LARGEST_KERNARG,
     KernelMetadata,
@@ -36,13 +35,14 @@ from gpu.code_object.metadata import (
     read_message_pack,
     read_version_2,
 )
-from gpu.code_object.processors import (
+from gpu.code_object.opencl_compiler import compile_kernels
+from gpu.code_object.targets import (
     RUNNABLE,
     Target,
     target_of_flags,
     target_of_isa_version,
 )
-from runtime.bounded_file import read_bounded
+from runtime.files import read_bounded
 
 PAGE: Final = 4096
 _NEWEST: Final = 6

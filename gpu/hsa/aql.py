@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import ClassVar, Final, Self
 
-from gpu.hsa.layout import Field, Layout
+from gpu.hsa.struct_layout import Field, Layout
 
 PACKET_BYTES: Final = 64
 DEPENDENCIES: Final = 5
@@ -43,7 +43,7 @@ INVALID_HEADER: Final = int(PacketType.INVALID).to_bytes(2, "little")
 @dataclass(frozen=True, slots=True)
 class Header:
     """The first 16 bits of every packet. ``type``, ``acquire`` and ``release`` may be numbers
-    that mean nothing; `gpu.hsa.validation` says so."""
+    that mean nothing; `gpu.hsa.packet_validation` says so."""
 
     type: int
     barrier: bool = False

@@ -21,12 +21,12 @@ from gpu.hsa.aql import (
     KernelDispatch,
     PacketType,
 )
-from gpu.hsa.connection import Connection, QueueState
 from gpu.hsa.draft_packets import to_draft
-from gpu.hsa.host import Host
+from gpu.hsa.host_memory import Host
 from gpu.hsa.queue_layout import AMD_QUEUE
+from gpu.hsa.queue_state import Connection, QueueState
 from gpu.hsa.signal import Signal
-from runtime.atomics import AtomicKind
+from runtime.types.atomic_op import AtomicKind
 
 Packet = KernelDispatch | AgentDispatch | Barrier
 MOST_PACKETS: Final = 1 << 20

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpu.hsa.layout import Field, Layout
+from gpu.hsa.struct_layout import Field, Layout
 
 HSA_QUEUE_FIELDS: Final = (
     Field("type", 0, 4),

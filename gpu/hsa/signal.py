@@ -11,10 +11,10 @@ from enum import IntEnum
 from typing import Final
 
 from gpu.errors import HostError
-from gpu.hsa.host import Host, PrivateHost
-from gpu.hsa.layout import Field, Layout
+from gpu.hsa.host_memory import Host, PrivateHost
 from gpu.hsa.queue_layout import AMD_QUEUE
-from runtime.atomics import AtomicKind
+from gpu.hsa.struct_layout import Field, Layout
+from runtime.types.atomic_op import AtomicKind
 
 SIGNAL: Final = Layout(
     "amd_signal_t",
@@ -66,7 +66,7 @@ class Signal:
     """One signal, seen by the host.
 
     ``Signal(1)`` makes a user signal that belongs to no device yet: the first queue (or
-    `gpu.device.Device.signal`) that sees it binds it to its memory. The host's operations are
+    `gpu.host.device.Device.signal`) that sees it binds it to its memory. The host's operations are
     sequentially consistent, which every order of the specification allows.
     """
 

@@ -1,7 +1,7 @@
 """A decoded instruction, and the row of a table that gave it its name.
 
 Invariant: an instruction is a value: its bytes, where its fields are and what they name. What it
-does is bound once, by `gpu.isa.binding`, when its address is first executed.
+does is bound once, by `gpu.isa.execution.binder`, when its address is first executed.
 """
 
 from __future__ import annotations

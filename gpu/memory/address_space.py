@@ -18,7 +18,7 @@ import numpy as np
 from gpu.memory.interface import Addresses, Misaligned, Unmapped
 
 if TYPE_CHECKING:
-    from gpu.memory.flat import Contents
+    from gpu.memory.flat_memory import Contents
 
 PAGE: Final = 4096
 """Bytes; what can be mapped is a multiple of it."""

@@ -40,7 +40,7 @@ class PortKind(Enum):
 
 
 class RequestKind(IntEnum):
-    """What is asked; numbers equal those of `runtime.requester.AccessKind`."""
+    """What is asked; numbers equal those of `runtime.requesters.port.AccessKind`."""
 
     LOAD = 0
     STORE = 1
@@ -76,11 +76,11 @@ class Request:
     ``addresses``: uint64, shape (n,), byte address of each active lane, any alignment; a lane may
     cross a line. ``size``: bytes a lane, 1 to 16 (scalar and fetch ports: one lane, 1 to 64).
     ``data``: uint8, shape (n, size): what a STORE writes, the operand of an ATOMIC. ``compares``:
-    the same shape, what compare-and-swap compares with. ``op``: a `runtime.atomics.AtomicKind`.
-    ``tag``: the sender's own; answers carry it. ``listener``: who is handed the answers; memory
-    only keeps it. ``glc``/``slc``: the instruction's bits: glc loads
-    miss on purpose; slc goes past the shared cache; on an atomic ``returns`` says whether the old
-    value is wanted.
+    the same shape, what compare-and-swap compares with. ``op``: a
+    `runtime.types.atomic_op.AtomicKind`. ``tag``: the sender's own; answers carry it. ``listener``:
+    who is handed the answers; memory only keeps it. ``glc``/``slc``: the instruction's bits: glc
+    loads miss on purpose; slc goes past the shared cache; on an atomic ``returns`` says whether the
+    old value is wanted.
     """
 
     port: int

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from runtime.declarations import BufferParameter
+from runtime.controller.declarations import BufferParameter
 from runtime.description import BufferDescription, MachineDescription, SystemDescription
 
 End = tuple[str, str]

@@ -12,7 +12,7 @@ from typing import Final
 import tomlkit
 from tomlkit.items import InlineTable, Table
 
-from runtime.declarations import BufferParameter, Parameter, ProtocolInfo
+from runtime.controller.declarations import BufferParameter, Parameter, ProtocolInfo
 from runtime.description import (
     BufferDescription,
     MachineDescription,

@@ -11,8 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from runtime.coalescer import CONTEXT
-from runtime.declarations import BufferParameter, Parameter, ProtocolInfo
+from runtime.controller.declarations import BufferParameter, Parameter, ProtocolInfo
 from runtime.description import (
     MAX_ENTRIES,
     AgentsDescription,
@@ -26,6 +25,7 @@ from runtime.description.direct_links import is_link, with_links
 from runtime.description.machine_groups import with_groups
 from runtime.description.origin import DescriptionError, Path, unknown_name
 from runtime.description.parameters import ParameterValues
+from runtime.requesters.coalescer import CONTEXT
 
 COALESCERS: Final = ("VIPERCoalescer", "GPUCoalescer")
 SEQUENCERS: Final = ("Sequencer", "HTMSequencer")

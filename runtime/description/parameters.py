@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from runtime.declarations import Parameter
+from runtime.controller.declarations import Parameter
 from runtime.description import MAX_LATENCY, DerivedParameter, MachineDescription, Scalar
 from runtime.description.origin import Origin, unknown_name
 

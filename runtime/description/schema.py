@@ -17,7 +17,6 @@ from typing import Annotated, Any
 from msgspec import Meta, field
 from msgspec.structs import replace
 
-from runtime.bounded_file import read_bounded
 from runtime.description.origin import (
     MAX_TEXT_BYTES,
     DescriptionError,
@@ -43,6 +42,7 @@ from runtime.description.parts import (
     doc,
 )
 from runtime.description.reader import plain, read
+from runtime.files import read_bounded
 
 MAX_DEPTH = 16
 """Levels of tables and lists in a table whose fields are not looked at here."""

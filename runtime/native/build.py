@@ -16,9 +16,15 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final, TypeVar
 
-from runtime.native.background import PendingObject
-from runtime.native.library import Library, LibraryError
-from runtime.native.object_cache import (
+from runtime.native.ctypes_api import Library, LibraryError
+from runtime.native.plan import MachineShape, Shape
+from runtime.native.toolchain.compiler import (
+    Compilation,
+    Compiler,
+    ToolchainError,
+    all_flags,
+)
+from runtime.native.toolchain.object_cache import (
     Cache,
     digest_of_files,
     forget,
@@ -26,20 +32,14 @@ from runtime.native.object_cache import (
     processor_tag,
     write_all,
 )
-from runtime.native.plan import MachineShape, Shape
-from runtime.native.toolchain import (
-    Compilation,
-    Compiler,
-    ToolchainError,
-    all_flags,
-)
+from runtime.native.toolchain.pending_object import PendingObject
 
 UNIT: Final = "protocol.cpp"
 SITES: Final = "sites.json"
 SHAPE: Final = "shape.json"
 _OBJECT: Final = "protocol.so"
 _KIND: Final = "object"
-_HEADERS: Final = Path(__file__).parent
+_HEADERS: Final = Path(__file__).parent / "cpp"
 Loaded = TypeVar("Loaded")
 
 
@@ -152,7 +152,7 @@ class Recipe:
             self.compiler,
             directory / self.unit,
             directory / _OBJECT,
-            [directory, _HEADERS, _HEADERS.parent.parent],
+            [directory, _HEADERS],
             self.defines,
             self._flags(),
         )
@@ -189,4 +189,4 @@ def loaded(path: Path, load: Callable[[Path], Loaded]) -> Loaded:
 @cache
 def headers_digest() -> str:
     """A digest of the headers that every object includes."""
-    return digest_of_files(_HEADERS.glob("*.hpp"), _HEADERS)
+    return digest_of_files(_HEADERS.rglob("*.hpp"), _HEADERS)

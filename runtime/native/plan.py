@@ -16,23 +16,23 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from runtime.controller import Controller
-from runtime.declarations import InPort, ProtocolInfo
-from runtime.delays import POLICY_NAMES
+from runtime.controller.declarations import InPort, ProtocolInfo
+from runtime.controller.shapes import Controller
 from runtime.description import SystemDescription
-from runtime.directory import DirectoryMemory
-from runtime.dma import DMASequencer
-from runtime.inspection import attributes
-from runtime.library_types import MachineType
-from runtime.message_buffer import MessageBuffer
-from runtime.network import NetworkPort
-from runtime.prefetch import RubyPrefetcher
+from runtime.network.network import NetworkPort
 from runtime.prng import hash_name
-from runtime.sequencer import IFETCH, Sequencer
-from runtime.system import AnyCache, AnyRequester, System, build_completed, steady_buffers
-from runtime.tbe import TBETable
-from runtime.transactions import TBEStorage
-from runtime.values import MachineID
+from runtime.requesters.dma_sequencer import DMASequencer
+from runtime.requesters.sequencer import IFETCH, Sequencer
+from runtime.sim.delay_policy import POLICY_NAMES
+from runtime.sim.message_buffer import MessageBuffer
+from runtime.structures.chi_tables import TBEStorage
+from runtime.structures.directory_memory import DirectoryMemory
+from runtime.structures.prefetcher import RubyPrefetcher
+from runtime.structures.tbe_table import TBETable
+from runtime.system.inspection import attributes
+from runtime.system.system import AnyCache, AnyRequester, System, build_completed, steady_buffers
+from runtime.types.messages import MachineType
+from runtime.types.values import MachineID
 
 Words = npt.NDArray[np.uint64]
 

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.errors import ErrorKind
-from runtime.native.library import Library
-from runtime.native.outside import OutsideSlots
+from runtime.native.ctypes_api import Library
+from runtime.native.external_requester import OutsideSlots
 from runtime.native.plan import NONE, POOLS, Capacities, Words
-from runtime.native.program_view import ProgramView, ViewStruct
+from tester.execution.native_program import ProgramView, ViewStruct
 
 Counts = npt.NDArray[np.uint64]
 
@@ -68,7 +68,9 @@ class NativeError:
 
 @dataclass(frozen=True)
 class NativeFinding:
-    """What the checker found. ``verdict`` counts the members of ``tester.events.Verdict``."""
+    """What the checker found. ``verdict`` counts the members of
+    ``tester.execution.events.Verdict``.
+    """
 
     verdict: int
     tick: int
@@ -83,7 +85,7 @@ class NativeFinding:
 
 
 class NativeStatistics(NamedTuple):
-    """Of one driver: see ``tester.driver``."""
+    """Of one driver: see ``tester.execution.driver``."""
 
     completed: int
     live: int
@@ -139,8 +141,8 @@ class NativeSystem:
     ) -> int:
         """Let threads run a program; thread t uses requester ``requesters[t]``.
 
-        ``role`` is that of its loads and stores (``tester.events.Role``); ``steps[t]``: 1 for
-        flushing, 2 for invalidating at hand-overs, 4 for values that mean nothing. Returns the
+        ``role`` is that of its loads and stores (``tester.execution.events.Role``); ``steps[t]``: 1
+        for flushing, 2 for invalidating at hand-overs, 4 for values that mean nothing. Returns the
         driver's number.
         """
         agents = np.array(requesters, np.uint32)
@@ -181,7 +183,7 @@ class NativeSystem:
     # ------------------------------------------------------------------ time
 
     def run(self, until: int | None = None) -> int:
-        """Run as ``runtime.engine.Engine.run`` does. Raises PoolExhausted."""
+        """Run as ``runtime.sim.engine.Engine.run`` does. Raises PoolExhausted."""
         limit = NONE if until is None else until
         status = self.library.run(self._at, self._programs, len(self._views), limit)
         if status == EXHAUSTED:
@@ -393,7 +395,8 @@ class NativeSystem:
 
 
 def zeroed_block(size: int) -> npt.NDArray[np.uint8]:
-    """Zeros for a system, where a block may begin (runtime/native/layout.hpp: BLOCK_ALIGNMENT).
+    """Zeros for a system, where a block may begin (runtime/native/cpp/block/layout.hpp:
+    BLOCK_ALIGNMENT).
 
     Pages that nobody touches cost nothing. Raises MemoryError.
     """

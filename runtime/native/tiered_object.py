@@ -16,11 +16,11 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from runtime.native.background import PendingObject
 from runtime.native.build import Recipe, Sizes, Sources, build, loaded, recipe
-from runtime.native.library import Library, LibraryError
-from runtime.native.object_cache import Cache, CacheError
-from runtime.native.toolchain import Compiler, ToolchainError, one_line
+from runtime.native.ctypes_api import Library, LibraryError
+from runtime.native.toolchain.compiler import Compiler, ToolchainError, one_line
+from runtime.native.toolchain.object_cache import Cache, CacheError
+from runtime.native.toolchain.pending_object import PendingObject
 
 COMPILE_ERRORS: Final = (ToolchainError, CacheError, LibraryError, OSError)
 LARGE_LEG: Final = 1_000_000

@@ -6,13 +6,13 @@ Invariant: a check never changes the protocol, and none depends on another havin
 from __future__ import annotations
 
 from slicc import ir
-from slicc.check.flow import check_flow
-from slicc.check.messages import check_messages
-from slicc.check.network import check_network
+from slicc.check.dead_code import check_flow
+from slicc.check.message_fields import check_messages
 from slicc.check.recursion import check_recursion
-from slicc.check.transitions import check_transitions
-from slicc.check.usage import check_usage
-from slicc.check.waiting import check_waiting
+from slicc.check.stalls import check_waiting
+from slicc.check.state_reachability import check_transitions
+from slicc.check.unused import check_usage
+from slicc.check.virtual_networks import check_network
 from slicc.diagnostics.model import DiagnosticSink
 
 

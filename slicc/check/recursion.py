@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from slicc import ir
 from slicc.diagnostics.model import DiagnosticSink, Label
-from slicc.resolve.ordering import call_graph, walk
+from slicc.resolve.call_order import call_graph, walk
 
 
 def check_recursion(

@@ -31,7 +31,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. ``slug`` is a key of ``slicc.diagnostics.codes.CODES``."""
+    """One finding. ``slug`` is a key of ``slicc.diagnostics.registry.CODES``."""
 
     slug: str
     severity: Severity

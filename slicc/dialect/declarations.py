@@ -15,11 +15,11 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
-from slicc import syntax
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.dialect import note_dialect
-from slicc.parser import parse
+from slicc.parser.parser import parse
 from slicc.source import SourceFile, Span
+from slicc.syntax import nodes as syntax
 
 REQUEST_QUEUE, RESPONSE_QUEUE = "requestToMemory", "responseFromMemory"
 _MEMORY_FUNCTIONS = {"queueMemoryRead", "queueMemoryWrite", "queueMemoryWritePartial"}

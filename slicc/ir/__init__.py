@@ -1,6 +1,6 @@
 """The typed intermediate representation: what a protocol means, with no question left open.
 
-``slicc.resolve`` makes it, ``slicc.verify`` checks it, every backend reads it. After resolve
+``slicc.resolve`` makes it, ``slicc.ir.verifier`` checks it, every backend reads it. After resolve
 nothing is found by comparing strings: names are references, conventions (``trigger``,
 ``z_stall``, ``network="To"``) are nodes and enums, overloads are chosen, integers have widths,
 and it is decided once, here, when a value is copied (:class:`Copying`).

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slicc.prelude.data_classes import DATA_CLASSES
 from slicc.prelude.requester_classes import REQUESTER_CLASSES
 from slicc.prelude.rows import ClassRow
 from slicc.prelude.storage_classes import STORAGE_CLASSES
 from slicc.prelude.transaction_classes import TRANSACTION_CLASSES
+from slicc.prelude.value_classes import DATA_CLASSES
 
 __all__ = ["CLASSES", "OPAQUE_CLASSES", "SCALARS", "ClassRow", "OpaqueRow"]
 

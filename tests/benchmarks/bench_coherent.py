@@ -17,11 +17,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpu.device import Device
+from gpu.host.device import Device
 from gpu.memory.address_space import AddressSpace
-from gpu.memory.coherent_base import CoherentMemory
-from gpu.memory.opening import EngineChoice, LoadedSystem, choose_engine, load_system
-from gpu.memory.recording import Recording, replay
+from gpu.memory.coherent.coherent_memory import CoherentMemory
+from gpu.memory.coherent.factory import EngineChoice, LoadedSystem, choose_engine, load_system
+from gpu.memory.coherent.recording import Recording, replay
 from tests.gpu.corpus.case import Case, Launch
 from tests.gpu.corpus.runner import run_case
 

@@ -29,7 +29,7 @@ _PATHS = ("ext/ply", "src/mem", "src/python", "build_tools")
 _THEIRS = """
 import sys, time
 driver, base = sys.argv[1:3]
-from slicc.parser import SLICC
+from slicc.parser.parser import SLICC
 started = time.process_time()
 SLICC(driver, base, verbose=False, debug=False, traceback=True).process()
 print(time.process_time() - started)
@@ -40,10 +40,10 @@ import sys, time
 from pathlib import Path
 from slicc.compiler import LIBRARY_FILES
 from slicc.diagnostics.model import DiagnosticSink
-from slicc.loader import load
-from slicc.resolve.protocols import resolve
+from slicc.loading.loader import load
+from slicc.resolve.protocol import resolve
 from slicc.source import Span
-from slicc.verify import verify
+from slicc.ir.verifier import verify
 driver = Path(sys.argv[1])
 started = time.process_time()
 sink = DiagnosticSink()

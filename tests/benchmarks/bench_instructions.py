@@ -15,12 +15,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpu.isa.binding import bind
-from gpu.isa.decoder import decode
-from gpu.isa.host_float import plain_afterwards
-from gpu.isa.printer import text
-from gpu.isa.wave import ALL, Wave
-from tests.gpu.isa.words import words
+from gpu.isa.encoding.decoder import decode
+from gpu.isa.encoding.printer import text
+from gpu.isa.execution.binder import bind
+from gpu.isa.fp_environment import plain_afterwards
+from gpu.isa.wave_registers import ALL, Wave
+from tests.gpu.isa.encoding.words import words
 
 LOOPS = 5
 KINDS = [

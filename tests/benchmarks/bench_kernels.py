@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpu.compute_unit.functional import FunctionalUnit
-from gpu.memory.flat import FlatMemory
+from gpu.compute_unit.functional_unit import FunctionalUnit
+from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.compute_unit.launching import Launch, put, run_launch
 from tests.gpu.kernels.stored import stored
 

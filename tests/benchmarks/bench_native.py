@@ -23,13 +23,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocols.loader import LoadedProtocol, load_protocol
-from runtime.system import build_system
-from tester.campaign import Campaign, leg_run, manners_of
-from tester.engine_choice import Choice
-from tester.engines import Chosen, choose
-from tester.native_leg import NativeLegRun
-from tester.replay import Leg
-from tester.session import tune_collector
+from runtime.system.system import build_system
+from tester.campaign.campaign import Campaign, leg_run, manners_of
+from tester.campaign.engine_choice import Choice
+from tester.campaign.engine_selection import Chosen, choose
+from tester.cli.session import tune_collector
+from tester.execution.native_leg import NativeLegRun
+from tester.program.replay_file import Leg
 from tests.benchmarks.shapes import SHAPES, Shape
 
 _RATES: Final = re.compile(r"([\d.]+) M transitions/s, ([\d.]+) M lane requests/s")

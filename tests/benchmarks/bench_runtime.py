@@ -10,8 +10,8 @@ import pstats
 import sys
 import time
 
-from runtime.delays import DelayPolicy
-from runtime.trace import TraceHash
+from runtime.controller.trace import TraceHash
+from runtime.sim.delay_policy import DelayPolicy
 from tests.runtime.pingpong import World
 
 

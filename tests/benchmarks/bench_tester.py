@@ -25,10 +25,10 @@ from statistics import median
 from types import ModuleType
 
 from protocols.loader import LoadedProtocol, load_protocol
-from runtime.system import build_system
-from tester.campaign import Campaign, leg_run
-from tester.replay import Leg
-from tester.session import tune_collector
+from runtime.system.system import build_system
+from tester.campaign.campaign import Campaign, leg_run
+from tester.cli.session import tune_collector
+from tester.program.replay_file import Leg
 from tests.benchmarks.shapes import SHAPES, Shape
 
 

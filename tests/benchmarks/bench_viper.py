@@ -11,14 +11,14 @@ import sys
 import time
 from pathlib import Path
 
-from runtime.controller import ProtocolInfo
+from runtime.controller.shapes import ProtocolInfo
 from runtime.description import load_description
-from runtime.engine import Consumer, Engine
 from runtime.prng import Prng
-from runtime.requester import Access, AccessKind, Requester
-from runtime.system import System, build_system
-from runtime.values import DataBlock
-from slicc.codegen.python.load import load_package
+from runtime.requesters.port import Access, AccessKind, Requester
+from runtime.sim.engine import Consumer, Engine
+from runtime.system.system import System, build_system
+from runtime.types.values import DataBlock
+from slicc.codegen.python.importer import load_package
 from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "first-protocol.md"
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-MODULES = {"slicc": "slicc.cli", "gpu-tester": "tester.cli"}
+MODULES = {"slicc": "slicc.cli.main", "gpu-tester": "tester.cli.main"}
 
 
 def options_of(text: str) -> dict[str, str]:

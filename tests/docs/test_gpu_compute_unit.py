@@ -6,10 +6,10 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from gpu.compute_unit.checks.check import NAMES
-from gpu.compute_unit.schedule import POLICIES
-from gpu.compute_unit.timing import Timing
-from gpu.compute_unit.watch import PATIENCE, RETURNS, STILL_LIMIT, TIMED_STILL_LIMIT
+from gpu.compute_unit.hang_detector import PATIENCE, RETURNS, STILL_LIMIT, TIMED_STILL_LIMIT
+from gpu.compute_unit.pipeline.arbitration import POLICIES
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.compute_unit.sanitizers.sanitizer import NAMES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "gpu-compute-unit.md").read_text()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from gpu.isa.decoder import decode
+from gpu.isa.encoding.decoder import decode
+from gpu.isa.execution.vector_binder import step_text
 from gpu.isa.tables import OPCODES
-from gpu.isa.vector_binding import step_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "gpu-isa.md").read_text()
 

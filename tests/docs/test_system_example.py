@@ -8,7 +8,7 @@ from pathlib import Path
 from protocols.loader import load_protocol
 from runtime.description import SystemDescription
 from runtime.description.inference import complete
-from tester.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign, Options
 
 MANUAL = Path(__file__).parents[2] / "docs" / "system.md"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from tester import profiles
-from tester.cli import app
+from tester.cli.main import app
+from tester.scenario import profiles
 
 PAGE = Path(__file__).parents[2] / "docs" / "tester.md"
 

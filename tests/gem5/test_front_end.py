@@ -10,7 +10,7 @@ from slicc import ir
 from slicc.codegen.python.writer import write_package
 from slicc.compiler import CompiledProtocol, compile_files
 from slicc.diagnostics.model import DiagnosticSink
-from slicc.verify import verify
+from slicc.ir.verifier import verify
 from tests.gem5.checkout import Counts, expected_counts
 
 pytestmark = pytest.mark.gem5

@@ -15,9 +15,9 @@ from protocols import SYSTEMS
 from protocols.catalog import known_files
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description
-from tester.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign, Options
 from tests.gem5.checkout import DRIVERS
-from tests.native.equality import native_engine, run_in_python, run_natively
+from tests.tester.native.equality import native_engine, run_in_python, run_natively
 
 pytestmark = pytest.mark.gem5
 

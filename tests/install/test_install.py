@@ -75,10 +75,10 @@ def test_installing_leaves_nothing_in_the_checkout(checkout: Path, site: Path) -
 
 
 def test_the_tester_works_in_an_empty_directory(site: Path, tmp_path: Path) -> None:
-    finished = run(site, tmp_path, "tester.cli", "--episodes", "100", "--seed", "1")
+    finished = run(site, tmp_path, "tester.cli.main", "--episodes", "100", "--seed", "1")
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "PASSED: 100 episodes" in finished.stdout
-    where = run(site, tmp_path, "tester.cli", "--version")
+    where = run(site, tmp_path, "tester.cli.main", "--version")
     assert where.returncode == 0
 
 

@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from tester.events import Verdict
+from tester.execution.events import Verdict
 
 PROTOCOLS: Final = Path(__file__).parents[2] / "protocols"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tester.events import Verdict
+from tester.execution.events import Verdict
 from tests.planted.bug import (
     ATOMIC,
     HANG,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.protocols.stage import Stage
+from tests.protocols.harness import Stage
 
 X = 0x1000
 OTHER = X + 0x10000

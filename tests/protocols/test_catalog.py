@@ -15,10 +15,10 @@ from protocols.catalog import (
     may_show,
     written_system,
 )
-from runtime.controller import Controller, Parameter, ProtocolInfo, Transition
+from runtime.controller.shapes import Controller, Parameter, ProtocolInfo, Transition
 from runtime.description import DescriptionError, SystemDescription, load_description
 from runtime.description.inference import complete
-from runtime.enumeration import Enumeration
+from runtime.types.enumeration import Enumeration
 from tests.runtime.description.test_inference import QUEUE, SEQUENCER, into, machine, out
 
 CACHE = machine("L1Cache", SEQUENCER, QUEUE, out("requests"), Parameter("tokens", "int"))

@@ -13,9 +13,9 @@ import pytest
 
 from protocols.loader import load_protocol
 from runtime.errors import ProtocolError
-from tests.protocols import stage as stages
+from tests.protocols import harness as stages
 from tests.protocols import test_races as races
-from tests.protocols.stage import PROTOCOLS, Stage
+from tests.protocols.harness import PROTOCOLS, Stage
 
 Race = Callable[[], None]
 

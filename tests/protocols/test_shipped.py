@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from runtime.description.inference import complete
-from runtime.system import build_system
+from runtime.system.system import build_system
 from slicc import ir
 from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink
-from tests.protocols.stage import PROTOCOLS, shipped
+from tests.protocols.harness import PROTOCOLS, shipped
 
 NAMES = sorted(path.stem for path in PROTOCOLS.glob("*.slicc"))
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from runtime.cache import AbstractCacheEntry
-from runtime.controller import (
+from runtime.controller.shapes import (
     BufferParameter,
     Controller,
     ControllerContext,
     Parameter,
     ProtocolInfo,
 )
-from runtime.enumeration import Enumeration
-from runtime.library_types import (
+from runtime.sim.message import Message
+from runtime.sim.message_buffer import MessageBuffer
+from runtime.structures.cache_memory import AbstractCacheEntry
+from runtime.structures.tbe_table import TBETable
+from runtime.types.enumeration import Enumeration
+from runtime.types.messages import (
     AccessPermission,
     MachineType,
     MemoryMsg,
@@ -29,10 +32,7 @@ from runtime.library_types import (
     SequencerMsg,
     SequencerRequestType,
 )
-from runtime.message import Message
-from runtime.message_buffer import MessageBuffer
-from runtime.tbe import TBETable
-from runtime.values import DataBlock, MachineID, NetDest, WriteMask
+from runtime.types.values import DataBlock, MachineID, NetDest, WriteMask
 
 
 class State(Enumeration):

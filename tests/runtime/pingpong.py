@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from runtime.cache import AbstractCacheEntry, CacheMemory
-from runtime.controller import (
+from runtime.controller.shapes import (
     BufferParameter,
     ControllerContext,
     EntryTbeController,
@@ -21,15 +20,16 @@ from runtime.controller import (
     Transition,
     TransitionTable,
 )
-from runtime.delays import DelayPolicy
-from runtime.engine import Engine
-from runtime.enumeration import Enumeration
-from runtime.library_types import AccessPermission, MachineType, MessageSizeType
-from runtime.message import Message
-from runtime.message_buffer import MessageBuffer
-from runtime.network import Network, NetworkPort, Topology
-from runtime.tbe import TBETable
-from runtime.values import DataBlock, NetDest
+from runtime.network.network import Network, NetworkPort, Topology
+from runtime.sim.delay_policy import DelayPolicy
+from runtime.sim.engine import Engine
+from runtime.sim.message import Message
+from runtime.sim.message_buffer import MessageBuffer
+from runtime.structures.cache_memory import AbstractCacheEntry, CacheMemory
+from runtime.structures.tbe_table import TBETable
+from runtime.types.enumeration import Enumeration
+from runtime.types.messages import AccessPermission, MachineType, MessageSizeType
+from runtime.types.values import DataBlock, NetDest
 
 
 class State(Enumeration):

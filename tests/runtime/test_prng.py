@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.memory import initial_line
 from runtime.prng import (
     Prng,
     hash64,
@@ -17,6 +16,7 @@ from runtime.prng import (
     mix64,
     mix64_array,
 )
+from runtime.structures.main_memory import initial_line
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 2**32), st.integers(0, 40))

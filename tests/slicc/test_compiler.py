@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from slicc.compiler import compile_files, compile_text
-from slicc.diagnostics.codes import CODES
 from slicc.diagnostics.model import DiagnosticSink
-from slicc.verify import verify
+from slicc.diagnostics.registry import CODES
+from slicc.ir.verifier import verify
 
-IR = Path(__file__).parent / "ir"
+IR = Path(__file__).parent / "ir_cases"
 
 
 def test_text_without_machine_is_told_so() -> None:

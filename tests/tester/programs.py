@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from runtime.prng import Prng, initial_byte
-from tester.generator import GeneratorConfig, generate_program
-from tester.groups import BANK_SKEW, LINE_DUEL, SET_CONFLICT, MapConfig
-from tester.program import STORE, Agent, Program
+from tester.generator.generator import GeneratorConfig, generate_program
+from tester.program.address_map import BANK_SKEW, LINE_DUEL, SET_CONFLICT, MapConfig
+from tester.program.program import STORE, Agent, Program
 
 
 def gpu(threads: int, lanes: int) -> tuple[Agent, ...]:

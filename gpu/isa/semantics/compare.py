@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpu.isa.semantics.entry import Array, Environment, Semantics, define
-from gpu.isa.semantics.half import under_mode
+from gpu.isa.semantics.floating.half import under_mode
 
 Comparison = Callable[[Array, Array], Array]
 

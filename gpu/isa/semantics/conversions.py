@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from gpu.isa.semantics.entry import Array, Environment, Semantics, constant, define
-from gpu.isa.semantics.half import to_half, widened
-from gpu.isa.wave import FloatMode
+from gpu.isa.semantics.floating.half import to_half, widened
+from gpu.isa.wave_registers import FloatMode
 
 _TWO_TO_31: Final = {kind: constant(2.0**31, kind) for kind in "fd"}
 _ZERO: Final = constant(0, np.int32)

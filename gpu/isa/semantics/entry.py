@@ -16,7 +16,8 @@ Array = npt.NDArray[Any]
 
 class Environment(IntEnum):
     """Which floating-point environment an operation runs in: the index into
-    `gpu.isa.wave.FloatMode.environments`, whose entries `gpu.isa.host_float.use` takes."""
+    `gpu.isa.wave_registers.FloatMode.environments`, whose entries `gpu.isa.fp_environment.use`
+    takes."""
 
     ANY = 0
     """No floating-point operation whose result could depend on it."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gpu.isa.semantics import integer, sums
+from gpu.isa.semantics import integer, sad
 from gpu.isa.semantics.entry import Array, Semantics
 
 _SUMS: Final = ("v_sad_u8", "v_sad_hi_u8", "v_sad_u16", "v_sad_u32", "v_msad_u8")
@@ -102,7 +102,7 @@ def _multiply_add_signed_64(a: Array, b: Array, c: Array) -> tuple[Array, Array]
 
 def _four_packed(name: str) -> Semantics:
     """Four sums of 16 bits each: one that is less than its start has wrapped."""
-    semantics = sums.SEMANTICS[name]
+    semantics = sad.SEMANTICS[name]
     plain = semantics.function
 
     def operation(a: Array, b: Array, c: Array) -> Array:
@@ -138,7 +138,7 @@ SATURATING: Final[dict[str, Semantics]] = {
         for name in ("v_sub_u32", "v_subrev_u32", "v_subb_u32", "v_subbrev_u32")
     },
     **{name: _bounded(wide, _INTEGER[name], kind) for name, (wide, kind) in _WIDE.items()},
-    **{name: _wraps(sums.SEMANTICS[name]) for name in (*_SUMS, "v_mqsad_u32_u8")},
+    **{name: _wraps(sad.SEMANTICS[name]) for name in (*_SUMS, "v_mqsad_u32_u8")},
     **{name: _four_packed(name) for name in ("v_qsad_pk_u16_u8", "v_mqsad_pk_u16_u8")},
     "v_mad_i64_i32": _with(_INTEGER["v_mad_i64_i32"], _multiply_add_signed_64),
 }

@@ -1,8 +1,8 @@
 """Scalar memory (SMEM), flat (FLAT) and buffer (MUBUF, MTBUF) instructions.
 
 FLAT and MUBUF number the same moves and atomics alike; one list serves both. A vector atomic has
-its destination operand only when ``glc`` asks for the old value: `gpu.isa.decoder` leaves it out
-otherwise.
+its destination operand only when ``glc`` asks for the old value: `gpu.isa.encoding.decoder` leaves
+it out otherwise.
 
 Source: the public GCN3 instruction set architecture manual, chapters "Scalar memory operations"
 and "Vector memory operations".

@@ -10,16 +10,16 @@ from dataclasses import replace
 from typing import assert_never
 
 from slicc import ir
-from slicc.codegen import analysis
-from slicc.codegen.integers import is_mutable
-from slicc.codegen.python import layout, pycode
-from slicc.codegen.python.emitter import Emitter
-from slicc.codegen.python.expressions import Expressions, Scope
+from slicc.codegen import body_analysis
+from slicc.codegen.integer_rules import is_mutable
+from slicc.codegen.python.emit import line_breaks, python_tree
+from slicc.codegen.python.emit.emitter import Emitter
+from slicc.codegen.python.emit.expressions import Expressions, Scope
+from slicc.codegen.python.emit.python_tree import Code
+from slicc.codegen.python.emit.statements import Statements
 from slicc.codegen.python.imports import Imports
-from slicc.codegen.python.linemap import Marks
+from slicc.codegen.python.line_map import Marks
 from slicc.codegen.python.names import ProtocolNames, local_names, method_name
-from slicc.codegen.python.pycode import Code
-from slicc.codegen.python.statements import Statements
 from slicc.text import python_source
 from slicc.text.escapes import one_line
 
@@ -101,7 +101,7 @@ class Definitions:
         names = [self.names.field(struct.ref, field.name) for field in struct.fields]
         slots = ["address", *names] if struct.kind is ir.StructKind.TBE else names
         literals = [Code(f'"{name}"') for name in slots]
-        out.statement("__slots__ = ", pycode.tuple_of(tuple(literals)), "")
+        out.statement("__slots__ = ", python_tree.tuple_of(tuple(literals)), "")
         out.blank()
         out.line("def __init__(self) -> None:", struct.span)
         with out.indented():
@@ -129,15 +129,15 @@ class Definitions:
             for field, type_ in fields:
                 value = Code(f"other.{field}")
                 if is_mutable(type_):
-                    value = pycode.method(value, "copy")
+                    value = python_tree.method(value, "copy")
                 out.statement(f"self.{field} = ", value, "")
         out.blank()
         out.line("def __eq__(self, other: object) -> bool:")
         with out.indented():
-            same = pycode.call(Code("isinstance"), Code("other"), Code(name))
+            same = python_tree.call(Code("isinstance"), Code("other"), Code(name))
             for field, _ in fields:
-                equal = pycode.operation(Code(f"self.{field}"), "==", Code(f"other.{field}"))
-                same = pycode.operation(same, "and", equal)
+                equal = python_tree.operation(Code(f"self.{field}"), "==", Code(f"other.{field}"))
+                same = python_tree.operation(same, "and", equal)
             out.statement("return ", same, "")
 
     def _method(self, out: Emitter, struct: ir.Struct, method: ir.Function) -> None:
@@ -149,14 +149,14 @@ class Definitions:
 
 def write_function(out: Emitter, scope: Scope, function: ir.Function, name: str) -> None:
     """A function with a body, as a method. ``scope`` without locals."""
-    variables = analysis.local_variables(function.body)
+    variables = body_analysis.local_variables(function.body)
     names = [each.name for each in function.parameters]
     scope = replace(scope, locals=local_names(scope.names, names, variables))
     parameters = [Code("self")]
     for each in function.parameters:
         local = scope.local(each.name).text
         parameters.append(Code(f"{local}: {scope.annotation(each.type)}"))
-    header = pycode.call(Code(name), *parameters)
+    header = python_tree.call(Code(name), *parameters)
     out.statement("def ", header, f" -> {scope.annotation(function.result)}:", function.span)
     with out.indented():
         out.docstring(function.desc)
@@ -167,7 +167,7 @@ def described(out: Emitter, before: str, value: Code, node: ir.EnumMember | ir.F
     """A declaration with the author's description beside it, or above when there is no room."""
     words = python_source.comment(node.desc, 0)
     after = f"  {words[0]}" if len(words) == 1 else ""
-    room = layout.WIDTH - out.indent
+    room = line_breaks.WIDTH - out.indent
     if words and (not after or len(f"{before}{value.text}{after}") > room):
         out.comment(node.desc)
         after = ""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Container, Iterable
 
 from slicc import ir
-from slicc.codegen.analysis import Locals
+from slicc.codegen.body_analysis import Locals
 from slicc.codegen.python.runtime_names import (
     CONTROLLER_ATTRIBUTES,
     CONTROLLER_HOOKS,

@@ -13,19 +13,19 @@ def words(text: str) -> frozenset[str]:
 
 
 _MODULES: dict[str, str] = {
-    "runtime.cache": "AbstractCacheEntry CacheMemory PerfectCacheMemory",
-    "runtime.coalescer": "GPUCoalescer VIPERCoalescer",
-    "runtime.controller": (
+    "runtime.structures.cache_memory": "AbstractCacheEntry CacheMemory PerfectCacheMemory",
+    "runtime.requesters.coalescer": "GPUCoalescer VIPERCoalescer",
+    "runtime.controller.shapes": (
         "BufferParameter COMPUTED ControllerContext EntryController EntryTbeController InPort "
         "Need Parameter PlainController PollResult ProtocolInfo TbeController Transaction "
         "Transition TransitionTable UNCOUNTED"
     ),
-    "runtime.directory": "DirectoryMemory",
-    "runtime.dma": "DMASequencer",
-    "runtime.enumeration": "Enumeration",
+    "runtime.structures.directory_memory": "DirectoryMemory",
+    "runtime.requesters.dma_sequencer": "DMASequencer",
+    "runtime.types.enumeration": "Enumeration",
     "runtime.errors": "ErrorKind ProtocolError",
-    "runtime.integers": "divide int32 int64 remainder shift_left shift_right uint32 uint64",
-    "runtime.library_types": (
+    "runtime.types.integers": "divide int32 int64 remainder shift_left shift_right uint32 uint64",
+    "runtime.types.messages": (
         "AccessPermission AccessType CacheRequestType CacheResourceType "
         "DMASequencerRequestType DirectoryRequestType HtmCallbackMode "
         "HtmFailedInCacheReason IDToInt INVALID_MACHINE InvalidateGeneratorStatus "
@@ -39,16 +39,16 @@ _MODULES: dict[str, str] = {
         "log2 machineIDToMachineType machineIDToNodeID maskLowOrderBits max_tokens mod "
         "testAndRead testAndReadMask testAndWrite zero_time "
     ),
-    "runtime.message": "Message",
-    "runtime.message_buffer": "MessageBuffer",
-    "runtime.misc_node": "MN_TBEStorage MN_TBETable",
-    "runtime.network": "NetworkPort",
-    "runtime.persistent": "PersistentTable",
-    "runtime.prefetch": "RubyPrefetcher RubyPrefetcherProxy",
-    "runtime.sequencer": "HTMSequencer Sequencer",
-    "runtime.tbe": "TBETable TimerTable",
-    "runtime.transactions": "ExpectedMap TBEStorage TriggerQueue",
-    "runtime.values": "BoolVec DataBlock MachineID NetDest Set WriteMask",
+    "runtime.sim.message": "Message",
+    "runtime.sim.message_buffer": "MessageBuffer",
+    "runtime.structures.dvm_tables": "MN_TBEStorage MN_TBETable",
+    "runtime.network.network": "NetworkPort",
+    "runtime.structures.persistent_table": "PersistentTable",
+    "runtime.structures.prefetcher": "RubyPrefetcher RubyPrefetcherProxy",
+    "runtime.requesters.sequencer": "HTMSequencer Sequencer",
+    "runtime.structures.tbe_table": "TBETable TimerTable",
+    "runtime.structures.chi_tables": "ExpectedMap TBEStorage TriggerQueue",
+    "runtime.types.values": "BoolVec DataBlock MachineID NetDest Set WriteMask",
 }
 
 RUNTIME_MODULES: dict[str, str] = {

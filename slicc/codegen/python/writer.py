@@ -13,7 +13,7 @@ from pathlib import Path
 
 from slicc import ir
 from slicc.codegen.python.errors import NotOurPackage as NotOurPackage
-from slicc.codegen.python.views import LINE_MAP, MARKER, Package, package
+from slicc.codegen.python.package import LINE_MAP, MARKER, Package, package
 
 
 def write_package(protocol: ir.Protocol, out_dir: Path) -> Path:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from gpu.cli.disassembly import disassemble
+from gpu.cli.inspect.disasm import disassemble
 from gpu.cli.main import app
 from gpu.code_object import CodeObject
-from slicc.exit_status import NO_READER
+from slicc.cli.exit_status import NO_READER
 from tests.gpu.cli.calling import gcn
 from tests.gpu.kernels.stored import CONFIGURATIONS, HERE, stored, stored_bytes
 

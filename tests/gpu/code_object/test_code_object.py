@@ -11,7 +11,7 @@ import pytest
 
 from gpu.code_object import CodeObject, CodeObjectError, load, unload
 from gpu.code_object.elf import FUNCTION
-from gpu.memory.flat import FlatMemory
+from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.interface import Unmapped
 from tests.gpu.kernels.stored import CONFIGURATIONS, stored, stored_bytes
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpu.compute_unit.access import Access, Operation
-from gpu.compute_unit.program import bind_one
-from gpu.compute_unit.residents import Residents
-from gpu.compute_unit.wavefront import Wavefront
-from gpu.isa.decoder import decode_at
-from gpu.isa.formats import BY_NAME
+from gpu.compute_unit.memory_ops.access import Access, Operation
+from gpu.compute_unit.wave.decoded_program import bind_one
+from gpu.compute_unit.wave.resident_groups import Residents
+from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.isa.encoding.decoder import decode_at
+from gpu.isa.encoding.formats import BY_NAME
 from gpu.isa.tables import OPCODES
-from gpu.memory.flat import FlatMemory
+from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.compute_unit.harness import Bench
 
 NUMBERS = {

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpu.compute_unit.functional import FunctionalUnit
-from gpu.launch import ComputeUnit, Demand, Fault, GroupStart, WaveStart
-from gpu.memory.flat import FlatMemory
+from gpu.compute_unit.functional_unit import FunctionalUnit
+from gpu.dispatch.launch import ComputeUnit, Demand, Fault, GroupStart, WaveStart
+from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.interface import Memory
 from tests.gpu.compute_unit.machine_code import code
 

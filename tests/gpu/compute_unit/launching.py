@@ -10,9 +10,9 @@ import numpy as np
 
 from gpu.code_object import CodeObject, DispatchFacts, Kernel, pack_arguments
 from gpu.code_object.loader import load
-from gpu.compute_unit.functional import FunctionalUnit
-from gpu.compute_unit.timed import TimedUnit
-from gpu.launch import Demand, GroupStart, WaveStart
+from gpu.compute_unit.functional_unit import FunctionalUnit
+from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.dispatch.launch import Demand, GroupStart, WaveStart
 from gpu.memory.interface import Memory
 from tests.gpu.compute_unit.harness import PRIVATE_APERTURE, SHARED_APERTURE, Listener
 

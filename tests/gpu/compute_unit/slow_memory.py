@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 
-from gpu.memory.flat import FlatMemory
+from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.interface import Answer, Request, RequestKind
 
 Delay = Callable[[Request], int]

@@ -7,10 +7,10 @@ from typing import cast
 import numpy as np
 import pytest
 
-from gpu.compute_unit.timed import TimedUnit
-from gpu.memory.flat import FlatMemory
+from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.compute_unit.harness import Bench, run_timed, split
-from tests.gpu.memory.streams import ENGINES, opened
+from tests.gpu.memory.coherent.streams import ENGINES, opened
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpu.compute_unit.functional import FunctionalUnit
-from gpu.compute_unit.timed import TimedUnit
-from gpu.launch import ComputeUnit
+from gpu.compute_unit.functional_unit import FunctionalUnit
+from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.dispatch.launch import ComputeUnit
 from tests.gpu.compute_unit.harness import Bench, run_timed, run_units, split
 
 PRIVATE = 64

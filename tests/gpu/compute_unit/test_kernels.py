@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gpu.compute_unit.functional import FunctionalUnit
-from gpu.compute_unit.timed import TimedUnit
-from gpu.memory.flat import FlatMemory
+from gpu.compute_unit.functional_unit import FunctionalUnit
+from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.compute_unit.launching import Launch, put, run_launch
 from tests.gpu.kernels.stored import stored
 

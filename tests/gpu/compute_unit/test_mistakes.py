@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gpu.compute_unit.functional import FunctionalUnit
-from gpu.compute_unit.timed import TimedUnit
+from gpu.compute_unit.functional_unit import FunctionalUnit
+from gpu.compute_unit.timed_unit import TimedUnit
 from tests.gpu.compute_unit.harness import Bench, run_timed, run_units
-from tests.gpu.isa.words import words
+from tests.gpu.isa.encoding.words import words
 
 END = words("s_endpgm")
 

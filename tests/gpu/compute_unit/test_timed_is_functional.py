@@ -7,9 +7,9 @@ from itertools import count
 
 import pytest
 
-from gpu.compute_unit.schedule import POLICIES
-from gpu.compute_unit.timing import Timing
-from gpu.device import Device
+from gpu.compute_unit.pipeline.arbitration import POLICIES
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.host.device import Device
 from gpu.memory.interface import Request
 from tests.gpu.compute_unit.slow_memory import Delay, SlowMemory
 from tests.gpu.corpus.catalogue import CASES

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from gpu.bare_device import BareDevice
-from gpu.device import Device
+from gpu.host.device import Device
+from gpu.host.device_core import BareDevice
 from gpu.hsa.signal import Signal
-from gpu.memory.opening import EngineChoice, LoadedSystem, choose_engine, load_system
+from gpu.memory.coherent.factory import EngineChoice, LoadedSystem, choose_engine, load_system
 from tests.gpu.corpus.case import Array, Case
 from tests.gpu.kernels.stored import stored
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu.memory.opening import EngineChoice
+from gpu.memory.coherent.factory import EngineChoice
 from tests.gpu.corpus import algorithms, arith, basic, mixed, programs, races, waves
 from tests.gpu.corpus.case import Case
 from tests.gpu.corpus.runner import coherent_device, run_case

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from gpu.code_object import CodeObject
-from gpu.code_object.compile import CompileError, compile_kernels, find_compiler
-from gpu.device import Device
+from gpu.code_object.opencl_compiler import CompileError, compile_kernels, find_compiler
+from gpu.host.device import Device
 
 pytestmark = pytest.mark.slow
 

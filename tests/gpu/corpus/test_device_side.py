@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpu.bare_device import BareDevice
 from gpu.code_object import DispatchFacts, pack_arguments
-from gpu.device import Device
+from gpu.host.device import Device
+from gpu.host.device_core import BareDevice
 from gpu.hsa.signal import Signal
 from tests.gpu.corpus.runner import coherent_device
 from tests.gpu.kernels.stored import stored

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gpu.bare_device import BareDevice
-from gpu.device import Device
 from gpu.errors import KernelError
-from gpu.hsa.connection import QueueState
+from gpu.host.device import Device
+from gpu.host.device_core import BareDevice
+from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import Signal
-from gpu.memory.opening import EngineChoice
+from gpu.memory.coherent.factory import EngineChoice
 from tests.gpu.corpus.runner import coherent_device
 from tests.gpu.kernels.stored import stored
 

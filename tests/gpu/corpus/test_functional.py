@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu.device import Device
+from gpu.host.device import Device
 from tests.gpu.corpus.case import Case
 from tests.gpu.corpus.catalogue import CASES, ELSEWHERE
 from tests.gpu.corpus.runner import run_case

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu.memory.opening import EngineChoice
+from gpu.memory.coherent.factory import EngineChoice
 from tests.gpu.corpus.case import Case
 from tests.gpu.corpus.catalogue import CASES
 from tests.gpu.corpus.runner import coherent_device, run_case

@@ -8,11 +8,11 @@ import pytest
 
 from gpu.errors import HostError, QueueError
 from gpu.hsa.aql import AgentDispatch, FenceScope, Header, KernelDispatch, PacketType
-from gpu.hsa.connection import QueueState
 from gpu.hsa.draft_packets import from_draft, to_draft
+from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import Signal
 from gpu.memory.interface import Request, RequestKind
-from tests.gpu.hsa.bench import Bench
+from tests.gpu.packet_processor.harness import Bench
 
 ARGS = [0, 0, 0, 64]
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpu.errors import HostError
 from gpu.hsa.signal import CONDITIONS, Signal, SignalKind
-from tests.gpu.hsa.bench import Bench
+from tests.gpu.packet_processor.harness import Bench
 
 Operation = Callable[[Signal], int]
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from runtime.controller import BufferParameter, Controller, Parameter, ProtocolInfo
+from runtime.controller.shapes import BufferParameter, Controller, Parameter, ProtocolInfo
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import complete
 
 
 def machine(name: str, *parameters: Parameter | BufferParameter) -> type[Controller]:
     """A machine that declares, and does nothing."""
-    from runtime.library_types import MachineType
+    from runtime.types.messages import MachineType
 
     kind = getattr(MachineType, name)
     body = {"MACHINE": name, "MACHINE_TYPE": kind, "PARAMETERS": parameters}

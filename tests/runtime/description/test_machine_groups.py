@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from runtime.controller import ProtocolInfo
+from runtime.controller.shapes import ProtocolInfo
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.export import editable_toml
 from runtime.description.inference import complete
 from runtime.errors import ProtocolError
-from runtime.system import agent_places, build_system
+from runtime.system.system import agent_places, build_system
 from tests.runtime.mini_protocol import CacheController, DirectoryController
 
 LEVELS = """

@@ -153,6 +153,6 @@ def test_a_mark_before_the_text_is_no_error(tmp_path: Path) -> None:
 
 
 def test_help_needs_no_schema_library() -> None:
-    check = "import slicc.cli, sys; print({'msgspec', 'tomlkit'} & {*sys.modules})"
+    check = "import slicc.cli.main, sys; print({'msgspec', 'tomlkit'} & {*sys.modules})"
     run = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert run.stdout == "set()\n"

@@ -10,7 +10,7 @@ from slicc import ir
 from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.source import SourceFile
-from tests.codegen.native.tools import protocol_text
+from tests.slicc.codegen.cpp.tools import protocol_text
 
 LINE_ENDS = "a\rbad();\x85bad();\u2028bad();\u2029bad();\vbad();\fbad();\x1cbad();\r"
 MARKS = "a\x1f1\x1fbad\x1f0"

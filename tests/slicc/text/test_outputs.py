@@ -17,13 +17,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from slicc.codegen import native, python
-from slicc.codegen.native.package import package as native_package
-from slicc.codegen.python.views import package as python_package
-from slicc.codegen.shape import shape_text
+from slicc.codegen import cpp, python
+from slicc.codegen.cpp.machine_shape import shape_text
+from slicc.codegen.cpp.package import package as native_package
+from slicc.codegen.python.package import package as python_package
 from slicc.codegen.state_diagram import state_diagram
-from slicc.codegen.tables import protocol_page
-from slicc.ir_printer import print_protocol
+from slicc.codegen.transition_table import protocol_page
+from slicc.ir.printer import print_protocol
 from tests.compiling import compile_unit
 from tests.slicc.text.hostile import EVERY, HARMLESS, Compiled, compiled
 
@@ -189,7 +189,7 @@ def test_the_intermediate_form_has_the_same_lines(text: str) -> None:
 
 def test_every_template_is_driven() -> None:
     """Those of the packages above; a new one needs a test here."""
-    folders = [Path(each.__file__ or "").parent for each in (python, native)]
+    folders = [Path(each.__file__ or "").parent for each in (python, cpp)]
     folders.append(folders[0].parent)
     found = {path.name for folder in folders for path in (folder / "templates").glob("*")}
     assert found == {

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from gpu.cli.failures import in_words
+from gpu.cli.error_messages import in_words
 from gpu.cli.main import app as gcn_app
-from slicc import cli
-from slicc.exit_status import FINE, FOUND, MISUSED, OURS, run_command
+from slicc.cli import main
+from slicc.cli.exit_status import FINE, FOUND, MISUSED, OURS, run_command
 from slicc.text.terminal import guarded, own, printable_lines
-from tester import cli as tester_cli
-from tester.replay import load_leg, save_leg
+from tester.cli import main as tester_cli
+from tester.program.replay_file import load_leg, save_leg
 from tests.slicc.text.hostile import SCREEN
 
 SHIPPED = Path(__file__).parents[3] / "protocols"
@@ -45,7 +45,7 @@ def printed(command: Callable[[], int]) -> Printed:
 
 
 def slicc(*words: str | Path) -> Printed:
-    return printed(lambda: cli.run(lambda: cli.app([str(each) for each in words])))
+    return printed(lambda: main.run(lambda: main.app([str(each) for each in words])))
 
 
 def gpu_tester(*words: str | Path) -> Printed:
@@ -95,7 +95,7 @@ def test_findings_in_hostile_files(folder: Path, color: str) -> None:
     source.write_text(f'{source.read_text()}\naction(x, "{NAME}") {{ }}\n// \x1b[2J\n', newline="")
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        assert cli.run(lambda: cli.app(["check", "--color", color, str(driver(folder))])) == FOUND
+        assert main.run(lambda: main.app(["check", "--color", color, str(driver(folder))])) == FOUND
     said = err.getvalue()
     for sequence in ("1;31", "1;33", "34", "36", "1", "32", "0"):
         said = said.replace(f"\x1b[{sequence}m", "")

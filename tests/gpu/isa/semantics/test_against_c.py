@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gpu.isa.semantics import SEMANTICS
-from gpu.isa.wave import FloatMode
+from gpu.isa.wave_registers import FloatMode
 from tests.gpu.isa.semantics.values import operands, run, same
 
 C_TYPES = {

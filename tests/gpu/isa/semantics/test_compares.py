@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu.isa.wave import FloatMode
-from tests.gpu.isa.semantics.ieee import FORMATS, flushed
+from gpu.isa.wave_registers import FloatMode
+from tests.gpu.isa.semantics.floating.ieee import FORMATS, flushed
 from tests.gpu.isa.semantics.values import operands, random, run, specials
 
 INTEGERS: dict[str, Callable[[Any, Any], bool]] = {

@@ -11,14 +11,11 @@ from gpu.isa.semantics import SEMANTICS, Environment
 from gpu.isa.semantics.saturation import SATURATING
 from gpu.isa.tables.compares import VOPC
 from gpu.isa.tables.vector import VOP1, VOP2, VOP3
-from tests.gpu.isa.semantics import (
-    test_against_c,
+from tests.gpu.isa.semantics import test_against_c, test_compares, test_conversions, test_integers
+from tests.gpu.isa.semantics.floating import (
     test_arithmetic,
-    test_compares,
-    test_conversions,
     test_division,
-    test_extremes,
-    test_integers,
+    test_min_max_med,
     test_rounding,
     test_transcendental,
 )
@@ -40,7 +37,7 @@ TESTED = set().union(
     test_compares.COVERED,
     test_conversions.COVERED,
     test_division.COVERED,
-    test_extremes.COVERED,
+    test_min_max_med.COVERED,
     test_integers.COVERED,
     test_rounding.COVERED,
     test_transcendental.COVERED,

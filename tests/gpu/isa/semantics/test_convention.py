@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpu.isa import host_float
+from gpu.isa import fp_environment
 from gpu.isa.semantics import SEMANTICS, Environment, Semantics
 from gpu.isa.semantics.saturation import SATURATING
-from gpu.isa.wave import FloatMode
+from gpu.isa.wave_registers import FloatMode
 from tests.gpu.isa.semantics.values import KINDS, STOCK, random, run, same
 
 ENTRIES = [(name, entry) for table in (SEMANTICS, SATURATING) for name, entry in table.items()]
@@ -58,7 +58,7 @@ def test_a_shared_operand_is_the_same_in_every_lane(name: str, entry: Semantics)
             assert same(np.broadcast_to(a, b.shape), b).all()
 
 
-@pytest.mark.skipif(not host_float.AVAILABLE, reason="the host's rounding cannot be set")
+@pytest.mark.skipif(not fp_environment.AVAILABLE, reason="the host's rounding cannot be set")
 @pytest.mark.parametrize(
     ("name", "entry"),
     [(name, entry) for name, entry in ENTRIES if entry.environment is Environment.ANY],
@@ -66,8 +66,8 @@ def test_a_shared_operand_is_the_same_in_every_lane(name: str, entry: Semantics)
 def test_what_declares_no_environment_needs_none(name: str, entry: Semantics) -> None:
     operands = _operands(entry, 64)
     plain = run(entry, *operands)
-    with host_float.plain_afterwards():
-        host_float.use(2)
+    with fp_environment.plain_afterwards():
+        fp_environment.use(2)
         arguments = [STOCK, *operands] if entry.takes_mode else operands
         other = entry.function(*arguments)
     for a, b in zip(*((x if entry.gives_mask else (x,)) for x in (plain, other))):

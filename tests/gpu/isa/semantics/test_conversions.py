@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from gpu.isa.semantics import SEMANTICS
-from gpu.isa.wave import FloatMode
-from tests.gpu.isa.semantics import ieee
+from gpu.isa.wave_registers import FloatMode
+from tests.gpu.isa.semantics.floating import ieee
 from tests.gpu.isa.semantics.values import KINDS, operands, random, run, same, specials
 
 TO_INTEGER: dict[str, Callable[[float], int]] = {

@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from gpu.isa import host_float
-from gpu.isa.semantics import lanes, modifiers, sub_dword
-from gpu.isa.wave import FloatMode
-from tests.gpu.isa.semantics import ieee
+from gpu.isa import fp_environment
+from gpu.isa.semantics import lane_permutes, sub_dword
+from gpu.isa.semantics.floating import modifiers
+from gpu.isa.wave_registers import FloatMode
+from tests.gpu.isa.semantics.floating import ieee
 from tests.gpu.isa.semantics.values import operands, same, specials
 
 LANE = np.arange(64)
@@ -42,7 +43,7 @@ def test_clamp(kind: str) -> None:
 def test_output_modifier(kind: str) -> None:
     (values,) = operands((kind,))
     for omod, factor in ((1, 2.0), (2, 4.0), (3, 0.5)):
-        with host_float.plain_afterwards():
+        with fp_environment.plain_afterwards():
             got = modifiers.scaled(FloatMode(0), values, omod)
         times = np.full(len(values), factor)
         wanted = ieee.compute(ieee.multiply, [values, times], kind, 0, 0)
@@ -98,7 +99,7 @@ CONTROLS = {
 
 @pytest.mark.parametrize("control", CONTROLS)
 def test_dpp_control(control: int) -> None:
-    pattern = lanes.dpp(control)
+    pattern = lane_permutes.dpp(control)
     for lane in range(64):
         wanted = CONTROLS[control](lane)
         assert pattern.inside[lane] == (wanted is not None)
@@ -108,7 +109,7 @@ def test_dpp_control(control: int) -> None:
 @pytest.mark.parametrize("control", [0x100, 0x110, 0x120, 0x131, 0x13F, 0x144, 0x1FF])
 def test_dpp_control_that_does_not_exist(control: int) -> None:
     with pytest.raises(ValueError, match=f"{control:#x}"):
-        lanes.dpp(control)
+        lane_permutes.dpp(control)
 
 
 def test_dpp_masks() -> None:
@@ -116,21 +117,21 @@ def test_dpp_masks() -> None:
         wanted = [
             bool(rows >> lane // 16 & 1 and banks >> lane % 16 // 4 & 1) for lane in range(64)
         ]
-        assert lanes.dpp_lanes(rows, banks).tolist() == wanted
+        assert lane_permutes.dpp_lanes(rows, banks).tolist() == wanted
 
 
 def test_first_lane() -> None:
-    assert [lanes.first_lane(bits) for bits in (0, 1, 6, 1 << 63)] == [0, 0, 1, 63]
+    assert [lane_permutes.first_lane(bits) for bits in (0, 1, 6, 1 << 63)] == [0, 0, 1, 63]
 
 
 def test_swizzles() -> None:
-    assert lanes.swizzle(0x80B1).tolist() == [lane ^ 1 for lane in range(64)]
-    assert lanes.swizzle(0x001F | 1 << 10).tolist() == [lane ^ 1 for lane in range(64)]
-    assert lanes.swizzle(0x001F | 16 << 10).tolist() == [lane ^ 16 for lane in range(64)]
-    broadcast = lanes.swizzle(0x0000 | 5 << 5).tolist()
+    assert lane_permutes.swizzle(0x80B1).tolist() == [lane ^ 1 for lane in range(64)]
+    assert lane_permutes.swizzle(0x001F | 1 << 10).tolist() == [lane ^ 1 for lane in range(64)]
+    assert lane_permutes.swizzle(0x001F | 16 << 10).tolist() == [lane ^ 16 for lane in range(64)]
+    broadcast = lane_permutes.swizzle(0x0000 | 5 << 5).tolist()
     assert broadcast == [5 + lane // 32 * 32 for lane in range(64)]
     for flip in range(32):
-        assert sorted(lanes.swizzle(31 | flip << 10).tolist()) == list(range(64))
+        assert sorted(lane_permutes.swizzle(31 | flip << 10).tolist()) == list(range(64))
 
 
 def test_pushing_undoes_pulling() -> None:
@@ -139,18 +140,18 @@ def test_pushing_undoes_pulling() -> None:
     everyone = np.ones(64, np.bool_)
     permutation = rng.permutation(64)
     address = (4 * permutation).astype(np.uint32)
-    pulled = lanes.pulled(values, lanes.pull(address, 0), everyone)
+    pulled = lane_permutes.pulled(values, lane_permutes.pull(address, 0), everyone)
     assert np.array_equal(pulled, values[permutation])
-    assert np.array_equal(lanes.pushed(pulled, address, 0, everyone), values)
+    assert np.array_equal(lane_permutes.pushed(pulled, address, 0, everyone), values)
 
 
 def test_lanes_that_take_no_part_give_zero() -> None:
     values = np.arange(100, 164, dtype=np.uint32)
     active = LANE % 2 == 0
     address = (4 * (LANE + 1)).astype(np.uint32)
-    pulled = lanes.pulled(values, lanes.pull(address, 4), active)
+    pulled = lane_permutes.pulled(values, lane_permutes.pull(address, 4), active)
     assert pulled.tolist() == [(100 + (lane + 2) % 64) * (lane % 2 == 0) for lane in range(64)]
-    pushed = lanes.pushed(values, address, 0, active)
+    pushed = lane_permutes.pushed(values, address, 0, active)
     assert pushed.tolist() == [(99 + lane) * (lane % 2) for lane in range(64)]
-    same_target = lanes.pushed(values, np.zeros(64, np.uint32), 12, active)
+    same_target = lane_permutes.pushed(values, np.zeros(64, np.uint32), 12, active)
     assert same_target.tolist() == [162 if lane == 3 else 0 for lane in range(64)]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpu.isa.semantics import SEMANTICS
-from gpu.isa.wave import FloatMode
+from gpu.isa.wave_registers import FloatMode
 from tests.gpu.isa.semantics.values import KINDS, run, same
 
 INFINITY, NAN = math.inf, math.nan

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gpu.isa import host_float
+from gpu.isa import fp_environment
 from gpu.isa.semantics import SEMANTICS, Semantics
-from gpu.isa.wave import FloatMode
+from gpu.isa.wave_registers import FloatMode
 
 STOCK = FloatMode(0x3C0)
 """What compilers set for OpenCL: nearest, f32 denormals flushed, others kept, IEEE, clamp NaN."""
@@ -97,8 +97,8 @@ def run(name: str | Semantics, *arrays: Any, mode: FloatMode = STOCK) -> Any:
     """An instruction's result over lanes, as whoever binds it calls it."""
     semantics = SEMANTICS[name] if isinstance(name, str) else name
     arguments = [mode, *arrays] if semantics.takes_mode else list(arrays)
-    with host_float.plain_afterwards():
-        host_float.use(mode.environments[semantics.environment])
+    with fp_environment.plain_afterwards():
+        fp_environment.use(mode.environments[semantics.environment])
         return semantics.function(*arguments)
 
 

@@ -1,0 +1,1 @@
+"""Files and sizes as command lines name them."""

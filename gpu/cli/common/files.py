@@ -1,0 +1,57 @@
+"""Files that the command line names: code objects, or sources that become one; what is written."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gpu.code_object import CodeObject, CodeObjectError, Kernel
+
+
+def open_code_object(path: Path) -> CodeObject:
+    """Read a code object; compile a ``.cl`` or ``.clcpp`` file first.
+
+    Raises `CodeObjectError`, and `CompileError` for sources.
+    """
+    from gpu.code_object.opencl_compiler import SUFFIXES, compile_kernels
+
+    if path.suffix in SUFFIXES:
+        return CodeObject.from_bytes(compile_kernels(path), str(path))
+    return CodeObject.load(path)
+
+
+def runnable_kernel(code_object: CodeObject, name: str) -> Kernel:
+    """One kernel. Raises `CodeObjectError` if there is none of that name, or it cannot run."""
+    kernel = code_object[name]
+    refusals = kernel.refusals()
+    if refusals:
+        raise CodeObjectError(code_object.path, f"kernel {name} cannot run: {'; '.join(refusals)}")
+    return kernel
+
+
+def check_writable(path: Path) -> None:
+    """Raises OSError if it can be told beforehand that the file cannot be written."""
+    if path.is_dir():
+        raise _refused(errno.EISDIR, path)
+    if not path.parent.is_dir():
+        raise _refused(errno.ENOENT, path)
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise _refused(errno.EACCES, path)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Errors name the file, also those of a disk that is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise _refused(error.errno, path) from None
+
+
+def _refused(number: int, path: Path) -> OSError:
+    return OSError(number, os.strerror(number), str(path))

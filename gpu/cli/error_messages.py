@@ -1,0 +1,38 @@
+"""Which exceptions become a message of ``gcn``, and the exit status that goes with it.
+
+What the user gave is status 2; what a protocol did wrong while a kernel ran is found, status 1.
+Invariant: a message names what was given; what a file
+says is escaped where it is printed.
+"""
+
+from __future__ import annotations
+
+from slicc.cli.exit_status import FOUND, Stop
+
+
+def in_words(error: Exception) -> Stop | None:
+    """None for a fault of the model itself."""
+    from gpu.cli.common.grid_size import SizeError
+    from gpu.cli.run.argument_parser import ArgumentTextError
+    from gpu.code_object import ArgumentError, CodeObjectError, CompileError
+    from gpu.errors import GpuError
+    from gpu.memory.coherent.coherent_memory import MemoryStuck
+    from gpu.memory.coherent.factory import EngineMissing
+    from gpu.memory.coherent.native_backend import OutOfRoom
+    from gpu.memory.coherent.recording_file import BadRecording
+    from protocols.loader import ProtocolBroken, ProtocolMissing
+    from runtime.description import DescriptionError
+    from runtime.errors import ProtocolError
+    from slicc.loading.reader import CannotRead
+
+    if isinstance(error, ProtocolBroken):
+        return Stop(str(error), complete=True)
+    if isinstance(error, (ProtocolError, MemoryStuck)):
+        return Stop(f"the protocol failed: {error}", FOUND)
+    given = (
+        ArgumentTextError, SizeError, ArgumentError, CodeObjectError, CompileError, GpuError,
+        ProtocolMissing, DescriptionError, CannotRead, OutOfRoom, EngineMissing, BadRecording,
+    )  # fmt: skip
+    if isinstance(error, MemoryError):
+        return Stop("out of memory: what was asked for is larger than there is room for")
+    return Stop(str(error)) if isinstance(error, given) else None

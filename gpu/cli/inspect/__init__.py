@@ -1,0 +1,1 @@
+"""``gcn info``, ``disasm`` and ``occupancy``."""

@@ -1,0 +1,48 @@
+"""What ``gcn disasm`` prints: functions as an assembler for gfx803 takes them back.
+
+Invariant: the text of a function, assembled at its address, gives its bytes again; what is no
+instruction stands there as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu.code_object import CodeObject
+from gpu.code_object.elf import KERNEL_V2, Symbol
+from gpu.isa.encoding.disassembler import assembler_lines
+from slicc.text.terminal import printable
+
+
+def disassemble(code_object: CodeObject, kernel: str | None = None) -> Iterator[str]:
+    """All functions, or one kernel's, line by line. Raises `CodeObjectError` for an unknown one."""
+    if kernel is None:
+        for function in code_object.functions():
+            yield from _function(code_object, function)
+        return
+    found = code_object[kernel]
+    yield from _lines(code_object, kernel, found.entry, found.code_size)
+
+
+def _function(code_object: CodeObject, symbol: Symbol) -> Iterator[str]:
+    header = 0
+    if symbol.type == KERNEL_V2:
+        header = next(
+            (
+                kernel.descriptor.entry_offset
+                for kernel in code_object.kernels.values()
+                if kernel.object_address == symbol.address
+            ),
+            0,
+        )
+    yield from _lines(code_object, symbol.name, symbol.address + header, symbol.size - header)
+
+
+def _lines(code_object: CodeObject, name: str, address: int, size: int) -> Iterator[str]:
+    code = code_object.elf.read(address, size) or b""
+    yield f"{printable(name)}: // {size} bytes at {address:#x}"
+    for line in assembler_lines(code, address):
+        if line.label:
+            yield f"{line.label}:"
+        yield f"  {line}"
+    yield ""

@@ -1,0 +1,1 @@
+"""``gcn run`` and ``gcn replay``."""

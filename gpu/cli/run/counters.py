@@ -1,0 +1,65 @@
+"""What the compute units of a device did, summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Final
+
+from gpu.compute_unit.functional_unit import FunctionalUnit
+from gpu.compute_unit.native.native_unit import NativeUnit
+from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.compute_unit.wave.resident_groups import Residents
+from gpu.host.device_core import BareDevice
+from gpu.memory.coherent.coherent_memory import CoherentMemory
+from gpu.memory.interface import Memory
+
+_WIDTH: Final = 100
+_NAMES: Final = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Groups and waves that were started, and wave instructions."""
+
+    groups: int
+    waves: int
+    instructions: int
+
+    def __str__(self) -> str:
+        counts = (
+            (self.groups, "group"),
+            (self.waves, "wave"),
+            (self.instructions, "wave instruction"),
+        )
+        return ", ".join(f"{number:,} {noun}{'s' * (number != 1)}" for number, noun in counts)
+
+
+def work_of(device: BareDevice) -> Work:
+    """Of all units together."""
+    groups = waves = instructions = 0
+    for unit in device.units:
+        if isinstance(unit, Residents):
+            groups += unit.groups_started
+            waves += unit.waves_started
+        if isinstance(unit, FunctionalUnit):
+            instructions += unit.executed
+        elif isinstance(unit, TimedUnit | NativeUnit):
+            instructions += unit.statistics.executed
+    return Work(groups, waves, instructions)
+
+
+def lines_about_caches(memory: Memory) -> Iterator[str]:
+    """By group of machines: which event met which state how often; nothing without caches."""
+    if not isinstance(memory, CoherentMemory):
+        return
+    for group, by_event in memory.executed().items():
+        words = "; ".join(
+            f"{event} " + ", ".join(f"{times:,} in {state}" for state, times in by_state.items())
+            for event, by_state in by_event.items()
+        )
+        indent = " " * (_NAMES + 2)
+        yield "\n".join(
+            wrap(words, _WIDTH, initial_indent=f"  {group:<{_NAMES}}", subsequent_indent=indent)
+        )

@@ -1,0 +1,83 @@
+"""The command ``gcn replay``: what kernels asked of memory, asked again.
+
+Invariant: without options it is asked of the system that was recorded, and every request is made in
+its tick; anything else is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpu.cli.run.counters import lines_about_caches
+from gpu.memory.coherent.coherent_memory import CoherentMemory
+from gpu.memory.coherent.factory import EngineChoice, choose_engine, load_system
+from gpu.memory.coherent.recording import Recording, replay
+from gpu.memory.coherent.recording_file import BadRecording, Origin, load
+from gpu.memory.interface import Unmapped
+from protocols import shipped
+from protocols.loader import reachable
+
+
+def replay_file(
+    path: Path, engine: str, seed: int | None, tccs: int | None, include: Sequence[Path] = ()
+) -> bool:
+    """Replay and print; whether it took the time that it should. ``seed`` and ``tccs``: other ones
+    than were recorded. ``include``: where files may lie that the recording names.
+
+    Raises `BadRecording`, OSError, and what loading a protocol or opening a memory raises.
+    """
+    recording, origin = load(path)
+    for named in (origin.protocol, origin.system):
+        if named and named not in shipped() and not reachable(named, include):
+            raise BadRecording(
+                f"{path}: it names {named!r}, which lies neither below the working directory nor "
+                f"below a directory of --include: --include {Path(named).parent} allows it"
+            )
+    memory, words = _opened(path, recording, origin, EngineChoice(engine), seed, tccs)
+    accesses = len(recording.events) - recording.requests
+    print(
+        f"{path}: {recording.requests:,} requests and {accesses:,} accesses of the host, "
+        f"{origin.cus} compute units on {origin.protocol}"
+    )
+    try:
+        answers, late = replay(recording, memory)
+        memory.run(origin.ticks)  # to where the recorded run ended, if nothing is left to do
+    except (Unmapped, ValueError) as slip:
+        raise BadRecording(f"{path}: cannot be replayed: {slip}") from None
+    print(f"{answers:,} answers, {memory.now:,} cycles; {origin.ticks:,} when recorded ({words})")
+    for line in lines_about_caches(memory):
+        print(line)
+    as_recorded = seed in (None, origin.seed) and tccs in (None, origin.tccs)
+    if late:
+        print(f"{late:,} of {len(recording.events):,} came later than when recorded")
+    if as_recorded and late:
+        print("wrong: the system is another one than was recorded")
+        return False
+    return True
+
+
+def _opened(
+    path: Path,
+    recording: Recording,
+    origin: Origin,
+    engine: EngineChoice,
+    seed: int | None,
+    tccs: int | None,
+) -> tuple[CoherentMemory, str]:
+    loaded = load_system(
+        origin.protocol,
+        cus=origin.cus,
+        tccs=tccs or origin.tccs or None,
+        system=Path(origin.system) if origin.system else None,
+        settings=origin.settings,
+        native=engine is not EngineChoice.python,
+    )
+    ports = loaded.kernel.ports()
+    if (ports.cus, ports.sqcs) != (origin.cus, origin.sqcs):
+        raise BadRecording(
+            f"{path}: recorded with {origin.cus} compute units and {origin.sqcs} SQCs; the system "
+            f"has {ports.cus} and {ports.sqcs}"
+        )
+    chosen = choose_engine(loaded, engine, origin.seed if seed is None else seed, recording.space())
+    return chosen.memory, chosen.words

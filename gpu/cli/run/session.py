@@ -1,0 +1,155 @@
+"""One call of ``gcn run``: a host program that dispatches a kernel once.
+
+Invariant: everything that can be wrong with the request is told before anything runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gpu.cli.common.files import check_writable, open_code_object, runnable_kernel, writing
+from gpu.cli.common.grid_size import Size3, SizeError, read_size
+from gpu.cli.run import results
+from gpu.cli.run.argument_parser import BufferArgument, read_argument
+from gpu.cli.run.counters import lines_about_caches, work_of
+from gpu.cli.run.device import OpenedDevice, keep_recording, open_device
+from gpu.cli.run.options import Request
+from gpu.cli.run.progress import progress
+from gpu.code_object import Kernel
+from gpu.host.buffer import Buffer
+from gpu.host.device_core import BareDevice
+from gpu.hsa.signal import Signal
+from gpu.wave_size import LANES
+from slicc.text.data import json_text
+from slicc.text.terminal import printable, printable_lines
+
+_MOST_GRID = (1 << 32) - 1
+_MOST_GROUP = 1024
+
+
+def run(request: Request) -> bool:
+    """Run and print; whether nothing was wrong. Raises what `gpu.cli.error_messages` words."""
+    return _Session(request).run()
+
+
+class _Session:
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.kernel = runnable_kernel(open_code_object(request.file), request.kernel)
+        self.group, group_dimensions = _group(request.group, self.kernel)
+        self.grid, dimensions = read_size(request.grid, "grid", _MOST_GRID)
+        self.dimensions = max(dimensions, group_dimensions)
+        self.arguments = [read_argument(text) for text in request.arguments]
+        self.expected = dict(self._numbered(text, "--expect") for text in request.expectations)
+        self.files = dict(self._numbered(text, "--save") for text in request.saves)
+        for path in (*map(Path, self.files.values()), request.stats, request.record):
+            if path is not None:
+                check_writable(path)
+        for number, text in self.expected.items():
+            results.expected_values(self._buffer(number, "--expect").values, text, "--expect")
+
+    def _numbered(self, text: str, option: str) -> tuple[int, str]:
+        number, rest = results.numbered(text, len(self.arguments), option)
+        self._buffer(number, option)
+        return number, rest
+
+    def _buffer(self, number: int, option: str) -> BufferArgument:
+        argument = self.arguments[number]
+        if not isinstance(argument, BufferArgument):
+            raise SizeError(f"{option}: argument {number} is no buffer")
+        return argument
+
+    def run(self) -> bool:
+        opened = open_device(self.request)
+        buffers = self._dispatch(opened.device)
+        right = self._judge(buffers) and not opened.device.findings
+        for finding in opened.device.findings:
+            print(printable_lines(f"found: {finding}"))
+        self._tell(opened, buffers)
+        if self.request.stats is not None:
+            with writing(self.request.stats):
+                self.request.stats.write_text(json_text(self._numbers(opened), indent=2) + "\n")
+        if self.request.record is not None:
+            keep_recording(opened.device, self.request, self.request.record)
+        return right
+
+    def _dispatch(self, device: BareDevice) -> dict[int, Buffer]:
+        buffers: dict[int, Buffer] = {}
+        values: list[Any] = []
+        for number, argument in enumerate(self.arguments):
+            if isinstance(argument, BufferArgument):
+                made = device.alloc(argument.values, name=self._name(number))
+                buffers[number] = made
+                values.append(made)
+            else:
+                values.append(argument.value)
+        queue = device.create_queue()
+        done = Signal(1)
+        queue.dispatch(
+            self.kernel,
+            self.grid[: self.dimensions],
+            self.group[: self.dimensions],
+            values,
+            completion=done,
+            private_bytes=self.request.scratch,
+        )
+        queue.ring()
+        with progress(device, self.request.progress and not self.request.quiet):
+            device.run(until=done)
+        return buffers
+
+    def _name(self, number: int) -> str:
+        explicit = self.kernel.metadata.explicit
+        name = explicit[number].name if number < len(explicit) else ""
+        return printable(name) or f"argument {number}"
+
+    def _judge(self, buffers: dict[int, Buffer]) -> bool:
+        right = True
+        for number, text in self.expected.items():
+            found = buffers[number].numpy()
+            expected = results.expected_values(found, text, "--expect")
+            wrong = results.difference(found, expected, self.request.tolerance)
+            if wrong is not None:
+                print(f"wrong: {self._name(number)}: {wrong}")
+                right = False
+            elif not self.request.quiet:
+                print(f"as expected: {self._name(number)}")
+        return right
+
+    def _tell(self, opened: OpenedDevice, buffers: dict[int, Buffer]) -> None:
+        for number, argument in enumerate(self.arguments):
+            if isinstance(argument, BufferArgument) and argument.shown:
+                print(f"{self._name(number)} = {results.shown(buffers[number].numpy())}")
+        for number, path in self.files.items():
+            with writing(Path(path)):
+                results.write(buffers[number].numpy(), path)
+        if self.request.quiet:
+            return
+        print(f"{printable(self.kernel.name)}: {work_of(opened.device)}, {opened.ticks}")
+        for line in lines_about_caches(opened.device.memory):
+            print(line)
+        print(f"fidelity: {opened.fidelity}")
+
+    def _numbers(self, opened: OpenedDevice) -> dict[str, Any]:
+        work = work_of(opened.device)
+        return {
+            "kernel": self.kernel.name,
+            "grid": self.grid,
+            "group": self.group,
+            "fidelity": opened.fidelity,
+            "groups": work.groups,
+            "waves": work.waves,
+            "findings": [str(finding) for finding in opened.device.findings],
+            **opened.device.stats,
+        }
+
+
+def _group(text: str, kernel: Kernel) -> tuple[Size3, int]:
+    """What is written; else what the kernel requires; else one wave."""
+    if text:
+        return read_size(text, "group", _MOST_GROUP)
+    required = kernel.metadata.required_group
+    if required is None:
+        return (LANES, 1, 1), 1
+    return required, 3 if required[2] > 1 else 2 if required[1] > 1 else 1

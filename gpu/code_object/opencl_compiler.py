@@ -1,0 +1,179 @@
+"""OpenCL C to a code object, when a clang that knows AMDGPU is installed.
+
+Source: LLVM "User Guide for AMDGPU Backend", "OpenCL"; headers beside this file take the place of
+device libraries: what every kernel asks, the functions that most of them call, and what only
+files get that name it, because kernels would be different for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from gpu.code_object.errors import CompileError
+
+COMPILER_VARIABLE: Final = "GCN_CLANG"
+OPTIONS_VARIABLE: Final = "GCN_CLANG_OPTIONS"
+"""What it says goes to the compiler behind all other options, as a shell would split it."""
+CPLUSPLUS: Final = ".clcpp"
+SUFFIXES: Final = (".cl", CPLUSPLUS)
+"""Of sources: OpenCL C, C++ for OpenCL."""
+_NEWEST, _OLDEST = 29, 9
+_TIME_LIMIT_SECONDS: Final = 300
+_FEATURES: Final = (
+    "generic_address_space",
+    "program_scope_global_variables",
+    "atomic_order_acq_rel",
+    "atomic_order_seq_cst",
+)
+"""Of OpenCL 2.0, which a compiler leaves out of OpenCL 3.0 unless it is told."""
+_HEADER_FOLDER: Final = Path(__file__).parent / "opencl"
+_HEADERS: Final = tuple(
+    _HEADER_FOLDER / name for name in ("work_items.h", "common_functions.h", "vector_functions.h")
+)
+_ON_DEMAND: Final = (
+    (rb"\bprintf\b", ("-include", str(_HEADER_FOLDER / "printf.h"))),
+    (
+        rb"\b(?:to_(?:global|local|private)|get_fence)\b",
+        ("-include", str(_HEADER_FOLDER / "address_spaces.h")),
+    ),
+    (rb"\bget_global_offset\b", ("-DGCN_GLOBAL_OFFSET",)),
+)
+"""Flags of files in which such a word stands."""
+
+
+def compile_kernels(
+    source: str | Path,
+    compiler: str | None = None,
+    processor: str = "gfx803",
+    options: Sequence[str] = ("-O2",),
+) -> bytes:
+    """The code object of one OpenCL file.
+
+    ``compiler``: a clang; without it the one of `find_compiler`. Raises `CompileError` with what
+    the compiler said, or with where a compiler was looked for.
+    """
+    source = Path(source)
+    if not source.is_file():
+        raise CompileError(f"{source}: no such file")
+    clang = compiler or find_compiler()
+    if clang is None:
+        raise CompileError(
+            f"{source}: no clang that compiles for AMDGPU was found; set {COMPILER_VARIABLE}, or "
+            "install clang and lld, or give a compiled object"
+        )
+    with tempfile.TemporaryDirectory(prefix="gcn-") as folder:
+        output = Path(folder) / "kernels.co"
+        flags = [*_flags(processor), *_for_source(source), *options, *_wanted_options()]
+        command = [clang, *flags, str(source.resolve()), "-o", str(output)]
+        said = _run(command, source)
+        if not output.is_file():
+            raise CompileError(f"{source}: {clang} failed:\n{said.strip()}")
+        return output.read_bytes()
+
+
+@cache
+def find_compiler() -> str | None:
+    """``$GCN_CLANG``, ``clang``, then ``clang-29`` down to ``clang-9``: the first that compiles
+    for AMDGPU and finds a linker."""
+    given = os.environ.get(COMPILER_VARIABLE)
+    names = (
+        [given] if given else ["clang", *(f"clang-{n}" for n in range(_NEWEST, _OLDEST - 1, -1))]
+    )
+    return next((path for name in names if (path := shutil.which(name)) and _able(path)), None)
+
+
+def compiler_version(clang: str) -> str:
+    """``14.0.6``; empty if it does not say."""
+    said = subprocess.run([clang, "--version"], capture_output=True, text=True, timeout=60).stdout
+    match = re.search(r"version (\d+\.\d+\.\d+)", said)
+    return match[1] if match else ""
+
+
+def _flags(processor: str) -> list[str]:
+    return [
+        *("-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"),
+        *("-x", "cl", "-cl-std=CL2.0", "-nogpulib", "-Xclang", "-finclude-default-header"),
+        *("-Xclang", "-cl-ext=" + ",".join(f"+__opencl_c_{name}" for name in _FEATURES)),
+        "-cl-kernel-arg-info",
+        *("-ffp-contract=off", "-Wno-unused-command-line-argument"),
+        *(word for header in _HEADERS for word in ("-include", str(header))),
+    ]
+
+
+def _for_source(source: Path) -> list[str]:
+    """What else a file needs that is C++, and for what it names."""
+    flags = ["-cl-std=clc++"] if source.suffix == CPLUSPLUS else []
+    text = source.read_bytes()
+    wanted = (each for word, each in _ON_DEMAND if re.search(word, text))
+    return [*flags, *(flag for each in wanted for flag in each)]
+
+
+def _wanted_options() -> list[str]:
+    """What the user's environment adds. Raises `CompileError`."""
+    text = os.environ.get(OPTIONS_VARIABLE, "")
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise CompileError(f"{OPTIONS_VARIABLE}={text}: {error}") from None
+
+
+def _able(clang: str) -> bool:
+    """Whether it compiles and links an empty kernel."""
+    with tempfile.TemporaryDirectory(prefix="gcn-") as folder:
+        source = Path(folder) / "empty.cl"
+        source.write_text("__kernel void empty(void) {}\n")
+        output = Path(folder) / "empty.co"
+        command = [clang, *_flags("gfx803"), str(source), "-o", str(output)]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=_TIME_LIMIT_SECONDS)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return done.returncode == 0 and output.is_file()
+
+
+def _run(command: list[str], source: Path) -> str:
+    try:
+        status, said = _finished(command)
+    except OSError as error:
+        raise CompileError(f"{source}: cannot run {command[0]}: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise CompileError(
+            f"{source}: {command[0]} took more than {_TIME_LIMIT_SECONDS} s"
+        ) from None
+    if status:
+        raise CompileError(f"{source}: {command[0]} failed ({_how(source)}):\n{said.strip()}")
+    return said
+
+
+def _finished(command: list[str]) -> tuple[int, str]:
+    """The status and what was said. Clang is a driver of other programs: if it is not waited for,
+    they end with it, and would else keep the pipe open."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, errors="replace", start_new_session=True
+    ) as process:
+        try:
+            _, said = process.communicate(timeout=_TIME_LIMIT_SECONDS)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, said
+
+
+def _how(source: Path) -> str:
+    """As what a file was compiled, and how to ask for something else."""
+    asked = os.environ.get(OPTIONS_VARIABLE)
+    if asked:
+        return f"{OPTIONS_VARIABLE} is {asked}"
+    language = "C++ for OpenCL" if source.suffix == CPLUSPLUS else "OpenCL C 2.0"
+    return f"as {language}; {OPTIONS_VARIABLE}=-cl-std=... asks for another language"

@@ -1,0 +1,306 @@
+"""A compute unit without time: its waves take turns on memory that answers at once.
+
+It runs the same bound instructions as the timed unit and is the oracle of coherent runs. A turn is
+a fixed number of wave instructions, so that waves that wait for each other get on, in the same
+order each time. Straight-line code runs as a *block*: a list of closures with nothing in between.
+
+Invariant: between turns every wave is at the start of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import length_hint
+from typing import Final, Protocol
+
+from gpu.compute_unit.hang_detector import Watch
+from gpu.compute_unit.memory_ops.access import Access, DirectMemory, VectorAccess
+from gpu.compute_unit.memory_ops.access_text import access_text
+from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
+from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
+from gpu.compute_unit.sanitizers.sanitizer import Checks
+from gpu.compute_unit.wave.decoded_program import INTERRUPT, Bound, Control, Program
+from gpu.compute_unit.wave.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
+from gpu.compute_unit.wave.resident_groups import Residents
+from gpu.compute_unit.wave.statistics import Statistics
+from gpu.compute_unit.wave.wavefront import Group, Wavefront
+from gpu.dispatch.launch import Fault, GroupStart
+from gpu.dispatch.occupancy import Limits
+from gpu.isa.execution.step import Step
+from gpu.isa.fp_environment import plain_afterwards
+from gpu.isa.instruction import Unit
+from gpu.isa.wave_registers import M0, Wave
+from gpu.trace import Trace
+
+TURN: Final = 256
+"""Wave instructions after which the next wave has its turn (at the end of the block)."""
+LONGEST_BLOCK: Final = 64
+
+_FREE: Final = (Control.NOTHING, Control.WAIT, Control.PRIORITY, Control.INVALIDATE)
+"""Controls that mean nothing without time."""
+
+
+class CodeMemory(DirectMemory, Protocol):
+    """What a functional unit needs of memory; `gpu.memory.flat_memory.FlatMemory` has it."""
+
+    def read(self, address: int, size: int) -> bytes: ...
+
+
+class Block:
+    """Straight-line code. ``steps`` (with ``bound`` beside it) leaves out what does nothing;
+    ``all`` has every instruction; ``last`` is the unit's to do. ``runs``: begun so far.
+    """
+
+    __slots__ = ("all", "bound", "count", "end", "last", "runs", "steps")
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.bound: list[Bound] = []
+        self.all: list[Bound] = []
+        self.count = 0
+        self.runs = 0
+        self.end = 0
+        self.last: Bound | None = None
+
+
+class FunctionalUnit(Residents[Wavefront]):
+    """`gpu.dispatch.launch.ComputeUnit` on memory without time.
+
+    ``executed``: wave instructions so far; they are also the clock that kernels read.
+    """
+
+    def __init__(
+        self,
+        index: int,
+        memory: CodeMemory,
+        limits: Limits | None = None,
+        watch: Watch | None = None,
+        checks: Checks | None = None,
+        trace: Trace | None = None,
+    ) -> None:
+        super().__init__(index, Wavefront, limits)
+        self._checks = checks
+        self._trace = trace
+        self.executed = 0
+        self._watch = watch or Watch()
+        self._watch.add(lambda: self._waves)
+        self._memory: DirectMemory = memory
+        self._program = Program(memory.read)
+        self._waves: list[Wavefront] = []
+        self._blocks: dict[int, Block] = {}
+        self._counted = Statistics()
+        self._packet: tuple[int, int] | None = None
+        self._now = -1
+
+    def start(self, group: GroupStart) -> None:
+        """Take a group that fits."""
+        packet = (group.queue, group.packet)
+        if packet != self._packet:  # the host may have loaded other code
+            self._packet = packet
+            self._forget()
+        super().start(group)
+
+    @property
+    def statistics(self) -> Statistics:
+        """Instructions by unit and mnemonic; nothing of what takes time. A fault counts its whole
+        block."""
+        statistics = Statistics(waves=self.waves_started, groups=self.groups_started)
+        statistics.add(self._counted)
+        for block in self._blocks.values():
+            _count(block, statistics)
+        return statistics
+
+    @property
+    def next_tick(self) -> int | None:
+        """The tick after the last one, while there are waves."""
+        return self._now + 1 if self._groups else None
+
+    def run(self, now: int) -> None:
+        """Every resident wave has one turn."""
+        self._now = now
+        with plain_afterwards():
+            for wave in list(self._waves):
+                if wave.ended or wave.at_barrier:
+                    continue
+                before = wave.executed
+                try:
+                    self._watch.check_limit(wave)  # an earlier one may have ended as it reached it
+                    self._turn(wave)
+                    self._watch.executed(wave, wave.executed - before)
+                    if self._watch.observing and not wave.ended:
+                        self._watch.state(wave)
+                except Fault as fault:
+                    self._fail(wave.group, fault)
+
+    def _forget(self) -> None:
+        """Memory may hold other code now."""
+        for block in self._blocks.values():
+            _count(block, self._counted)
+        self._blocks.clear()
+
+    def _entered(self, group: Group[Wavefront]) -> None:
+        self._waves += group.waves
+        self._watch.progress()
+        if self._checks is not None:
+            self._checks.entered(group)
+
+    def _left(self, group: Group[Wavefront]) -> None:
+        self._counted.lds_out_of_range += group.lds.out_of_range
+        self._waves = [wave for wave in self._waves if not wave.ended]
+        self._watch.progress()
+        if self._checks is not None:
+            self._checks.left(group)
+
+    # ------------------------------------------------------------------ one wave
+
+    def _turn(self, wave: Wavefront) -> None:
+        left = TURN
+        blocks = self._blocks
+        while left > 0:
+            pc = wave.pc
+            block = blocks.get(pc) or self._translate(wave, pc)
+            wave.pc = block.end
+            block.runs += 1
+            steps = iter(block.steps)
+            try:
+                for step in steps:
+                    step(wave)
+            except MISTAKES as mistake:
+                place = len(block.steps) - length_hint(steps) - 1
+                bound = block.bound[place]
+                address = bound.instruction.address
+                raise fault_of(wave, bound, address, mistake) from mistake
+            left -= block.count
+            self.executed += block.count
+            wave.executed += block.count
+            if block.last is not None and not self._control(wave, block.last):
+                return
+
+    def _control(self, wave: Wavefront, bound: Bound) -> bool:
+        """What the unit does at the end of a block; whether the wave may go on at once."""
+        control = bound.control
+        if control is Control.END:
+            self._end(wave)
+            return False
+        if control is Control.BARRIER:
+            if wave.group.arrive(wave) and self._checks is not None:
+                self._checks.barrier(wave.group)
+            return not wave.at_barrier
+        if control is Control.SLEEP:
+            return False
+        if control is Control.TRAP:
+            if bound.value not in IGNORED_TRAPS:
+                raise trap_fault(wave, bound)
+        elif control is Control.MESSAGE:
+            if bound.value == INTERRUPT:
+                wave.group.start.listener.interrupt(wave.group.start, wave.sgprs[M0])
+        elif control is Control.FETCH_AGAIN:
+            self._forget()
+        return True
+
+    def _end(self, wave: Wavefront) -> None:
+        group = wave.group
+        if group.end(wave) and self._checks is not None:
+            self._checks.barrier(group)
+        self._waves.remove(wave)
+        self._watch.progress()
+        if not group.live:
+            self._finish(group)
+
+    # ------------------------------------------------------------------ code
+
+    def _translate(self, wave: Wavefront, start: int) -> Block:
+        """The block at an address, made and remembered."""
+        block = Block()
+        address = start
+        while block.count < LONGEST_BLOCK:
+            try:
+                bound = self._program.at(address)
+            except MISTAKES as mistake:
+                if block.count:
+                    break  # it fails when it is reached
+                raise fault_of(wave, None, address, mistake) from mistake
+            block.count += 1
+            block.all.append(bound)
+            address = bound.end
+            if bound.control is None or (self._observed and bound.control in _FREE):
+                block.bound.append(bound)
+                block.steps.append(self._step(bound))
+                if bound.unit is Unit.BRANCH or bound.instruction.name == "s_getpc_b64":
+                    break
+            elif bound.control not in _FREE:
+                block.last = bound
+                break
+        block.end = address
+        self._blocks[start] = block
+        return block
+
+    def _step(self, bound: Bound) -> Step:
+        """What one instruction does to a wave, checks included."""
+        if not self._observed:
+            return bound.step or self._memory_step(bound)
+        if bound.control is not None:
+            return lambda wave: self._observe(_wavefront(wave), bound)
+        inner = bound.step or self._memory_step(bound)
+
+        def step(wave: Wave) -> None:
+            self._observe(_wavefront(wave), bound)
+            inner(wave)
+
+        return step
+
+    @property
+    def _observed(self) -> bool:
+        """Whether every instruction is told to somebody."""
+        return self._checks is not None or (self._trace is not None and self._trace.waves)
+
+    def _observe(self, wave: Wavefront, bound: Bound) -> None:
+        if self._checks is not None:
+            self._checks.issue(wave, bound)
+        if self._trace is not None and self._trace.waves:
+            text = f"{bound.instruction.address:#x} {bound}"
+            self._trace.line(self.executed, f"cu{self.index} {wave}", text)
+
+    def _memory_step(self, bound: Bound) -> Step:
+        operation = bound.operation
+        assert operation is not None, "neither step nor control"
+        execute: Callable[[Wavefront], Access | None] = operation.execute
+        watch, checks, trace = self._watch, self._checks, self._trace
+        atomic = isinstance(operation, VectorOperation) and operation.move.atomic
+
+        def step(wave: Wave) -> None:
+            access = execute(_wavefront(wave))
+            if checks is not None:
+                checks.access(_wavefront(wave), bound, access)
+            if access is None:
+                return
+            if trace is not None and trace.memory:
+                who = f"cu{self.index} {wave}"
+                trace.line(self.executed, who, f"{bound}: {access_text(access)}")
+            access.perform(self._memory)
+            if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
+                access.tell(self.executed)
+            access.complete()
+            if atomic:
+                assert isinstance(access, VectorAccess)
+                watch.lock(access)
+            if watch.observing:
+                watch.note(bound, access)
+            if checks is not None:
+                checks.returned(access)
+
+        return step
+
+
+def _count(block: Block, statistics: Statistics) -> None:
+    """Add what the runs of a block have executed."""
+    for bound in block.all:
+        statistics.by_unit[bound.place] += block.runs
+        if bound.operation is not None and block.runs:
+            statistics.memory[bound.instruction.name] += block.runs
+
+
+def _wavefront(wave: Wave) -> Wavefront:
+    """Steps are functions of any wave; here all are resident ones."""
+    assert isinstance(wave, Wavefront)
+    return wave

@@ -1,0 +1,87 @@
+"""What a memory instruction moves, read off its mnemonic.
+
+FLAT and MUBUF instructions share one set of loads, stores and atomic operations (GCN3
+instruction set architecture, "Flat" and "Untyped buffer" opcodes); only their addresses differ.
+Invariant: a movement says everything about the data and nothing about the address.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from gpu.memory.interface import RequestKind
+from runtime.types.atomic_op import AtomicKind
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """``bytes``: a lane, in memory. ``signed``: a narrow load is sign-extended.
+
+    ``op``: the `AtomicKind` of an atomic, whose operand (and, for compare-and-swap, what it
+    compares with, behind the operand) stands in the data registers.
+    """
+
+    kind: RequestKind
+    bytes: int
+    signed: bool = False
+    op: int = 0
+
+    @property
+    def atomic(self) -> bool:
+        """Whether it reads, changes and writes at once."""
+        return self.kind is RequestKind.ATOMIC
+
+    @property
+    def compares(self) -> bool:
+        """Whether a second value, to compare with, follows the operand."""
+        return self.kind is RequestKind.ATOMIC and self.op == AtomicKind.CAS
+
+
+_LOAD: Final = RequestKind.LOAD
+_STORE: Final = RequestKind.STORE
+
+_MOVES: Final = {
+    "load_ubyte": Movement(_LOAD, 1),
+    "load_sbyte": Movement(_LOAD, 1, signed=True),
+    "load_ushort": Movement(_LOAD, 2),
+    "load_sshort": Movement(_LOAD, 2, signed=True),
+    "load_dword": Movement(_LOAD, 4),
+    "load_dwordx2": Movement(_LOAD, 8),
+    "load_dwordx3": Movement(_LOAD, 12),
+    "load_dwordx4": Movement(_LOAD, 16),
+    "store_byte": Movement(_STORE, 1),
+    "store_short": Movement(_STORE, 2),
+    "store_dword": Movement(_STORE, 4),
+    "store_dwordx2": Movement(_STORE, 8),
+    "store_dwordx3": Movement(_STORE, 12),
+    "store_dwordx4": Movement(_STORE, 16),
+}
+
+_ATOMICS: Final = {
+    "swap": AtomicKind.EXCHANGE,
+    "cmpswap": AtomicKind.CAS,
+    "add": AtomicKind.ADD,
+    "sub": AtomicKind.SUB,
+    "smin": AtomicKind.MIN,
+    "umin": AtomicKind.UMIN,
+    "smax": AtomicKind.MAX,
+    "umax": AtomicKind.UMAX,
+    "and": AtomicKind.AND,
+    "or": AtomicKind.OR,
+    "xor": AtomicKind.XOR,
+    "inc": AtomicKind.INC,
+    "dec": AtomicKind.DEC,
+}
+
+
+def movement_of(name: str) -> Movement | None:
+    """The movement of a ``flat_`` or ``buffer_`` mnemonic; None when it moves no plain data."""
+    action = name.split("_", 1)[1]
+    if action in _MOVES:
+        return _MOVES[action]
+    wide = action.endswith("_x2")
+    op = _ATOMICS.get(action.removeprefix("atomic_").removesuffix("_x2"))
+    if op is None or not action.startswith("atomic_"):
+        return None
+    return Movement(RequestKind.ATOMIC, 8 if wide else 4, op=op)

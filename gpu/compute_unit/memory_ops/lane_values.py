@@ -1,0 +1,116 @@
+"""Lanes of a wavefront by number, and their values on the way between registers and memory.
+
+Invariant: values of n lanes are an array of shape (n,) and of uint8, uint16 or uint32 up to four
+bytes a lane, and of shape (n, words) and uint32 beyond; `gpu.memory.flat_memory` uses the same
+form.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gpu.isa.encoding.operands import last_vector_register
+from gpu.isa.instruction import Instruction
+from gpu.isa.wave_registers import Wave, mask_of
+from gpu.wave_size import LANES
+
+Lanes = npt.NDArray[np.intp]
+"""Lane numbers, ascending."""
+Values = npt.NDArray[Any]
+Addresses = npt.NDArray[np.uint64]
+
+_KNOWN: Final = 4096
+_lanes: dict[int, Lanes] = {}
+_UNSIGNED: Final[dict[int, npt.DTypeLike]] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+_SIGNED: Final[dict[int, npt.DTypeLike]] = {1: np.int8, 2: np.int16}
+
+
+class LaneMistake(Exception):
+    """What one lane of an instruction did wrong."""
+
+    def __init__(self, lane: int, why: str) -> None:
+        super().__init__(f"lane {lane}: {why}")
+        self.lane = lane
+        self.why = why
+
+
+class Registers:
+    """The vector registers that an instruction names: what is read from memory comes back after
+    it was issued, and slices of what is not there would just be shorter."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self, instruction: Instruction) -> None:
+        self._last = last_vector_register(instruction.reads, instruction.writes)
+
+    def check(self, wave: Wave) -> None:
+        """Raise IndexError if the wave has not got them all."""
+        if self._last >= len(wave.u32):
+            raise IndexError(self._last)
+
+
+def lanes_of(bits: int) -> Lanes:
+    """The numbers of the bits that are set, ascending. Read-only and shared."""
+    lanes = _lanes.get(bits)
+    if lanes is None:
+        if len(_lanes) >= _KNOWN:
+            _lanes.clear()
+        lanes = np.flatnonzero(mask_of(bits))
+        lanes.flags.writeable = False
+        _lanes[bits] = lanes
+    return lanes
+
+
+def read_values(wave: Wave, first: int, size: int, lanes: Lanes) -> Values:
+    """``size`` bytes of each lane, from the registers from ``first`` on. A new array."""
+    if size <= 4:
+        row = wave.vgprs[first]
+        words: Values = row.copy() if len(lanes) == LANES else row[lanes]
+        return words if size == 4 else words.astype(_UNSIGNED[size])
+    block = wave.vgprs[first : first + (size >> 2)]
+    return np.ascontiguousarray((block if len(lanes) == LANES else block[:, lanes]).T)
+
+
+def write_values(
+    wave: Wave, first: int, values: Values, lanes: Lanes, signed: bool = False
+) -> None:
+    """Put the lanes' values into the registers from ``first`` on.
+
+    Values narrower than a register fill it with zeros, or with their sign if ``signed``.
+    """
+    if values.ndim == 1:
+        if signed:
+            values = widened(values, signed)
+        if len(lanes) == LANES:
+            wave.vgprs[first] = values
+        else:
+            wave.vgprs[first][lanes] = values
+    elif len(lanes) == LANES:
+        wave.vgprs[first : first + values.shape[1]] = values.T
+    else:
+        wave.vgprs[first : first + values.shape[1], lanes] = values.T
+
+
+def widened(values: Values, signed: bool) -> Values:
+    """Values of up to four bytes as uint32, extended with zeros or with their sign."""
+    if signed and values.itemsize < 4:
+        values = values.view(_SIGNED[values.itemsize]).astype(np.int32)
+    return values.astype(np.uint32)
+
+
+def to_bytes(values: Values, size: int) -> npt.NDArray[np.uint8]:
+    """The same values as uint8, shape (lanes, size)."""
+    return np.ascontiguousarray(values).view(np.uint8).reshape(-1, size)
+
+
+def from_bytes(data: npt.NDArray[np.uint8]) -> Values:
+    """Values from bytes of shape (lanes, size); size 1, 2 or a multiple of 4."""
+    size = data.shape[1]
+    data = np.ascontiguousarray(data)
+    if size > 4:
+        return data.view(np.uint32)
+    narrow: Values = data.view(_UNSIGNED[size])[:, 0]
+    return narrow

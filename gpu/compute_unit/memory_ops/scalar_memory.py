@@ -1,0 +1,166 @@
+"""SMEM instructions: loads and stores of scalar registers, cache maintenance, clocks.
+
+GCN3 instruction set architecture, "Scalar memory". Invariant: a scalar access is at a multiple of
+4 bytes (the two lowest address bits are ignored), and everything here counts in ``lgkm``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Final
+
+from gpu.compute_unit.memory_ops.access import DirectMemory
+from gpu.compute_unit.memory_ops.scalars import read_pair
+from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.isa.instruction import Instruction
+from gpu.isa.wave_registers import EXEC
+
+DWORDS: Final = {"dword": 1, "dwordx2": 2, "dwordx4": 4, "dwordx8": 8, "dwordx16": 16}
+
+
+class ScalarKind(Enum):
+    """What a scalar memory instruction does."""
+
+    LOAD = "load"
+    STORE = "store"
+    INVALIDATE = "invalidate"
+    WRITE_BACK = "write back"
+    CLOCK = "clock"
+
+
+class ScalarAccess:
+    """One scalar memory instruction on its way.
+
+    ``count``: dwords within bounds, of ``wanted`` ones. ``dwords``: what is stored, or was
+    loaded. ``clock``: reads the time for `ScalarKind.CLOCK`.
+    """
+
+    __slots__ = ("address", "count", "dwords", "glc", "kind", "register", "wanted", "wave")
+
+    def __init__(self, wave: Wavefront, kind: ScalarKind, register: int, wanted: int) -> None:
+        self.wave = wave
+        self.kind = kind
+        self.register = register
+        self.wanted = wanted
+        self.count = wanted
+        self.address = 0
+        self.dwords: list[int] = []
+        self.glc = False
+
+    def perform(self, memory: DirectMemory) -> None:
+        if self.kind is ScalarKind.LOAD:
+            self.dwords = memory.load_dwords(self.address, self.count) if self.count else []
+        elif self.kind is ScalarKind.STORE and self.count:
+            memory.store_dwords(self.address, self.dwords[: self.count])
+
+    def tell(self, time: int) -> None:
+        """The value of the clock."""
+        self.dwords = [time & 0xFFFF_FFFF, time >> 32 & 0xFFFF_FFFF]
+
+    def complete(self) -> None:
+        if self.kind not in (ScalarKind.LOAD, ScalarKind.CLOCK):
+            return
+        missing = self.wanted - len(self.dwords)
+        wave = self.wave
+        wave.sgprs[self.register : self.register + self.wanted] = self.dwords + [0] * missing
+        if self.register <= EXEC < self.register + self.wanted:
+            wave.set_exec(read_pair(wave, EXEC))
+
+
+Find = Callable[[Wavefront], tuple[int, int]]
+"""Byte address and how many bytes from there are within bounds."""
+
+
+class ScalarOperation:
+    """A bound scalar load or store."""
+
+    __slots__ = ("_find", "_glc", "_kind", "_register", "_wanted", "instruction")
+
+    def __init__(self, instruction: Instruction, kind: ScalarKind, wanted: int) -> None:
+        self.instruction = instruction
+        self._kind = kind
+        self._wanted = wanted
+        self._register = instruction.fields["sdata"]
+        self._glc = bool(instruction.fields["glc"])
+        buffer = instruction.name.startswith("s_buffer")
+        self._find = _buffer_address(instruction) if buffer else _plain_address(instruction)
+
+    def execute(self, wave: Wavefront) -> ScalarAccess:
+        access = ScalarAccess(wave, self._kind, self._register, self._wanted)
+        access.address, inside = self._find(wave)
+        access.count = max(0, min(self._wanted, inside >> 2))
+        access.glc = self._glc
+        if self._kind is ScalarKind.STORE:
+            access.dwords = wave.sgprs[self._register : self._register + self._wanted]
+        return access
+
+
+class ScalarControl:
+    """A bound clock or cache instruction."""
+
+    __slots__ = ("_kind", "_register", "instruction")
+
+    def __init__(self, instruction: Instruction, kind: ScalarKind) -> None:
+        self.instruction = instruction
+        self._kind = kind
+        self._register = instruction.fields["sdata"]
+
+    def execute(self, wave: Wavefront) -> ScalarAccess:
+        wanted = 2 if self._kind is ScalarKind.CLOCK else 0
+        return ScalarAccess(wave, self._kind, self._register, wanted)
+
+
+def bind_scalar(instruction: Instruction) -> ScalarOperation | ScalarControl | None:
+    """None for what is not carried out here (address probes)."""
+    name = instruction.name
+    kind = _CONTROL.get(name)
+    if kind is not None:
+        return ScalarControl(instruction, kind)
+    action, _, size = name.removeprefix("s_").removeprefix("buffer_").partition("_")
+    if action not in ("load", "store") or size not in DWORDS:
+        return None
+    return ScalarOperation(instruction, ScalarKind(action), DWORDS[size])
+
+
+_CONTROL: Final = {
+    "s_memtime": ScalarKind.CLOCK,
+    "s_memrealtime": ScalarKind.CLOCK,
+    "s_dcache_inv": ScalarKind.INVALIDATE,
+    "s_dcache_inv_vol": ScalarKind.INVALIDATE,
+    "s_dcache_wb": ScalarKind.WRITE_BACK,
+    "s_dcache_wb_vol": ScalarKind.WRITE_BACK,
+}
+
+
+def _offset(instruction: Instruction) -> Callable[[Wavefront], int]:
+    offset = instruction.fields["offset"]
+    if instruction.fields["imm"]:
+        return lambda wave: offset
+    register = offset & 0x7F
+    return lambda wave: wave.sgprs[register]
+
+
+def _plain_address(instruction: Instruction) -> Find:
+    base = 2 * instruction.fields["sbase"]
+    offset = _offset(instruction)
+
+    def find(wave: Wavefront) -> tuple[int, int]:
+        address = read_pair(wave, base) + offset(wave)
+        return address & 0xFFFF_FFFF_FFFF_FFFC, 64
+
+    return find
+
+
+def _buffer_address(instruction: Instruction) -> Find:
+    """A V#'s base, and its size: records of ``stride`` bytes, or bytes without a stride."""
+    base = 2 * instruction.fields["sbase"]
+    offset = _offset(instruction)
+
+    def find(wave: Wavefront) -> tuple[int, int]:
+        low, high, records = wave.sgprs[base : base + 3]
+        start = offset(wave) & ~3
+        size = records * (high >> 16 & 0x3FFF or 1)
+        return (low | (high & 0xFFFF) << 32) + start & ~3, size - start
+
+    return find

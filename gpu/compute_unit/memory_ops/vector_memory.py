@@ -1,0 +1,238 @@
+"""FLAT and MUBUF loads, stores and atomics: which lanes go where, with what data.
+
+Addresses: GCN3 instruction set architecture, "Flat memory instructions" and "Buffer addressing";
+AMDGPU usage guide, "Address spaces" for the apertures and the swizzle of scratch. Invariant: the
+lanes of one part differ in address only, and every byte of an access is in one part at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from gpu.compute_unit.memory_ops.access import Part, VectorAccess
+from gpu.compute_unit.memory_ops.access_shape import Movement
+from gpu.compute_unit.memory_ops.lane_values import (
+    Addresses,
+    LaneMistake,
+    Lanes,
+    Registers,
+    Values,
+    lanes_of,
+    read_values,
+)
+from gpu.compute_unit.memory_ops.scalars import scalar_source
+from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.isa.instruction import Instruction
+from gpu.isa.wave_registers import M0
+from gpu.memory.interface import RequestKind
+from gpu.wave_size import LANES
+
+FindParts = Callable[[Wavefront, Lanes, int], list[Part]]
+"""Wave, active lanes, bytes a lane: the parts of the access."""
+
+_LOW_HALF: Final = np.uint64(0xFFFF_FFFF)
+
+
+class VectorOperation:
+    """A bound FLAT or MUBUF instruction that moves data."""
+
+    __slots__ = (
+        "_data",
+        "_find",
+        "_glc",
+        "_register",
+        "_registers",
+        "_returns",
+        "_slc",
+        "_to_lds",
+        "instruction",
+        "move",
+    )
+
+    def __init__(self, instruction: Instruction, move: Movement, find: FindParts) -> None:
+        fields = instruction.fields
+        flat = "vdata" not in fields
+        self.instruction = instruction
+        self._registers = Registers(instruction)
+        self.move = move
+        self._find = find
+        self._data = fields["data" if flat else "vdata"]
+        self._register = fields["vdst"] if flat else self._data
+        self._glc = bool(fields["glc"])
+        self._slc = bool(fields["slc"])
+        self._to_lds = fields["offset"] if fields.get("lds") else None
+        atomic = move.kind == RequestKind.ATOMIC
+        self._returns = move.kind == RequestKind.LOAD or (atomic and self._glc)
+
+    def execute(self, wave: Wavefront) -> VectorAccess | None:
+        if not wave.exec:
+            return None
+        self._registers.check(wave)
+        lanes = lanes_of(wave.exec)
+        move = self.move
+        parts = self._find(wave, lanes, move.bytes)
+        access = VectorAccess(wave, move, lanes, parts, self._register, self._returns)
+        access.glc = self._glc
+        access.slc = self._slc
+        if self._to_lds is not None:
+            access.local_base = (wave.sgprs[M0] & 0xFFFF) + self._to_lds
+        if move.kind != RequestKind.LOAD:
+            access.values = read_values(wave, self._data, move.bytes, lanes)
+            if move.compares:
+                behind = self._data + move.bytes // 4
+                access.compares = read_values(wave, behind, move.bytes, lanes)
+        return access
+
+
+def flat_parts(instruction: Instruction) -> FindParts:
+    """Parts of a FLAT access: 64-bit addresses of which some may mean LDS or scratch."""
+    low = instruction.fields["addr"]
+    high = low + 1
+
+    def find(wave: Wavefront, lanes: Lanes, size: int) -> list[Part]:
+        pairs = np.empty((len(lanes), 2), np.uint32)
+        if len(lanes) == LANES:
+            pairs[:, 0] = wave.vgprs[low]
+            pairs[:, 1] = wave.vgprs[high]
+        else:
+            pairs[:, 0] = wave.vgprs[low][lanes]
+            pairs[:, 1] = wave.vgprs[high][lanes]
+        addresses = pairs.view(np.uint64)[:, 0]
+        start = wave.group.start
+        apertures = (start.shared_aperture, start.private_aperture)
+        # A bitwise or is at least the largest of the numbers, and cheaper than comparing them.
+        if int(np.bitwise_or.reduce(pairs[:, 1])) < min(apertures):
+            return [Part(addresses, size)]
+        return _split(wave, addresses, pairs[:, 1], size)
+
+    return find
+
+
+def _split(wave: Wavefront, addresses: Addresses, upper: Values, size: int) -> list[Part]:
+    """Lanes to LDS, to scratch and to global memory apart."""
+    start = wave.group.start
+    local = (upper == start.shared_aperture) & bool(start.shared_aperture)
+    private = (upper == start.private_aperture) & bool(start.private_aperture)
+    parts: list[Part] = []
+    rows = np.flatnonzero(~(local | private))
+    if len(rows):
+        parts.append(Part(addresses[rows], size, rows))
+    rows = np.flatnonzero(local)
+    if len(rows):
+        parts.append(Part(addresses[rows] & _LOW_HALF, size, rows, local=True))
+    rows = np.flatnonzero(private)
+    if len(rows):
+        parts += _scratch_parts(wave, addresses[rows] & _LOW_HALF, rows, size)
+    return parts
+
+
+def _scratch_parts(wave: Wavefront, offsets: Addresses, rows: Lanes, size: int) -> list[Part]:
+    """Private bytes lie swizzled: dword i of lane l at 256 i + 4 l of the wave's slice."""
+    lanes = lanes_of(wave.exec)[rows].astype(np.uint64)
+    base = np.uint64(flat_scratch_base(wave)) + np.uint64(4) * lanes
+    if int(offsets.max()) + size > wave.private_bytes:
+        worst = int(np.argmax(offsets))
+        raise LaneMistake(
+            int(lanes[worst]),
+            f"{size} bytes at private offset {int(offsets[worst]):#x}, but a work-item's private "
+            f"segment has {wave.private_bytes:#x} bytes",
+        )
+    piece = _piece(offsets, size)
+    return [
+        Part(base + _swizzled(offsets + np.uint64(first)), piece, rows, first)
+        for first in range(0, size, piece)
+    ]
+
+
+def flat_scratch_base(wave: Wavefront) -> int:
+    """Address of the wave's slice: FLAT_SCRATCH counts units of 256 bytes in its upper half."""
+    return wave.group.start.hidden_private_base + (wave.sgprs[103] << 8)
+
+
+def _swizzled(offsets: Addresses) -> Addresses:
+    return (offsets >> np.uint64(2) << np.uint64(8)) + (offsets & np.uint64(3))
+
+
+def _piece(offsets: Addresses, size: int) -> int:
+    """Bytes that stay together: dwords when they are aligned, else single bytes."""
+    if size <= 4 and not int(np.bitwise_or.reduce(offsets)) & (size - 1):
+        return size
+    return 1 if int(np.bitwise_or.reduce(offsets)) & 3 else 4
+
+
+def buffer_parts(instruction: Instruction) -> FindParts:
+    """Parts of a MUBUF access: base, stride and bounds from a V#, offsets from the instruction."""
+    fields = instruction.fields
+    resource = 4 * fields["srsrc"]
+    scalar = scalar_source(fields["soffset"])
+    constant = np.uint64(fields["offset"])
+    indexed, offset_given = bool(fields["idxen"]), bool(fields["offen"])
+    vaddr = fields["vaddr"]
+    offset_register = vaddr + 1 if indexed else vaddr
+
+    def find(wave: Wavefront, lanes: Lanes, size: int) -> list[Part]:
+        words = wave.sgprs[resource : resource + 4]
+        offsets = np.full(len(lanes), constant, np.uint64)
+        if offset_given:
+            offsets += wave.vgprs[offset_register][lanes]
+        index = np.zeros(len(lanes), np.uint64)
+        if indexed:
+            index += wave.vgprs[vaddr][lanes]
+        if words[3] >> 23 & 1:
+            index += lanes.astype(np.uint64)
+        return Buffer(words).parts(index, offsets, scalar(wave), size)
+
+    return find
+
+
+class Buffer:
+    """A V#: where a buffer is and how its elements lie."""
+
+    __slots__ = ("base", "element", "index_stride", "records", "stride", "swizzled")
+
+    def __init__(self, words: list[int]) -> None:
+        self.base = words[0] | (words[1] & 0xFFFF) << 32
+        self.stride = words[1] >> 16 & 0x3FFF
+        self.swizzled = bool(words[1] >> 31)
+        self.records = words[2]
+        self.element = 2 << (words[3] >> 19 & 3)
+        self.index_stride = 8 << (words[3] >> 21 & 3)
+
+    def parts(self, index: Addresses, offsets: Addresses, scalar: int, size: int) -> list[Part]:
+        """The lanes within bounds; others load zero and store nothing.
+
+        A swizzled access of more than one element is cut into dwords, or into bytes when they
+        are not aligned.
+        """
+        inside = self._inside(index, offsets, scalar, size)
+        rows = None if inside.all() else np.flatnonzero(inside)
+        if rows is not None:
+            index, offsets = index[rows], offsets[rows]
+            if not len(rows):
+                return []
+        base = np.uint64(self.base + scalar & (1 << 48) - 1)
+        if not self.swizzled:
+            return [Part(base + offsets + index * np.uint64(self.stride), size, rows)]
+        piece = _piece(offsets, size)
+        return [
+            Part(base + self._swizzle(index, offsets + np.uint64(first)), piece, rows, first)
+            for first in range(0, size, piece)
+        ]
+
+    def _inside(
+        self, index: Addresses, offsets: Addresses, scalar: int, size: int
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+        if self.stride and self.swizzled:
+            return (index < self.records) & (offsets + np.uint64(size) <= self.stride)
+        ends = offsets + index * np.uint64(self.stride) + np.uint64(size)
+        return ends <= max(self.records - scalar, 0)
+
+    def _swizzle(self, index: Addresses, offsets: Addresses) -> Addresses:
+        """Elements of ``index_stride`` neighbours side by side."""
+        element, group = np.uint64(self.element), np.uint64(self.index_stride)
+        rows = index // group * np.uint64(self.stride) + offsets // element * element
+        place: Addresses = rows * group + index % group * element + offsets % element
+        return place

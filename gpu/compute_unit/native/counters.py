@@ -1,0 +1,84 @@
+"""What a front is told of its units at the start, and what it has counted of them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from typing import Final
+
+from gpu.compute_unit.native.ctypes_api import FrontLibrary
+from gpu.compute_unit.native.layout import STALLS, Config, Counts
+from gpu.compute_unit.pipeline.arbitration import Policy, round_robin
+from gpu.compute_unit.pipeline.simd import cycles_by_pace
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.compute_unit.wave.decoded_program import UNITS
+from gpu.compute_unit.wave.statistics import Statistics
+from gpu.dispatch.occupancy import Limits
+from gpu.isa.instruction import Unit
+from gpu.memory.coherent.coherent_memory import SLICE
+from gpu.memory.interface import Ports
+
+NAMES: Final = 1024
+"""Mnemonics of memory instructions, at most."""
+
+_TIMING: Final = (
+    "fetch_bytes",
+    "buffer_bytes",
+    "lines_per_cycle",
+    "memory_queue",
+    "address_cycles",
+    "lds_cycles",
+    "scalar_memory_cycles",
+    "scalar_cycles",
+    "message_cycles",
+)
+
+
+def config_of(timing: Timing, limits: Limits, policy: Policy, ports: Ports) -> Config:
+    """For units like these."""
+    config = Config(
+        units=ports.cus,
+        simds=limits.simds,
+        vector_alu=UNITS.index(Unit.VECTOR_ALU),
+        vector_memory=UNITS.index(Unit.VECTOR_MEMORY),
+        names=NAMES,
+        round_robin=policy is round_robin,
+        slice=SLICE,
+    )
+    for name in _TIMING:
+        setattr(config, name, getattr(timing, name))
+    for pace, cycles in enumerate(cycles_by_pace(timing)):
+        config.cycles[pace] = cycles
+    for unit in range(ports.cus):
+        config.fetch_ports[unit] = ports.fetch(unit)
+    return config
+
+
+def statistics_of(
+    library: FrontLibrary, front: int, unit: int, names: Mapping[str, int]
+) -> Statistics:
+    """``names``: numbers of memory instructions, as their records have them."""
+    counts = Counts()
+    library.counts(front, unit, counts)
+    statistics = Statistics(by_unit=counts.by_unit[: len(UNITS)])
+    memory = _table(library, front, unit, False)
+    for name, number in names.items():
+        if memory[number]:
+            statistics.memory[name] = memory[number]
+    for lines, count in enumerate(_table(library, front, unit, True)):
+        if count:
+            statistics.lines[lines] = count
+    for reason, cycles, times in zip(STALLS, counts.stalls, counts.stalled, strict=True):
+        if times:
+            statistics.stalls[reason] = cycles
+    statistics.bank_cycles = counts.bank_cycles
+    statistics.bank_conflicts = counts.bank_conflicts
+    statistics.fetches = counts.fetches
+    return statistics
+
+
+def _table(library: FrontLibrary, front: int, unit: int, lines: bool) -> list[int]:
+    room = library.table(front, unit, lines, None, 0)
+    table = (ctypes.c_uint64 * room)()
+    library.table(front, unit, lines, ctypes.addressof(table), room)
+    return list(table)

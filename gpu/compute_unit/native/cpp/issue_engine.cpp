@@ -1,0 +1,480 @@
+// The front of a device: all its compute units' fetch and issue, tick by tick, with the engine that
+// runs the caches between them. gpu/compute_unit/native/issue_engine.py drives it.
+//
+// The life of a tick: units act in the order of their numbers (what was put off, requests that leave,
+// one fetch, one SIMD's turn); then the engine runs to its first answers or to the next tick in which
+// a unit acts. Wherever Python is needed, a run comes back with a Reason, and the next run goes on
+// from there.
+//
+// Invariant: the same calls of a front, with the same records, give the same ticks as
+// gpu.compute_unit.timed_unit gives.
+
+#include "issue.hpp"
+
+#define FRONT_API extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+// ---------------------------------------------------------------- units
+
+// Everything that is due at this tick, from where it was left.
+Reason act(Front& f, Unit& u) {
+    State& s = *f.state;
+    const u64 now = s.now;
+    for (;;) {
+        switch (u.stage) {
+            case Stage::EVENTS:
+                while (!u.events.empty() && u.events.least().tick <= now) {
+                    const Event event = u.events.take();
+                    Wave* w = event.wave.number == NOBODY ? nullptr : wave_of(f, event.wave);
+                    if (!w && event.wave.number != NOBODY) continue;
+                    if (!event.returns) {
+                        s.unit = u.number;
+                        s.wave = event.wave.number;
+                        s.handle = event.handle;
+                        return Reason::EVENT;
+                    }
+                    tell(f, Entry::COMPLETE, event.wave.number, event.handle);
+                    --w->lgkm;
+                    if (counted_down(f, *w, now)) return ask(f, *w, nullptr, Reason::GROUP_ENDED);
+                }
+                u.stage = Stage::SENDS;
+                break;
+            case Stage::SENDS:
+                u.stage = Stage::FETCH;
+                s.listed = 0;
+                while (!u.sending.empty() && u.sending.front().tick <= now) {
+                    const Sending sending = u.sending.take();
+                    if (!wave_of(f, sending.wave)) continue;
+                    s.list[s.listed++] = sending.wave.number;
+                    s.list[s.listed++] = sending.handle;
+                }
+                if (s.listed) {
+                    s.unit = u.number;
+                    return Reason::SEND;
+                }
+                break;
+            case Stage::FETCH: {
+                const Reason reason = fetch_cycle(f, u);
+                if (reason != Reason::REACHED) return reason;
+                u.stage = Stage::LOOK;
+                break;
+            }
+            case Stage::LOOK: {
+                Simd& simd = u.simds[now % f.config.simds];
+                if (u.turns[now % f.config.simds] > now) {
+                    u.stage = Stage::DONE;
+                    break;
+                }
+                u.stage = Stage::ISSUE;
+                const Reason reason = look(f, u, simd, now);
+                if (reason != Reason::REACHED) return reason;
+                break;
+            }
+            case Stage::ISSUE: {
+                const u64 place = now % f.config.simds;
+                const Reason reason = issue(f, u, u.simds[place], now);
+                if (reason != Reason::REACHED) return reason;
+                u.turns[place] = turn_after(f, u.simds[place], place, now + f.config.simds);
+                u.stage = Stage::DONE;
+                break;
+            }
+            case Stage::DONE:
+                return Reason::REACHED;
+        }
+    }
+}
+
+u64 next_tick_of(const Front& f, Unit& u, u64 tick) {
+    if (!u.wanting.empty()) return tick;
+    u64 due = NONE;
+    for (u64 place = 0; place < f.config.simds; ++place) {
+        if (u.turns[place] < due) due = u.turns[place];
+    }
+    if (due <= tick) return tick;
+    if (!u.events.empty() && u.events.least().tick < due) due = u.events.least().tick;
+    if (!u.sending.empty() && u.sending.front().tick < due) due = u.sending.front().tick;
+    return due == NONE || due > tick ? due : tick;
+}
+
+Reason units_act(Front& f) {
+    State& s = *f.state;
+    for (; f.at < f.units.count; ++f.at) {
+        Unit& u = f.units[f.at];
+        if (u.stage == Stage::DONE) {
+            if (u.next_tick > s.now) continue;
+            u.stage = Stage::EVENTS;
+            ++s.ran;
+        }
+        const Reason reason = act(f, u);
+        if (reason != Reason::REACHED) return reason;
+        u.next_tick = next_tick_of(f, u, s.now + 1);
+    }
+    return Reason::REACHED;
+}
+
+// ---------------------------------------------------------------- the engine
+
+// The tick is over, units act next.
+void next_tick(Front& f, u64 tick) {
+    f.state->now = tick;
+    f.phase = Phase::UNITS;
+    f.at = 0;
+    f.begun = false;
+}
+
+bool is_fetch(const Front& f, u32 slot) { return slot < f.fetches.count && f.fetches[slot].ours; }
+
+// What the engine is told, so that another one can be told the same.
+void note_story(Front& f, u64 last) {
+    const OutsideView& view = *f.view;
+    f.story.add(f.when);
+    f.story.add(last);
+    f.story.add(view.given_count);
+    for (u64 i = 0; i < view.given_count; ++i) {
+        const OutsideGiven& given = view.given[i];
+        const bool ours = is_fetch(f, given.slot);
+        f.story.add(given.slot | u64{ours} << 63);
+        f.story_parts += !ours;
+        if (!ours) continue;
+        f.story.add(given.port | u64{given.scope} << 32 | u64{given.size} << 40 | u64{given.lanes} << 48);
+        f.story.add(f.fetches[given.slot].address);
+    }
+}
+
+// Answers: ours are kept, Python's are listed.
+void sort_answers(Front& f) {
+    State& s = *f.state;
+    const OutsideView& view = *f.view;
+    s.listed = 0;
+    for (u64 i = 0; i < view.answered; ++i) {
+        const u32 slot = static_cast<u32>(view.answers[i]);
+        if (is_fetch(f, slot)) {
+            f.fetched.add(slot);
+        } else {
+            s.list[s.listed++] = view.answers[i];
+        }
+    }
+}
+
+// Somebody was answered: what comes of it belongs to the next tick.
+void deliver(Front& f) {
+    State& s = *f.state;
+    next_tick(f, (s.tick > s.now ? s.tick : s.now) + 1);
+    for (u32 i = 0; i < f.fetched.count; ++i) fetch_answer(f, f.fetched[i]);
+    f.fetched.clear();
+}
+
+// The engine has run; REACHED: units may act again.
+Reason engine_ran(Front& f) {
+    State& s = *f.state;
+    const u64 end = f.end;
+    OutsideView& view = *f.view;
+    view.given_count = 0;
+    s.tick = view.now;
+    s.due = view.next;
+    if (f.when < s.tick + 1) f.when = s.tick + 1;
+    sort_answers(f);
+    if (s.listed || s.at_once) return Reason::ANSWERED;
+    if (f.fetched.count) {
+        deliver(f);
+        return Reason::REACHED;
+    }
+    if (s.due == NONE && (s.fetching || s.flights)) return Reason::QUIET;  // and so it stays
+    if (s.due == NONE || (end != NONE && f.limit >= end - 1)) {
+        u64 tick = s.tick + 1 > s.now ? s.tick + 1 : s.now;
+        if (end != NONE && end > tick) tick = end;
+        next_tick(f, tick);
+        return s.due == NONE && end == NONE ? Reason::AT_REST : Reason::REACHED;
+    }
+    return Reason::QUIET;
+}
+
+// The first tick in which a unit or Python acts, after this one; NONE if only answers lead on.
+u64 end_of_run(const Front& f) {
+    const State& s = *f.state;
+    u64 end = s.until;
+    for (u32 i = 0; i < f.units.count; ++i) {
+        if (f.units[i].next_tick < end) end = f.units[i].next_tick;
+    }
+    return end == NONE || end > s.now ? end : s.now + 1;
+}
+
+Reason memory_runs(Front& f, RunOutside run, void* block, const void* lanes) {
+    State& s = *f.state;
+    if (f.told) {
+        f.told = false;
+        return engine_ran(f);
+    }
+    const OutsideView& view = *f.view;
+    f.end = end_of_run(f);
+    if (!f.begun) {
+        f.when = s.now;
+        if (!view.given_count && !s.at_once && f.end != NONE && s.due > f.end - 1) {
+            next_tick(f, f.end);
+            return Reason::REACHED;
+        }
+        f.begun = true;
+    }
+    f.limit = (s.tick > s.now ? s.tick : s.now) + f.config.slice;
+    if (f.end != NONE && f.end - 1 < f.limit) f.limit = f.end - 1;
+    if (s.at_once) f.limit = s.now;
+    if (f.telling) note_story(f, f.limit);
+    s.status = static_cast<u64>(run(block, lanes, f.view, f.when, f.limit));
+    if (s.status >= JUDGED) return Reason::JUDGED;
+    return engine_ran(f);
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- a front
+
+FRONT_API u64 front_version() { return VERSION; }
+
+FRONT_API Front* front_new(const Config* config, State* state) {
+    auto* f = static_cast<Front*>(calloc(1, sizeof(Front)));
+    if (!f) return nullptr;
+    f->config = *config;
+    f->state = state;
+    f->telling = true;
+    f->units.extend(static_cast<u32>(config->units));
+    for (u32 i = 0; i < f->units.count; ++i) {
+        Unit& u = f->units[i];
+        u.number = i;
+        u.next_tick = NONE;
+        for (u64& turn : u.turns) turn = NONE;
+        for (Simd& simd : u.simds) simd.last = -1;
+        u.memory.extend(static_cast<u32>(config->names));
+        state->next_ticks[i] = NONE;
+    }
+    return f;
+}
+
+FRONT_API void front_free(Front* f) {
+    for (u32 i = 0; i < f->units.count; ++i) {
+        Unit& u = f->units[i];
+        for (Simd& simd : u.simds) simd.waves.release();
+        u.events.list.release();
+        u.sending.list.release();
+        u.wanting.list.release();
+        u.code.release();
+        u.code_places.release();
+        u.memory.release();
+        u.lines.release();
+        u.ready.release();
+    }
+    for (u32 i = 0; i < f->waves.count; ++i) f->waves[i].records.list.release();
+    for (u32 i = 0; i < f->groups.count; ++i) f->groups[i].waves.release();
+    f->units.release();
+    f->waves.release();
+    f->free_waves.release();
+    f->groups.release();
+    f->free_groups.release();
+    f->slots.release();
+    f->fetches.release();
+    f->fetched.release();
+    f->known.release();
+    f->known_places.release();
+    f->story.release();
+    free(f);
+}
+
+// Go on until Python is needed. `view` holds what Python has given since the last run.
+FRONT_API u64 front_run(Front* f, RunOutside run, void* block, const void* lanes, OutsideView* view) {
+    State& s = *f->state;
+    f->view = view;
+    Reason reason;
+    for (;;) {
+        if (f->phase == Phase::UNITS) {
+            const bool begins = !f->at && f->units[0].stage == Stage::DONE;
+            reason = Reason::REACHED;
+            if (begins && s.now >= s.until) break;
+            reason = units_act(*f);
+            if (reason != Reason::REACHED) break;
+            f->phase = Phase::MEMORY;
+            reason = Reason::CATCH_UP;
+            if (s.logged > LOG_LONG || s.budget < 0 || f->story.count > STORY_LONG) break;
+        }
+        reason = memory_runs(*f, run, block, lanes);
+        if (reason != Reason::REACHED) break;
+    }
+    for (u32 i = 0; i < f->units.count; ++i) s.next_ticks[i] = f->units[i].next_tick;
+    return static_cast<u64>(reason);
+}
+
+// Python has looked at what was answered; `complete`: some request has all its answers.
+FRONT_API void front_answered(Front* f, u64 complete) {
+    if (complete || f->fetched.count) deliver(*f);
+}
+
+// Python has told another engine what this one was told, the last run included.
+FRONT_API void front_told(Front* f) { f->told = true; }
+
+// Copies what the engine was told since the last time, and in how many requests of Python's; returns
+// how many words there are. Nothing is copied, and nothing forgotten, if there is no room for all.
+FRONT_API u64 front_story(Front* f, u64* words, u64 room, u64* parts) {
+    const u32 count = f->story.count;
+    if (count > room) return count;
+    if (count) memcpy(words, f->story.items, u64{count} * sizeof(u64));
+    if (parts) *parts = f->story_parts;
+    f->story.clear();
+    f->story_parts = 0;
+    return count;
+}
+
+FRONT_API void front_stop_story(Front* f) {
+    f->telling = false;
+    f->story.clear();
+}
+
+// ---------------------------------------------------------------- groups and waves
+
+// A group's waves are there; `numbers` is given theirs. Returns the number of the group.
+FRONT_API u64 front_start(Front* f, u64 unit, u64 count, const u64* simds, const u64* ages, const u64* pcs, u64* numbers) {
+    u32 number = f->groups.count;
+    if (f->free_groups.count) {
+        number = f->free_groups[--f->free_groups.count];
+    } else {
+        f->groups.extend(number + 1);
+    }
+    Group& group = f->groups[number];
+    group.waves.clear();
+    group.live = static_cast<u32>(count);
+    group.arrived = 0;
+    Unit& u = f->units[static_cast<u32>(unit)];
+    for (u64 i = 0; i < count; ++i) {
+        u32 place = f->waves.count;
+        if (f->free_waves.count) {
+            place = f->free_waves[--f->free_waves.count];
+        } else {
+            f->waves.extend(place + 1);
+        }
+        Wave& w = f->waves[place];
+        const u32 serial = w.serial;
+        Queue<Record> records = w.records;
+        records.clear();
+        w = {};
+        w.serial = serial;
+        w.records = records;
+        w.pc = pcs[i];
+        w.fetching = NONE;
+        w.group = number;
+        w.unit = u.number;
+        w.simd = static_cast<u32>(simds[i]);
+        w.age = static_cast<u32>(ages[i]);
+        group.waves.add(place);
+        u.simds[w.simd].waves.add(place);
+        block(w, Stall::FETCH, f->state->now);
+        flush(*f, w);
+        numbers[i] = place;
+    }
+    wanted(u, f->state->now);
+    f->state->next_ticks[unit] = u.next_tick;
+    return number;
+}
+
+// A group is gone, with all its waves.
+FRONT_API void front_drop(Front* f, u64 number) {
+    Group& group = f->groups[static_cast<u32>(number)];
+    for (u32 i = 0; i < group.waves.count; ++i) {
+        Wave& w = f->waves[group.waves[i]];
+        if (!w.ended) leave(f->units[w.unit].simds[w.simd], group.waves[i]);
+        w.ended = true;
+        ++w.serial;
+        f->free_waves.add(group.waves[i]);
+    }
+    group.waves.clear();
+    f->free_groups.add(static_cast<u32>(number));
+}
+
+// What a wave will issue next; nothing: Python does not know its code.
+FRONT_API void front_append(Front* f, u64 wave, const Record* records, u64 count) {
+    Wave& w = f->waves[static_cast<u32>(wave)];
+    w.starved = !count;
+    for (u64 i = 0; i < count; ++i) w.records.add(records[i]);
+}
+
+// What an UNKNOWN record has become.
+FRONT_API void front_replace(Front* f, u64 wave, const Record* record) {
+    f->waves[static_cast<u32>(wave)].records.front() = *record;
+}
+
+// Counters of a wave go down. 1: its group has ended.
+FRONT_API u64 front_lower(Front* f, u64 wave, u64 vm, u64 lgkm) {
+    Wave& w = f->waves[static_cast<u32>(wave)];
+    w.vm = static_cast<u8>(w.vm - vm);
+    w.lgkm = static_cast<u8>(w.lgkm - lgkm);
+    const bool ended = counted_down(*f, w, f->state->now);
+    f->state->next_ticks[w.unit] = f->units[w.unit].next_tick;
+    return ended;
+}
+
+// Come back to Python at a tick, as for an EVENT of nobody.
+FRONT_API void front_later(Front* f, u64 unit, u64 tick, u64 handle) {
+    Unit& u = f->units[static_cast<u32>(unit)];
+    later(u, tick, {NOBODY, 0}, static_cast<u32>(handle), false);
+    f->state->next_ticks[unit] = u.next_tick;
+}
+
+// ---------------------------------------------------------------- fetching
+
+FRONT_API void front_slots(Front* f, const u64* slots, u64 count) {
+    for (u64 i = 0; i < count; ++i) {
+        const u32 slot = static_cast<u32>(slots[i]);
+        f->fetches.extend(slot + 1);
+        f->fetches[slot].ours = true;
+        f->slots.add(slot);
+    }
+}
+
+// An address may be fetched.
+FRONT_API void front_allow(Front* f, u64 address, u64 scope) {
+    bool found;
+    entry_for(f->known, f->known_places, address, found).scope = static_cast<u8>(scope);
+}
+
+// The wave that was told with ADDRESS fetches where nothing is.
+FRONT_API void front_unmapped(Front* f) {
+    Unit& u = f->units[static_cast<u32>(f->state->unit)];
+    Wave* w = wave_of(*f, u.wanting.take());
+    if (!w) return;
+    w->queued = false;
+    w->unmapped = true;
+    w->starved = false;
+    arrived(*f, *w);
+}
+
+// A fetch that Python has seen come back.
+FRONT_API void front_fetched(Front* f, u64 slot) { fetch_answer(*f, static_cast<u32>(slot)); }
+
+// Ask again for every address.
+FRONT_API void front_forget_addresses(Front* f) { empty_places(f->known, f->known_places); }
+
+// A unit's code may be other code now.
+FRONT_API void front_forget_code(Front* f, u64 unit) { ++f->units[static_cast<u32>(unit)].epoch; }
+
+FRONT_API u64 front_code(Front* f, u64 unit, u64 place, u8* bytes) {
+    const Code& code = f->units[static_cast<u32>(unit)].code[static_cast<u32>(place)];
+    memcpy(bytes, code.bytes, f->config.fetch_bytes);
+    return code.address;
+}
+
+// ---------------------------------------------------------------- asking
+
+// Program counter, whether it waits at a barrier, records left.
+FRONT_API void front_wave(Front* f, u64 wave, u64* out) {
+    const Wave& w = f->waves[static_cast<u32>(wave)];
+    out[0] = w.pc;
+    out[1] = w.at_barrier;
+    out[2] = w.records.size();
+}
+
+FRONT_API void front_counts(Front* f, u64 unit, Counts* counts) { *counts = f->units[static_cast<u32>(unit)].counts; }
+
+// Instructions by mnemonic, or by how many lines they touch; returns how many numbers there are.
+FRONT_API u64 front_table(Front* f, u64 unit, u64 lines, u64* out, u64 room) {
+    const Unit& u = f->units[static_cast<u32>(unit)];
+    const List<u64>& table = lines ? u.lines : u.memory;
+    for (u64 i = 0; i < room && i < table.count; ++i) out[i] = table[static_cast<u32>(i)];
+    return table.count;
+}

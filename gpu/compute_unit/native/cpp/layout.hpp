@@ -1,0 +1,120 @@
+// What Python and the front say to each other: gpu/compute_unit/native/layout.py has the same.
+//
+// Invariant: fields have the sizes and the order of their twins there; VERSION changes with them.
+
+#pragma once
+
+#include "requesters/external_view.hpp"
+#include "containers.hpp"
+
+inline constexpr u64 VERSION = 1;
+
+// What a record is, that is, what its instruction asks of the unit when it issues.
+enum class Kind : u8 {
+    STEP,         // a vector, scalar or branch instruction that has been carried out
+    WAIT,         // value: limits of vm, exp and lgkm, a byte each
+    END,
+    BARRIER,
+    INVALIDATE,
+    MESSAGE,
+    PRIORITY,     // value: 0 to 3
+    NOTHING,      // value: cycles besides the one it takes
+    FETCH_AGAIN,
+    VECTOR,       // amount: cache lines
+    SCALAR,
+    LOCAL,        // amount: cycles; value: those that conflicts cost; banks: whether these count
+    LOCAL_NOW,    // likewise, but it has to be carried out when it issues
+    NO_ACCESS,    // a memory instruction without an active lane
+    UNKNOWN,      // uses registers that are on their way: it is carried out when it issues
+    MISTAKE,      // fails when it issues
+    MISTAKE_NOW,  // fails when it is looked at
+};
+
+// One instruction of one wave, ahead of its time.
+struct Record {
+    u64 end;     // address behind it
+    u64 next;    // of the instruction after it
+    u32 value;
+    u32 handle;  // Python's, of what is to be sent, carried out or brought back
+    u32 amount;
+    u16 name;    // number of the memory instruction's mnemonic
+    Kind kind;
+    u8 place;    // of its unit, as in gpu.compute_unit.wave.decoded_program.UNITS
+    u8 pace;     // which of the cycles until the next instruction; NO_PACE: it uses memory
+    u8 flat;
+    u8 banks;
+    u8 unused[5];
+};
+static_assert(sizeof(Record) == 40);
+inline constexpr u8 NO_PACE = 0xFF;
+
+// Why a run came back.
+enum class Reason : u64 {
+    REACHED,       // the tick that was asked for
+    AT_REST,       // nothing goes on by itself
+    QUIET,         // many ticks without an answer
+    ANSWERED,      // `list`: answers to requests of Python's, slot | kind << 32
+    JUDGED,        // the engine has returned `status`
+    AHEAD,         // `list`: waves without records, each with the end of its bytes
+    EXECUTE,       // `wave` issues an UNKNOWN record; `address`: the end of its bytes
+    PERFORM,       // `wave` issues LOCAL_NOW: `handle`
+    SEND,          // `list`: waves and handles whose requests leave now
+    EVENT,         // `wave` and `handle`: what was put off until now
+    BACK,          // `wave` has gone back in its program, while that is looked at
+    GROUP_ENDED,   // the last wave of `wave`'s group has ended
+    MISTAKE,       // `wave` does something wrong
+    UNMAPPED,      // `wave` goes on where nothing could be fetched
+    ADDRESS,       // `address`: may it be fetched by `unit`?
+    SLOTS,         // no slots for fetches are left
+    CATCH_UP,      // the log is long, or the story
+};
+
+// What the log tells, in the order in which it happened.
+enum class Entry : u32 {
+    PERFORM,   // a wave's LDS access issued: handle
+    COMPLETE,  // and came back: handle
+    ENDED,     // a wave
+    EXECUTED,  // a wave went back or ends: instructions since the last time
+    CODE,      // a unit has fetched what it did not know: place in its table
+    FORGET,    // a unit has forgotten its code
+};
+
+struct Logged {
+    u32 entry;
+    u32 who;
+    u32 what;
+};
+
+inline constexpr u64 JUDGED = 2;  // and beyond: `status` of a run of the engine that went wrong
+
+inline constexpr u32 LOG_ROOM = 1 << 14;
+inline constexpr u32 LOG_LONG = 1 << 12;
+inline constexpr u32 STORY_LONG = 1 << 18;
+inline constexpr u32 LIST_ROOM = 1 << 13;
+
+// Shared with Python, which owns it.
+struct State {
+    u64 now;      // the tick in which units act next
+    u64 tick;     // the last one in which the engine had anything to do
+    u64 due;      // the engine's next one, or NONE
+    u64 until;    // in: no further than this tick; NONE: as far as things go on
+    u64 at_once;  // in: Python has answers for this tick
+    u64 observe;  // in: come back when a wave goes back
+    i64 budget;   // instructions of waves that go back until Python wants to know
+    u64 status;
+    u64 unit;
+    u64 wave;
+    u64 handle;
+    u64 address;
+    u64 ran;      // how often units have acted
+    u64 fetching; // fetches under way
+    u64 flights;  // in: requests of Python's under way
+    u64 logged;
+    u64 listed;
+    u64* list;        // at least [LIST_ROOM], and an entry for each answer that there can be
+    Logged* log;      // [LOG_ROOM]
+    u64* next_ticks;  // by unit; NONE: only answers wake it
+    u64* addresses;   // of the lanes of all slots
+    u8* bytes;        // likewise, what they load
+    OutsideGiven* given;
+};

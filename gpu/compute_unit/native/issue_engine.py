@@ -1,0 +1,481 @@
+"""The front of a device: native code that issues, fetches and runs the caches, tick by tick.
+
+It comes back whenever Python is needed: to carry waves out ahead of the clock, to hand memory what
+their instructions ask for, to take answers. `Front.run` does one of these after the other until
+something outside of compute units and memory is due.
+
+Invariant: while the front runs, memory's and the engine's clocks are the front's; before anything
+of Python looks at them, they are told.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from gpu.compute_unit.hang_detector import Watch
+from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
+from gpu.compute_unit.native.counters import NAMES, config_of, statistics_of
+from gpu.compute_unit.native.ctypes_api import FrontLibrary
+from gpu.compute_unit.native.layout import (
+    LIST_ROOM,
+    LOG_ROOM,
+    MOST_SIMDS,
+    MOST_UNITS,
+    NOBODY,
+    NONE,
+    RECORD,
+    Entry,
+    Logged,
+    Reason,
+    State,
+)
+from gpu.compute_unit.native.native_unit import NativeUnit
+from gpu.compute_unit.native.run_ahead import AheadWave
+from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first, round_robin
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.compute_unit.wave.faults import MISTAKES
+from gpu.compute_unit.wave.statistics import Statistics
+from gpu.dispatch.device_loop import Due
+from gpu.dispatch.launch import Fault
+from gpu.dispatch.occupancy import Limits
+from gpu.isa import fp_environment
+from gpu.memory.address_space import MemoryType
+from gpu.memory.coherent.coherent_memory import CoherentMemory, MemoryStuck
+from gpu.memory.coherent.native_backend import NativeBackend, Words
+from gpu.memory.interface import Unmapped, hand_out
+from runtime.native.external_requester import GLC, INSTRUCTION, SLC
+from runtime.native.system import JUDGED
+
+SLOTS: Final = 64
+"""For fetches, taken so many at a time."""
+
+
+def can_steer(memory: object, timing: Timing, policy: Policy, limits: Limits) -> bool:
+    """Whether a front can run units like these on this memory."""
+    return (
+        isinstance(memory, CoherentMemory)
+        and isinstance(memory.backend, NativeBackend)
+        and memory.recording is None
+        and not memory.steered
+        and timing.fetch_bytes <= memory.line_size
+        and policy in (oldest_first, round_robin)
+        and limits.simds <= MOST_SIMDS
+        and memory.ports.cus <= MOST_UNITS
+    )
+
+
+class Front:
+    """``units``: its compute units. ``memory``: what `can_steer` has found to be right; nobody
+    else may run it while `run` does."""
+
+    def __init__(
+        self,
+        library: FrontLibrary,
+        memory: CoherentMemory,
+        timing: Timing,
+        limits: Limits,
+        policy: Policy,
+        watch: Watch,
+    ) -> None:
+        backend = memory.backend
+        assert isinstance(backend, NativeBackend), "see can_steer"
+        self._library = library
+        self._memory = memory
+        self._backend = backend
+        self._timing = timing
+        self._watch = watch
+        self._state = State()
+        self._list: ctypes.Array[ctypes.c_uint64] = (ctypes.c_uint64 * LIST_ROOM)()
+        self._log = (Logged * LOG_ROOM)()
+        self._next_ticks = (ctypes.c_uint64 * MOST_UNITS)()
+        self._state.log = ctypes.addressof(self._log)
+        self._state.next_ticks = ctypes.addressof(self._next_ticks)
+        config = config_of(timing, limits, policy, memory.ports)
+        self._at = library.new(config, self._state)
+        weakref.finalize(self, library.free, self._at)
+        self._run = library.run
+        self._run_outside = ctypes.cast(
+            backend.library.run_outside,  # type: ignore[arg-type]
+            ctypes.c_void_p,
+        )
+        self._slots: object = None
+        self._extent = (-1, -1)
+        self._names: dict[str, int] = {}
+        self._actions: dict[int, Callable[[], None]] = {}
+        self._action = 0
+        self._bytes = ctypes.create_string_buffer(timing.fetch_bytes)
+        self.waves: dict[int, AheadWave] = {}
+        self.units: Sequence[NativeUnit] = [
+            NativeUnit(index, memory, timing, limits, watch, self)
+            for index in range(memory.ports.cus)
+        ]
+        self._handlers = self._handled()
+        memory.steered = True
+        backend.follow(self)
+
+    # ------------------------------------------------------------------ time
+
+    def run(self, due: Due) -> bool:
+        """Let units act at this tick and memory run, on and on, until something is due elsewhere
+        or nothing goes on by itself. Whether a unit has acted.
+
+        Whoever calls it has told numpy to ignore floating-point warnings. Raises what
+        `gpu.memory.coherent.coherent_memory.CoherentMemory.run` raises.
+        """
+        state, memory, backend = self._state, self._memory, self._backend
+        self._begin()
+        acted = state.ran
+        while True:
+            if backend.entered:
+                backend.hand_over()
+            until = due()
+            state.until = NONE if until is None else max(until, memory.now + 1)
+            state.at_once = memory.answers_at_once
+            state.flights = memory.under_way
+            slots = backend.slots
+            if slots is not self._slots or slots.moved:
+                self._point()
+            lanes, view = slots.pointers
+            reason = self._run(self._at, self._run_outside, backend.system.address, lanes, view)
+            memory.now = state.now
+            backend.look(state.tick, state.due)
+            if state.logged:
+                self._catch_up()
+            if not self._handlers[reason]():
+                continue
+            until = due()
+            if (until is not None and until <= memory.now) or reason <= Reason.AT_REST:
+                return bool(state.ran != acted)
+
+    def _begin(self) -> None:
+        """What has happened since the last time."""
+        state, memory, backend = self._state, self._memory, self._backend
+        backend.make_room()
+        state.now, state.tick, state.due = memory.now, backend.tick, backend.due
+        space = memory.space
+        extent = (space.extent, len(space.allocations))
+        if extent != self._extent:
+            self._extent = extent
+            self._library.forget_addresses(self._at)
+        if backend.fetched:
+            self._point()
+            for slot in backend.fetched:
+                self._library.fetched(self._at, slot)
+            backend.fetched.clear()
+        self._allow_watching()
+
+    def _point(self) -> None:
+        """The arrays of the slots are somewhere else."""
+        slots, state = self._backend.slots, self._state
+        self._slots = slots
+        slots.moved = False
+        state.addresses = slots.address.ctypes.data
+        state.bytes = slots.bytes.ctypes.data
+        state.given = slots.view.given
+        if slots.view.room > len(self._list):
+            self._list = (ctypes.c_uint64 * slots.view.room)()
+        state.list = ctypes.addressof(self._list)
+
+    def _allow_watching(self) -> None:
+        self._state.observe = self._watch.observing
+        self._state.budget = self._watch.room
+
+    # ------------------------------------------------------------------ why a run came back
+
+    def _handled(self) -> Sequence[Callable[[], bool]]:
+        """By reason: what is to be done; whether something elsewhere may be due after it."""
+        return (
+            lambda: True,
+            lambda: True,
+            self._quiet,
+            self._answered,
+            self._judged,
+            self._run_ahead,
+            self._execute,
+            self._perform,
+            self._send,
+            self._event,
+            self._went_back,
+            self._group_ended,
+            self._mistake,
+            self._unmapped,
+            self._address,
+            self._more_slots,
+            self._listen,
+        )
+
+    def _wave(self) -> AheadWave | None:
+        """None: what the front has done before that has ended its group."""
+        return self.waves.get(self._state.wave)
+
+    def _unit_of(self, wave: AheadWave) -> NativeUnit:
+        return self.units[wave.unit]
+
+    def _quiet(self) -> bool:
+        """Many ticks have passed, or the engine is at rest while something is unanswered."""
+        self._memory.told([])
+        if self._state.due == NONE and self._state.fetching:
+            raise MemoryStuck(
+                f"{self._memory.system.protocol.name} does not answer {self._state.fetching} "
+                f"instruction fetches in tick {self._state.tick}: nothing moves any more"
+            )
+        return False
+
+    def _answered(self) -> bool:
+        """Memory has answered requests of pipelines, or of others."""
+        backend, memory, state = self._backend, self._memory, self._state
+        parts = [backend.taken(word & NOBODY, word >> 32) for word in self._list[: state.listed]]
+        answers = memory.told(parts)
+        self._library.answered(self._at, bool(answers))
+        memory.reached(state.now)
+        hand_out(answers)
+        return bool(answers)
+
+    def _judged(self) -> bool:
+        if self._state.status == JUDGED:
+            self._backend.judge()
+        self._backend.exhausted()
+        self._library.told(self._at)
+        return False
+
+    def _run_ahead(self) -> bool:
+        listed = self._list[: self._state.listed]
+        append = self._library.append
+        for place, fetched in zip(listed[::2], listed[1::2], strict=True):
+            wave = self.waves.get(place)
+            if wave is None:
+                continue
+            records = self.units[wave.unit].ahead.run(wave, fetched)
+            append(self._at, place, records, len(records) // RECORD.size)
+        if fp_environment.current != fp_environment.PLAIN:
+            fp_environment.use(fp_environment.PLAIN)
+        return False
+
+    def _execute(self) -> bool:
+        wave = self._wave()
+        if wave is None:
+            return False
+        record = self.units[wave.unit].ahead.execute(wave, self._state.address)
+        fp_environment.use(fp_environment.PLAIN)
+        self._library.replace(self._at, wave.place, record)
+        return False
+
+    def _perform(self) -> bool:
+        """An LDS access that may fail issues."""
+        wave = self._wave()
+        if wave is None:
+            return False
+        bound, access = wave.held[self._state.handle]
+        try:
+            access.perform()
+        except MISTAKES as mistake:
+            self._unit_of(wave).blame(wave, bound, mistake)
+        return False
+
+    def _send(self) -> bool:
+        listed = self._list[: self._state.listed]
+        vector = self.units[self._state.unit].vector
+        for place, handle in zip(listed[::2], listed[1::2], strict=True):
+            wave = self.waves.get(place)
+            if wave is not None:
+                vector.hand_over(wave.held.pop(handle))
+        return False
+
+    def _event(self) -> bool:
+        state = self._state
+        if state.wave == NOBODY:
+            self._actions.pop(state.handle)()
+            return False
+        wave = self._wave()
+        if wave is None:
+            return False
+        unit = self._unit_of(wave)
+        held = wave.held.pop(state.handle)
+        if isinstance(held, tuple):
+            unit.scalar.send(wave, *held)
+        else:
+            unit.deliver(wave, held)
+        return False
+
+    def _went_back(self) -> bool:
+        """A wave went back while the watch looks for states that repeat."""
+        wave = self._wave()
+        quiet = wave is not None and not (self._state.handle or wave.pending or wave.outstanding)
+        if wave is not None and quiet and self._watch.observing:
+            try:
+                self._watch.state(wave)
+            except Fault as fault:
+                self._unit_of(wave).blame(wave, None, fault)
+        return False
+
+    def _group_ended(self) -> bool:
+        wave = self._wave()
+        if wave is not None:
+            self._unit_of(wave).finish(wave)
+        return False
+
+    def _mistake(self) -> bool:
+        wave = self._wave()
+        if wave is not None:
+            bound, mistake = wave.held.pop(self._state.handle)
+            self._unit_of(wave).blame(wave, bound, mistake)
+        return False
+
+    def _unmapped(self) -> bool:
+        wave = self._wave()
+        if wave is None:
+            return False
+        assert wave.unmapped is not None, "the front was told so"
+        wave.pc = self._known(wave)[0]
+        self._unit_of(wave).blame(wave, None, wave.unmapped)
+        return False
+
+    def _address(self) -> bool:
+        """May it be fetched from there? Once for each address."""
+        wave, address = self._wave(), self._state.address
+        if wave is None:
+            return False
+        try:
+            place = self._memory.note_fetches(address, self._timing.fetch_bytes)
+        except Unmapped as mistake:
+            wave.unmapped = mistake
+            self._library.unmapped(self._at)
+            return False
+        uncached = place.memory_type is MemoryType.UC
+        scope = INSTRUCTION | GLC * uncached | SLC * place.memory_type.bypasses
+        self._library.allow(self._at, address, scope)
+        return False
+
+    def _listen(self) -> bool:
+        """Much has happened; `run` has caught up with it."""
+        self._backend.hear()
+        return False
+
+    def _more_slots(self) -> bool:
+        slots = np.array(self._backend.take_slots(SLOTS), np.uint64)
+        self._library.slots(self._at, slots.ctypes.data, len(slots))
+        return False
+
+    # ------------------------------------------------------------------ what has happened
+
+    def _catch_up(self) -> None:
+        """What the front has done by itself, in its order."""
+        state, watch = self._state, self._watch
+        count, state.logged = state.logged, 0
+        assert count <= LOG_ROOM, "a run comes back long before"
+        for logged in self._log[:count]:
+            entry, who, what = logged.entry, logged.who, logged.what
+            if entry >= Entry.CODE:
+                self._code(entry, who, what)
+                continue
+            wave = self.waves.get(who)
+            if wave is None:
+                continue
+            if entry == Entry.PERFORM:
+                access = wave.held[what][1]
+                if isinstance(access, LocalAccess):
+                    access.perform()
+            elif entry == Entry.COMPLETE:
+                bound, access = wave.held.pop(what)
+                access.complete()
+                self.units[wave.unit].returned(bound, access)
+            elif entry == Entry.ENDED:
+                wave.ended = True
+                watch.progress()
+            else:
+                try:
+                    watch.executed(wave, what)
+                except Fault as fault:
+                    self._unit_of(wave).blame(wave, None, fault)
+        self._allow_watching()
+
+    def _code(self, entry: int, who: int, what: int) -> None:
+        ahead = self.units[who].ahead
+        if entry == Entry.FORGET:
+            ahead.forget()
+        else:
+            address = self._library.code(self._at, who, what, ctypes.addressof(self._bytes))
+            ahead.fetched(address, self._bytes.raw)
+
+    # ------------------------------------------------------------------ for the units
+
+    def start(self, unit: int, waves: list[AheadWave]) -> int:
+        """A group's waves are there; the number of the group."""
+        self._state.now = self._memory.now
+        given = np.array([[wave.simd, wave.age, wave.pc, 0] for wave in waves], np.uint64).T.copy()
+        simds, ages, pcs, numbers = (row.ctypes.data for row in given)
+        number = self._library.start(self._at, unit, len(waves), simds, ages, pcs, numbers)
+        for wave, place in zip(waves, given[3].tolist(), strict=True):
+            wave.place = place
+            wave.unit = unit
+            self.waves[place] = wave
+        return number
+
+    def drop(self, number: int, waves: list[AheadWave]) -> None:
+        """A group is gone. Its waves' numbers will be given to others: what was told of them has to
+        be known before."""
+        if self._state.logged:
+            self._catch_up()
+        self._library.drop(self._at, number)
+        for wave in waves:
+            del self.waves[wave.place]
+
+    def lower(self, wave: AheadWave, vm: int, lgkm: int) -> bool:
+        """Counters go down; whether that has ended the group."""
+        return bool(self._library.lower(self._at, wave.place, vm, lgkm))
+
+    def later(self, unit: int, tick: int, action: Callable[[], None]) -> None:
+        """Do something at a later tick."""
+        self._action = self._action + 1 & NOBODY
+        self._actions[self._action] = action
+        self._library.later(self._at, unit, tick, self._action)
+
+    def forget_code(self, unit: int) -> None:
+        """Memory may hold other code now."""
+        self._library.forget_code(self._at, unit)
+
+    def next_tick(self, unit: int) -> int | None:
+        """When the unit acts next."""
+        tick = self._next_ticks[unit]
+        return None if tick == NONE else tick
+
+    def at_barrier(self, wave: AheadWave) -> bool:
+        """Whether it waits there."""
+        return bool(self._known(wave)[1])
+
+    def _known(self, wave: AheadWave) -> list[int]:
+        """Its program counter, whether it waits at a barrier, how many records it has."""
+        known = (ctypes.c_uint64 * 3)()
+        self._library.wave(self._at, wave.place, ctypes.addressof(known))
+        return list(known)
+
+    def name_of(self, mnemonic: str) -> int:
+        """The number of a memory instruction."""
+        number = self._names.get(mnemonic)
+        if number is None:
+            number = self._names[mnemonic] = len(self._names)
+            assert number < NAMES, "no GPU has so many memory instructions"
+        return number
+
+    def statistics(self, unit: int) -> Statistics:
+        """What the front has counted of a unit."""
+        return statistics_of(self._library, self._at, unit, self._names)
+
+    # ------------------------------------------------------------------ for the memory
+
+    def story(self) -> tuple[Words, int]:
+        """What the engine has been told since this was last asked, and in how many parts."""
+        count = self._library.story(self._at, None, 0, None)
+        words = np.zeros(count, np.uint64)
+        parts = ctypes.c_uint64()
+        self._library.story(self._at, words.ctypes.data, count, ctypes.addressof(parts))
+        return words, parts.value
+
+    def stop_story(self) -> None:
+        """Nobody will ask again."""
+        self._library.stop_story(self._at)

@@ -1,0 +1,159 @@
+"""One compute unit whose time is the front's: Python has its groups, registers and pipelines.
+
+Invariant: a wave is in `waves` of the front's driver from the start of its group until the group is
+gone; whatever the front says of it later is dropped by the front itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from gpu.compute_unit.hang_detector import Watch
+from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.native.run_ahead import Ahead, AheadWave
+from gpu.compute_unit.pipeline.lds_and_scalar import ScalarPipeline
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
+from gpu.compute_unit.wave.decoded_program import Bound
+from gpu.compute_unit.wave.faults import fault_of
+from gpu.compute_unit.wave.resident_groups import Residents
+from gpu.compute_unit.wave.statistics import Statistics
+from gpu.compute_unit.wave.wavefront import Group
+from gpu.dispatch.launch import Fault
+from gpu.dispatch.occupancy import Limits
+from gpu.memory.coherent.coherent_memory import CoherentMemory
+
+
+class Clock(Protocol):
+    """The front, as its units see it."""
+
+    def start(self, unit: int, waves: list[AheadWave]) -> int:
+        """A group's waves are there; the number of the group."""
+
+    def drop(self, number: int, waves: list[AheadWave]) -> None:
+        """A group is gone."""
+
+    def lower(self, wave: AheadWave, vm: int, lgkm: int) -> bool:
+        """Counters go down; whether that has ended the group."""
+
+    def later(self, unit: int, tick: int, action: Callable[[], None]) -> None:
+        """Do something at a later tick."""
+
+    def forget_code(self, unit: int) -> None:
+        """Memory may hold other code now."""
+
+    def next_tick(self, unit: int) -> int | None:
+        """When the unit acts next."""
+
+    def at_barrier(self, wave: AheadWave) -> bool:
+        """Whether it waits there."""
+
+    def statistics(self, unit: int) -> Statistics:
+        """What it did."""
+
+    def name_of(self, mnemonic: str) -> int:
+        """The number of a memory instruction."""
+
+
+class NativeUnit(Residents[AheadWave]):
+    """`gpu.dispatch.launch.ComputeUnit` that a front runs; see
+    `gpu.compute_unit.native.issue_engine`.
+    """
+
+    def __init__(
+        self,
+        index: int,
+        memory: CoherentMemory,
+        timing: Timing,
+        limits: Limits | None,
+        watch: Watch,
+        clock: Clock,
+    ) -> None:
+        super().__init__(index, AheadWave, limits)
+        self.timing = timing
+        self.memory = memory
+        self.watch = watch
+        self._clock = clock
+        ports = memory.ports
+        self.vector: VectorPipeline[AheadWave] = VectorPipeline(self, ports.vector(index))
+        self.scalar: ScalarPipeline[AheadWave] = ScalarPipeline(self, ports.scalar(index))
+        self.ahead = Ahead(timing, self.vector, clock.name_of, lambda: watch.observing)
+        self._counted = Statistics()
+        self._numbers: dict[Group[AheadWave], int] = {}
+        self._packet: tuple[int, int] | None = None
+        watch.add(self._resident)
+
+    @property
+    def statistics(self) -> Statistics:
+        """What the front has counted, and what is counted here."""
+        total = self._clock.statistics(self.index)
+        total.add(self._counted)
+        return total
+
+    @property
+    def next_tick(self) -> int | None:
+        return self._clock.next_tick(self.index)
+
+    # ------------------------------------------------------------------ waves come and go
+
+    def _entered(self, group: Group[AheadWave]) -> None:
+        packet = (group.start.queue, group.start.packet)
+        if packet != self._packet:  # the host may have loaded other code
+            self._packet = packet
+            self.ahead.forget()
+            self._clock.forget_code(self.index)
+        self.watch.progress()
+        self._counted.groups += 1
+        self._counted.waves += len(group.waves)
+        self._numbers[group] = self._clock.start(self.index, group.waves)
+
+    def _left(self, group: Group[AheadWave]) -> None:
+        self.watch.progress()
+        self._counted.lds_out_of_range += group.lds.out_of_range
+        self._clock.drop(self._numbers.pop(group), group.waves)
+
+    def _resident(self) -> Iterable[AheadWave]:
+        waves = [wave for group in self._groups for wave in group.waves if not wave.ended]
+        for wave in waves:
+            wave.at_barrier = self._clock.at_barrier(wave)
+        return sorted(waves, key=lambda wave: (wave.simd, wave.age))
+
+    # ------------------------------------------------------------------ what pipelines ask for
+
+    def later(self, tick: int, action: Callable[[], None]) -> None:
+        """Do something at a later tick."""
+        self._clock.later(self.index, tick, action)
+
+    def returned(self, bound: Bound, access: Access) -> None:
+        """A memory instruction has its answers and its registers."""
+        wave = access.wave
+        assert isinstance(wave, AheadWave), "this unit has no others"
+        wave.filled(access)
+        if isinstance(access, VectorAccess) and access.movement.atomic:
+            self.watch.lock(access)
+        if self.watch.observing:
+            self.watch.note(bound, access)
+
+    def lower(self, wave: AheadWave, vm: int, lgkm: int) -> None:
+        """The wave's counters go down by so much; it may wait for that."""
+        if self._clock.lower(wave, vm, lgkm):
+            self.finish(wave)
+
+    def blame(self, wave: AheadWave, bound: Bound | None, mistake: Exception) -> None:
+        """A wave did something wrong: its group is gone."""
+        if not isinstance(mistake, Fault):
+            address = wave.pc if bound is None else bound.instruction.address
+            mistake = fault_of(wave, bound, address, mistake)
+        self._fail(wave.group, mistake)
+
+    def finish(self, wave: AheadWave) -> None:
+        """The last wave of a group has ended."""
+        group: Group[Any] = wave.group
+        self._finish(group)
+
+    def deliver(self, wave: AheadWave, message: int | None) -> None:
+        """``s_sendmsg`` has arrived; ``message``: for the host."""
+        if message is not None:
+            wave.group.start.listener.interrupt(wave.group.start, message)
+        self.lower(wave, 0, 1)

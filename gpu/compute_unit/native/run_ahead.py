@@ -1,0 +1,444 @@
+"""Waves carried out ahead of the clock: what they compute now, when it issues later.
+
+What an instruction computes depends on registers alone, and registers change with time in one way
+only: what is loaded arrives. So a wave may run ahead of the clock up to the first instruction that
+uses a register whose load is on its way; what it did becomes records, which the front issues when
+their turn comes. A program that does not wait for its loads is carried out instruction by
+instruction at those places, at the ticks at which they issue, so it reads the old value exactly
+where `gpu.compute_unit.timed_unit` reads it.
+
+Invariant: nothing that others can see happens here: memory and LDS are touched when the front says
+so, in the order in which it says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import length_hint
+from typing import Any, Final
+
+from gpu.compute_unit.memory_ops.access import VectorAccess
+from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
+from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
+from gpu.compute_unit.native.layout import NO_PACE, RECORD, Kind
+from gpu.compute_unit.pipeline.lds_and_scalar import bank_time
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.compute_unit.pipeline.vector_memory import Flight, VectorPipeline
+from gpu.compute_unit.wave.decoded_program import INTERRUPT, LONGEST, Bound, Control, bind_at
+from gpu.compute_unit.wave.faults import IGNORED_TRAPS, MISTAKES, trap_fault
+from gpu.compute_unit.wave.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group, Wavefront
+from gpu.dispatch.launch import WaveStart
+from gpu.isa.encoding.decoder import NotAnInstruction
+from gpu.isa.execution.step import Step
+from gpu.isa.instruction import Instruction, RegisterRange, Unit
+from gpu.isa.wave_registers import M0
+
+FAR: Final = 128
+"""Records after which a wave stops."""
+LONGEST_STRETCH: Final = 64
+
+_VECTORS: Final = 256
+_EVERYTHING: Final = (1 << 2 * _VECTORS) - 1
+
+
+class AheadWave(Wavefront):
+    """A wave of which the front knows the time and Python the registers.
+
+    ``place``: its number in the front; ``unit``: of its compute unit. ``fills``: by memory
+    instruction on its way, the registers that it fills, a bit each; ``pending``: all of them.
+    ``held``: by handle, what the front will come back with. ``unmapped``: why its next bytes cannot
+    be fetched.
+    """
+
+    __slots__ = ("_handle", "fills", "held", "pending", "place", "unit", "unmapped")
+
+    def __init__(self, start: WaveStart, group: Group[Any], simd: int, age: int) -> None:
+        super().__init__(start, group, simd, age)
+        self.place = -1
+        self.unit = -1
+        self.fills: dict[object, int] = {}
+        self.pending = 0
+        self.held: dict[int, Any] = {}
+        self.unmapped: Exception | None = None
+        self._handle = 0
+
+    def hold(self, what: object) -> int:
+        """A handle for the front to come back with."""
+        self._handle = self._handle + 1 & 0xFFFF_FFFF
+        self.held[self._handle] = what
+        return self._handle
+
+    def fill(self, access: object, registers: int) -> None:
+        """A memory instruction will bring these registers."""
+        if registers:
+            self.fills[access] = registers
+            self.pending |= registers
+
+    def filled(self, access: object) -> None:
+        """It has brought them."""
+        if self.fills.pop(access, 0):
+            pending = 0
+            for registers in self.fills.values():
+                pending |= registers
+            self.pending = pending
+
+
+def registers_of(ranges: tuple[RegisterRange, ...]) -> int:
+    """A bit for each scalar and vector register."""
+    bits = 0
+    for each in ranges:
+        if each.file in ("s", "v"):
+            first = each.first + (_VECTORS if each.file == "v" else 0)
+            bits |= (1 << each.size) - 1 << first
+    return bits
+
+
+def uses_of(instruction: Instruction) -> int:
+    """The registers that an instruction reads or writes; all, if it computes which."""
+    if "movrel" in instruction.name:
+        return _EVERYTHING
+    return registers_of((*instruction.reads, *instruction.writes))
+
+
+class Stretch:
+    """Instructions of registers alone, one behind the other; a branch is the last of its stretch.
+
+    ``uses``: the registers of all of them. ``packed``: their records, if no branch is taken;
+    ``taken``: the same by where the branch goes.
+    """
+
+    __slots__ = ("bound", "count", "each", "end", "packed", "start", "steps", "taken", "uses")
+
+    def __init__(self, bound: list[Bound], steps: list[Step]) -> None:
+        self.bound = bound
+        self.steps = steps
+        self.count = len(bound)
+        self.start = bound[0].instruction.address
+        self.end = bound[-1].end
+        self.each = [step_record(each, each.end) for each in bound]
+        self.packed = b"".join(self.each)
+        self.taken: dict[int, bytes] = {}
+        self.uses = 0
+        for each in bound:
+            self.uses |= uses_of(each.instruction)
+
+    def records(self, goes_to: int) -> bytes:
+        """The records, if the program goes on there."""
+        if goes_to == self.end:
+            return self.packed
+        packed = self.taken.get(goes_to)
+        if packed is None:
+            packed = b"".join((*self.each[:-1], step_record(self.bound[-1], goes_to)))
+            self.taken[goes_to] = packed
+        return packed
+
+
+def step_record(bound: Bound, goes_to: int) -> bytes:
+    return RECORD.pack(bound.end, goes_to, 0, 0, 0, 0, Kind.STEP, bound.place, bound.pace, 0, 0)
+
+
+def other_record(bound: Bound, kind: Kind, handle: int = 0) -> bytes:
+    """Of an instruction that is not carried out yet, or has failed."""
+    pace = NO_PACE if bound.step is None else bound.pace
+    flat = bound.instruction.form == "FLAT"
+    return RECORD.pack(bound.end, bound.end, 0, handle, 0, 0, kind, bound.place, pace, flat, False)
+
+
+class Other:
+    """An instruction that is no step: of memory, or one that the unit itself carries out.
+
+    ``uses``, ``fills``: registers, a bit each. ``record``: what is the same for every wave.
+    ``waits``: for counters; ``stops``: nothing is known of what comes behind it.
+    """
+
+    __slots__ = ("_flat", "_name", "bound", "fills", "record", "stops", "uses", "waits")
+
+    def __init__(self, bound: Bound, timing: Timing, name: int) -> None:
+        self.bound = bound
+        self._name = name
+        self._flat = bound.instruction.form == "FLAT"
+        self.uses = uses_of(bound.instruction)
+        self.fills = registers_of(bound.instruction.writes)
+        self.waits = bound.control is Control.WAIT
+        trap = bound.control is Control.TRAP and bound.value not in IGNORED_TRAPS
+        self.stops = trap or bound.control in (Control.END, Control.FETCH_AGAIN)
+        self.record: bytes | None = None
+        if bound.control is not None and not trap and bound.control not in _EACH_ITS_OWN:
+            self.record = self._same_for_all(bound.control, bound.value, timing)
+
+    def _same_for_all(self, control: Control, value: int, timing: Timing) -> bytes:
+        if control is Control.WAIT:
+            limits = value & VM_MAX | (value >> 4 & EXP_MAX) << 8 | (value >> 8 & LGKM_MAX) << 16
+            return self.packed(Kind.WAIT, limits)
+        if control is Control.SLEEP:
+            return self.packed(Kind.NOTHING, timing.sleep_cycles * (value & 0x7F))
+        if control is Control.PRIORITY:
+            return self.packed(Kind.PRIORITY, value & 3)
+        pause = value & 0xF if self.bound.instruction.name == "s_nop" else 0
+        return self.packed(_KINDS.get(control, Kind.NOTHING), pause)
+
+    def packed(
+        self, kind: Kind, value: int = 0, handle: int = 0, amount: int = 0, banks: bool = False
+    ) -> bytes:
+        """Its record."""
+        end, place = self.bound.end, self.bound.place
+        return RECORD.pack(
+            end, end, value, handle, amount, self._name, kind, place, NO_PACE, self._flat, banks
+        )
+
+
+_EACH_ITS_OWN: Final = (Control.INVALIDATE, Control.MESSAGE)
+_KINDS: Final = {
+    Control.END: Kind.END,
+    Control.BARRIER: Kind.BARRIER,
+    Control.FETCH_AGAIN: Kind.FETCH_AGAIN,
+}
+
+
+class Ahead:
+    """What one unit knows of its code, and what it makes of it.
+
+    ``name_of``: numbers for mnemonics of memory instructions. ``observing``: whether waves stop
+    where they go back.
+    """
+
+    def __init__(
+        self,
+        timing: Timing,
+        vector: VectorPipeline[AheadWave],
+        name_of: Callable[[str], int],
+        observing: Callable[[], bool],
+    ) -> None:
+        self._timing = timing
+        self._vector = vector
+        self._name_of = name_of
+        self._observing = observing
+        self._size = timing.fetch_bytes
+        self._code: dict[int, bytes] = {}
+        self._fresh: set[int] = set()
+        self._stretches: dict[int, Stretch] = {}
+        self._others: dict[int, Other] = {}
+
+    # ------------------------------------------------------------------ code
+
+    def fetched(self, address: int, code: bytes) -> None:
+        """These bytes came back from there."""
+        self._code[address] = code
+        self._fresh.add(address)
+        self._stretches.clear()
+        self._others.clear()
+
+    def forget(self) -> None:
+        """Memory may hold other code now; what waves have in their buffers stays what it was."""
+        self._fresh.clear()
+        self._stretches.clear()
+        self._others.clear()
+
+    def _bound(self, wave: AheadWave, address: int, fetched: int) -> Bound | None:
+        """The instruction at an address, None if its bytes are not known. Raises
+        `NotAnInstruction`."""
+        first = address & -self._size
+        data = self._bytes(first, fetched)
+        if data is None:
+            return None
+        data = data[address - first : address - first + LONGEST]
+        if len(data) < LONGEST:
+            data += (self._bytes(first + self._size, fetched) or b"")[: LONGEST - len(data)]
+        try:
+            return bind_at(address, data)
+        except NotAnInstruction:
+            if len(data) < LONGEST and wave.unmapped is None:
+                return None  # its second word may be on its way
+            raise
+
+    def _bytes(self, first: int, fetched: int) -> bytes | None:
+        """Of one fetch; ``fetched``: the end of what the wave has in its buffer."""
+        if first in self._fresh or first + self._size <= fetched:
+            return self._code.get(first)
+        return None
+
+    def _stretch(self, wave: AheadWave, start: int, fetched: int) -> Stretch | None:
+        """The stretch that begins at an address; None if something else does."""
+        bound: list[Bound] = []
+        steps: list[Step] = []
+        address = start
+        while len(bound) < LONGEST_STRETCH:
+            try:
+                each = self._bound(wave, address, fetched)
+            except MISTAKES:
+                break  # it fails when it is reached
+            if each is None or each.step is None:
+                break
+            bound.append(each)
+            steps.append(each.step)
+            address = each.end
+            if each.unit is Unit.BRANCH:
+                break
+        if not bound:
+            return None
+        stretch = Stretch(bound, steps)
+        last = stretch.end - 1 & -self._size
+        if all(first in self._fresh for first in range(start & -self._size, last + 1, self._size)):
+            self._stretches[start] = stretch
+        return stretch
+
+    # ------------------------------------------------------------------ running ahead
+
+    def run(self, wave: AheadWave, fetched: int) -> bytes:
+        """Carry out what can be known; the records of it."""
+        out: list[bytes] = []
+        left = FAR
+        stretches = self._stretches
+        while left > 0:
+            start = wave.pc
+            stretch = stretches.get(start)
+            if stretch is None and start not in self._others:
+                stretch = self._stretch(wave, start, fetched)
+            if stretch is None:
+                if not self._go_on(wave, fetched, out):
+                    break
+                left -= 1
+                continue
+            if wave.pending & stretch.uses:
+                self._carefully(wave, stretch, out)
+                break
+            if not self._carry_out(wave, stretch, out):
+                break
+            left -= stretch.count
+            if wave.pc != stretch.end:
+                fetched = 0  # its buffer will be empty then
+                if wave.pc < start and self._observing():
+                    break
+        return b"".join(out)
+
+    def _carry_out(self, wave: AheadWave, stretch: Stretch, out: list[bytes]) -> bool:
+        """All of a stretch; whether it went well."""
+        wave.pc = stretch.end
+        steps = iter(stretch.steps)
+        try:
+            for step in steps:
+                step(wave)
+        except MISTAKES as mistake:
+            place = len(stretch.steps) - length_hint(steps) - 1
+            out += stretch.each[:place]
+            out.append(self._mistake(wave, stretch.bound[place], mistake))
+            return False
+        out.append(stretch.records(wave.pc))
+        return True
+
+    def _carefully(self, wave: AheadWave, stretch: Stretch, out: list[bytes]) -> None:
+        """A stretch up to the instruction that uses what is on its way."""
+        for bound in stretch.bound:
+            if wave.pending & uses_of(bound.instruction):
+                out.append(other_record(bound, Kind.UNKNOWN))
+                return
+            record, well = self._step(wave, bound)
+            out.append(record)
+            if not well:
+                return
+
+    def _step(self, wave: AheadWave, bound: Bound) -> tuple[bytes, bool]:
+        assert bound.step is not None, "only such instructions make a stretch"
+        wave.pc = bound.end
+        try:
+            bound.step(wave)
+        except MISTAKES as mistake:
+            return self._mistake(wave, bound, mistake), False
+        return step_record(bound, wave.pc), True
+
+    def execute(self, wave: AheadWave, fetched: int) -> bytes:
+        """Carry out the next instruction, whatever it uses, because it issues now; its record."""
+        bound = self._bound(wave, wave.pc, fetched)
+        assert bound is not None, "it had a record"
+        if bound.step is not None:
+            return self._step(wave, bound)[0]
+        other = self._others.get(wave.pc) or self._other(wave, fetched)
+        assert other is not None, "it was known before"
+        out: list[bytes] = []
+        self._memory(wave, other, out)
+        return out[0]
+
+    def _mistake(self, wave: AheadWave, bound: Bound, mistake: Exception) -> bytes:
+        wave.pc = bound.instruction.address
+        return other_record(bound, Kind.MISTAKE, handle=wave.hold((bound, mistake)))
+
+    # ------------------------------------------------------------------ memory and control
+
+    def _other(self, wave: AheadWave, fetched: int) -> Other | None:
+        """The instruction that comes next, which is no step; None if it is not known. Raises what
+        is wrong with it."""
+        bound = self._bound(wave, wave.pc, fetched)
+        if bound is None:
+            return None
+        other = Other(bound, self._timing, self._name_of(bound.instruction.name))
+        first, last = wave.pc & -self._size, bound.end - 1 & -self._size
+        if first in self._fresh and last in self._fresh:
+            self._others[wave.pc] = other
+        return other
+
+    def _go_on(self, wave: AheadWave, fetched: int, out: list[bytes]) -> bool:
+        """Carry out an instruction that is no step; whether the wave may go on ahead."""
+        other = self._others.get(wave.pc)
+        if other is None:
+            try:
+                other = self._other(wave, fetched)
+            except MISTAKES as mistake:
+                out.append(self._unreadable(wave, mistake))
+                return False
+            if other is None:
+                return False
+        if other.bound.operation is not None:
+            if wave.pending & other.uses:
+                out.append(other_record(other.bound, Kind.UNKNOWN))
+                return False
+            return self._memory(wave, other, out)
+        wave.pc = other.bound.end
+        out.append(self._control(wave, other) if other.record is None else other.record)
+        if other.waits:
+            return not wave.pending
+        return not other.stops
+
+    def _unreadable(self, wave: AheadWave, mistake: Exception) -> bytes:
+        """What is no instruction fails when it is reached."""
+        end = wave.pc + (LONGEST if wave.unmapped is None else LONGEST // 2)
+        handle = wave.hold((None, mistake))
+        return RECORD.pack(end, end, 0, handle, 0, 0, Kind.MISTAKE_NOW, 0, NO_PACE, 0, 0)
+
+    def _memory(self, wave: AheadWave, other: Other, out: list[bytes]) -> bool:
+        bound = other.bound
+        assert bound.operation is not None, "the caller has looked"
+        try:
+            access = bound.operation.execute(wave)
+        except MISTAKES as mistake:
+            out.append(self._mistake(wave, bound, mistake))
+            return False
+        wave.pc = bound.end
+        if access is None:
+            out.append(other.packed(Kind.NO_ACCESS))
+            return True
+        wave.fill(access, other.fills)
+        if isinstance(access, VectorAccess):
+            handle = wave.hold(self._vector.begin(wave, bound, access))
+            out.append(other.packed(Kind.VECTOR, 0, handle, self._vector.lines(access)))
+        elif isinstance(access, LocalAccess):
+            cycles, conflicts = bank_time(access, self._timing)
+            kind = Kind.LOCAL if access.change is None else Kind.LOCAL_NOW  # which may fail
+            handle = wave.hold((bound, access))
+            out.append(other.packed(kind, conflicts, handle, cycles, True))
+        else:
+            scalar = isinstance(access, ScalarAccess)
+            handle = wave.hold((bound, access))
+            out.append(other.packed(Kind.SCALAR if scalar else Kind.LOCAL, 0, handle, 1))
+        return True
+
+    def _control(self, wave: AheadWave, other: Other) -> bytes:
+        """What is another thing for each wave."""
+        bound = other.bound
+        if bound.control is Control.INVALIDATE:
+            flight: Flight[AheadWave] = self._vector.begin(wave, bound, None)
+            return other.packed(Kind.INVALIDATE, 0, wave.hold(flight))
+        if bound.control is Control.MESSAGE:
+            message = wave.sgprs[M0] if bound.value == INTERRUPT else None
+            return other.packed(Kind.MESSAGE, 0, wave.hold(message))
+        wave.pc = bound.instruction.address
+        return other.packed(Kind.MISTAKE_NOW, 0, wave.hold((bound, trap_fault(wave, bound))))

@@ -1,0 +1,1 @@
+"""Time in a compute unit: fetch, arbitration, pipelines."""

@@ -1,0 +1,124 @@
+"""Instruction fetch: aligned groups of bytes through the FETCH port into the waves' buffers.
+
+One request a cycle; a wave asks for its next group while it still has instructions, and for a new
+one after a taken branch. Invariant: a wave executes only bytes that were fetched for it: `lookup`
+gives an instruction whose last byte is before ``wave.fetched``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.compute_unit.pipeline.wave_state import PipelinedWave
+from gpu.compute_unit.wave.decoded_program import LONGEST, Bound, bind_at
+from gpu.isa.encoding.decoder import NotAnInstruction
+from gpu.memory.interface import Addresses, Answer, Memory, Request, RequestKind, Unmapped
+
+Arrived = Callable[[PipelinedWave], None]
+
+
+class Fetch:
+    """The front of one compute unit. ``queue``: waves that want a fetch, one a cycle. ``low``: so
+    many bytes or fewer leave room for another group in a wave's buffer."""
+
+    def __init__(self, memory: Memory, port: int, timing: Timing, arrived: Arrived) -> None:
+        self._memory = memory
+        self._port = port
+        self._size = timing.fetch_bytes
+        self.low = timing.buffer_bytes - timing.fetch_bytes
+        self._arrived = arrived
+        self.queue: deque[PipelinedWave] = deque()
+        self._code: dict[int, bytes] = {}
+        self._bound: dict[int, Bound] = {}
+        self._addresses: dict[int, Addresses] = {}
+
+    def want(self, wave: PipelinedWave) -> None:
+        """Ask for the wave's next group if its buffer has room and none is on its way."""
+        if wave.fetching < 0 and not wave.queued and wave.fetched - wave.pc <= self.low:
+            wave.queued = True
+            self.queue.append(wave)
+
+    def flush(self, wave: PipelinedWave) -> None:
+        """The wave goes on somewhere else: what it has and what is coming is of no use."""
+        wave.fetched = wave.pc & -self._size
+        wave.fetching = -1
+        wave.unmapped = None
+        self.want(wave)
+
+    def lookup(self, wave: PipelinedWave) -> Bound | None:
+        """The instruction at ``pc``, None while it is not there. Raises what it does wrong."""
+        bound = self._bound.get(wave.pc) or self._decode(wave)
+        if bound is not None and bound.end <= wave.fetched:
+            return bound
+        if wave.unmapped is not None:
+            raise wave.unmapped
+        return None
+
+    def forget(self) -> None:
+        """What instructions were: memory may hold others now.
+
+        The bytes stay: they are what resident waves have in their buffers.
+        """
+        self._bound.clear()
+
+    def cycle(self) -> bool:
+        """Make one request, if any of those that want one still does."""
+        while self.queue:
+            wave = self.queue.popleft()
+            wave.queued = False
+            if wave.ended or wave.fetching >= 0:
+                continue
+            address = wave.fetching = wave.fetched
+            addresses = self._addresses.get(address)
+            if addresses is None:
+                addresses = self._addresses[address] = np.array([address], np.uint64)
+            request = Request(self._port, RequestKind.LOAD, address, addresses, self._size)
+            request.listener = partial(self._answer, wave)
+            try:
+                self._memory.push(request)
+            except Unmapped as mistake:
+                wave.unmapped = mistake
+                wave.fetching = -1
+                self._arrived(wave)
+                continue
+            return True
+        return False
+
+    def _answer(self, wave: PipelinedWave, answer: Answer) -> None:
+        address = answer.request.tag
+        if wave.ended or wave.fetching != address or answer.data is None:
+            return
+        code = answer.data.tobytes()
+        if self._code.get(address) != code:
+            self._code[address] = code
+            for place in range(address - 4, address + self._size, 4):
+                self._bound.pop(place, None)
+        wave.fetching = -1
+        wave.fetched = address + self._size
+        self.want(wave)
+        self._arrived(wave)
+
+    def _decode(self, wave: PipelinedWave) -> Bound | None:
+        available = min(LONGEST, wave.fetched - wave.pc)
+        if available < LONGEST // 2:
+            return None
+        try:
+            bound = bind_at(wave.pc, self._bytes(wave.pc, available))
+        except NotAnInstruction:
+            if available < LONGEST and wave.unmapped is None:
+                return None  # its second word may be on its way
+            raise
+        self._bound[wave.pc] = bound
+        return bound
+
+    def _bytes(self, address: int, size: int) -> bytes:
+        first = address & -self._size
+        data = self._code[first]
+        if address + size > first + self._size:
+            data += self._code[first + self._size]
+        return data[address - first : address - first + size]

@@ -1,0 +1,125 @@
+"""The local and the scalar memory pipelines: everything that counts in ``lgkm`` alone.
+
+LDS serves one instruction after the other and brings results back in that order; scalar answers
+come back in any order. Invariant: ``lgkm`` of a wave is one for each of its instructions here
+between issue and return.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, Generic
+
+import numpy as np
+
+from gpu.compute_unit.memory_ops.access import Access
+from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
+from gpu.compute_unit.memory_ops.lane_values import LaneMistake
+from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.compute_unit.pipeline.vector_memory import Owner, W
+from gpu.compute_unit.wave.decoded_program import Bound
+from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind, Unmapped
+
+
+def bank_time(access: LocalAccess, timing: Timing) -> tuple[int, int]:
+    """Cycles that the banks need for an access, and how many of them are conflicts."""
+    lanes = timing.conflict_lanes
+    cycles = 0
+    for place in access.places:
+        cycles += place.cycles(access.size, lanes)
+    least = -(-len(access.lanes) // lanes) * len(access.places) * max(1, access.size // 4)
+    return cycles, max(0, cycles - least)
+
+
+class LocalPipeline(Generic[W]):
+    """LDS of one compute unit: 32 banks, one instruction at a time."""
+
+    def __init__(self, owner: Owner[W]) -> None:
+        self._owner = owner
+        self._free_at = 0
+
+    def issue(self, wave: W, bound: Bound, access: Access, now: int) -> None:
+        """Perform the access in its turn; registers are written when it returns."""
+        statistics = self._owner.statistics
+        cycles = 1
+        if isinstance(access, LocalAccess):
+            cycles, conflicts = bank_time(access, self._owner.timing)
+            statistics.bank_cycles += cycles
+            statistics.bank_conflicts += conflicts
+            try:
+                access.perform()
+            except LaneMistake as mistake:
+                self._owner.blame(wave, bound, mistake)
+                return
+        wave.lgkm += 1
+        start = max(now, self._free_at)
+        self._free_at = start + cycles
+        back = start + cycles + self._owner.timing.lds_cycles
+        self._owner.later(back, partial(give_back, self._owner, wave, bound, access))
+
+
+_KINDS: Final = {
+    ScalarKind.LOAD: RequestKind.LOAD,
+    ScalarKind.STORE: RequestKind.STORE,
+    ScalarKind.INVALIDATE: RequestKind.ACQUIRE,
+    ScalarKind.WRITE_BACK: RequestKind.RELEASE,
+}
+
+
+class ScalarPipeline(Generic[W]):
+    """One compute unit's way to the scalar side of its SQC."""
+
+    def __init__(self, owner: Owner[W], port: int) -> None:
+        self._owner = owner
+        self._port = port
+
+    def issue(self, wave: W, bound: Bound, access: ScalarAccess, now: int) -> None:
+        """The request goes out a few cycles later."""
+        wave.lgkm += 1
+        tick = now + self._owner.timing.scalar_memory_cycles
+        self._owner.later(tick, partial(self.send, wave, bound, access))
+
+    def send(self, wave: W, bound: Bound, access: ScalarAccess) -> None:
+        """Hand memory what an instruction asks for, if its wave is still there."""
+        if wave.ended:
+            return
+        memory = self._owner.memory
+        if access.kind is ScalarKind.CLOCK:
+            real = bound.instruction.name == "s_memrealtime"
+            access.tell(memory.now // (self._owner.timing.clock_divider if real else 1))
+            give_back(self._owner, wave, bound, access)
+            return
+        kind = _KINDS[access.kind]
+        request = Request(self._port, kind, 0)
+        request.listener = partial(self._answer, wave, bound, access)
+        if kind in (RequestKind.LOAD, RequestKind.STORE):
+            if not access.count:
+                give_back(self._owner, wave, bound, access)
+                return
+            request.addresses = np.array([access.address], np.uint64)
+            request.size = 4 * access.count
+            request.glc = access.glc
+            if kind is RequestKind.STORE:
+                words = np.array([access.dwords[: access.count]], np.uint32)
+                request.data = words.view(np.uint8)
+        try:
+            memory.push(request)
+        except Unmapped as mistake:
+            self._owner.blame(wave, bound, mistake)
+
+    def _answer(self, wave: W, bound: Bound, access: ScalarAccess, answer: Answer) -> None:
+        if answer.kind is AnswerKind.PERFORMED:
+            return  # a scalar store returns when the cache has it; s_dcache_wb waits for more
+        if answer.data is not None:
+            access.dwords = np.ascontiguousarray(answer.data).view(np.uint32)[0].tolist()
+        give_back(self._owner, wave, bound, access)
+
+
+def give_back(owner: Owner[W], wave: W, bound: Bound, access: Access) -> None:
+    """Registers are written and the counter goes down."""
+    if wave.ended:
+        return
+    access.complete()
+    owner.returned(bound, access)
+    owner.lower(wave, 0, 1)

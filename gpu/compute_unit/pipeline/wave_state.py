@@ -1,0 +1,72 @@
+"""A wave as the timed unit keeps it: what it waits for, what it has fetched, what is on its way.
+
+Invariant: ``ready`` is `NEVER` exactly while something must happen before the wave is looked at
+again; ``waiting`` says what.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Final
+
+from gpu.compute_unit.wave.decoded_program import Bound
+from gpu.compute_unit.wave.wavefront import Group, Wavefront
+from gpu.dispatch.launch import WaveStart
+
+NEVER: Final = 1 << 62
+
+
+class Waiting(Enum):
+    """Why a wave is not looked at."""
+
+    NOTHING = "nothing"
+    FETCH = "instruction fetch"
+    COUNTERS = "s_waitcnt"
+    FULL = "a counter at its maximum"
+    BARRIER = "barrier"
+    END = "end of the program"
+
+
+class PipelinedWave(Wavefront):
+    """``fetched``: end of the instruction bytes it has from ``pc`` on; ``fetching``: address of a
+    fetch under way, or -1. ``wait``: the last ``s_waitcnt``; ``limits``: its vm, exp, lgkm.
+    ``watched``: instructions that the watch has been told.
+    """
+
+    __slots__ = (
+        "fetched",
+        "fetching",
+        "limits",
+        "next",
+        "queued",
+        "ready",
+        "since",
+        "unmapped",
+        "wait",
+        "waiting",
+        "watched",
+    )
+
+    def __init__(self, start: WaveStart, group: Group[Any], simd: int, age: int) -> None:
+        super().__init__(start, group, simd, age)
+        self.ready = 0
+        self.waiting = Waiting.NOTHING
+        self.since = 0
+        self.limits = (0, 0, 0)
+        self.wait: Bound | None = None
+        self.next: Bound | None = None
+        self.fetched = 0
+        self.fetching = -1
+        self.queued = False
+        self.unmapped: Exception | None = None
+        self.watched = 0
+
+    def block(self, reason: Waiting, now: int) -> None:
+        """It cannot go on before something happens."""
+        self.waiting = reason
+        self.since = now
+        self.ready = NEVER
+
+    def within(self, limits: tuple[int, int, int]) -> bool:
+        """Whether the counters have come down to these."""
+        return self.vm <= limits[0] and self.exp <= limits[1] and self.lgkm <= limits[2]

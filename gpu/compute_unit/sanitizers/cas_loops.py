@@ -1,0 +1,350 @@
+"""Plain loads that are only a guess: loops of compare-and-swap may begin with one.
+
+Compilers load the word plainly, compute a new one, and swap it in if memory still holds what was
+loaded. The swap tells whether the guess was right, so it is no race that other waves' atomics
+change the word meanwhile, as long as nothing else depends on the value. Its way through the
+registers is followed: copies and arithmetic hand it on; a compare-and-swap at the same address
+that compares with it may take it; what that has brought may be compared with it. Any other use
+(an address, stored data, a branch, EXEC), or none at all, makes it a load like others.
+
+Invariant: a load is judged once; the conflicts that it was in until then are told or forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+
+from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
+from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
+from gpu.compute_unit.sanitizers.m0_relative import Ranges, used
+from gpu.compute_unit.wave.decoded_program import Bound, Control
+from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.isa.instruction import Instruction, RegisterRange, Unit
+from gpu.isa.wave_registers import EXEC
+from gpu.memory.interface import RequestKind
+from gpu.wave_size import LANES
+
+Register = tuple[str, int]
+Held = dict[Register, dict["Hint", int]]
+"""Registers that depend on loads not judged yet, each with the lanes that do."""
+
+_ALL: Final = (1 << LANES) - 1
+_SIZES: Final = (4, 8)
+_EQUALS: Final = frozenset(
+    f"v_cmp_{how}_{letter}{bits}" for how in ("eq", "ne") for letter in "iu" for bits in (32, 64)
+)
+_OTHER_LANES: Final = ("v_readlane", "v_readfirstlane", "v_writelane")
+
+
+class Hint:
+    """One load. ``addresses``, ``values``: by lane, those of a scalar load under -1. ``right``:
+    None until it is judged. ``conflicts``: what is to be told if it is like others.
+    """
+
+    __slots__ = (
+        "addresses",
+        "conflicts",
+        "registers",
+        "right",
+        "size",
+        "swapped",
+        "values",
+        "wave",
+    )
+
+    def __init__(self, wave: Wavefront, addresses: dict[int, int], size: int) -> None:
+        self.wave = wave
+        self.addresses = addresses
+        self.size = size
+        self.values: dict[int, int] = {}
+        self.registers = 0
+        self.swapped = False
+        self.right: bool | None = None
+        self.conflicts: list[Callable[[], None]] = []
+
+    @property
+    def scalar(self) -> bool:
+        return -1 in self.addresses
+
+    def guesses(self, lane: int, address: int, compare: int) -> bool:
+        """Whether a swap there stands or falls with what this load found."""
+        own = -1 if self.scalar else lane
+        return self.addresses.get(own) == address and self.values.get(own) == compare
+
+
+class _Swapped:
+    """The last compare-and-swap of a wave: its lanes, where its result is, and what it compared
+    with."""
+
+    __slots__ = ("compare", "lanes", "result")
+
+    def __init__(self, lanes: int, result: RegisterRange, compare: RegisterRange) -> None:
+        self.lanes = lanes
+        self.result = result
+        self.compare = compare
+
+    def in_the_way(self, number: int) -> bool:
+        """Whether a vector register is one of them."""
+        return any(
+            each.first <= number < each.first + each.size for each in (self.result, self.compare)
+        )
+
+
+class Hints:
+    """Of all waves of a device."""
+
+    def __init__(self) -> None:
+        self._held: dict[Wavefront, Held] = {}
+        self._loads: dict[Access, Hint] = {}
+        self._taken: dict[Hint, int] = {}
+        self._swapped: dict[Wavefront, _Swapped] = {}
+
+    def load(self, wave: Wavefront, bound: Bound, access: Access) -> Hint | None:
+        """A plain load has been issued; None if it cannot be a guess."""
+        addresses, size = _plain_load(access)
+        if size not in _SIZES or not addresses:
+            return None
+        hint = self._loads[access] = Hint(wave, addresses, size)
+        held = self._held.setdefault(wave, {})
+        for register in _registers(bound.instruction.writes):
+            _hold(held, register, hint, _ALL if register[0] == "s" else wave.exec)
+        return hint
+
+    def returned(self, access: Access) -> None:
+        """A load knows its values."""
+        hint = self._loads.pop(access, None)
+        if hint is None:
+            return
+        if isinstance(access, ScalarAccess):
+            hint.values[-1] = sum(word << 32 * at for at, word in enumerate(access.dwords))
+        elif isinstance(access, VectorAccess):
+            hint.values = dict(_results(access))
+
+    def left(self, wave: Wavefront) -> None:
+        """It has ended; what nobody used has not been a guess."""
+        held = self._held.pop(wave, {})
+        for hint in {hint: None for found in held.values() for hint in found}:
+            _judge(hint, hint.swapped)
+        self._swapped.pop(wave, None)
+
+    # ------------------------------------------------------------------ instructions
+
+    def issue(self, wave: Wavefront, bound: Bound) -> None:
+        """Follow the values through an instruction that is about to be executed."""
+        self._taken = {}
+        held = self._held.get(wave)
+        if not held:
+            return
+        instruction = bound.instruction
+        reads, writes = used(wave, instruction)
+        met = _met(held, instruction, wave.exec, reads)
+        if bound.control is Control.END:
+            self.left(wave)
+            return
+        if bound.control is not None:
+            self._deny(held, met)
+            return
+        if bound.operation is not None:
+            self._memory(wave, bound, held, met)
+            met = {}
+        elif met and self._asks_a_swap(wave, instruction):
+            met = {}
+        elif met and not _only_computes(instruction):
+            self._deny(held, met)
+            met = {}
+        self._write(wave, instruction, writes, held, met)
+        self._remember_swap(wave, bound)
+
+    def access(self, wave: Wavefront, access: Access) -> None:
+        """The addresses of a compare-and-swap that takes guesses are known."""
+        taken = self._taken
+        held = self._held.get(wave)
+        if not taken or held is None:
+            return
+        assert isinstance(access, VectorAccess), "only vector memory swaps"
+        swaps = list(_swaps(access))
+        for hint, lanes in taken.items():
+            right = hint.size == access.movement.bytes and all(
+                hint.guesses(lane, address, compare)
+                for lane, address, compare in swaps
+                if lanes >> lane & 1
+            )
+            if right:
+                hint.swapped = True
+            else:
+                self._deny(held, {hint: lanes})
+
+    def _memory(self, wave: Wavefront, bound: Bound, held: Held, met: dict[Hint, int]) -> None:
+        """Only the operands of a compare-and-swap may be guesses."""
+        operation, instruction = bound.operation, bound.instruction
+        if not (isinstance(operation, VectorOperation) and operation.move.compares):
+            self._deny(held, met)
+            return
+        operands = ("v", _data(instruction.fields), operation.move.bytes // 2)
+        others = tuple(each for each in instruction.reads if each != operands)
+        self._deny(held, _met(held, instruction, wave.exec, others))
+        self._taken = {hint: lanes for hint, lanes in met.items() if hint.right is None}
+
+    def _remember_swap(self, wave: Wavefront, bound: Bound) -> None:
+        operation = bound.operation
+        if isinstance(operation, VectorOperation) and operation.move.compares:
+            words, fields = operation.move.bytes // 4, bound.instruction.fields
+            for each in bound.instruction.writes:
+                compare = RegisterRange("v", _data(fields) + words, words)
+                self._swapped[wave] = _Swapped(wave.exec, each, compare)
+
+    def _asks_a_swap(self, wave: Wavefront, instruction: Instruction) -> bool:
+        """Whether it compares what a swap has brought with what that compared with."""
+        last = self._swapped.get(wave)
+        if last is None or instruction.name not in _EQUALS or wave.exec & ~last.lanes:
+            return False
+        vectors = [each for each in instruction.reads if each.file == "v"]
+        return len(vectors) == 2 and last.result in vectors and last.compare in vectors
+
+    # ------------------------------------------------------------------ registers
+
+    def _write(
+        self,
+        wave: Wavefront,
+        instruction: Instruction,
+        writes: Ranges,
+        held: Held,
+        met: dict[Hint, int],
+    ) -> None:
+        """What is written depends on what was read, and no longer on what was there."""
+        crossing = _crosses(instruction)
+        for register in _registers(writes):
+            found, vector = held.get(register), register[0] == "v"
+            if found and not crossing:
+                lanes = wave.exec if vector else _ALL
+                self._let_go(held, register, dict.fromkeys(found, lanes))
+            for hint, lanes in met.items():
+                if hint.right is None:
+                    wide = _ALL if crossing or not vector else lanes & wave.exec
+                    _hold(held, register, hint, wide)
+            last = self._swapped.get(wave)
+            if vector and last is not None and last.in_the_way(register[1]):
+                del self._swapped[wave]
+
+    def _let_go(self, held: Held, register: Register, lanes: dict[Hint, int]) -> None:
+        found = held.get(register, {})
+        for hint, gone in lanes.items():
+            if hint not in found:
+                continue
+            found[hint] &= ~gone
+            if not found[hint]:
+                del found[hint]
+                hint.registers -= 1
+                if not hint.registers:
+                    _judge(hint, hint.swapped)
+        if not found:
+            held.pop(register, None)
+
+    def _deny(self, held: Held, hints: dict[Hint, int]) -> None:
+        """They are used otherwise."""
+        for hint in hints:
+            _judge(hint, right=False)
+            for register in [each for each, found in held.items() if hint in found]:
+                del held[register][hint]
+                if not held[register]:
+                    del held[register]
+
+
+def _data(fields: dict[str, int]) -> int:
+    """The first register of an atomic's operands."""
+    return fields["data"] if "data" in fields else fields["vdata"]
+
+
+def _crosses(instruction: Instruction) -> bool:
+    """Whether lanes take others' values, or keep their own though they are active."""
+    return instruction.form == "DPP" or instruction.name.startswith(_OTHER_LANES)
+
+
+def _judge(hint: Hint, right: bool) -> None:
+    if hint.right is not None:
+        return
+    hint.right = right
+    if not right:
+        for tell in hint.conflicts:
+            tell()
+    hint.conflicts.clear()
+
+
+def _hold(held: Held, register: Register, hint: Hint, lanes: int) -> None:
+    if not lanes:
+        return
+    found = held.setdefault(register, {})
+    if hint not in found:
+        hint.registers += 1
+    found[hint] = found.get(hint, 0) | lanes
+
+
+def _registers(ranges: Ranges) -> Iterator[Register]:
+    for each in ranges:
+        for number in range(each.first, each.first + each.size):
+            yield each.file, number
+
+
+def _met(held: Held, instruction: Instruction, exec: int, reads: Ranges) -> dict[Hint, int]:
+    """The loads that what is read depends on, and in which lanes."""
+    met: dict[Hint, int] = {}
+    crossing = _crosses(instruction)
+    for register in _registers(reads):
+        for hint, lanes in held.get(register, {}).items():
+            lanes = lanes if register[0] != "v" or crossing else lanes & exec
+            if lanes:
+                met[hint] = met.get(hint, 0) | lanes
+    return met
+
+
+def _only_computes(instruction: Instruction) -> bool:
+    """Whether nothing but registers depends on what it reads, and not which lanes are active."""
+    if instruction.unit is Unit.BRANCH or not instruction.writes:
+        return False
+    return not any(
+        file == "s" and number in (EXEC, EXEC + 1)
+        for file, number in _registers(instruction.writes)
+    )
+
+
+def _plain_load(access: Access) -> tuple[dict[int, int], int]:
+    """The address of each lane and the bytes there; nothing for what is no such load."""
+    if isinstance(access, ScalarAccess):
+        plain = access.kind is ScalarKind.LOAD and access.count == access.wanted
+        return ({-1: access.address} if plain else {}), 4 * access.count
+    if not isinstance(access, VectorAccess) or access.movement.kind is not RequestKind.LOAD:
+        return {}, 0
+    if access.glc or access.local_base is not None or any(part.local for part in access.parts):
+        return {}, 0
+    size = access.movement.bytes
+    addresses: dict[int, int] = {}
+    for part in access.parts:
+        lanes = access.lanes if part.rows is None else access.lanes[part.rows]
+        if part.size != size:
+            return {}, 0
+        addresses.update(zip(lanes.tolist(), part.addresses.tolist()))
+    return addresses, size
+
+
+def _swaps(access: VectorAccess) -> Iterator[tuple[int, int, int]]:
+    """Lane, address, what is compared with."""
+    for part in access.parts:
+        if part.local:
+            continue
+        lanes = access.lanes if part.rows is None else access.lanes[part.rows]
+        compares = access.operands(part)[1]
+        yield from zip(lanes.tolist(), part.addresses.tolist(), compares.tolist())
+
+
+def _results(access: VectorAccess) -> Iterator[tuple[int, int]]:
+    """Lane, what it has loaded."""
+    for part in access.parts:
+        if part.result is not None:
+            lanes = access.lanes if part.rows is None else access.lanes[part.rows]
+            kind = np.uint64 if access.movement.bytes == 8 else np.uint32
+            found = np.ascontiguousarray(part.result).view(kind).reshape(-1)
+            yield from zip(lanes.tolist(), found.tolist())

@@ -1,0 +1,89 @@
+"""What checks find: each kind of mistake once per place in the program.
+
+Invariant: findings are in the order in which they were first seen; equal runs give equal lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu.compute_unit.wave.decoded_program import Bound
+from gpu.compute_unit.wave.wavefront import Wavefront
+
+
+@dataclass(slots=True)
+class Finding:
+    """``check``: which one. ``text``: for people. ``times``: how often it was seen."""
+
+    check: str
+    text: str
+    times: int = 1
+
+    def __str__(self) -> str:
+        often = f" ({self.times:,} times)" if self.times > 1 else ""
+        return f"{self.check}: {self.text}{often}"
+
+
+class Findings:
+    """Collected by key; a key seen again only counts."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[tuple[object, ...], Finding] = {}
+
+    def known(self, *key: object) -> bool:
+        """Whether this was found before; it is counted then."""
+        finding = self._by_key.get(key)
+        if finding is None:
+            return False
+        finding.times += 1
+        return True
+
+    def add(self, check: str, text: str, *key: object) -> None:
+        """Something new."""
+        self._by_key[key] = Finding(check, text)
+
+    @property
+    def all(self) -> list[Finding]:
+        """In the order in which they were first seen."""
+        return list(self._by_key.values())
+
+
+def place(wave: Wavefront, bound: Bound) -> str:
+    """`` `text` at 0x..., wave ...``: where something happened."""
+    return f"`{bound}` at {bound.instruction.address:#x}, {wave}"
+
+
+def lanes_text(bits: int) -> str:
+    """``lane 3`` or ``lanes 0-15, 20``."""
+    runs: list[list[int]] = []
+    for lane in range(bits.bit_length()):
+        if not bits >> lane & 1:
+            continue
+        if runs and lane == runs[-1][1] + 1:
+            runs[-1][1] = lane
+        else:
+            runs.append([lane, lane])
+    text = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+    return f"lane{'s' if bits.bit_count() > 1 else ''} {text}"
+
+
+def register_name(file: str, number: int) -> str:
+    """As an assembler writes it."""
+    if file == "scc":
+        return "scc"
+    if file == "v":
+        return f"v{number}"
+    return _SPECIAL.get(number, f"s{number}")
+
+
+_SPECIAL = {
+    102: "flat_scratch_lo",
+    103: "flat_scratch_hi",
+    104: "xnack_mask_lo",
+    105: "xnack_mask_hi",
+    106: "vcc_lo",
+    107: "vcc_hi",
+    124: "m0",
+    126: "exec_lo",
+    127: "exec_hi",
+}

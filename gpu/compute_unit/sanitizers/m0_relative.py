@@ -1,0 +1,38 @@
+"""Which registers an instruction uses, when M0 has a say in it.
+
+Moves of the ``movrel`` family add M0 to the number of their source or of their destination; tables
+only know what is written in the instruction. Invariant: to be asked before it is executed.
+"""
+
+from __future__ import annotations
+
+from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.isa.instruction import Instruction, RegisterRange
+from gpu.isa.wave_registers import M0
+
+Ranges = tuple[RegisterRange, ...]
+
+
+def used(wave: Wavefront, instruction: Instruction) -> tuple[Ranges, Ranges]:
+    """What it reads and what it writes. What a wave has not got is left out."""
+    name = instruction.name
+    if "_movrel" not in name:
+        return instruction.reads, instruction.writes
+    reads, writes = instruction.reads, instruction.writes
+    by = wave.sgprs[M0]
+    if "movrels" in name:
+        file = name[0]
+        reads = tuple(
+            each._replace(first=each.first + by) if each.file == file and each.first != M0 else each
+            for each in reads
+        )
+    if not name.startswith(("v_movrels_", "s_movrels_")):
+        writes = tuple(each._replace(first=each.first + by) for each in writes)
+    return _there(wave, reads), _there(wave, writes)
+
+
+def _there(wave: Wavefront, ranges: Ranges) -> Ranges:
+    limits = {"v": len(wave.vgprs), "s": 128}
+    return tuple(
+        each for each in ranges if each.first + each.size <= limits.get(each.file, 1 << 32)
+    )

@@ -1,0 +1,245 @@
+"""Registers and LDS that are read before anything was written there.
+
+A wave starts with the registers that the ABI fills; everything else is undefined on a GPU. Two
+habits of compilers are left out (`_harmless`), and what moves a register, or takes one of two,
+hands on what was there: arrays in registers are copied whole, written or not, and looked up by a
+row of choices, most of which a later one drops.
+Invariant: a bit is set for each lane of each vector register, for each scalar register and for
+each byte of LDS that has been written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess, PairAccess
+from gpu.compute_unit.sanitizers.findings import Findings, lanes_text, place, register_name
+from gpu.compute_unit.sanitizers.m0_relative import Ranges, used
+from gpu.compute_unit.wave.decoded_program import Bound
+from gpu.compute_unit.wave.wavefront import Group, Wavefront
+from gpu.isa.instruction import Instruction, RegisterRange
+from gpu.isa.wave_registers import ALL, EXEC, M0
+from gpu.memory.interface import RequestKind
+
+_READ_LANE = "v_readlane_b32"
+_WRITE_LANE = "v_writelane_b32"
+_RELATIVE = ("v_movreld_b32", "v_movrels_b32", "v_movrelsd_b32")
+_HAND_ON = ("v_mov_b32", "v_cndmask_b32", *_RELATIVE)
+_INDEX = RegisterRange("s", M0, 1)
+_HAND_ON_SCALARS = {"s_mov_b32": 1, "s_mov_b64": 2}
+"""By name: how many registers."""
+_GENERAL, _CODES = 102, 128
+"""Operand codes below the first are general scalar registers, from the second on no registers."""
+_VECTOR = 256
+"""Operand codes from here on are vector registers."""
+
+
+class _Written:
+    """``vectors``: lanes of each vector register. ``scalars``: operand codes."""
+
+    __slots__ = ("scalars", "scc", "vectors")
+
+    def __init__(self, wave: Wavefront) -> None:
+        start = next(each for each in wave.group.start.waves if each.number == wave.number)
+        self.vectors = [0] * len(wave.vgprs)
+        self.vectors[: len(start.vgprs)] = [ALL] * len(start.vgprs)
+        self.scalars = {*range(len(start.sgprs)), EXEC, EXEC + 1}
+        self.scc = False
+
+
+class Uninitialised:
+    """Of all waves of a device."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._written: dict[Wavefront, _Written] = {}
+        self._lds: dict[Group[Any], npt.NDArray[np.bool_]] = {}
+
+    def entered(self, group: Group[Any]) -> None:
+        """Its registers are as the ABI says."""
+        self._lds[group] = np.zeros(len(group.lds.bytes), np.bool_)
+        for wave in group.waves:
+            self._written[wave] = _Written(wave)
+
+    def forget(self, wave: Wavefront) -> None:
+        """It has ended."""
+        self._written.pop(wave, None)
+        self._lds.pop(wave.group, None)
+
+    def issue(self, wave: Wavefront, bound: Bound) -> None:
+        """Look at what an instruction reads, and remember what it writes."""
+        written = self._written[wave]
+        instruction = bound.instruction
+        file = _handed_on(instruction)
+        reads, writes = used(wave, instruction)
+        for each in reads:
+            index = each == _INDEX and instruction.name in _RELATIVE
+            if (index or each.file not in file) and not _harmless(instruction, each):
+                self._read(wave, bound, written, each)
+        if instruction.name == _READ_LANE:
+            _hand_on_lane(written, instruction)
+        elif "v" in file:
+            _hand_on(wave, written, instruction, reads, writes)
+        elif file:
+            _hand_on_scalars(written, instruction)
+        else:
+            for each in writes:
+                _write(wave, written, instruction, each)
+
+    def _read(self, wave: Wavefront, bound: Bound, written: _Written, each: RegisterRange) -> None:
+        if each.file == "scc":
+            if not written.scc:
+                self._report(wave, bound, "scc", "scc", "")
+            return
+        for number in range(each.first, each.first + each.size):
+            name = register_name(each.file, number)
+            if each.file == "s":
+                if number not in written.scalars:
+                    self._report(wave, bound, name, name, "")
+                    return  # one report of a pair is enough
+                continue
+            missing = _lanes_read(wave, bound.instruction) & ~written.vectors[number]
+            if missing:
+                self._report(wave, bound, name, name, f", {lanes_text(missing)}")
+                return
+
+    def access(self, wave: Wavefront, bound: Bound, access: Access) -> None:
+        """Look at the bytes of LDS that an instruction reads, and remember what it writes."""
+        written = self._lds[wave.group]
+        if isinstance(access, LocalAccess):
+            reads = access.change is not None or not access.values
+            writes = access.change is not None or bool(access.values)
+            for number, place in enumerate(access.places):
+                offsets = place.offsets
+                source = isinstance(access, PairAccess) and number == 1
+                size = access.size
+                places = offsets[offsets + size <= min(access.bound, wave.group.lds.size)]
+                if reads:
+                    self._read_lds(wave, bound, written, places, size)
+                if writes and not source:
+                    written[places[:, None] + np.arange(size)] = True
+        elif isinstance(access, VectorAccess):
+            for part in access.parts:
+                if not part.local:
+                    continue
+                offsets = part.addresses.astype(np.int64)
+                places = offsets[offsets + part.size <= wave.group.lds.size]
+                if access.movement.kind is not RequestKind.STORE:
+                    self._read_lds(wave, bound, written, places, part.size)
+                if access.movement.kind is not RequestKind.LOAD:
+                    written[places[:, None] + np.arange(part.size)] = True
+
+    def _read_lds(
+        self,
+        wave: Wavefront,
+        bound: Bound,
+        written: npt.NDArray[np.bool_],
+        places: npt.NDArray[np.int64],
+        size: int,
+    ) -> None:
+        known = written[places[:, None] + np.arange(size)].all(axis=1)
+        if not known.all():
+            offset = int(places[int(np.argmin(known))])
+            self._report(wave, bound, "lds", f"LDS at offset {offset:#x}", "")
+
+    def _report(self, wave: Wavefront, bound: Bound, key: str, what: str, lanes: str) -> None:
+        if not self._findings.known("uninitialised", bound.instruction.address, key):
+            self._findings.add(
+                "uninitialised",
+                f"{place(wave, bound)}{lanes}, reads {what}, which nothing has written",
+                "uninitialised",
+                bound.instruction.address,
+                key,
+            )
+
+
+def _harmless(instruction: Instruction, each: RegisterRange) -> bool:
+    """What compilers read undefined on purpose.
+
+    A callee saves registers that its caller may never have written, to scratch and to lanes. Masks
+    of lanes are joined with EXEC; what lies outside of it is of no interest, whatever it is.
+    """
+    if instruction.name == _WRITE_LANE:
+        return True  # also its own register: the other lanes are only kept
+    if instruction.name.startswith("buffer_store"):
+        return each.file == "v" and each.first == instruction.fields["vdata"]
+    if each.file != "s" or not instruction.name.endswith("_b64"):
+        return False
+    return EXEC in (instruction.fields.get("ssrc0"), instruction.fields.get("ssrc1"))
+
+
+def _lanes_read(wave: Wavefront, instruction: Instruction) -> int:
+    if instruction.name.startswith("v_readfirstlane"):
+        return wave.exec & -wave.exec or 1
+    return wave.exec
+
+
+def _write(
+    wave: Wavefront, written: _Written, instruction: Instruction, each: RegisterRange
+) -> None:
+    if each.file == "scc":
+        written.scc = True
+    elif each.file == "s":
+        written.scalars.update(range(each.first, each.first + each.size))
+    else:
+        lanes = ALL if instruction.name == _WRITE_LANE else wave.exec
+        for number in range(each.first, each.first + each.size):
+            written.vectors[number] |= lanes
+
+
+def _handed_on(instruction: Instruction) -> str:
+    """The files of registers that it only moves; empty if it looks at what is in them.
+
+    A mask that is moved to EXEC or VCC is looked at.
+    """
+    if instruction.name in _HAND_ON and instruction.form in ("VOP1", "VOP2", "VOP3"):
+        return "v" if "src2" in instruction.fields else "vs"
+    if instruction.name == _READ_LANE and instruction.fields["sdst"] < _GENERAL:
+        return "v"
+    if instruction.name in _HAND_ON_SCALARS and instruction.fields["sdst"] < _GENERAL:
+        return "s"
+    return ""
+
+
+def _hand_on_lane(written: _Written, instruction: Instruction) -> None:
+    """Which lane is read was computed, so one that is written is enough."""
+    if _lanes_written(written, instruction.fields["src0"]):
+        written.scalars.add(instruction.fields["sdst"])
+    else:
+        written.scalars.discard(instruction.fields["sdst"])
+
+
+def _hand_on_scalars(written: _Written, instruction: Instruction) -> None:
+    source, destination = instruction.fields["ssrc0"], instruction.fields["sdst"]
+    for number in range(_HAND_ON_SCALARS[instruction.name]):
+        if source >= _CODES or source + number in written.scalars:
+            written.scalars.add(destination + number)
+        else:
+            written.scalars.discard(destination + number)
+
+
+def _hand_on(
+    wave: Wavefront, written: _Written, instruction: Instruction, reads: Ranges, writes: Ranges
+) -> None:
+    """Each lane of the destination is as written as the source that it takes."""
+    fields = instruction.fields
+    taken = _lanes_written(written, fields["src0"])
+    if instruction.name in _RELATIVE:
+        source = next((each.first for each in reads if each.file == "v"), None)
+        taken = taken if source is None else written.vectors[source]
+    if "src1" in fields:
+        mask = wave.sgprs[fields["src2"]] | wave.sgprs[fields["src2"] + 1] << 32
+        taken = taken & ~mask | _lanes_written(written, fields["src1"]) & mask
+    for each in writes:
+        kept = written.vectors[each.first] & ~wave.exec
+        written.vectors[each.first] = kept | taken & wave.exec
+
+
+def _lanes_written(written: _Written, source: int) -> int:
+    if source >= _VECTOR:
+        return written.vectors[source - _VECTOR]
+    return ALL if source >= _CODES or source in written.scalars else 0

@@ -1,0 +1,114 @@
+"""What a wave knows of others: vector clocks, one for its group and one for the whole GPU.
+
+A wave's time goes up at every point from which it may release. Knowing time t of a wave means:
+whatever it did up to t happens before what comes now. On this GPU that has two degrees. Within a
+group, waves share a first-level cache and LDS, and program order is enough. Beyond it, an access
+must also have been performed (``s_waitcnt vmcnt(0)``), and the reader must have dropped what its
+cache holds (``buffer_wbinvl1``); see the code sequences of the AMDGPU usage guide, "Memory model
+GFX6-GFX9". Invariant: clocks only grow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from gpu.compute_unit.wave.wavefront import Group, Wavefront
+
+REMEMBERED: Final = 8
+"""Acquires that a report still knows of."""
+
+Clock = dict[int, int]
+"""Number of a wave -> the time of it that is known."""
+
+
+def join(clock: Clock, other: Clock) -> None:
+    """Know what the other knows as well."""
+    for wave, time in other.items():
+        if time > clock.get(wave, 0):
+            clock[wave] = time
+
+
+class Release(NamedTuple):
+    """What a write publishes. ``within``: for waves of its group; ``beyond``: for all others."""
+
+    group: Group[Any]
+    within: Clock
+    beyond: Clock
+
+
+class Knowledge:
+    """One wave. ``seen``: happens before its next access. ``performed``: of all that, and of its
+    own accesses, what the whole GPU can see. ``time``: of its accesses now.
+    """
+
+    __slots__ = (
+        "_acquired",
+        "_arrived",
+        "_behind_load",
+        "group",
+        "name",
+        "number",
+        "performed",
+        "seen",
+        "time",
+    )
+
+    def __init__(self, number: int, wave: Wavefront, start: Clock) -> None:
+        self.number = number
+        self.name = str(wave)
+        self.group: Group[Any] = wave.group
+        self.time = 1
+        self.seen: Clock = dict(start)
+        self.performed: Clock = dict(start)
+        self._behind_load: list[Release] = []
+        self._arrived: list[Release] = []
+        self._acquired: list[Release] = []
+
+    def publish(self) -> Release:
+        """What somebody who reads this wave's next write learns."""
+        within = dict(self.seen)
+        within[self.number] = self.time
+        return Release(self.group, within, dict(self.performed))
+
+    def read(self, release: Release) -> None:
+        """A load that may synchronise has found what somebody published."""
+        self._behind_load.append(release)
+
+    def waited(self, stores: bool) -> None:
+        """``lgkmcnt(0)``, or with ``stores`` ``vmcnt(0)``: loads have returned, and then stores
+        are performed."""
+        for release in self._behind_load:
+            if release.group is self.group:
+                join(self.seen, release.within)
+            else:
+                self._arrived.append(release)
+            join(self.performed, release.beyond)
+        self._behind_load.clear()
+        if stores:
+            self.performed[self.number] = self.time
+            self.time += 1
+
+    def invalidated(self) -> None:
+        """``buffer_wbinvl1``: what comes now is not from before the loads that synchronised."""
+        for release in self._arrived:
+            join(self.seen, release.beyond)
+        self._acquired = (self._acquired + self._arrived)[-REMEMBERED:]
+        self._arrived.clear()
+
+    def missing(self, wave: int, time: int, owner: Knowledge | None) -> str:
+        """Why another wave's access is not known to happen before the next one, in words."""
+        for release in self._arrived:
+            if release.beyond.get(wave, 0) >= time:
+                return "after the load that synchronises there is no buffer_wbinvl1"
+        for release in self._behind_load:
+            if max(release.beyond.get(wave, 0), release.within.get(wave, 0)) >= time:
+                return "the load that synchronises is not waited for"
+        for release in self._arrived + self._acquired:
+            if release.within.get(wave, 0) >= time:
+                return (
+                    "the store that synchronises did not wait with s_waitcnt vmcnt(0) until the "
+                    "first access was performed"
+                )
+        if owner is not None and owner.group is self.group:
+            return "no barrier of the group and no atomic orders them"
+        return "nothing orders them"

@@ -1,0 +1,425 @@
+"""The compute unit with a clock: four SIMDs that take turns, three memory pipelines, one fetch.
+
+Each cycle one SIMD's waves are looked at; from different waves at most one instruction of each
+kind issues. Instructions that only steer a wave (waits, barriers, priorities) need no unit. What
+an instruction computes is computed when it issues; what it loads is written when it returns, so
+that a program that does not wait reads the old value, as it would on a GPU.
+
+Invariant: outside of `run` every wave is ready at a known tick or waits for an answer, an event
+or another wave; `next_tick` is the first tick in which anything can happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from heapq import heappop, heappush
+from typing import Final
+
+from gpu.compute_unit.hang_detector import Watch
+from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.memory_ops.access_text import access_text
+from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
+from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first
+from gpu.compute_unit.pipeline.fetch import Fetch
+from gpu.compute_unit.pipeline.lds_and_scalar import LocalPipeline, ScalarPipeline
+from gpu.compute_unit.pipeline.simd import Simd, cycles_by_pace
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
+from gpu.compute_unit.pipeline.wave_state import NEVER, PipelinedWave, Waiting
+from gpu.compute_unit.sanitizers.sanitizer import Checks
+from gpu.compute_unit.wave.decoded_program import INTERRUPT, Bound, Control
+from gpu.compute_unit.wave.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
+from gpu.compute_unit.wave.resident_groups import Residents
+from gpu.compute_unit.wave.statistics import Statistics
+from gpu.compute_unit.wave.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group, Wavefront
+from gpu.dispatch.launch import Fault
+from gpu.dispatch.occupancy import Limits
+from gpu.isa import fp_environment
+from gpu.isa.instruction import Unit
+from gpu.isa.wave_registers import M0
+from gpu.memory.interface import Memory
+from gpu.trace import Trace
+
+ALL_RETURNED: Final = (0, 0, 0)
+
+
+class TimedUnit(Residents[PipelinedWave]):
+    """`gpu.dispatch.launch.ComputeUnit` on a memory with a clock."""
+
+    def __init__(
+        self,
+        index: int,
+        memory: Memory,
+        timing: Timing | None = None,
+        limits: Limits | None = None,
+        policy: Policy = oldest_first,
+        watch: Watch | None = None,
+        checks: Checks | None = None,
+        trace: Trace | None = None,
+    ) -> None:
+        super().__init__(index, PipelinedWave, limits)
+        self.timing = timing or Timing()
+        self.statistics = Statistics()
+        self._by_unit = self.statistics.by_unit
+        self.memory = memory
+        ports = memory.ports
+        self._fetch = Fetch(memory, ports.fetch(index), self.timing, self._arrived)
+        self._vector = VectorPipeline(self, ports.vector(index))
+        self._scalar = ScalarPipeline(self, ports.scalar(index))
+        self._local = LocalPipeline(self)
+        self._simds = [Simd(place) for place in range(self._resources.limits.simds)]
+        self._turns = [NEVER] * len(self._simds)
+        """By SIMD: the first of its turns in which a wave may be ready; `NEVER` if none will be."""
+        self._order = policy
+        self._cycles = cycles_by_pace(self.timing)
+        self._events: list[tuple[int, int, Callable[[], None]]] = []
+        self._event_number = 0
+        self._packet: tuple[int, int] | None = None
+        self.next_tick: int | None = None
+        """When something is to be done without an answer; None while only answers wake it."""
+        self._checks = checks
+        self._trace = trace
+        self.watch = watch or Watch()
+        self.watch.add(self._resident)
+
+    # ------------------------------------------------------------------ time
+
+    def run(self, now: int) -> None:
+        """Do all that is due at tick ``now``.
+
+        Whoever calls it has told numpy to ignore floating-point warnings.
+        """
+        events = self._events
+        while events and events[0][0] <= now:
+            heappop(events)[2]()
+        sending = self._vector.queue
+        if sending and sending[0][0] <= now:
+            self._vector.send(now)
+        if self._fetch.queue and self._fetch.cycle():
+            self.statistics.fetches += 1
+        turns = self._turns
+        place = now % len(turns)
+        if turns[place] <= now:
+            turns[place] = self._turn(self._simds[place], now)
+            if fp_environment.current != fp_environment.PLAIN:
+                fp_environment.use(fp_environment.PLAIN)
+        self.next_tick = now + 1 if self._fetch.queue else self._first_after(now + 1)
+
+    def _first_after(self, tick: int) -> int | None:
+        """The first tick from this one on in which something is to be done."""
+        due = min(self._turns)
+        if due <= tick:
+            return tick
+        if self._events and self._events[0][0] < due:
+            due = self._events[0][0]
+        if self._vector.queue and self._vector.queue[0][0] < due:
+            due = self._vector.queue[0][0]
+        return None if due == NEVER else max(due, tick)
+
+    def _wanted(self, tick: int) -> None:
+        """Something is to be done at a tick."""
+        if self.next_tick is None or tick < self.next_tick:
+            self.next_tick = tick
+
+    def later(self, tick: int, action: Callable[[], None]) -> None:
+        """Do something at a later tick."""
+        self._event_number += 1
+        heappush(self._events, (tick, self._event_number, action))
+        self._wanted(tick)
+
+    # ------------------------------------------------------------------ waves come and go
+
+    def _entered(self, group: Group[PipelinedWave]) -> None:
+        packet = (group.start.queue, group.start.packet)
+        if packet != self._packet:  # the host may have loaded other code
+            self._packet = packet
+            self._fetch.forget()
+        self.watch.progress()
+        self.statistics.groups += 1
+        self.statistics.waves += len(group.waves)
+        if self._checks is not None:
+            self._checks.entered(group)
+        now = self.memory.now
+        for wave in group.waves:
+            self._simds[wave.simd].waves.append(wave)
+            wave.block(Waiting.FETCH, now)
+            self._fetch.flush(wave)
+        self._wanted(now)
+
+    def _resident(self) -> Iterable[PipelinedWave]:
+        return (wave for simd in self._simds for wave in simd.waves)
+
+    def _left(self, group: Group[PipelinedWave]) -> None:
+        self.watch.progress()
+        if self._checks is not None:
+            self._checks.left(group)
+        self.statistics.lds_out_of_range += group.lds.out_of_range
+        for simd in self._simds:
+            simd.waves = [wave for wave in simd.waves if not wave.ended]
+
+    def _wake(self, wave: PipelinedWave, tick: int) -> None:
+        """What the wave waited for has happened."""
+        self.statistics.stalls[wave.waiting.value] += tick - wave.since
+        wave.waiting = Waiting.NOTHING
+        wave.ready = tick
+        turn = tick + (wave.simd - tick) % len(self._turns)
+        if turn < self._turns[wave.simd]:
+            self._turns[wave.simd] = turn
+            self._wanted(turn)
+
+    def _arrived(self, wave: PipelinedWave) -> None:
+        if wave.waiting is Waiting.FETCH:
+            self._wake(wave, self.memory.now)
+        if self._fetch.queue:
+            self._wanted(self.memory.now)
+
+    def returned(self, bound: Bound, access: Access) -> None:
+        """A memory instruction has its answers and its registers."""
+        if isinstance(access, VectorAccess) and access.movement.atomic:
+            self.watch.lock(access)
+        if self.watch.observing:
+            self.watch.note(bound, access)
+        if self._checks is not None:
+            self._checks.returned(access)
+        if self._trace is not None and self._trace.memory:
+            self._tell(access.wave, f"{bound}: has returned")
+
+    def lower(self, wave: PipelinedWave, vm: int, lgkm: int) -> None:
+        """The wave's counters go down by so much; it may wait for that."""
+        wave.vm -= vm
+        wave.lgkm -= lgkm
+        waiting = wave.waiting
+        if waiting is Waiting.FULL:
+            self._wake(wave, self.memory.now)
+        elif waiting is Waiting.COUNTERS and wave.within(wave.limits):
+            self._wake(wave, self.memory.now)
+            self._waited(wave)
+        elif waiting is Waiting.END and wave.within(ALL_RETURNED):
+            self._end(wave)
+
+    def _waited(self, wave: PipelinedWave) -> None:
+        """An ``s_waitcnt`` lets its wave go on."""
+        if self._checks is not None and wave.wait is not None:
+            self._checks.issue(wave, wave.wait)
+
+    def blame(self, wave: PipelinedWave, bound: Bound, mistake: Exception) -> None:
+        """A wave did something wrong: its group is gone."""
+        address = bound.instruction.address
+        self._fail(wave.group, fault_of(wave, bound, address, mistake))
+
+    # ------------------------------------------------------------------ issue
+
+    def _turn(self, simd: Simd, now: int) -> int:
+        """Let waves of one SIMD issue, one instruction of each kind; when it is looked at next."""
+        ready = [wave for wave in simd.waves if wave.ready <= now]
+        if len(ready) > 1:
+            ready = self._order(ready, simd.last)
+        taken = 0
+        for wave in ready:
+            if wave.ready > now or wave.ended:
+                continue  # an instruction of another wave has changed that
+            bound = wave.next
+            try:
+                if bound is None:
+                    bound = self._fetch.lookup(wave)
+                    if bound is None:
+                        wave.block(Waiting.FETCH, now)
+                        self._fetch.want(wave)
+                        continue
+                if bound.control is not None:
+                    self._control(wave, bound, bound.control, now)
+                elif taken >> bound.place & 1:
+                    wave.next = bound
+                    self.statistics.stalls["unit taken"] += len(self._simds)
+                elif self._issue(simd, wave, bound, now):
+                    taken |= 1 << bound.place
+                    simd.last = wave.age
+                else:
+                    wave.next = bound
+            except MISTAKES as mistake:
+                self._fail(wave.group, fault_of(wave, bound, wave.pc, mistake))
+            except Fault as fault:
+                self._fail(wave.group, fault)
+        return simd.turn_after(now + len(self._simds), len(self._simds))
+
+    def _issue(self, simd: Simd, wave: PipelinedWave, bound: Bound, now: int) -> bool:
+        """Issue one instruction if its unit and its counters have room."""
+        step = bound.step
+        if step is None:
+            return self._issue_memory(wave, bound, now)
+        ready = now + self._cycles[bound.pace]
+        if bound.unit is Unit.VECTOR_ALU:
+            if simd.busy > now:
+                self.statistics.stalls["SIMD busy"] += len(self._simds)
+                return False
+            simd.busy = ready
+        wave.ready = ready
+        if self._checks is not None:
+            self._checks.issue(wave, bound)
+        place = wave.pc
+        end = wave.pc = bound.end
+        try:
+            step(wave)
+        except MISTAKES:
+            wave.pc = place
+            raise
+        self._count(wave, bound)
+        if wave.pc != end:
+            self._fetch.flush(wave)
+            if wave.pc < place:
+                self._went_back(wave)
+        elif wave.fetching < 0 and wave.fetched - end <= self._fetch.low:
+            self._fetch.want(wave)
+        return True
+
+    def _went_back(self, wave: PipelinedWave) -> None:
+        """A loop's end: where a wave that waits for ever can be found out."""
+        self._tell_watch(wave)
+        if self.watch.observing and wave.within(ALL_RETURNED):
+            self.watch.state(wave)
+
+    def _tell_watch(self, wave: PipelinedWave) -> None:
+        """How many instructions there were since it was last told."""
+        count, wave.watched = wave.executed - wave.watched, wave.executed
+        self.watch.executed(wave, count)
+
+    def _advance(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
+        wave.pc = bound.end
+        self._count(wave, bound)
+        self._fetch.want(wave)
+
+    def _tell(self, wave: Wavefront, text: str) -> None:
+        assert self._trace is not None, "asked before"
+        self._trace.line(self.memory.now, f"cu{self.index} {wave}", text)
+
+    def _count(self, wave: PipelinedWave, bound: Bound) -> None:
+        if self._trace is not None and self._trace.waves:
+            self._tell(wave, f"{bound.instruction.address:#x} {bound}")
+        wave.next = None
+        wave.executed += 1
+        self._by_unit[bound.place] += 1
+
+    # ------------------------------------------------------------------ memory
+
+    def _has_room(self, wave: PipelinedWave, bound: Bound, now: int) -> bool:
+        vector = bound.unit is Unit.VECTOR_MEMORY
+        if vector and self._vector.full:
+            self.statistics.stalls["memory pipeline full"] += len(self._simds)
+            return False
+        flat = vector and bound.instruction.form == "FLAT"
+        if (vector and wave.vm >= VM_MAX) or ((flat or not vector) and wave.lgkm >= LGKM_MAX):
+            wave.block(Waiting.FULL, now)
+            return False
+        return True
+
+    def _issue_memory(self, wave: PipelinedWave, bound: Bound, now: int) -> bool:
+        """Execute a memory instruction and hand it to its pipeline, if there is room."""
+        if not self._has_room(wave, bound, now):
+            return False
+        assert bound.operation is not None, "neither operation, control nor step"
+        access = bound.operation.execute(wave)
+        self._advance(wave, bound, now)
+        wave.ready = now + self.timing.scalar_cycles
+        self.statistics.memory[bound.instruction.name] += 1
+        if self._checks is not None:
+            self._checks.issue(wave, bound)
+            self._checks.access(wave, bound, access)
+        if access is None:
+            return True  # no lane is active
+        if self._trace is not None and self._trace.memory:
+            self._tell(wave, f"{bound}: {access_text(access)}")
+        if isinstance(access, VectorAccess):
+            self._vector.issue(wave, bound, access, now)
+        elif isinstance(access, ScalarAccess):
+            self._scalar.issue(wave, bound, access, now)
+        else:
+            self._local.issue(wave, bound, access, now)
+        return True
+
+    # ------------------------------------------------------------------ what steers a wave
+
+    def _control(self, wave: PipelinedWave, bound: Bound, control: Control, now: int) -> None:
+        value = bound.value
+        wave.ready = now + 1
+        if control is Control.WAIT:
+            wave.limits = (value & VM_MAX, value >> 4 & EXP_MAX, value >> 8 & LGKM_MAX)
+            wave.wait = bound
+            self._advance(wave, bound, now)
+            if wave.within(wave.limits):
+                self._waited(wave)
+            else:
+                wave.block(Waiting.COUNTERS, now)
+            return
+        if self._checks is not None:
+            self._checks.issue(wave, bound)
+        if control is Control.SLEEP:
+            wave.ready = now + 1 + self.timing.sleep_cycles * (value & 0x7F)
+            self._advance(wave, bound, now)
+        elif control is Control.END:
+            self._count(wave, bound)
+            self._tell_watch(wave)
+            if wave.within(ALL_RETURNED):
+                self._end(wave)
+            else:
+                wave.block(Waiting.END, now)
+        elif control is Control.BARRIER:
+            self._advance(wave, bound, now)
+            wave.block(Waiting.BARRIER, now)
+            if wave.group.arrive(wave):
+                self._open_barrier(wave.group, now)
+        elif control is Control.INVALIDATE:
+            if self._has_room(wave, bound, now):
+                self._advance(wave, bound, now)
+                self._vector.invalidate(wave, bound, now)
+        elif control is Control.MESSAGE:
+            self._message(wave, bound, now)
+        else:
+            self._steer(wave, bound, control, now)
+
+    def _steer(self, wave: PipelinedWave, bound: Bound, control: Control, now: int) -> None:
+        value = bound.value
+        if control is Control.TRAP:
+            if value not in IGNORED_TRAPS:
+                raise trap_fault(wave, bound)
+        elif control is Control.PRIORITY:
+            wave.priority = value & 3
+        elif control is Control.NOTHING and bound.instruction.name == "s_nop":
+            wave.ready = now + 1 + (value & 0xF)
+        self._advance(wave, bound, now)
+        if control is Control.FETCH_AGAIN:
+            self._fetch.forget()
+            self._fetch.flush(wave)
+
+    def _message(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
+        if not self._has_room(wave, bound, now):
+            return
+        self._advance(wave, bound, now)
+        wave.lgkm += 1
+        message = wave.sgprs[M0] if bound.value == INTERRUPT else None
+        self.later(now + self.timing.message_cycles, partial(self._deliver, wave, message))
+
+    def _deliver(self, wave: PipelinedWave, message: int | None) -> None:
+        if wave.ended:
+            return
+        if message is not None:
+            wave.group.start.listener.interrupt(wave.group.start, message)
+        self.lower(wave, 0, 1)
+
+    def _open_barrier(self, group: Group[PipelinedWave], now: int) -> None:
+        if self._checks is not None:
+            self._checks.barrier(group)
+        for wave in group.waves:
+            if wave.waiting is Waiting.BARRIER:
+                self._wake(wave, now + 1)
+
+    def _end(self, wave: PipelinedWave) -> None:
+        group = wave.group
+        wave.ready = NEVER
+        self.watch.progress()
+        simd = self._simds[wave.simd]
+        simd.waves = [other for other in simd.waves if other is not wave]
+        if group.end(wave):
+            self._open_barrier(group, self.memory.now)
+        if not group.live:
+            self._finish(group)

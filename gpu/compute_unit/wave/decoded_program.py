@@ -1,0 +1,152 @@
+"""Machine code as bound instructions, found once per address.
+
+Invariant: what an address is bound to never depends on a wave; a wave's registers are arguments.
+A word that is unknown or cannot be carried out is bound too: it fails when it is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+from gpu.compute_unit.memory_ops.access import Operation
+from gpu.compute_unit.memory_ops.access_shape import movement_of
+from gpu.compute_unit.memory_ops.ds_instructions import bind_local
+from gpu.compute_unit.memory_ops.scalar_memory import bind_scalar
+from gpu.compute_unit.memory_ops.vector_memory import VectorOperation, buffer_parts, flat_parts
+from gpu.isa.encoding.decoder import decode_at
+from gpu.isa.encoding.printer import text
+from gpu.isa.execution.binder import bind
+from gpu.isa.execution.step import Step
+from gpu.isa.instruction import Instruction, Unit
+from gpu.memory.interface import RequestKind, Unmapped
+
+ReadCode = Callable[[int, int], bytes]
+"""Address, size: the bytes of the program. Raises Unmapped."""
+
+LONGEST: Final = 8
+"""Bytes of the longest instruction."""
+UNITS: Final = tuple(Unit)
+LONG_PACE: Final = len(UNITS)
+"""See `Bound`."""
+INTERRUPT: Final = 1
+"""The message of ``s_sendmsg`` that reaches the host."""
+_LONG: Final = ("v_rcp", "v_rsq", "v_sqrt", "v_exp", "v_log", "v_sin", "v_cos")
+
+
+class Control(Enum):
+    """What a compute unit itself does when a wave comes to an instruction."""
+
+    END = "s_endpgm"
+    BARRIER = "s_barrier"
+    WAIT = "s_waitcnt"
+    SLEEP = "s_sleep"
+    PRIORITY = "s_setprio"
+    MESSAGE = "s_sendmsg"
+    TRAP = "s_trap"
+    FETCH_AGAIN = "s_icache_inv"
+    NOTHING = "s_nop"
+    INVALIDATE = "buffer_wbinvl1"
+
+
+_CONTROLS: Final = {control.value: control for control in Control} | {
+    "s_wakeup": Control.NOTHING,
+    "ds_nop": Control.NOTHING,
+    "buffer_wbinvl1_vol": Control.INVALIDATE,
+}
+
+
+class Bound:
+    """One instruction of a program: exactly one of ``step``, ``operation``, ``control``.
+
+    ``value``: its 16-bit immediate, for controls. ``place``: of its unit in `UNITS`. ``pace``: the
+    same, `LONG_PACE` for a vector operation that takes several times as long as others.
+    """
+
+    __slots__ = (
+        "control",
+        "end",
+        "instruction",
+        "operation",
+        "pace",
+        "place",
+        "step",
+        "unit",
+        "value",
+    )
+
+    def __init__(self, instruction: Instruction) -> None:
+        self.instruction = instruction
+        self.unit = instruction.opcode.unit
+        self.place = self.pace = UNITS.index(self.unit)
+        if self.unit is Unit.VECTOR_ALU and (
+            "f64" in instruction.name or instruction.name.startswith(_LONG)
+        ):
+            self.pace = LONG_PACE
+        self.end = instruction.address + instruction.size
+        self.value = instruction.fields.get("simm16", 0)
+        self.step: Step | None = None
+        self.operation: Operation | None = None
+        self.control: Control | None = None
+
+    def __str__(self) -> str:
+        return text(self.instruction)
+
+
+class Program:
+    """The code that one unit has met. ``read`` fetches bytes."""
+
+    def __init__(self, read: ReadCode) -> None:
+        self._read = read
+
+    def at(self, address: int) -> Bound:
+        """The instruction at an address. Raises Unmapped, `NotAnInstruction`."""
+        try:
+            code = self._read(address, LONGEST)
+        except Unmapped:  # fewer at the end of what is mapped
+            code = self._read(address, LONGEST // 2)
+        return bind_at(address, code)
+
+
+@lru_cache(maxsize=1 << 16)
+def bind_at(address: int, code: bytes) -> Bound:
+    """The instruction that these bytes are at this address. Raises `NotAnInstruction`.
+
+    All units of all devices share what is bound: it has no state.
+    """
+    return bind_one(decode_at(code, 0, address))
+
+
+def bind_one(instruction: Instruction) -> Bound:
+    """What a compute unit does at one instruction."""
+    bound = Bound(instruction)
+    control = _CONTROLS.get(instruction.name)
+    if control is not None:
+        bound.control = control
+        return bound
+    operation = _bind_memory(instruction)
+    if operation is not None:
+        bound.operation = operation
+    else:
+        bound.step = bind(instruction)
+    return bound
+
+
+def _bind_memory(instruction: Instruction) -> Operation | None:
+    unit, fields = instruction.opcode.unit, instruction.fields
+    if unit is Unit.LDS:
+        return bind_local(instruction)
+    if unit is Unit.SCALAR_MEMORY:
+        return bind_scalar(instruction)
+    if unit is not Unit.VECTOR_MEMORY or fields.get("tfe"):
+        return None
+    move = movement_of(instruction.name)
+    if move is None or instruction.opcode.format not in ("FLAT", "MUBUF"):
+        return None
+    if fields.get("lds") and (move.kind is not RequestKind.LOAD or move.bytes > 4):
+        return None
+    flat = instruction.opcode.format == "FLAT"
+    find = flat_parts(instruction) if flat else buffer_parts(instruction)
+    return VectorOperation(instruction, move, find)

@@ -1,0 +1,61 @@
+"""Failures of waves in words: kernel, group, wave, address of the instruction, its text, lanes.
+
+Invariant: whatever a kernel does wrong becomes a `Fault`; only our own mistakes stay what they
+are.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gpu.compute_unit.memory_ops.lane_values import LaneMistake
+from gpu.compute_unit.wave.decoded_program import Bound
+from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.dispatch.launch import Fault
+from gpu.isa.encoding.decoder import NotAnInstruction
+from gpu.isa.encoding.operands import beyond
+from gpu.isa.execution.step import NotImplementedInstruction
+from gpu.isa.wave_registers import RegisterError
+from gpu.memory.interface import Unmapped
+
+MISTAKES: Final = (
+    LaneMistake,
+    Unmapped,
+    NotAnInstruction,
+    NotImplementedInstruction,
+    RegisterError,
+    IndexError,
+)
+"""What a kernel can do wrong, as the parts report it. An index that a list has not is a vector
+register beyond those the wave was given: steps do not look how many there are."""
+
+LLVM_TRAP: Final = 2
+IGNORED_TRAPS: Final = (1, 3)
+"""A debugger's breakpoint and ``llvm.debugtrap``: no debugger is attached."""
+
+
+def fault_of(wave: Wavefront, bound: Bound | None, address: int, mistake: Exception) -> Fault:
+    """The failure of a wave at one instruction; ``bound`` is None when nothing could be decoded."""
+    if isinstance(mistake, IndexError):
+        given = len(wave.u32)
+        register = bound and beyond(bound.instruction.reads, bound.instruction.writes, given)
+        if register is None:
+            raise mistake
+        mistake = RegisterError(f"the wave has {given} vector registers and no v{register}")
+    return Fault(f"{place_of(wave, bound, address)}: {mistake}", wave.group.start)
+
+
+def place_of(wave: Wavefront, bound: Bound | None, address: int) -> str:
+    """Who is where, for the start of a message."""
+    text = "" if bound is None else f" `{bound}`"
+    return f"{wave}, at {address:#x}{text}"
+
+
+def trap_fault(wave: Wavefront, bound: Bound) -> Fault:
+    """``s_trap`` with a number that stops the queue."""
+    address = bound.instruction.address
+    if bound.value == LLVM_TRAP:
+        why = f"trap {LLVM_TRAP}: the program gave up (llvm.trap), its queue is stopped"
+    else:
+        why = f"trap {bound.value} is reserved; 1 to 3 have a meaning"
+    return Fault(f"{place_of(wave, bound, address)}: {why}", wave.group.start)

@@ -1,0 +1,101 @@
+"""Groups that are in a compute unit: taking them in, letting them go.
+
+What timed and functional units have in common. Invariant: a group is resident from `start` until
+its last wave ends, it fails or it is killed; its resources come back at that moment, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from gpu.compute_unit.wave.hardware_registers import hardware_registers
+from gpu.compute_unit.wave.wavefront import Group, Wavefront
+from gpu.dispatch.launch import Demand, Fault, GroupStart, WaveStart
+from gpu.dispatch.occupancy import Limits, Resources
+
+W = TypeVar("W", bound=Wavefront)
+MakeWave = Callable[[WaveStart, Group[W], int, int], W]
+"""Start values, group, SIMD, age."""
+
+
+class Residents(Generic[W]):
+    """Base of the units. ``index``: which compute unit of the device it is."""
+
+    def __init__(self, index: int, make: MakeWave[W], limits: Limits | None = None) -> None:
+        self.index = index
+        self._make = make
+        self._resources = Resources(limits or Limits())
+        self._groups: list[Group[W]] = []
+        self.waves_started = 0
+        self.groups_started = 0
+
+    def fits(self, demand: Demand) -> bool:
+        """Whether all of it is free now."""
+        return self._resources.fits(demand)
+
+    def could_ever_fit(self, demand: Demand) -> bool:
+        """Whether it would fit an empty unit."""
+        return self._resources.could_ever_fit(demand)
+
+    def start(self, group: GroupStart) -> None:
+        """Take a group that fits."""
+        resident: Group[W] = Group(group, self._resources.take(group.demand))
+        for start in group.waves:
+            simd = resident.taken.simds[start.number]
+            wave = self._make(start, resident, simd, self.waves_started)
+            wave.slot = self._free_slot(resident, simd)
+            wave.hardware |= hardware_registers(
+                self.index, simd, wave.slot, self.groups_started, group.demand
+            )
+            resident.waves.append(wave)
+            self.waves_started += 1
+        self.groups_started += 1
+        resident.live = len(resident.waves)
+        self._groups.append(resident)
+        self._entered(resident)
+
+    def _free_slot(self, group: Group[W], simd: int) -> int:
+        """The lowest number that no wave of the SIMD has."""
+        groups = (*self._groups, group)
+        taken = {wave.slot for each in groups for wave in each.waves if wave.simd == simd}
+        return next(slot for slot in range(len(taken) + 1) if slot not in taken)
+
+    def kill(self, queue: int, packet: int | None = None) -> None:
+        """End all waves of a queue (or of one packet of it) without an answer."""
+        for group in list(self._groups):
+            start = group.start
+            if start.queue == queue and packet in (None, start.packet):
+                self._drop(group)
+
+    @property
+    def idle(self) -> bool:
+        """No wave is resident."""
+        return not self._groups
+
+    def _entered(self, group: Group[W]) -> None:
+        """A group's waves are there."""
+
+    def _left(self, group: Group[W]) -> None:
+        """A group is gone, with all its waves."""
+
+    def _drop(self, group: Group[W]) -> None:
+        if group not in self._groups:
+            return
+        self._groups.remove(group)
+        self._resources.give_back(group.taken)
+        for wave in group.waves:
+            wave.ended = True
+        self._left(group)
+
+    def _finish(self, group: Group[W]) -> None:
+        """The last wave has ended."""
+        self._drop(group)
+        group.start.listener.group_ended(group.start)
+
+    def _fail(self, group: Group[W], fault: Fault) -> None:
+        """A wave did what stops its queue."""
+        if group not in self._groups:
+            return
+        self._drop(group)
+        group.start.listener.group_failed(group.start, fault)

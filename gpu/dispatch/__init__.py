@@ -1,0 +1,1 @@
+"""From a packet to placed work-groups; the loop of a device."""

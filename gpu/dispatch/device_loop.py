@@ -1,0 +1,162 @@
+"""The one loop of a device: front end, compute units and memory, tick by tick.
+
+At a tick everything of ours that is due runs, in a fixed order, and pushes requests; then memory
+runs to its first answers or to our next tick, and each answer goes to whoever asked. Units and
+memory may run many ticks at once (`Mover`) while nobody else has anything to do.
+
+Invariant: nothing here depends on anything but the calls made: same calls, same ticks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from gpu.dispatch.dispatcher import Dispatcher
+from gpu.dispatch.launch import ComputeUnit, SteppedUnit
+from gpu.host_wait import HostWait, Watcher, host_waits
+from gpu.memory.interface import Memory, hand_out
+from gpu.packet_processor.activities import Activities, Activity
+
+Due = Callable[[], int | None]
+"""When somebody else acts next; None while nobody will."""
+
+
+class Mover(Protocol):
+    """What lets compute units and memory run."""
+
+    def run(self, due: Due) -> bool:
+        """Let units act at this tick and memory run to its first answers, or further, but not
+        beyond the tick that somebody else acts in; whether a unit has acted."""
+
+
+class OneByOne:
+    """A `Mover` that runs one unit after the other, and then memory."""
+
+    def __init__(self, memory: Memory, units: Sequence[SteppedUnit]) -> None:
+        self._memory = memory
+        self._units = units
+
+    def run(self, due: Due) -> bool:
+        memory = self._memory
+        now = memory.now
+        acted = False
+        for unit in self._units:
+            tick = unit.next_tick
+            if tick is not None and tick <= now:
+                unit.run(now)
+                acted = True
+        until = due()
+        for unit in self._units:
+            tick = unit.next_tick
+            if tick is not None and (until is None or tick < until):
+                until = tick
+        hand_out(memory.run(None if until is None else max(until, now + 1)))
+        return acted
+
+
+class Loop:
+    """``calls``: functions to be called between ticks, where they may run the loop themselves.
+    ``watcher``: is told what the host waits for."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        activities: Activities,
+        dispatcher: Dispatcher,
+        units: Sequence[ComputeUnit],
+        mover: Mover,
+        watcher: Watcher,
+    ) -> None:
+        self.memory = memory
+        self.activities = activities
+        self.calls: deque[Callable[[], None]] = deque()
+        self._dispatcher = dispatcher
+        self._units = units
+        self._mover = mover
+        self._watcher = watcher
+
+    def host_waits(self, how: HostWait) -> AbstractContextManager[None]:
+        """While the host runs the device and waits so."""
+        return host_waits(self._watcher, how)
+
+    @property
+    def at_rest(self) -> bool:
+        """Nothing changes any more unless the host acts."""
+        for unit in self._units:
+            if unit.next_tick is not None:
+                return False
+        return (
+            not self.calls
+            and not self.memory.busy
+            and self._dispatcher.next_tick is None
+            and self.activities.at_rest
+        )
+
+    @property
+    def waiting(self) -> list[str]:
+        """Who waits for what."""
+        lines = self.activities.waiting
+        for unit in self._units:
+            if not unit.idle:
+                lines.append(f"compute unit {unit.index}: waves are resident, and none can go on")
+        return lines
+
+    def tick(self, end: int | None = None) -> bool:
+        """Go on to the next tick at which something happens, or to ``end``; False at rest."""
+        self._call()
+        with np.errstate(all="ignore"):  # kernels divide by zero as they like
+            return self._tick(end, None)
+
+    def finish(self, sequence: Activity, end: int | None = None) -> bool:
+        """Tick until a sequence of the front end is over, to the very next tick behind it, or
+        until ``end``; False if all is at rest before."""
+        moved = True
+        while moved and self._goes_on(sequence, end):
+            self._call()
+            with np.errstate(all="ignore"):
+                moved = self._tick(end, sequence)
+                while moved and not self.calls and self._goes_on(sequence, end):
+                    moved = self._tick(end, sequence)
+        return moved
+
+    def _goes_on(self, sequence: Activity, end: int | None) -> bool:
+        return not sequence.over and (end is None or self.memory.now < end)
+
+    def _call(self) -> None:
+        while self.calls:
+            self.calls.popleft()()
+
+    def _tick(self, end: int | None, sequence: Activity | None) -> bool:
+        if self.at_rest:
+            return False
+        now = self.memory.now
+        self.activities.run(now)
+        self._dispatcher.run(now)
+        if sequence is not None and sequence.over:
+            end = now + 1
+        if self._mover.run(partial(self._due, end)):
+            self.activities.happened += 1
+        return True
+
+    def settle(self) -> None:
+        """Let memory answer everything that was asked so far; nobody asks more meanwhile."""
+        while self.memory.busy:
+            hand_out(self.memory.run(None))
+
+    def _due(self, end: int | None) -> int | None:
+        """When somebody other than units and memory acts next; None if only answers lead on."""
+        if self.calls:
+            return self.memory.now
+        due = self.activities.next_tick
+        if end is not None and (due is None or end < due):
+            due = end
+        tick = self._dispatcher.next_tick
+        if tick is not None and (due is None or tick < due):
+            due = tick
+        return due

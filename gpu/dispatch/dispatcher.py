@@ -1,0 +1,110 @@
+"""Places work-groups on compute units as their resources become free.
+
+Invariant: groups of one dispatch start x fastest; a younger dispatch only gets what no older one
+can use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+from gpu.dispatch.kernel_run import KernelRun
+from gpu.dispatch.launch import ComputeUnit, Fault
+
+
+class Placement(Enum):
+    """Which compute unit is looked at first."""
+
+    ROUND_ROBIN = "round robin"
+    """The one after the last that was given a group."""
+    FIRST_FIT = "first fit"
+
+
+class Dispatcher:
+    """All active dispatches of a device, oldest first.
+
+    ``rate``: groups that can start in one tick; None: no limit.
+    """
+
+    def __init__(
+        self,
+        units: Sequence[ComputeUnit],
+        now: Callable[[], int],
+        placement: Placement = Placement.ROUND_ROBIN,
+        rate: int | None = None,
+    ) -> None:
+        self.units = units
+        self.active: list[KernelRun] = []
+        self._now = now
+        self._placement = placement
+        self._rate = rate
+        self._next = 0
+        self._due: int | None = None
+
+    @property
+    def next_tick(self) -> int | None:
+        """When a group might be placed; None until something changes."""
+        return self._due
+
+    def why_never(self, run: KernelRun, group: tuple[int, int, int] = (0, 0, 0)) -> str | None:
+        """Why the largest group of a dispatch can never start, in words; None if it can."""
+        demand = run.demand(group)
+        if not any(self.units[cu].could_ever_fit(demand) for cu in run.cus):
+            return (
+                f"{demand.waves} waves of {demand.vgprs} VGPRs and {demand.sgprs} SGPRs "
+                f"with {demand.lds} bytes of LDS"
+            )
+        if run.scratch and demand.waves > run.pool.waves:
+            return f"{demand.waves} waves with scratch for {run.pool.waves}"
+        return None
+
+    def submit(self, run: KernelRun) -> None:
+        """Begin a dispatch whose groups can fit."""
+        self.active.append(run)
+        self.changed()
+
+    def changed(self) -> None:
+        """Resources came back, or there is more to place: look at the next chance."""
+        if self._due is None:
+            self._due = self._now()
+
+    def kill(self, queue: int, fault: Fault) -> None:
+        """End all waves and all dispatches of a queue."""
+        for unit in self.units:
+            unit.kill(queue)
+        for run in [each for each in self.active if each.around.queue == queue]:
+            self.active.remove(run)
+            if run.fault is None:
+                run.stop(fault)
+
+    def run(self, now: int) -> None:
+        """Start what fits at tick ``now``."""
+        if self._due is None or self._due > now:
+            return
+        self._due = None
+        left = self._rate
+        for run in self.active:
+            while run.next_group is not None:
+                if left == 0:
+                    self._due = now + 1
+                    break
+                if not self._place(run):
+                    break
+                left = None if left is None else left - 1
+        self.active = [run for run in self.active if not run.finished]
+
+    def _place(self, run: KernelRun) -> bool:
+        assert run.next_group is not None, "asked to place a group when none is left"
+        demand = run.demand(run.next_group)
+        if run.scratch and run.pool.free < demand.waves:
+            return False
+        count = len(self.units)
+        first = self._next if self._placement is Placement.ROUND_ROBIN else 0
+        for step in range(count):
+            cu = (first + step) % count
+            if cu in run.cus and self.units[cu].fits(demand):
+                self._next = (cu + 1) % count
+                self.units[cu].start(run.start_next())
+                return True
+        return False

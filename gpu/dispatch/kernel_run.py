@@ -1,0 +1,208 @@
+"""One dispatch while it runs: which groups are left, what their waves start with.
+
+The command processor's arithmetic is here: descriptor and packet to registers. Invariant: a run
+is over once all its groups have ended, or after its first fault.
+Source: LLVM "User Guide for AMDGPU Backend", "Initial Kernel Execution State".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from gpu.code_object.kernel_descriptor import KernelDescriptor
+from gpu.dispatch.launch import Demand, Fault, GroupStart, WaveStart
+from gpu.dispatch.occupancy import SGPR_GRANULE, round_up
+from gpu.dispatch.work_groups import Size, clipped, group_counts, group_ids, wave_count, work_items
+from gpu.hsa.aql import KernelDispatch
+from gpu.hsa.scratch import ScratchPool
+from gpu.packet_processor.activities import Event
+
+FIRST_WAVE: Final = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a dispatch finds beside packet and descriptor.
+
+    ``resource``: the four words of the scratch buffer. ``hidden_base``: what FLAT_SCRATCH counts
+    from. The apertures are upper halves of addresses.
+    """
+
+    queue: int
+    packet_id: int
+    dispatch_pointer: int
+    resource: tuple[int, int, int, int] = (0, 0, 0, 0)
+    hidden_base: int = 0
+    shared_aperture: int = 0
+    private_aperture: int = 0
+
+
+def user_sgprs(
+    descriptor: KernelDescriptor, packet: KernelDispatch, around: Surroundings, scratch: int
+) -> list[int]:
+    """The scalar registers that all waves share, from s0 on.
+
+    ``scratch``: byte offset of the pool from the hidden base.
+    """
+    private = round_up(packet.private_bytes, 4)
+    values = {
+        "private_segment_buffer": list(around.resource),
+        "dispatch_ptr": _pair(around.dispatch_pointer),
+        "queue_ptr": _pair(around.queue),
+        "kernarg_segment_ptr": _pair(packet.kernarg),
+        "dispatch_id": _pair(around.packet_id),
+        "flat_scratch_init": [scratch & 0xFFFF_FFFF, private],
+        "private_segment_size": [private],
+    }
+    registers = [word for each in descriptor.user_sgprs for word in values[each.name]]
+    return registers + [0] * (descriptor.user_sgpr_count - len(registers))
+
+
+def _pair(value: int) -> list[int]:
+    return [value & 0xFFFF_FFFF, value >> 32 & 0xFFFF_FFFF]
+
+
+@dataclass(eq=False)
+class KernelRun:
+    """An active dispatch; `gpu.dispatch.dispatcher` hands its groups out.
+
+    ``cus``: which compute units it may use, ascending. ``changed`` is called whenever a group's
+    resources have come back. ``interrupted`` is told messages of waves.
+    """
+
+    kernel: str
+    packet: KernelDispatch
+    descriptor: KernelDescriptor
+    around: Surroundings
+    pool: ScratchPool
+    cus: tuple[int, ...]
+    changed: Callable[[], None]
+    failed: Callable[[KernelRun], None]
+    interrupted: Callable[[int], None]
+    over: Event = field(default_factory=Event)
+    fault: Fault | None = None
+    running: int = 0
+    next_group: Size | None = None
+    _slots: dict[GroupStart, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._groups = group_ids(self.packet.grid, self.packet.group)
+        self.next_group = next(self._groups)
+        offset = self.pool.base - self.around.hidden_base if self.scratch else 0
+        self._shared = user_sgprs(self.descriptor, self.packet, self.around, offset)
+
+    # ------------------------------------------------------------------ demand
+
+    @property
+    def scratch(self) -> bool:
+        """Its waves take slots of the queue's pool."""
+        return self.packet.private_bytes > 0
+
+    def demand(self, group_id: Size) -> Demand:
+        """What a group takes of a compute unit."""
+        items = clipped(self.packet.grid, self.packet.group, group_id)
+        return Demand(
+            waves=wave_count(items),
+            vgprs=self.descriptor.vgprs,
+            sgprs=round_up(self.descriptor.sgprs, SGPR_GRANULE),
+            lds=self.packet.group_bytes,
+            scratch=self.scratch,
+        )
+
+    @property
+    def groups(self) -> int:
+        """In the whole grid."""
+        x, y, z = group_counts(self.packet.grid, self.packet.group)
+        return x * y * z
+
+    @property
+    def finished(self) -> bool:
+        """Every group has ended, or one has failed."""
+        return self.fault is not None or (self.next_group is None and not self.running)
+
+    # ------------------------------------------------------------------ groups
+
+    def start_next(self) -> GroupStart:
+        """Make the next group and take its scratch slots."""
+        assert self.next_group is not None, "asked for a group when none is left"
+        group = self._make(self.next_group)
+        self.next_group = next(self._groups, None)
+        self.running += 1
+        return group
+
+    def _make(self, group_id: Size) -> GroupStart:
+        demand = self.demand(group_id)
+        slots = self.pool.take(demand.waves) if self.scratch else []
+        items = clipped(self.packet.grid, self.packet.group, group_id)
+        ids = work_items(items, self.descriptor.work_item_ids)
+        waves = []
+        for number, (vgprs, lanes) in enumerate(ids):
+            offset = slots[number] * self.pool.wave_bytes if slots else 0
+            waves.append(
+                WaveStart(
+                    entry=self.packet.kernel_object + self.descriptor.entry_offset,
+                    sgprs=self._sgprs(group_id, number, demand.waves, offset),
+                    vgprs=vgprs,
+                    exec=lanes,
+                    mode=self.descriptor.mode,
+                    number=number,
+                    private_base=self.pool.base + offset if slots else 0,
+                )
+            )
+        group = GroupStart(
+            kernel=self.kernel,
+            packet=self.around.packet_id,
+            queue=self.around.queue,
+            id=group_id,
+            demand=demand,
+            waves=waves,
+            listener=self,
+            private_bytes=round_up(self.packet.private_bytes, 4),
+            shared_aperture=self.around.shared_aperture,
+            private_aperture=self.around.private_aperture,
+            hidden_private_base=self.around.hidden_base,
+        )
+        if slots:
+            self._slots[group] = slots
+        return group
+
+    def _sgprs(self, group_id: Size, number: int, waves: int, offset: int) -> list[int]:
+        registers = self._shared.copy()
+        for place, enabled in zip(group_id, self.descriptor.work_group_ids, strict=True):
+            if enabled:
+                registers.append(place)
+        if self.descriptor.work_group_info:
+            registers.append(waves | (0 if number else FIRST_WAVE))
+        if self.descriptor.scratch:
+            registers.append(offset)
+        return registers
+
+    # ------------------------------------------------------------------ GroupListener
+
+    def group_ended(self, group: GroupStart) -> None:
+        self.running -= 1
+        self.pool.give_back(self._slots.pop(group, []))
+        self.changed()
+        if self.finished:
+            self.over.fire()
+
+    def group_failed(self, group: GroupStart, fault: Fault) -> None:
+        if self.fault is None:
+            self.stop(fault)
+            self.failed(self)
+
+    def interrupt(self, group: GroupStart, message: int) -> None:
+        self.interrupted(message)
+
+    def stop(self, fault: Fault) -> None:
+        """Its waves have been killed, or are about to be: no group starts or ends any more."""
+        self.fault = fault
+        self.next_group = None
+        self.running = 0
+        for slots in self._slots.values():
+            self.pool.give_back(slots)
+        self._slots.clear()
+        self.changed()
+        self.over.fire()

@@ -1,0 +1,1 @@
+"""What a host program holds: devices, buffers, queues, printf."""

@@ -1,0 +1,231 @@
+"""The device that a host program asks for, by the way it is to compute.
+
+Invariant: with the same arguments and the same calls, every run gives the same results in the
+same ticks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from gpu.compute_unit.functional_unit import FunctionalUnit
+from gpu.compute_unit.hang_detector import STILL_LIMIT, TIMED_STILL_LIMIT, Watch
+from gpu.compute_unit.native.ctypes_api import front_library
+from gpu.compute_unit.native.issue_engine import Front, can_steer
+from gpu.compute_unit.native.native_unit import NativeUnit
+from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first
+from gpu.compute_unit.pipeline.timing_parameters import Timing, TimingError
+from gpu.compute_unit.sanitizers.findings import Finding
+from gpu.compute_unit.sanitizers.sanitizer import Checks
+from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.compute_unit.wave.statistics import Statistics
+from gpu.dispatch.device_loop import Mover, OneByOne
+from gpu.dispatch.launch import ComputeUnit
+from gpu.dispatch.occupancy import Limits
+from gpu.errors import HostError
+from gpu.host.device_core import BareDevice, Options
+from gpu.host.topology import topology
+from gpu.memory.coherent.coherent_memory import CoherentMemory
+from gpu.memory.coherent.recording import Recording
+from gpu.memory.coherent.system_selection import KernelSystem
+from gpu.memory.flat_memory import FlatMemory
+from gpu.memory.interface import Memory
+from gpu.trace import Trace
+
+MOST_UNITS: Final = 64
+UNITS_PER_SQC: Final = 4
+
+
+class Device(BareDevice):
+    """A GPU.
+
+    ``Device(cus=4)`` or ``Device(functional=True)`` has compute units without time on memory
+    without caches: the results are right, the ticks mean nothing.
+    ``Device("GPU_VIPER", cus=4, tccs=2, seed=7)`` has units with pipelines, whose every access
+    goes through the caches of that protocol, with so many banks of the shared cache; ``seed`` is
+    of random delays, if the system has any, ``system`` another description of it, ``settings``
+    fields to change in it, as in ``{"gpu.lds_cycles": 64}``. ``engine``:
+    ``python``, ``native``, or ``auto`` for the native one where it is possible; results and ticks
+    are the same. ``memory``: one that is open already, instead of a protocol.
+
+    ``limits``: what a compute unit has. ``timing``: of its pipelines; else what the system's
+    description says. ``most_instructions``: wave
+    instructions after which a kernel fails, as one does that can be seen to wait for ever.
+    ``policy``: which wave of a SIMD goes first. ``checks``: those of `gpu.compute_unit.sanitizers`,
+    by name; what they find is in `findings`. ``trace``: who is told what happens. ``record``: keep
+    what is asked of memory in `recording`. ``ahead``: whether units may carry waves out ahead of
+    the clock, in part by native code, where that is possible (on the native engine, without
+    checks, trace or record); ticks and results are the same.
+
+    Raises HostError for a device that cannot be, DescriptionError for a timing that cannot be, and
+    what `gpu.memory.coherent.factory.load_system` raises for a protocol.
+    """
+
+    def __init__(
+        self,
+        protocol: str | None = None,
+        *,
+        functional: bool | None = None,
+        cus: int = 4,
+        tccs: int | None = None,
+        seed: int = 0,
+        system: Path | None = None,
+        settings: Mapping[str, object] | None = None,
+        engine: str = "auto",
+        memory: Memory | None = None,
+        limits: Limits | None = None,
+        timing: Timing | None = None,
+        options: Options | None = None,
+        most_instructions: int | None = None,
+        policy: Policy = oldest_first,
+        checks: Iterable[str] = (),
+        trace: Trace | None = None,
+        record: bool = False,
+        ahead: bool = True,
+    ) -> None:
+        if functional is None:
+            functional = protocol is None and memory is None
+        if functional + (protocol is not None) + (memory is not None) != 1:
+            raise HostError(
+                "a device is functional, or runs on a protocol, or on the memory it is given"
+            )
+        if settings and protocol is None:
+            raise HostError(
+                f"{', '.join(settings)}: no such field, because only the system of a protocol has "
+                "a description"
+            )
+        if not 1 <= cus <= MOST_UNITS:
+            raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
+        self.engine = "no engine"
+        """What runs the caches, in words."""
+        still = STILL_LIMIT if functional else TIMED_STILL_LIMIT
+        watch = Watch(still_limit=still, limit=most_instructions)
+        checking = _checks(checks)
+        held = limits or Limits()
+        units: Sequence[ComputeUnit]
+        mover: Mover
+        if functional:
+            flat = FlatMemory(cus=cus, sqcs=-(-cus // UNITS_PER_SQC))
+            stepped = [FunctionalUnit(cu, flat, held, watch, checking, trace) for cu in range(cus)]
+            memory, units, mover = flat, stepped, OneByOne(flat, stepped)
+        else:
+            if protocol is not None:
+                memory, self.engine = _open(protocol, cus, tccs, seed, system, settings, engine)
+            assert memory is not None, "one of the three was given"
+            if timing is None and isinstance(memory, CoherentMemory):
+                timing = _timing(memory.system)
+            timing = timing or Timing()
+            ahead = ahead and checking is None and trace is None and not record
+            front = _front(memory, timing, held, policy, watch) if ahead else None
+            if front is not None:
+                units, mover = front.units, front
+            else:
+                timed = [
+                    TimedUnit(cu, memory, timing, held, policy, watch, checking, trace)
+                    for cu in range(memory.ports.cus)
+                ]
+                units, mover = timed, OneByOne(memory, timed)
+        self.recording = _recorded(memory) if record else None
+        """What is asked of memory, if that is to be kept."""
+        super().__init__(
+            memory,
+            units,
+            options or Options(),
+            mover,
+            watch,
+            trace,
+            waves_per_unit=held.simds * held.waves_per_simd,
+        )
+        self._checks = checking
+        described = memory.system if isinstance(memory, CoherentMemory) else None
+        self.topology = topology(len(units), held, described)
+        """Agents, memories and caches, as D2's table has them."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What the checks have found so far."""
+        return [] if self._checks is None else self._checks.findings
+
+    @property
+    def stats(self) -> dict[str, object]:
+        """Counters by section: ``packets``, ``compute_units`` for all of them together, and
+        ``caches``: executions by group of machines, event and state."""
+        total = Statistics()
+        for unit in self.units:
+            if isinstance(unit, TimedUnit | FunctionalUnit | NativeUnit):
+                total.add(unit.statistics)
+        told: dict[str, object] = {
+            "ticks": self.now,
+            "packets": self.packets.as_dict(),
+            "compute_units": total.as_dict(),
+        }
+        if isinstance(self.memory, CoherentMemory):
+            told["caches"] = self.memory.executed()
+        return told
+
+
+def _recorded(memory: Memory) -> Recording:
+    if not isinstance(memory, CoherentMemory):
+        raise HostError("only what is asked of caches can be recorded")
+    return memory.record()
+
+
+def _front(
+    memory: Memory, timing: Timing, limits: Limits, policy: Policy, watch: Watch
+) -> Front | None:
+    """What runs units ahead of their waves, where that is possible."""
+    if not isinstance(memory, CoherentMemory) or not can_steer(memory, timing, policy, limits):
+        return None
+    library = front_library()
+    if library is None:
+        return None
+    return Front(library, memory, timing, limits, policy, watch)
+
+
+def _checks(names: Iterable[str]) -> Checks | None:
+    """The checks of those names; None for none. Raises HostError."""
+    wanted = list(names)
+    try:
+        return Checks(wanted) if wanted else None
+    except ValueError as error:
+        raise HostError(str(error)) from None
+
+
+def _timing(system: KernelSystem) -> Timing:
+    """What the description says of the compute units. Raises DescriptionError."""
+    try:
+        return Timing.from_table(system.timing)
+    except TimingError as slip:
+        origin = system.description.origin
+        raise origin.error(("gpu", slip.name), slip.value, slip.why) from None
+
+
+def _open(
+    protocol: str,
+    cus: int,
+    tccs: int | None,
+    seed: int,
+    system: Path | None,
+    settings: Mapping[str, object] | None,
+    engine: str,
+) -> tuple[Memory, str]:
+    """Memory of a protocol, and what runs it, in words."""
+    # These ask for a compilation: only who names a protocol needs them.
+    from gpu.memory.coherent.factory import EngineChoice, EngineMissing, choose_engine, load_system
+
+    try:
+        choice = EngineChoice(engine)
+    except ValueError:
+        names = ", ".join(each.value for each in EngineChoice)
+        raise HostError(f"no engine {engine!r}; there are {names}") from None
+    native = choice is not EngineChoice.python
+    loaded = load_system(
+        protocol, cus=cus, tccs=tccs, system=system, settings=settings, native=native
+    )
+    try:
+        chosen = choose_engine(loaded, choice, seed)
+    except EngineMissing as error:
+        raise HostError(str(error)) from None
+    return chosen.memory, chosen.words

@@ -1,0 +1,440 @@
+"""A GPU as its host program sees it: memory, code objects, queues, time.
+
+What its memory and its compute units are is chosen by `gpu.host.device`.
+
+Invariant: nothing runs but inside `run`, `Signal.wait`, and operations on a device that has work
+under way.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpu.code_object import CodeObject, Kernel, LoadedCodeObject, LoadedKernel, load
+from gpu.dispatch.command_processor import Apertures, CommandProcessor, ScratchLimits
+from gpu.dispatch.device_loop import Loop, Mover
+from gpu.dispatch.dispatcher import Dispatcher, Placement
+from gpu.dispatch.launch import ComputeUnit
+from gpu.errors import GpuError, HostError, InactiveQueueError, NoProgressError
+from gpu.host.buffer import Buffer
+from gpu.host.device_queue import DeviceQueue
+from gpu.host.host_access import DeviceHost
+from gpu.host.printf import Printing
+from gpu.host.queue_allocation import DOORBELL_BYTES, DOORBELLS, QueueMemory
+from gpu.host.suballocator import Arena
+from gpu.host_wait import HostWait, NoWatcher, Watcher
+from gpu.hsa import queue_layout
+from gpu.hsa.queue import check_size
+from gpu.hsa.queue_state import Connection, QueueState
+from gpu.hsa.signal import SIGNAL, VALUE, Signal
+from gpu.memory.interface import Memory
+from gpu.packet_processor.activities import Activities
+from gpu.packet_processor.control_port import ControlPort
+from gpu.packet_processor.events import EMPTY, SLOT, SLOTS, EventPage, HostEvent
+from gpu.packet_processor.fences import Fences, Obey
+from gpu.packet_processor.packet_log import PacketLog, Tell
+from gpu.packet_processor.packet_processor import Handler, Outside, Pace, PacketProcessor
+from gpu.packet_processor.queue_scheduler import Scheduler
+from gpu.trace import Trace
+
+
+def _to_output(text: str) -> None:
+    sys.stdout.write(text)
+
+
+OnError = Callable[[DeviceQueue, GpuError], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the front end behaves. ``dispatch_rate``: groups started per tick; None: no limit.
+    ``slots``: queues that the packet processor serves at once; None: all. ``quantum``: ticks
+    between two swaps while more queues exist. ``printf``: is given what kernels print, after they
+    have ended; ``printf_bytes``: room for what one dispatch prints, the rest is lost.
+    """
+
+    pace: Pace = field(default_factory=Pace)
+    fences: Obey = Obey.HEADER
+    placement: Placement = Placement.ROUND_ROBIN
+    dispatch_rate: int | None = None
+    slots: int | None = None
+    quantum: int = 100_000
+    printf: Callable[[str], object] = _to_output
+    printf_bytes: int = 1 << 18
+    apertures: Apertures = field(default_factory=Apertures)
+
+
+class BareDevice:
+    """Front end, compute units and memory put together; `gpu.host.device.Device` chooses them.
+
+    ``units``: all compute units, in the order of their index. ``mover``: what lets them and memory
+    run. ``watcher``: who looks for kernels
+    that never end. ``trace``: who hears of packets.
+    ``waves_per_unit``: what a compute unit holds at once.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        units: Sequence[ComputeUnit],
+        options: Options,
+        mover: Mover,
+        watcher: Watcher | None = None,
+        trace: Trace | None = None,
+        waves_per_unit: int = 40,
+    ) -> None:
+        self.memory = memory
+        self.units = units
+        self.options = options
+        self._waves_per_unit = waves_per_unit
+        activities = Activities(memory)
+        watcher = NoWatcher() if watcher is None else watcher
+        activities.on_news = watcher.progress
+        self._control = ControlPort(activities)
+        self._dispatcher = Dispatcher(
+            units, lambda: memory.now, options.placement, options.dispatch_rate
+        )
+        self._loop = Loop(memory, activities, self._dispatcher, units, mover, watcher)
+        self.host = DeviceHost(self._loop, self._control, self._interrupt, options.pace.poll)
+        self.printing = Printing(memory.space, self.host, options.printf_bytes, options.printf)
+        self._signals = Arena(memory.space, "cc", "signals")
+        self._arguments = Arena(memory.space, "cc", "kernel arguments")
+        self._loaded: dict[int, LoadedCodeObject] = {}
+        self._kernels: dict[int, LoadedKernel] = {}
+        self._queues: list[DeviceQueue] = []
+        self._on_error: dict[int, OnError] = {}
+        self._errors: list[GpuError] = []
+        self.doorbells = memory.space.map_doorbells(DOORBELLS * DOORBELL_BYTES, self._rung).start
+        """Address of the page of doorbells."""
+        self._queue_memory = QueueMemory(
+            memory,
+            self._signals,
+            self.doorbells,
+            options.apertures,
+            len(units),
+            waves_per_unit,
+        )
+        self.events = self._make_events()
+        self.packets = PacketLog(self._teller(trace))
+        self._processor = self._make_processor()
+        self._scheduler = Scheduler(activities, self._processor, options.slots, options.quantum)
+
+    def _make_events(self) -> EventPage:
+        page = self.memory.space.allocate(SLOTS * SLOT, memory_type="cc", name="event mailboxes")
+        self.memory.write(page.start, EMPTY.to_bytes(SLOT, "little") * SLOTS)
+        return EventPage(self._control, page.start)
+
+    def _make_processor(self) -> PacketProcessor:
+        options = self.options
+        fences = Fences(self.memory, options.fences)
+        command_processor = CommandProcessor(
+            self._control,
+            self._dispatcher,
+            fences,
+            self,
+            self.memory.space,
+            options.apertures,
+            ScratchLimits(len(self.units) * self._waves_per_unit),
+        )
+        outside = Outside(self._interrupt, self._loop.calls.append, self._inactive, self.packets)
+        return PacketProcessor(
+            self._control, command_processor, self._dispatcher, fences, outside, options.pace
+        )
+
+    def _teller(self, trace: Trace | None) -> Tell | None:
+        if trace is None or not trace.packets:
+            return None
+        return lambda who, text: trace.line(self.memory.now, who, text)
+
+    # ------------------------------------------------------------------ memory
+
+    def alloc(self, values: npt.ArrayLike, mtype: str = "rw", name: str = "buffer") -> Buffer:
+        """Device memory that holds a copy of an array.
+
+        ``mtype``: ``rw`` cached, ``cc`` coherent with other agents, ``uc`` not cached.
+        """
+        array = np.asarray(values)
+        if array.dtype == object:
+            raise HostError("an array of Python objects cannot be copied to a device")
+        buffer = self._allocate(array.shape, array.dtype, mtype, name)
+        buffer.write(array)
+        return buffer
+
+    def alloc_like(
+        self, values: npt.ArrayLike | Buffer, mtype: str = "rw", name: str = "buffer"
+    ) -> Buffer:
+        """Zeroed device memory of the shape and type of an array or `Buffer`."""
+        if not isinstance(values, Buffer):
+            values = np.asarray(values)
+        return self._allocate(values.shape, values.dtype, mtype, name)
+
+    def _allocate(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], mtype: str, name: str
+    ) -> Buffer:
+        size = max(1, int(np.prod(shape, dtype=np.int64)) * dtype.itemsize)
+        try:
+            made = self.memory.space.allocate(size, memory_type=mtype, name=name)
+        except ValueError as error:
+            raise HostError(str(error)) from None
+        return Buffer(self.host, made.start, shape, dtype)
+
+    def free(self, buffer: Buffer) -> None:
+        """Unmap a buffer; a kernel that still uses it fails."""
+        try:
+            self.memory.space.free(buffer.address)
+        except ValueError as error:
+            raise HostError(str(error)) from None
+
+    def arguments(self, data: bytes) -> int:
+        """Address of a copy that is aligned as an argument segment; 0 for no bytes."""
+        if not data:
+            return 0
+        address = self._arguments.allocate(len(data))
+        self.host.write(address, data)
+        return address
+
+    # ------------------------------------------------------------------ code
+
+    def load(self, code_object: CodeObject) -> LoadedCodeObject:
+        """Bring a code object into memory, once."""
+        loaded = self._loaded.get(id(code_object))
+        if loaded is None:
+            self.settle()
+            loaded = load(code_object, self.memory)
+            self._loaded[id(code_object)] = loaded
+            for kernel in loaded.kernels.values():
+                self._kernels[kernel.object_address] = kernel
+        return loaded
+
+    def loaded_kernel(self, kernel: Kernel | LoadedKernel) -> LoadedKernel:
+        """A kernel at its address; loads its code object if need be."""
+        if isinstance(kernel, LoadedKernel):
+            return kernel
+        if kernel.owner is None:
+            raise HostError(f"kernel {kernel.name} belongs to no code object")
+        return self.load(kernel.owner).kernels[kernel.name]
+
+    def kernel_at(self, address: int) -> LoadedKernel | None:
+        """The kernel whose descriptor lies there."""
+        return self._kernels.get(address)
+
+    # ------------------------------------------------------------------ signals, events
+
+    def signal(self, value: int = 1) -> Signal:
+        """A new user signal in this device's memory."""
+        signal = Signal(value)
+        self.handle_of(signal)
+        return signal
+
+    def handle_of(self, signal: Signal) -> int:
+        """Its address; a signal without a device comes to this one."""
+        if not signal.bound:
+            signal.bind(self.host, self._signals.allocate(SIGNAL.size))
+        elif not signal.belongs_to(self.host):
+            raise HostError(f"{signal} belongs to another device")
+        return signal.handle
+
+    def create_event(self, signal: Signal | None = None) -> HostEvent:
+        """An event, which happens whenever ``signal`` is changed."""
+        event = self.events.create()
+        if signal is not None:
+            self.handle_of(signal)
+            signal.notify_by(event.mailbox, event.id)
+        return event
+
+    def on_agent_dispatch(self, type: int, handler: Handler) -> None:
+        """Have agent-dispatch packets of this type call ``handler`` with their four numbers."""
+        self._processor.handlers[type] = handler
+
+    def _interrupt(self, message: int) -> None:
+        self.events.interrupt(message)
+
+    # ------------------------------------------------------------------ queues
+
+    def create_queue(
+        self,
+        size: int = 64,
+        *,
+        producers: str = "many",
+        doorbell: str = "plain",
+        packets: str = "1.0",
+        features: int = queue_layout.FEATURE_KERNEL_DISPATCH | queue_layout.FEATURE_AGENT_DISPATCH,
+        profiled: bool = False,
+        cu_mask: int | None = None,
+        on_error: OnError | None = None,
+    ) -> DeviceQueue:
+        """An AQL queue of ``size`` packets, a power of two.
+
+        ``producers``: ``one`` or ``many``. ``doorbell``: ``plain`` takes packet ids, ``legacy``
+        is gfx8's, which counts one more and never goes back. ``packets``: ``1.0`` or ``draft``,
+        the header of the draft runtime (kernel dispatch and barrier only). ``cu_mask``: a bit per
+        compute unit that may be used. ``on_error`` is called once when an error has made the queue
+        inactive; without it `run` raises the error. Raises HostError.
+        """
+        check_size(size)
+        for what, value, known in (
+            ("producers", producers, ("one", "many")),
+            ("doorbell", doorbell, ("plain", "legacy")),
+            ("packets", packets, ("1.0", "draft")),
+        ):
+            if value not in known:
+                raise HostError(f"{what} is {known[0]!r} or {known[1]!r}, not {value!r}")
+        self.settle()
+        number = len(self._queues)
+        link = Connection(
+            queue=self._queue_memory.allocate(number),
+            cus=self._masked(cu_mask),
+            doorbell_is_index=doorbell == "legacy",
+            draft=packets == "draft",
+            id=number,
+        )
+        kind = queue_layout.TYPE_MULTI if producers == "many" else queue_layout.TYPE_SINGLE
+        inactive = self.signal(0).handle
+        self._queue_memory.write(link, size, kind, features, profiled, inactive)
+        return self.adopt(link, on_error)
+
+    def adopt(self, link: Connection, on_error: OnError | None = None) -> DeviceQueue:
+        """Begin to serve a queue whose memory somebody has made; it is given its number.
+
+        Raises HostError when all doorbells are taken.
+        """
+        if len(self._queues) >= DOORBELLS:
+            raise HostError(f"there are {DOORBELLS} doorbells; no further queue can be made")
+        link.id = len(self._queues)
+        queue = DeviceQueue(self, link)
+        self._queues.append(queue)
+        if on_error is not None:
+            self._on_error[link.id] = on_error
+        self.map(queue)
+        return queue
+
+    def map(self, queue: DeviceQueue) -> None:
+        """Serve a queue, as soon as there is a slot."""
+        self._scheduler.add(queue.link)
+
+    def unmap(self, queue: DeviceQueue) -> None:
+        """Run until the queue is idle and serve it no longer; doorbells are remembered."""
+        while queue.link.active and not queue.link.idle:
+            if not self._loop.tick():
+                break
+        self._scheduler.remove(queue.link)
+
+    def _masked(self, mask: int | None) -> tuple[int, ...]:
+        """Which units a mask names. Raises HostError for none."""
+        count = len(self.units)
+        if mask is None:
+            return tuple(range(count))
+        cus = tuple(cu for cu in range(count) if mask >> cu & 1)
+        if not cus:
+            raise HostError(f"mask {mask:#x} has none of the {count} compute units")
+        return cus
+
+    def set_cu_mask(self, queue: DeviceQueue, mask: int) -> None:
+        """For the dispatches that are launched from now on. Raises HostError."""
+        queue.link.cus = self._masked(mask)
+
+    def inactivate(self, queue: DeviceQueue, why: str = "made inactive by the host") -> None:
+        """Stop a queue and end its waves; what was launched completes with an error."""
+        if queue.link.active:
+            self._processor.inactivate(queue.link, why)
+        while queue.link.state is QueueState.ERROR_PENDING:
+            if not self._loop.tick():
+                raise GpuError(f"{queue.link.name} cannot come to its end")
+
+    def destroy(self, queue: DeviceQueue) -> None:
+        """Stop a queue; packets that were not taken complete with an error. Frees its memory."""
+        if queue.state is QueueState.DESTROYED:
+            return
+        self.inactivate(queue, "destroyed by the host")
+        self.settle()
+        queue.fail_what_is_left()
+        ring = queue.field("base_address")
+        queue.link.state = QueueState.DESTROYED
+        self.memory.space.free(ring)
+        self.memory.space.free(queue.address)
+
+    def _rung(self, address: int, data: bytes) -> None:
+        number = (address - self.doorbells) // DOORBELL_BYTES
+        if number < len(self._queues):
+            self._queues[number].link.rung(data)
+
+    def _inactive(self, link: Connection) -> None:
+        """Called in the middle of a tick: the host hears of it between two ticks."""
+        error = link.error
+        if error is None or isinstance(error, InactiveQueueError):
+            return
+        on_error = self._on_error.pop(link.id, None)
+        if on_error is None:
+            self._errors.append(error)
+        else:
+            queue = self._queues[link.id]
+            self._loop.calls.append(lambda: on_error(queue, error))
+
+    # ------------------------------------------------------------------ time
+
+    @property
+    def now(self) -> int:
+        """Ticks since the start."""
+        return self.memory.now
+
+    def run(
+        self, until: Signal | Callable[[], bool] | None = None, limit: int | None = None
+    ) -> None:
+        """Run until a signal is below 1, a condition holds, or nothing happens any more.
+
+        ``limit``: ticks. Raises the error of a queue that became inactive, NoProgressError if
+        ``until`` can never come true. A kernel that waits in vain fails, but not while the host
+        may still act: with a ``limit``, or on a condition that is a function.
+        """
+        try:
+            self._run(until, limit)
+        finally:
+            self.printing.collect()
+
+    def _run(self, until: Signal | Callable[[], bool] | None, limit: int | None) -> None:
+        if isinstance(until, Signal):
+            self._run_to_signal(until, limit)
+            self._raise_error()
+            return
+        how = HostWait.FOR_EVER if until is None else HostWait.ON_CONDITION
+        with self._loop.host_waits(how if limit is None else HostWait.FOR_A_WHILE):
+            self._run_to_condition(until, None if limit is None else self.now + limit)
+
+    def _run_to_condition(self, until: Callable[[], bool] | None, end: int | None) -> None:
+        while not (until is not None and until()) and (end is None or self.now < end):
+            moved = self._loop.tick(end)
+            self._raise_error()
+            if not moved:
+                if until is not None and not until():
+                    raise NoProgressError("the condition", self._loop.waiting)
+                return
+
+    def _run_to_signal(self, signal: Signal, limit: int | None) -> None:
+        def accept(data: bytes) -> bool:
+            return bool(self._errors) or int.from_bytes(data, "little", signed=True) < 1
+
+        where = self.handle_of(signal) + VALUE
+        data = self.host.wait(where, accept, limit, f"{signal} < 1")
+        if int.from_bytes(data, "little", signed=True) < 0:
+            self._end_stopped_queues()
+
+    def _end_stopped_queues(self) -> None:
+        """An error is told by the signal first and by its queue once nothing of it runs."""
+        unheard = [queue for queue in self._queues if queue.link.id not in self._on_error]
+        while any(queue.state is QueueState.ERROR_PENDING for queue in unheard):
+            if not self._loop.tick():
+                return
+
+    def settle(self) -> None:
+        """Let memory answer everything that was asked so far; waves stand still meanwhile."""
+        self._loop.settle()
+
+    def _raise_error(self) -> None:
+        if self._errors:
+            raise self._errors.pop(0)

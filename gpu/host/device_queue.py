@@ -1,0 +1,130 @@
+"""A user queue of a device, with dispatches in the terms of a kernel's source.
+
+Invariant: the arguments of a dispatch are copied when it is submitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import index
+from typing import TYPE_CHECKING, Final, SupportsIndex
+
+import numpy as np
+
+from gpu.code_object import DispatchFacts, Kernel, LoadedKernel, pack_arguments
+from gpu.errors import HostError
+from gpu.hsa.aql import Header, KernelDispatch, PacketType
+from gpu.hsa.queue import UserQueue, scope
+from gpu.hsa.queue_state import Connection
+from gpu.hsa.signal import ERROR_VALUE, Signal
+
+if TYPE_CHECKING:
+    from gpu.host.device_core import BareDevice
+
+Size = tuple[int, int, int]
+
+DYNAMIC_STACK: Final = 16 * 1024
+"""Private bytes of a work-item whose kernel's stack has no bound that the compiler knows."""
+
+
+def three(size: SupportsIndex | Sequence[int], what: str) -> tuple[Size, int]:
+    """A size with 1 in the dimensions that are not given, and how many are. Raises HostError."""
+    several = size if isinstance(size, (Sequence, np.ndarray)) else (size,)
+    sizes = tuple(index(each) for each in several)
+    if not 1 <= len(sizes) <= 3:
+        raise HostError(f"{what} has 1 to 3 dimensions, not {len(sizes)}")
+    x, y, z = sizes + (1,) * (3 - len(sizes))
+    return (x, y, z), len(sizes)
+
+
+def _private_bytes(kernel: Kernel) -> int:
+    """Of a work-item: what the kernel says, and a stack where it cannot know how deep it calls."""
+    fixed = kernel.descriptor.private_size
+    unknown = kernel.descriptor.dynamic_stack or kernel.metadata.uses_dynamic_stack
+    return max(fixed, DYNAMIC_STACK) if unknown else fixed
+
+
+class DeviceQueue(UserQueue):
+    """What `gpu.host.device_core.BareDevice.create_queue` returns."""
+
+    def __init__(self, device: BareDevice, link: Connection) -> None:
+        super().__init__(device.host, link, device.handle_of)
+        self._device = device
+
+    def dispatch(
+        self,
+        kernel: Kernel | LoadedKernel,
+        grid: int | Sequence[int],
+        group: int | Sequence[int],
+        args: Sequence[object] = (),
+        *,
+        completion: Signal | None = None,
+        barrier: bool = False,
+        acquire: str = "system",
+        release: str = "system",
+        group_bytes: int | None = None,
+        private_bytes: int | None = None,
+        global_offset: int | Sequence[int] = 0,
+    ) -> int:
+        """Write a kernel-dispatch packet, without ringing; the packet's id.
+
+        ``grid``/``group``: work-items in 1 to 3 dimensions. ``args``: as
+        `gpu.code_object.pack_arguments` takes them; buffers of the device go as they are.
+        ``barrier``: only after all earlier packets. ``acquire``/``release``: none, agent, system.
+        ``group_bytes``/``private_bytes``: LDS of a group and private memory of a work-item in
+        all; otherwise what kernel and arguments need.
+        """
+        loaded = self._device.loaded_kernel(kernel)
+        grid3, dimensions = three(grid, "a grid")
+        group3, group_dimensions = three(group, "a group")
+        dimensions = max(dimensions, group_dimensions)
+        facts = self._facts(grid3, group3, dimensions, global_offset)
+        printing = self._device.printing
+        facts = replace(facts, printf_buffer=printing.room(loaded.kernel))
+        packed = pack_arguments(loaded.kernel, args, facts)
+        packet = KernelDispatch(
+            header=Header(PacketType.KERNEL_DISPATCH, barrier, scope(acquire), scope(release)),
+            setup=dimensions,
+            group=group3,
+            grid=grid3,
+            private_bytes=_private_bytes(loaded.kernel) if private_bytes is None else private_bytes,
+            group_bytes=packed.group_size if group_bytes is None else group_bytes,
+            kernel_object=loaded.object_address,
+            kernarg=self._device.arguments(packed.data),
+            completion=self._completion(completion),
+        )
+        try:
+            number = self.submit(packet)
+        except ValueError as error:
+            raise HostError(f"kernel {loaded.name}: {error}") from None
+        if facts.printf_buffer:
+            printing.expect(facts.printf_buffer, loaded.kernel, self.link, number)
+        return number
+
+    def _facts(
+        self, grid: Size, group: Size, dimensions: int, global_offset: int | Sequence[int]
+    ) -> DispatchFacts:
+        x, y, z = (max(1, size) for size in group)
+        offsets = (global_offset,) if isinstance(global_offset, int) else tuple(global_offset)
+        first, second, third = offsets + (0,) * (3 - len(offsets))
+        apertures = self._device.options.apertures
+        return DispatchFacts(
+            grid=grid,
+            group=(x, y, z),
+            dimensions=dimensions,
+            global_offset=(first, second, third),
+            queue=self.address,
+            shared_aperture=apertures.shared,
+            private_aperture=apertures.private,
+            default_queue=self.address,
+        )
+
+    def fail_what_is_left(self) -> None:
+        """Complete packets that were written and not taken, with an error."""
+        size, base = self.size, self.field("base_address")
+        for packet_id in range(self.read_index, min(self.write_index, self.read_index + size)):
+            data = self._host.read(base + packet_id % size * 64, 64)
+            completion = int.from_bytes(data[-8:], "little")
+            if not self.link.is_invalid(data) and completion and not completion % 64:
+                Signal.at(self._host, completion).store(ERROR_VALUE)

@@ -1,0 +1,294 @@
+"""Queues and events as the Linux driver's calls make them.
+
+Each method is one call with the fields of its structure; the number is kept so that a front end of
+bytes can be put before it. Ring, pointers and save area belong to the caller and have to outlive
+the queue. Invariant: a call that fails has changed nothing.
+
+Sources: D3; the public header ``kfd_ioctl.h`` (numbers, types of queues).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from gpu.errors import GpuError, HostError, NoProgressError
+from gpu.host.device_core import BareDevice
+from gpu.host.device_queue import DeviceQueue
+from gpu.host.queue_allocation import DOORBELL_BYTES
+from gpu.hsa.queue_layout import AMD_QUEUE
+from gpu.hsa.queue_state import Connection, QueueState
+from gpu.packet_processor.events import HostEvent
+
+CREATE_QUEUE, DESTROY_QUEUE, UPDATE_QUEUE, SET_CU_MASK = 0x02, 0x03, 0x07, 0x1A
+CREATE_EVENT, DESTROY_EVENT, SET_EVENT, RESET_EVENT, WAIT_EVENTS = 0x08, 0x09, 0x0A, 0x0B, 0x0C
+
+SMALLEST_RING: Final = 1024
+PAGE: Final = 4096
+PACKET: Final = 64
+HIGHEST_PRIORITY: Final = 15
+_READ_INDEX: Final = AMD_QUEUE.field("read_dispatch_id").offset
+
+
+class DriverError(GpuError):
+    """A call was refused. ``code``: ``EINVAL``, ``EFAULT`` or ``ENOMEM``."""
+
+    def __init__(self, code: str, call: int, why: str) -> None:
+        super().__init__(f"driver call {call:#04x}: {why} ({code})")
+        self.code = code
+
+
+Refuse = Callable[[str, str], DriverError]
+"""Code and reason to the error of one call."""
+
+
+class QueueType(IntEnum):
+    """What a queue's packets are. Only AQL queues run; the others are known and refused."""
+
+    COMPUTE = 0
+    SDMA = 1
+    COMPUTE_AQL = 2
+    SDMA_XGMI = 3
+    SDMA_BY_ENGINE = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateQueue:
+    """Sizes are bytes. ``read_pointer``: the read index of an ``amd_queue_t``, by which the packet
+    processor finds the object."""
+
+    ring_base: int
+    ring_size: int
+    read_pointer: int
+    write_pointer: int
+    gpu_id: int = 1
+    type: int = QueueType.COMPUTE_AQL
+    percentage: int = 100
+    priority: int = 7
+    eop_buffer: int = 0
+    eop_size: int = 0
+    save_area: int = 0
+    save_size: int = 0
+    control_stack_size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedQueue:
+    """``doorbell``: offset in the page of doorbells."""
+
+    id: int
+    doorbell: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What the driver says about the GPU. Sizes are bytes."""
+
+    gpu_id: int = 1
+    eop_size: int = PAGE
+    save_size: int = 1 << 20
+    control_stack_size: int = PAGE
+
+
+class WaitResult(IntEnum):
+    """What waiting for events came to."""
+
+    COMPLETE = 0
+    TIMEOUT = 1
+    FAIL = 2
+
+
+class Driver:
+    """The calls of one process on one device."""
+
+    def __init__(self, device: BareDevice, node: Node | None = None) -> None:
+        self.device = device
+        self.node = node or Node()
+        self._queues: dict[int, DeviceQueue] = {}
+        self._events: dict[int, tuple[HostEvent, bool]] = {}
+        self._seen: dict[int, int] = {}
+        """Counts of events up to which they have been waited for."""
+        self._set: set[int] = set()
+
+    # ------------------------------------------------------------------ queues
+
+    @property
+    def doorbells(self) -> int:
+        """Address of the page of doorbells, as mapped for the process."""
+        return self.device.doorbells
+
+    def create_queue(self, request: CreateQueue) -> CreatedQueue:
+        """Call 0x02. Raises DriverError."""
+        refuse = _refusal(CREATE_QUEUE)
+        self._check_ring(refuse, request.ring_base, request.ring_size)
+        self._check_share(refuse, request.percentage, request.priority)
+        self._check_pointers(refuse, request)
+        if request.gpu_id != self.node.gpu_id:
+            raise refuse("EINVAL", f"no GPU has the id {request.gpu_id}")
+        if request.type not in list(QueueType):
+            raise refuse("EINVAL", f"{request.type} is no type of queue")
+        if request.type != QueueType.COMPUTE_AQL:
+            name = QueueType(request.type).name
+            raise refuse("EINVAL", f"queues of type {name} are known, and none of them runs here")
+        self._check_areas(refuse, request)
+        link = Connection(
+            queue=request.read_pointer - _READ_INDEX,
+            cus=tuple(range(len(self.device.units))),
+            doorbell_is_index=True,
+            ring=(request.ring_base, request.ring_size // PACKET),
+        )
+        try:
+            queue = self.device.adopt(link)
+        except HostError as error:
+            raise refuse("ENOMEM", str(error)) from None
+        self._queues[link.id] = queue
+        return CreatedQueue(link.id, link.id * DOORBELL_BYTES)
+
+    def destroy_queue(self, queue_id: int) -> None:
+        """Call 0x03: ends its waves; the memory stays the caller's."""
+        queue = self._queue(DESTROY_QUEUE, queue_id)
+        self.device.inactivate(queue, "destroyed by its process")
+        queue.link.state = QueueState.DESTROYED
+        del self._queues[queue_id]
+
+    def update_queue(
+        self, queue_id: int, ring_base: int, ring_size: int, percentage: int, priority: int
+    ) -> None:
+        """Call 0x07. Base and size 0 disable the queue, as a share of 0 does; the indices stay."""
+        queue = self._queue(UPDATE_QUEUE, queue_id)
+        refuse = _refusal(UPDATE_QUEUE)
+        if ring_base or ring_size:
+            self._check_ring(refuse, ring_base, ring_size)
+        self._check_share(refuse, percentage, priority, may_be_zero=True)
+        self.device.unmap(queue)
+        if ring_base and percentage & 0xFF:
+            queue.link.ring = (ring_base, ring_size // PACKET)
+            self.device.map(queue)
+
+    def set_cu_mask(self, queue_id: int, bits: int, mask: int) -> None:
+        """Call 0x1A. ``bits``: how many the mask has, a multiple of 32."""
+        queue = self._queue(SET_CU_MASK, queue_id)
+        refuse = _refusal(SET_CU_MASK)
+        if bits < 32 or bits % 32:
+            raise refuse("EINVAL", f"a mask has a multiple of 32 bits, not {bits}")
+        try:
+            self.device.set_cu_mask(queue, mask & (1 << bits) - 1)
+        except HostError as error:
+            raise refuse("EINVAL", str(error)) from None
+
+    def _queue(self, call: int, queue_id: int) -> DeviceQueue:
+        queue = self._queues.get(queue_id)
+        if queue is None:
+            raise DriverError("EINVAL", call, f"there is no queue {queue_id}")
+        return queue
+
+    # ------------------------------------------------------------------ rules
+
+    def _check_ring(self, refuse: Refuse, base: int, size: int) -> None:
+        if size < SMALLEST_RING or size & size - 1:
+            raise refuse("EINVAL", f"a ring has a power of two of bytes, at least 1024, not {size}")
+        if base % 256:
+            raise refuse("EINVAL", f"a ring is 256-byte aligned; {base:#x} is not")
+        found = self.device.memory.space.find(base)
+        if found is None or base + size > found.end:
+            raise refuse("EFAULT", f"{size} bytes at {base:#x} are not all mapped")
+
+    def _check_share(
+        self, refuse: Refuse, percentage: int, priority: int, may_be_zero: bool = False
+    ) -> None:
+        share = percentage & 0xFF
+        if share > 100 or (not share and not may_be_zero):
+            raise refuse("EINVAL", f"a share is 1 to 100 per cent, not {share}")
+        if not 0 <= priority <= HIGHEST_PRIORITY:
+            raise refuse("EINVAL", f"a priority is 0 to 15, not {priority}")
+
+    def _check_pointers(self, refuse: Refuse, request: CreateQueue) -> None:
+        for name, address in (("read", request.read_pointer), ("write", request.write_pointer)):
+            found = self.device.memory.space.find(address)
+            if found is None:
+                raise refuse("EFAULT", f"the {name} pointer {address:#x} is not mapped")
+            if found.end - found.start != PAGE:
+                raise refuse("EFAULT", f"the {name} pointer lies in {found}, not in one page")
+        if (request.read_pointer - _READ_INDEX) % 64:
+            raise refuse(
+                "EINVAL", f"the read pointer {request.read_pointer:#x} is none of an amd_queue_t"
+            )
+
+    def _check_areas(self, refuse: Refuse, request: CreateQueue) -> None:
+        node, find = self.node, self.device.memory.space.find
+        if request.eop_buffer and (
+            request.eop_size != node.eop_size or find(request.eop_buffer) is None
+        ):
+            raise refuse("EINVAL", f"an EOP buffer is mapped and has {node.eop_size} bytes")
+        if not request.save_area:
+            return
+        if request.save_size < node.save_size or find(request.save_area) is None:
+            raise refuse("EINVAL", f"a save area is mapped and has {node.save_size} bytes or more")
+        if request.control_stack_size != node.control_stack_size:
+            raise refuse("EINVAL", f"a control stack has {node.control_stack_size} bytes")
+
+    # ------------------------------------------------------------------ events
+
+    def create_event(self, auto_reset: bool = True) -> HostEvent:
+        """Call 0x08: the event, with its number and the address of its mailbox."""
+        try:
+            event = self.device.create_event()
+        except HostError as error:
+            raise DriverError("ENOMEM", CREATE_EVENT, str(error)) from None
+        self._events[event.id] = (event, auto_reset)
+        self._seen[event.id] = 0
+        return event
+
+    def destroy_event(self, event_id: int) -> None:
+        """Call 0x09; its number is not used again."""
+        self._event(DESTROY_EVENT, event_id)
+        del self._events[event_id]
+
+    def set_event(self, event_id: int) -> None:
+        """Call 0x0A: make it happen."""
+        self._event(SET_EVENT, event_id)
+        self._set.add(event_id)
+
+    def reset_event(self, event_id: int) -> None:
+        """Call 0x0B: as if it had not happened."""
+        self._seen[event_id] = self._event(RESET_EVENT, event_id)[0].count
+        self._set.discard(event_id)
+
+    def wait_events(
+        self, event_ids: Sequence[int], wait_for_all: bool = False, timeout: int | None = None
+    ) -> WaitResult:
+        """Call 0x0C: run until one or all have happened, or for ``timeout`` ticks."""
+        for event_id in event_ids:
+            self._event(WAIT_EVENTS, event_id)
+        decide = all if wait_for_all else any
+
+        def happened() -> bool:
+            return decide(self._happened(event_id) for event_id in event_ids)
+
+        try:
+            self.device.run(until=happened, limit=timeout)
+        except NoProgressError:
+            return WaitResult.FAIL if timeout is None else WaitResult.TIMEOUT
+        if not happened():
+            return WaitResult.TIMEOUT
+        for event_id in event_ids:
+            if self._happened(event_id) and self._events[event_id][1]:
+                self.reset_event(event_id)
+        return WaitResult.COMPLETE
+
+    def _happened(self, event_id: int) -> bool:
+        event, _ = self._events[event_id]
+        return event_id in self._set or event.count > self._seen[event_id]
+
+    def _event(self, call: int, event_id: int) -> tuple[HostEvent, bool]:
+        found = self._events.get(event_id)
+        if found is None:
+            raise DriverError("EINVAL", call, f"there is no event {event_id}")
+        return found
+
+
+def _refusal(call: int) -> Refuse:
+    """Makes errors of one call."""
+    return lambda code, why: DriverError(code, call, why)

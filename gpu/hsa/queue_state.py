@@ -1,0 +1,106 @@
+"""A queue as the packet processor knows it: what its hardware registers would hold.
+
+Invariant: the doorbell only moves forward, and the state only towards destruction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from gpu.dispatch.kernel_run import KernelRun
+from gpu.errors import GpuError
+from gpu.hsa import draft_packets
+from gpu.hsa.aql import INVALID_HEADER, PacketType
+from gpu.hsa.scratch import ScratchPool
+from gpu.packet_processor.activities import Event
+
+_HALF: int = 1 << 31
+
+
+class QueueState(Enum):
+    """Life of a queue (D2, "Queue Error Reporting, Deactivation and Queue State")."""
+
+    ACTIVE = "active"
+    ERROR_PENDING = "error pending"
+    """No further packet is taken; what runs comes to its end."""
+    INACTIVE = "inactive"
+    DESTROYED = "destroyed"
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """One mapped queue. ``queue``: address of its object. ``cus``: which units it may use.
+
+    ``promised``: packets below this id are there, the doorbell says. ``doorbell_is_index``: the
+    legacy rule, by which the doorbell is told the index past the last packet, not its id.
+    """
+
+    queue: int
+    cus: tuple[int, ...]
+    doorbell_is_index: bool
+    draft: bool = False
+    """Its packets have D2's header."""
+    ring: tuple[int, int] | None = None
+    """Address and packets of the ring, where a driver said them; else the queue object does."""
+    base: int = 0
+    size: int = 0
+    id: int = 0
+    features: int = 0
+    profiled: bool = False
+    read_id: int = 0
+    promised: int = 0
+    state: QueueState = QueueState.ACTIVE
+    error: GpuError | None = None
+    incomplete: int = 0
+    """Packets that were launched and have not completed."""
+    runs: list[KernelRun] = field(default_factory=list)
+    pool: ScratchPool = field(default_factory=ScratchPool)
+    resting: bool = False
+    """Its sequence pauses where it can be ended and begun again."""
+    blocked: bool = False
+    """At a barrier packet whose signals are not met."""
+    begun: int = -1
+    """The last packet that was taken."""
+    changed: Event = field(default_factory=Event)
+    """Doorbell, state, and packets that complete."""
+    free_copies: list[int] = field(default_factory=list)
+    """Room for packets that kernels look at after their slot was recycled."""
+
+    @property
+    def name(self) -> str:
+        return f"queue {self.id}"
+
+    @property
+    def active(self) -> bool:
+        return self.state is QueueState.ACTIVE
+
+    def is_invalid(self, packet: bytes) -> bool:
+        """Whether a slot holds no packet yet."""
+        return packet[0] == (0 if self.draft else PacketType.INVALID)
+
+    @property
+    def invalid_header(self) -> bytes:
+        """What stands in a slot that is free."""
+        return draft_packets.INVALID_HEADER if self.draft else INVALID_HEADER
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is lost if its packets are fetched anew later."""
+        return self.resting and self.incomplete == self.blocked
+
+    def slot(self, packet_id: int) -> int:
+        """Address of a packet."""
+        return self.base + (packet_id & self.size - 1) * 64
+
+    def rung(self, data: bytes) -> None:
+        """A store to the doorbell. Four bytes mean the nearest number that is not behind."""
+        if not self.active:
+            return
+        value = int.from_bytes(data, "little")
+        if not self.doorbell_is_index:
+            value += 1
+        if len(data) < 8:
+            value = self.promised + (value - self.promised + _HALF) % (2 * _HALF) - _HALF
+        self.promised = max(self.promised, value)
+        self.changed.fire()

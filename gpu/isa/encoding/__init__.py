@@ -1,0 +1,1 @@
+"""Words to instructions, and back to text."""

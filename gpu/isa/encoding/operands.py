@@ -1,0 +1,148 @@
+"""Which operands an instruction really has, and which registers they are.
+
+A table row says what an opcode may have; a few bits change that: an atomic without ``glc`` returns
+nothing, a buffer address may be absent, ``tfe`` writes one register more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from gpu.isa.encoding.formats import VGPR
+from gpu.isa.instruction import Access, Opcode, OperandRow, RegisterRange, Unit
+from gpu.isa.operand_types import TYPES
+
+VCC: Final = 106
+M0: Final = 124
+EXEC: Final = 126
+
+IMPLICIT: Final = {
+    "scc": RegisterRange("scc", 0, 1),
+    "vcc": RegisterRange("s", VCC, 2),
+    "exec": RegisterRange("s", EXEC, 2),
+    "m0": RegisterRange("s", M0, 1),
+}
+VECTOR_FIELDS: Final = frozenset({
+    "vdst", "addr", "data", "data0", "data1", "vaddr", "vdata",
+    "vsrc", "vsrc0", "vsrc1", "vsrc2", "vsrc3",
+})  # fmt: skip
+"""Fields of eight bits that name a vector register."""
+QUAD_FIELDS: Final = {"srsrc": 4, "ssamp": 4, "sbase": 2}
+"""Fields that name a scalar register by its number divided by this."""
+_VARYING: Final = frozenset({"FLAT", "MUBUF", "MTBUF", "MIMG"})
+"""Formats in which bits of an instruction change which operands it has."""
+_MASKED: Final = frozenset({Unit.VECTOR_ALU, Unit.VECTOR_MEMORY, Unit.LDS})
+_IGNORES_EXEC: Final = frozenset({"v_readlane_b32", "v_writelane_b32", "v_nop", "v_clrexcp"})
+_SWIZZLES: Final = frozenset({"ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32", "ds_nop"})
+
+
+def operands_of(opcode: Opcode, fields: dict[str, int]) -> tuple[OperandRow, ...]:
+    """The operands of one instruction, in the order in which they are printed."""
+    if opcode.format not in _VARYING:
+        return opcode.operands
+    return tuple(_varying_operands(opcode, fields))
+
+
+def _varying_operands(opcode: Opcode, fields: dict[str, int]) -> Iterator[OperandRow]:
+    for operand in opcode.operands:
+        match opcode.format, operand.field:
+            case "FLAT", "vdst" if "atomic" in opcode.name and not fields["glc"]:
+                continue
+            case (("MUBUF" | "MTBUF"), "vaddr"):
+                words = fields["offen"] + fields["idxen"]
+                if words:
+                    yield replace(operand, type=f"b{32 * words}")
+            case (("MUBUF" | "MTBUF"), "vdata"):
+                yield _buffer_data(opcode, operand, fields)
+            case "MIMG", "vdata":
+                yield _image_data(opcode, operand, fields)
+            case _:
+                yield operand
+
+
+def _buffer_data(opcode: Opcode, operand: OperandRow, fields: dict[str, int]) -> OperandRow:
+    if "atomic" in opcode.name and not fields["glc"]:
+        return replace(operand, access=Access.READ)
+    return operand
+
+
+def _image_data(opcode: Opcode, operand: OperandRow, fields: dict[str, int]) -> OperandRow:
+    if "gather4" in opcode.name:
+        return operand
+    words = max(fields["dmask"].bit_count(), 1)
+    return replace(operand, type=f"b{32 * words}")
+
+
+def register_of(operand: OperandRow, fields: dict[str, int]) -> RegisterRange | None:
+    """The registers an operand names, or None if it is a constant."""
+    code = fields[operand.field]
+    size = TYPES[operand.type].registers
+    if operand.field in VECTOR_FIELDS:
+        more = operand.field in ("vdata", "vdst") and fields.get("tfe", 0)
+        return RegisterRange("v", code, size + more) if size else None
+    code *= QUAD_FIELDS.get(operand.field, 1)
+    if operand.field in ("literal", "simm16") or operand.type == "imm":
+        return None
+    if code >= VGPR:
+        return RegisterRange("v", code - VGPR, size)
+    if code < 128:
+        return RegisterRange("s", code, size)
+    return _special(code)
+
+
+def _special(code: int) -> RegisterRange | None:
+    return {251: IMPLICIT["vcc"], 252: IMPLICIT["exec"], 253: IMPLICIT["scc"]}.get(code)
+
+
+def registers_of(
+    opcode: Opcode, form: str, fields: dict[str, int]
+) -> tuple[tuple[RegisterRange, ...], tuple[RegisterRange, ...]]:
+    """What an instruction reads and what it writes."""
+    reads = [IMPLICIT[name] for name in opcode.reads]
+    writes = [IMPLICIT[name] for name in opcode.writes]
+    for operand in operands_of(opcode, fields):
+        registers = register_of(operand, fields)
+        if registers is None:
+            continue
+        if operand.access is not Access.WRITE or _keeps_old(form, fields, operand):
+            reads.append(registers)
+        if operand.access is not Access.READ:
+            writes.append(registers)
+    reads.extend(_further_reads(opcode, fields))
+    return tuple(reads), tuple(writes)
+
+
+def beyond(
+    reads: tuple[RegisterRange, ...], writes: tuple[RegisterRange, ...], vgprs: int
+) -> int | None:
+    """The last vector register that is named though a wave has only so many, or None."""
+    last = last_vector_register(reads, writes)
+    return last if last >= vgprs else None
+
+
+def last_vector_register(
+    reads: tuple[RegisterRange, ...], writes: tuple[RegisterRange, ...]
+) -> int:
+    """The highest number of those that are named, -1 without any."""
+    ranges = (place for place in (*reads, *writes) if place.file == "v")
+    return max((place.first + place.size - 1 for place in ranges), default=-1)
+
+
+def _keeps_old(form: str, fields: dict[str, int], operand: OperandRow) -> bool:
+    """Whether bits of active lanes are left as they were, so that the old value is read."""
+    if operand.field != "vdst":
+        return False
+    return form == "SDWA" and fields["dst_unused"] == 2 and fields["dst_sel"] != 6
+
+
+def _further_reads(opcode: Opcode, fields: dict[str, int]) -> Iterator[RegisterRange]:
+    if opcode.unit in _MASKED and opcode.name not in _IGNORES_EXEC:
+        yield IMPLICIT["exec"]
+    if opcode.unit is Unit.LDS and opcode.name not in _SWIZZLES:
+        yield IMPLICIT["m0"]
+    if fields.get("lds"):
+        yield IMPLICIT["m0"]
+    if opcode.format == "SMEM" and "imm" in fields and not fields["imm"] and opcode.operands[1:]:
+        yield RegisterRange("s", fields["offset"], 1)

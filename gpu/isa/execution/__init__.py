@@ -1,0 +1,1 @@
+"""An instruction bound to its operands."""

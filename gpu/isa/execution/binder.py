@@ -1,0 +1,45 @@
+"""Instructions become steps.
+
+`bind` gives the step of everything that only registers of one wave are needed for: scalar and
+vector arithmetic, branches. Memory, LDS, messages, barriers and what else concerns more than the
+wave, units outside `BOUND`, is left to the compute unit. Instructions that are decoded but not
+carried out get a step that stops with their text.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gpu.isa.encoding.printer import text
+from gpu.isa.execution.scalar_binder import bind_scalar
+from gpu.isa.execution.step import NotImplementedInstruction, Step
+from gpu.isa.execution.vector_binder import bind_vector
+from gpu.isa.instruction import Instruction, Unit
+from gpu.isa.wave_registers import Wave
+
+BOUND: Final = frozenset({Unit.VECTOR_ALU, Unit.SCALAR_ALU, Unit.BRANCH})
+"""Units whose instructions have a step; the others' are the compute unit's."""
+
+
+def bind(instruction: Instruction) -> Step:
+    """The function of a wave that carries this instruction out.
+
+    It expects wave.pc at the instruction behind and changes it only if a branch is taken. Whoever
+    calls it does so within `gpu.isa.fp_environment.plain_afterwards`.
+    """
+    step: Step | None = None
+    if instruction.opcode.tier == 1:
+        if instruction.unit is Unit.VECTOR_ALU:
+            step = bind_vector(instruction)
+        elif instruction.unit in BOUND:
+            step = bind_scalar(instruction)
+    return step or _refusing(instruction)
+
+
+def _refusing(instruction: Instruction) -> Step:
+    line = text(instruction)
+
+    def step(wave: Wave) -> None:
+        raise NotImplementedInstruction(f"not implemented: {line}")
+
+    return step

@@ -1,0 +1,1 @@
+"""Memory behind the caches of a protocol."""

@@ -1,0 +1,461 @@
+"""Memory behind a protocol's caches, whichever engine runs them.
+
+What both engines share: addresses are checked, requests cut into parts and put together again,
+doorbells told, and the host's reads and writes made to agree with what caches hold.
+
+Invariants: both engines are handed the same parts at the same ticks, so they give the same
+answers at the same ticks. A line that no request has touched since the last host's write is in no
+cache, so the host may write it in memory itself; a line that no request has stored into since the
+host's last look is in memory as any reader would find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpu.memory.address_space import AddressSpace, Allocation
+from gpu.memory.coherent.line_tracking import Marks
+from gpu.memory.coherent.recording import HostAccess, Recording
+from gpu.memory.coherent.request_splitting import LANES, Cutter, Flight, Part, all_lanes
+from gpu.memory.coherent.scalar_stores import ScalarStores, fence
+from gpu.memory.coherent.system_scope import SharedLines, SystemScope
+from gpu.memory.coherent.system_selection import KernelSystem
+from gpu.memory.coherent.transition_counts import Executed
+from gpu.memory.interface import (
+    Answer,
+    AnswerKind,
+    PortKind,
+    Request,
+    RequestKind,
+)
+from gpu.memory.request_validation import check_shape
+
+PATIENCE: Final = 1_000_000
+"""Ticks after which an unanswered request is called stuck."""
+SLICE: Final = 1 << 16
+"""Ticks without an answer after which it is asked whether memory is stuck."""
+
+
+class MemoryStuck(Exception):
+    """The protocol does not answer any more; the message lists what waits."""
+
+
+class Backend(Protocol):
+    """An engine with a client on every port. Ticks count from 1."""
+
+    def enter(self, part: Part) -> None:
+        """Queue a part at its port; the port's client issues it in the tick that runs next."""
+
+    def run(self, now: int, last: int | None) -> list[tuple[Part, AnswerKind]]:
+        """Let clients that were given parts act at tick ``now``, and run to the end of the first
+        tick with answers; no later than ``last``. Results are in the parts."""
+
+    @property
+    def tick(self) -> int:
+        """The last tick that had anything to do."""
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is pending."""
+
+    def quiet(self, last: int) -> bool:
+        """Nothing was entered, and something is pending, but for later than tick ``last``."""
+
+    def peek(self, address: int, size: int) -> bytes:
+        """Bytes of main memory itself."""
+
+    def poke(self, address: int, data: bytes) -> None:
+        """Write main memory itself."""
+
+    def waiting(self) -> list[str]:
+        """What is unanswered, in words."""
+
+    def executed(self) -> Executed:
+        """What the controllers have done."""
+
+
+class CoherentMemory:
+    """Memory of a `KernelSystem`; see `gpu.memory.interface.Memory`.
+
+    The control port is a coalescer of its own whose loads miss on purpose: it caches nothing, its
+    atomics are performed where those of kernels are, which is what makes both atomic with each
+    other.
+    """
+
+    def __init__(
+        self, system: KernelSystem, backend: Backend, space: AddressSpace | None = None
+    ) -> None:
+        self.system = system
+        self.backend = backend
+        self.space = AddressSpace() if space is None else space
+        self.ports = system.ports()
+        self.line_size = system.description.line_size
+        self.now = 1
+        self.steered = False
+        """Whether somebody else runs the engine, too, and makes requests of its own."""
+        self.recording: Recording | None = None
+        """Told of every request and access of the host, if there is one."""
+        self._cutter = Cutter(self.line_size)
+        self._kinds = [port.kind for port in self.ports]
+        self._flights: dict[int, Flight] = {}
+        """Unanswered requests by ``id``, oldest first."""
+        self._patient_until = 0
+        """Until this tick no request can have waited too long."""
+        self._at_once: list[Flight] = []
+        """Requests without parts: answered in the tick in which they are made."""
+        self._rung: list[tuple[Allocation, int, bytes]] = []
+        self._marks = Marks(self.line_size)
+        self._scalar_stores = ScalarStores(backend.enter)
+        self._shared: SharedLines | None = None
+        """The books of a shared cache that fences have to clean."""
+        if system.system_scope != SystemScope():
+            self._shared = SharedLines(
+                system.system_scope, self.space, self.line_size, self.ports.control
+            )
+
+    # ------------------------------------------------------------------ requests
+
+    def push(self, request: Request) -> None:
+        """Enter a request at tick `now`, after those pushed before at its port.
+
+        Raises Unmapped, and ValueError for a request that no memory could answer.
+        """
+        check_shape(request, self._kinds)
+        kind = self._kinds[request.port]
+        flight = Flight(request, self.now)
+        if request.kind > RequestKind.ATOMIC:
+            parts = [fence(flight, request.kind)]
+        else:
+            self._check_port(request, kind)
+            parts = self._parts(flight, kind)
+        flight.begin(len(parts))
+        if self.recording is not None:
+            self.recording.note(self.now, request)
+        if not parts:
+            self._at_once.append(flight)
+            return
+        self._flights[id(flight)] = flight
+        if kind is PortKind.SCALAR and request.kind == RequestKind.STORE:
+            self._scalar_stores.begin(request.port)
+            for part in parts:
+                part.port = self.ports.control
+        elif kind is PortKind.SCALAR and request.kind == RequestKind.RELEASE:
+            parts = [part for part in parts if not self._scalar_stores.hold(part)]
+        for part in parts:
+            self.backend.enter(part)
+
+    def note_fetches(self, address: int, size: int) -> Allocation:
+        """Somebody who runs the engine itself will load these bytes. Raises Unmapped."""
+        place = self.space.at(address, size, loads=True)
+        self._marks.note(place, np.array([address], np.uint64), size, False)
+        return place
+
+    def system_fence(self, kind: RequestKind) -> list[list[Request]]:
+        """See `gpu.memory.interface.Memory.system_fence`."""
+        return [] if self._shared is None else self._shared.steps(kind)
+
+    def record(self) -> Recording:
+        """Keep from now on what is asked; for a memory that nothing has been asked of yet."""
+        if self.steered:
+            raise ValueError("compute units fetch past this memory: what they ask is not seen")
+        self.recording = Recording(self.space)
+        return self.recording
+
+    def _check_port(self, request: Request, kind: PortKind) -> None:
+        store = kind is PortKind.SCALAR and request.kind == RequestKind.STORE
+        only_reads = kind in (PortKind.SCALAR, PortKind.FETCH)
+        if only_reads and request.kind != RequestKind.LOAD and not store:
+            raise ValueError(
+                f"{request.kind.name} request, tag {request.tag}: the caches of scalar data and "
+                f"instructions of {self.system.protocol.name} only read"
+            )
+
+    def _parts(self, flight: Flight, kind: PortKind) -> list[Part]:
+        request = flight.request
+        addresses = request.addresses
+        writes = request.kind != RequestKind.LOAD
+        loads = request.kind != RequestKind.STORE
+        atomic = request.kind == RequestKind.ATOMIC
+        if request.size > self.line_size:
+            raise ValueError(f"{request.size} bytes are more than a line")
+        whole = self._one_place(request, writes, atomic)
+        if whole is not None:
+            self._marks.note(whole, addresses, request.size, writes)
+            return self._cutter.whole(flight, kind, whole)
+        places = self.space.locate(
+            addresses, request.size, writes=writes, loads=loads, atomic=atomic
+        )
+        for place in dict.fromkeys(places):
+            lanes = [lane for lane, other in enumerate(places) if other is place]
+            if place.on_store is None:
+                self._marks.note(place, addresses[lanes], request.size, writes)
+        parts, doorbells = self._cutter.mixed(flight, kind, places)
+        for lane in doorbells:
+            assert request.data is not None, "only stores reach doorbells"
+            self._rung.append((places[lane], int(addresses[lane]), request.data[lane].tobytes()))
+        return parts
+
+    def _one_place(self, request: Request, writes: bool, atomic: bool) -> Allocation | None:
+        """The allocation of all lanes, if nothing is to be said against any of them."""
+        addresses, size = request.addresses, request.size
+        if len(addresses) == 1:
+            bits = low = high = int(addresses[0])
+        else:
+            low = int(np.minimum.reduce(addresses))
+            high = int(np.maximum.reduce(addresses))
+            bits = int(np.bitwise_or.reduce(addresses)) if atomic else 0
+        place = self.space.find(low)
+        if place is None or place.on_store is not None or (writes and not place.writable):
+            return None
+        if high + size > place.end or (atomic and bits % size):
+            return None
+        return place
+
+    # ------------------------------------------------------------------ time
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._flights or self._at_once) or not self.backend.idle
+
+    def run(self, until: int | None) -> list[Answer]:
+        """See `gpu.memory.interface.Memory.run`.
+
+        Raises ProtocolError, and MemoryStuck when a request is never answered.
+        """
+        if until is not None and until <= self.now:
+            return []
+        if until is not None and not self._at_once and self.backend.quiet(until - 1):
+            self.now = until
+            return []
+        last = None if until is None else until - 1
+        answers = self._answer_at_once() if self._at_once else []
+        if answers:
+            last = self.now
+        when = self.now  # what has been entered is issued
+        while True:
+            slice_end = max(self.backend.tick, self.now) + SLICE
+            limit = slice_end if last is None else min(last, slice_end)
+            parts = self.backend.run(when, limit)
+            when = max(when, self.backend.tick + 1)
+            self._take(parts, answers)
+            if answers:
+                self.now = max(self.backend.tick, self.now) + 1
+                break
+            if parts:
+                continue  # of requests that have others: it stopped before the limit
+            if self.backend.idle or (last is not None and limit >= last):
+                self.now = max(self.now, self.backend.tick + 1, until or 0)
+                break
+        if self._rung:
+            self._ring()
+        return answers
+
+    # ------------------------------------------------------------------ whoever steers
+
+    @property
+    def under_way(self) -> int:
+        """Unanswered requests."""
+        return len(self._flights)
+
+    @property
+    def answers_at_once(self) -> bool:
+        """Whether there are answers for this very tick, after which a run ends."""
+        return bool(self._at_once)
+
+    def told(self, parts: list[tuple[Part, AnswerKind]]) -> list[Answer]:
+        """The answers that there are for this tick, and those that these parts complete."""
+        answers = self._answer_at_once() if self._at_once else []
+        self._take(parts, answers)
+        return answers
+
+    def reached(self, tick: int) -> None:
+        """Somebody has run the engine up to here."""
+        self.now = tick
+        if self._rung:
+            self._ring()
+
+    def _take(self, parts: list[tuple[Part, AnswerKind]], answers: list[Answer]) -> None:
+        for part, kind in parts:
+            self._answered(part, kind, answers)
+        self._watch()
+
+    def _answer_at_once(self) -> list[Answer]:
+        flights, self._at_once = self._at_once, []
+        return [
+            Answer(flight.request, kind, self.now, all_lanes(len(flight.request.addresses)))
+            for flight in flights
+            for kind in flight.left
+        ]
+
+    def _answered(self, part: Part, kind: AnswerKind, answers: list[Answer]) -> None:
+        flight = part.flight
+        request = flight.request
+        data = None
+        if kind is AnswerKind.LOADED or kind is AnswerKind.OLD_VALUES:
+            part.deliver()
+            data = flight.data
+        elif part.asks == RequestKind.ACQUIRE and request.kind == RequestKind.STORE:
+            self._scalar_store_over(flight, answers)
+            return
+        if not flight.answered(kind):
+            return
+        if request.kind == RequestKind.STORE and part.port != request.port:
+            if not flight.left:
+                self._scalar_stores.performed(flight)
+            return
+        lanes = all_lanes(min(len(request.addresses), LANES))
+        answers.append(Answer(request, kind, self.backend.tick, lanes, data))
+        if not flight.left:
+            del self._flights[id(flight)]
+            if self._shared is not None:
+                self._shared.note(request)
+
+    def _scalar_store_over(self, flight: Flight, answers: list[Answer]) -> None:
+        request = flight.request
+        for kind in (AnswerKind.ACCEPTED, AnswerKind.PERFORMED):
+            lanes = all_lanes(len(request.addresses))
+            answers.append(Answer(request, kind, self.backend.tick, lanes))
+        del self._flights[id(flight)]
+        if self._shared is not None:
+            self._shared.note(request)
+        self._scalar_stores.answered(request.port)
+
+    def _watch(self) -> None:
+        """Raise MemoryStuck if the oldest request will never be answered."""
+        if not self._flights:
+            return
+        if self.backend.tick < self._patient_until and not self.backend.idle:
+            return
+        oldest = next(iter(self._flights.values()))
+        waited = self.backend.tick - oldest.issued
+        if not self.backend.idle and waited < PATIENCE:
+            self._patient_until = oldest.issued + PATIENCE
+            return
+        why = "nothing moves any more" if self.backend.idle else f"{waited:,} ticks have passed"
+        listed = "".join(f"\n  {line}" for line in self.backend.waiting()[:20])
+        raise MemoryStuck(
+            f"{self.system.protocol.name} does not answer {len(self._flights)} requests in tick "
+            f"{self.backend.tick}: {why}{listed}"
+        )
+
+    def _ring(self) -> None:
+        rung, self._rung = self._rung, []
+        for place, address, data in rung:
+            assert place.on_store is not None, "only doorbells are noted"
+            place.on_store(address, data)
+
+    # ------------------------------------------------------------------ for the host
+
+    def executed(self) -> Executed:
+        """What the protocol's controllers have done, the host's own accesses included."""
+        return self.backend.executed()
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes as a coherent reader would see them. Raises Unmapped.
+
+        Lines that were stored into since the last look are loaded through the control port, which
+        takes ticks. ValueError: the memory is busy.
+        """
+        place = self.space.at(address, size, loads=True)
+        with self._host_access(HostAccess(address, size, None)):
+            return self._read(place, address, size)
+
+    def _read(self, place: Allocation, address: int, size: int) -> bytes:
+        stored = self._marks.stored(place)
+        first, last = self._lines(place, address, size)
+        old = np.flatnonzero(stored[first:last]) + first
+        if len(old):
+            self._refresh(place, old)
+            stored[old] = False
+        return self.backend.peek(address, size)
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write so that every later reader that acquires sees it. Raises Unmapped.
+
+        Lines that a cache may have are stored into through the control port, which takes ticks.
+        ValueError: the memory is busy.
+        """
+        place = self.space.at(address, len(data), loads=True)
+        with self._host_access(HostAccess(address, len(data), data)):
+            self._write(place, address, data)
+
+    @contextmanager
+    def _host_access(self, access: HostAccess) -> Iterator[None]:
+        """Record an access, and not the requests that it makes."""
+        recording, self.recording = self.recording, None
+        if recording is not None:
+            recording.note(self.now, access)
+        try:
+            yield
+        finally:
+            self.recording = recording
+
+    def _write(self, place: Allocation, address: int, data: bytes) -> None:
+        cached = self._marks.cached(place)
+        first, last = self._lines(place, address, len(data))
+        if not cached[first:last].any():
+            self.backend.poke(address, data)
+            return
+        end = address + len(data)
+        writable, place.writable = place.writable, True  # closed to programs, not to the host
+        try:
+            for line in range(first, last):
+                start = max(address, place.start + line * self.line_size)
+                stop = min(end, place.start + (line + 1) * self.line_size)
+                some = data[start - address : stop - address]
+                if cached[line]:
+                    self._store(start, some)
+                else:
+                    self.backend.poke(start, some)
+        finally:
+            place.writable = writable
+        self._settle()
+
+    def _lines(self, place: Allocation, address: int, size: int) -> tuple[int, int]:
+        """The lines of the allocation from the first one to behind the last one."""
+        offset = address - place.start
+        return offset // self.line_size, -(-(offset + size) // self.line_size)
+
+    def _refresh(self, place: Allocation, lines: npt.NDArray[np.int64]) -> None:
+        """Bring memory itself up to date with what a coherent reader finds."""
+        self._settle()
+        width = min(self.line_size, 16)
+        a_line = self.line_size // width
+        steps = np.arange(a_line, dtype=np.uint64) * np.uint64(width)
+        starts = place.base + lines.astype(np.uint64) * np.uint64(self.line_size)
+        addresses = (starts[:, None] + steps).reshape(-1)
+        found: dict[int, Answer] = {}
+        for first in range(0, len(addresses), LANES):
+            some = np.ascontiguousarray(addresses[first : first + LANES])
+            self.push(Request(self.ports.control, RequestKind.LOAD, first, some, width))
+        for answer in self._settle():
+            found[answer.request.tag] = answer
+        for answer in found.values():
+            assert answer.data is not None, "loads bring data"
+            rows = answer.data.reshape(-1, self.line_size)
+            for start, row in zip(answer.request.addresses[::a_line].tolist(), rows, strict=True):
+                self.backend.poke(start, row.tobytes())
+
+    def _store(self, address: int, data: bytes) -> None:
+        array = np.frombuffer(data, np.uint8)[:, None]
+        addresses = np.uint64(address) + np.arange(len(data), dtype=np.uint64)
+        for first in range(0, len(data), LANES):
+            some = slice(first, first + LANES)
+            stored = Request(
+                self.ports.control, RequestKind.STORE, 0, addresses[some], 1, array[some]
+            )
+            self.push(stored)
+
+    def _settle(self) -> list[Answer]:
+        """Run until nothing is under way but what nobody asked for."""
+        if any(f.request.port != self.ports.control for f in self._flights.values()):
+            raise ValueError("the host reads and writes when no request is under way")
+        answers = []
+        while self.busy:
+            answers += self.run(None)
+        return answers

@@ -1,0 +1,156 @@
+"""From names on a command line to a memory: the one module here that asks for a compilation.
+
+Invariant: the same protocol, system, counts and seed open memories that behave alike to the tick,
+whichever engine runs them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from gpu.memory.address_space import AddressSpace
+from gpu.memory.coherent.coherent_memory import CoherentMemory
+from gpu.memory.coherent.native_backend import NativeBackend
+from gpu.memory.coherent.python_backend import PythonBackend
+from gpu.memory.coherent.system_selection import KernelSystem, kernel_system
+from gpu.systems import DIRECTORY
+from protocols.loader import LoadedProtocol, load_protocol, locate
+from runtime.native.build import Sizes, Sources, recipe
+from runtime.native.ctypes_api import LibraryError
+from runtime.native.plan import NotNative, Plans
+from runtime.native.system import SystemTooLarge
+from runtime.native.tiered_object import Libraries
+from runtime.native.toolchain.compiler import Compiler, ToolchainError, find_compiler, one_line
+from runtime.native.toolchain.object_cache import CacheError, user_cache
+from runtime.native.verdicts import Verdicts
+
+DEFAULT_PROTOCOL: Final = "GPU_VIPER"
+_CANNOT: Final = (ToolchainError, CacheError, LibraryError, NotNative, SystemTooLarge)
+
+
+class EngineChoice(StrEnum):
+    """What ``--engine`` takes."""
+
+    auto = "auto"
+    python = "python"
+    native = "native"
+
+
+class EngineMissing(Exception):
+    """The native engine was asked for and cannot be had; the message is for the user."""
+
+
+@dataclass(frozen=True)
+class LoadedSystem:
+    """A compiled protocol and the system of it that kernels run on."""
+
+    protocol: LoadedProtocol
+    kernel: KernelSystem
+
+
+def load_system(
+    protocol: str = DEFAULT_PROTOCOL,
+    *,
+    cus: int | None = None,
+    tccs: int | None = None,
+    system: Path | None = None,
+    settings: Mapping[str, object] | None = None,
+    include: Sequence[Path] = (),
+    native: bool = False,
+) -> LoadedSystem:
+    """Compile a protocol, given by name or path, and choose its system.
+
+    ``system``: a description; else ours for kernels, else what there is of the protocol.
+    ``settings``: fields of it to change, ``{"network.delays": "uniform"}``. ``native``: generate
+    the native form, too. Raises ProtocolMissing, ProtocolBroken, DescriptionError, OSError.
+    """
+    _, shipped = locate(protocol)
+    ours = DIRECTORY / f"{protocol}.toml"
+    if system is None and shipped and ours.is_file():
+        system = ours
+    loaded = load_protocol(protocol, include, system, native)
+    written = loaded.written
+    if settings:
+        written = written.override(settings)
+    return LoadedSystem(loaded, kernel_system(loaded.info, written, cus, tccs))
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Which engine runs a memory, in ``words`` for the user, and the memory."""
+
+    memory: CoherentMemory
+    words: str
+
+
+def open_memory(
+    loaded: LoadedSystem, seed: int = 0, space: AddressSpace | None = None
+) -> CoherentMemory:
+    """A memory at rest, all zero, on the Python engine. ``seed``: of random message delays, if
+    the system has any."""
+    return CoherentMemory(loaded.kernel, PythonBackend(loaded.kernel, seed), space)
+
+
+def choose_engine(
+    loaded: LoadedSystem,
+    choice: EngineChoice = EngineChoice.auto,
+    seed: int = 0,
+    space: AddressSpace | None = None,
+    *,
+    optimised: bool = False,
+) -> Engine:
+    """The same on the engine that is asked for; ``auto``: on the native one if that is possible.
+
+    ``loaded`` was loaded with ``native=True`` unless ``choice`` is ``python``. ``optimised``:
+    compile for speed, which takes seconds for a protocol that is new; else code that was compiled
+    in less time will do, and the optimised one is there for the next run if this one lasts.
+    Raises EngineMissing when the native engine is asked for and not possible.
+    """
+    if choice is EngineChoice.python:
+        return Engine(open_memory(loaded, seed, space), "Python engine")
+    try:
+        return _native(loaded, seed, space, optimised)
+    except _CANNOT as slip:
+        if choice is EngineChoice.native:
+            raise EngineMissing(f"--engine native: {slip}") from None
+        words = f"Python engine, because {one_line(slip)}"
+        return Engine(open_memory(loaded, seed, space), words)
+
+
+def _native(loaded: LoadedSystem, seed: int, space: AddressSpace | None, optimised: bool) -> Engine:
+    sources, kernel = loaded.protocol.native, loaded.kernel
+    if sources is None:
+        raise NotNative(loaded.protocol.why_not_native or "it was not compiled for it")
+    compiler = find_compiler()
+    description = kernel.description
+    nodes = sum(machine.count or 0 for machine in description.machines.values())
+    sizes = Sizes.of(description.line_size, nodes)
+    library = _libraries(sources, sizes, compiler, optimised)(sizes)
+    space = AddressSpace() if space is None else space
+    backend = NativeBackend(
+        kernel,
+        library,
+        Plans(kernel.protocol, sources.shape),
+        Verdicts(sources, kernel.protocol, description),
+        seed,
+        space,
+    )
+    words = f"native engine, compiled by {compiler.version}"
+    return Engine(CoherentMemory(kernel, backend, space), words)
+
+
+_opened: Final[dict[tuple[str, Path, bool, int], Libraries]] = {}
+
+
+def _libraries(sources: Sources, sizes: Sizes, compiler: Compiler, optimised: bool) -> Libraries:
+    """The same for every device of this process, so that they compile a protocol once."""
+    cache = user_cache()
+    key = (recipe(sources, sizes, compiler).key, cache.root, optimised, os.getpid())
+    if key not in _opened:
+        _opened[key] = Libraries(sources, compiler, cache, lambda words: None, optimised)
+    return _opened[key]

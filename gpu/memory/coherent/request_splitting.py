@@ -1,0 +1,238 @@
+"""A request cut into what requesters take, and its answers put together again.
+
+Invariant: every byte of a request that goes to the caches is in exactly one part; a request is
+answered once for each kind of answer it has, when the last of its parts is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gpu.memory.address_space import Allocation, MemoryType
+from gpu.memory.interface import Addresses, AnswerKind, Data, PortKind, Request, RequestKind
+from gpu.wave_size import LANES as LANES
+from runtime.requesters.base import BYTES_MASK
+
+_COALESCED: Final = tuple(sorted(BYTES_MASK, reverse=True))
+_SEQUENCED: Final = (16, 8, 4, 2, 1)
+_ALL_LANES: Final = tuple(np.arange(n, dtype=np.uint8) for n in range(LANES + 1))
+for _lanes in _ALL_LANES:
+    _lanes.flags.writeable = False
+
+Index = npt.NDArray[np.int64]
+
+
+def all_lanes(count: int) -> npt.NDArray[np.uint8]:
+    """0 to ``count`` - 1, shared and not to be written."""
+    return _ALL_LANES[count]
+
+
+class Flight:
+    """A request on its way. ``left``: parts that still have to give each kind of answer.
+
+    ``data``: uint8, shape (lanes, size), what has come so far of what a load or an atomic returns.
+    """
+
+    __slots__ = ("data", "issued", "left", "request")
+
+    def __init__(self, request: Request, issued: int) -> None:
+        self.request = request
+        self.issued = issued
+        self.data: Data | None = None
+        self.left: dict[AnswerKind, int] = {}
+
+    def begin(self, parts: int) -> None:
+        """It has so many parts."""
+        self.left = dict.fromkeys(answers_of(self.request), parts)
+
+    def answered(self, kind: AnswerKind) -> bool:
+        """One part has given that answer; whether it was the last one."""
+        left = self.left[kind] - 1
+        if left:
+            self.left[kind] = left
+            return False
+        del self.left[kind]
+        return True
+
+
+def answers_of(request: Request) -> tuple[AnswerKind, ...]:
+    """The kinds of answers that a request has, in the order in which they come."""
+    kind = request.kind
+    if kind == RequestKind.LOAD:
+        return _LOADED
+    if kind == RequestKind.STORE:
+        return _STORED
+    if kind == RequestKind.ATOMIC:
+        return _OLD_VALUES if request.returns else _PERFORMED
+    return _SYNCHRONIZED
+
+
+_LOADED: Final = (AnswerKind.LOADED,)
+_STORED: Final = (AnswerKind.ACCEPTED, AnswerKind.PERFORMED)
+_OLD_VALUES: Final = (AnswerKind.OLD_VALUES,)
+_PERFORMED: Final = (AnswerKind.PERFORMED,)
+_SYNCHRONIZED: Final = (AnswerKind.SYNCHRONIZED,)
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """What one requester takes as one access.
+
+    ``asks``: what for; that of the request, or ACQUIRE. ``addresses`` (n,), ``size``, ``data`` and
+    ``compares`` (n, size) as in a request; ``places``: where each lane's bytes stand among those of
+    the request (None: the part has them all, in their order). ``crosses``: a lane reaches into the
+    next line. ``result``: what came back, (n, size).
+    """
+
+    flight: Flight
+    asks: RequestKind
+    port: int
+    addresses: Addresses
+    size: int
+    data: Data | None = None
+    compares: Data | None = None
+    places: Index | None = None
+    glc: bool = False
+    slc: bool = False
+    crosses: bool = False
+    fetch: bool = False
+    result: Data | None = None
+
+    def deliver(self) -> None:
+        """Put ``result`` where it belongs in the request's data."""
+        flight = self.flight
+        request = flight.request
+        assert self.result is not None, "the engine has filled it in"
+        if self.places is None:
+            flight.data = self.result
+            if self.size != request.size:
+                flight.data = self.result.reshape(-1, request.size)
+            return
+        if flight.data is None:
+            flight.data = np.zeros((len(request.addresses), request.size), np.uint8)
+        flat = flight.data.reshape(-1)
+        flat[self.places[:, None] + np.arange(self.size)] = self.result
+
+
+class Cutter:
+    """Makes parts of requests. ``line_size``: bytes."""
+
+    def __init__(self, line_size: int) -> None:
+        self.line_size = line_size
+        self._known: dict[tuple[int, int], int] = {}
+
+    def whole(self, flight: Flight, kind: PortKind, place: Allocation) -> list[Part]:
+        """Parts of a request whose lanes are all in one allocation."""
+        return self._cut(flight, kind, place.memory_type, None)
+
+    def mixed(
+        self, flight: Flight, kind: PortKind, places: list[Allocation]
+    ) -> tuple[list[Part], list[int]]:
+        """The same for any lanes; also the lanes that are stores to doorbells."""
+        groups: dict[MemoryType, list[int]] = {}
+        doorbells = []
+        for lane, place in enumerate(places):
+            if place.on_store is not None:
+                doorbells.append(lane)
+            else:
+                groups.setdefault(place.memory_type, []).append(lane)
+        parts = []
+        for memory_type, lanes in groups.items():
+            chosen = None if len(lanes) == len(places) else np.array(lanes, np.int64)
+            parts += self._cut(flight, kind, memory_type, chosen)
+        return parts, doorbells
+
+    def _cut(
+        self, flight: Flight, kind: PortKind, memory_type: MemoryType, lanes: Index | None
+    ) -> list[Part]:
+        request = flight.request
+        addresses: Addresses = request.addresses
+        size = request.size
+        glc = request.glc or kind is PortKind.CONTROL or memory_type is MemoryType.UC
+        slc = request.slc or memory_type.bypasses
+        sequenced = kind is PortKind.SCALAR or kind is PortKind.FETCH
+        part = Part(
+            flight,
+            request.kind,
+            request.port,
+            addresses,
+            size,
+            request.data,
+            request.compares,
+            None,
+            glc,
+            slc,
+            False,
+            kind is PortKind.FETCH,
+        )
+        piece = size
+        if sequenced:
+            piece = self._sequenced(int(addresses[0]) & self.line_size - 1, size)
+        elif size not in BYTES_MASK:
+            piece = next(piece for piece in _COALESCED if size % piece == 0)
+        if lanes is not None or len(addresses) * size > LANES * piece:
+            parts = _several(part, lanes, piece)
+        else:
+            parts = [part]
+            if piece < size:
+                part.addresses = (addresses[:, None] + _steps(size, piece)).reshape(-1)
+                part.size = piece
+                part.data = None if part.data is None else part.data.reshape(-1, piece)
+                part.compares = None if part.compares is None else part.compares.reshape(-1, piece)
+        if not sequenced:
+            for part in parts:
+                part.crosses = self._crosses(part.addresses, piece)
+        return parts
+
+    def _sequenced(self, offset: int, size: int) -> int:
+        """Bytes of the pieces that a sequencer takes of ``size`` ones at an offset in a line."""
+        piece = self._known.get((offset, size))
+        if piece is None:
+            first = self.line_size - offset
+            piece = self._known[offset, size] = next(
+                piece
+                for piece in _SEQUENCED
+                if size % piece == 0 and (first >= size or first % piece == 0)
+            )
+        return piece
+
+    def _crosses(self, addresses: Addresses, size: int) -> bool:
+        if not size & size - 1 and not int(np.bitwise_or.reduce(addresses)) & size - 1:
+            return False  # all are aligned
+        last: Any = addresses & np.uint64(self.line_size - 1)
+        return bool(np.maximum.reduce(last) > self.line_size - size)
+
+
+@cache
+def _steps(size: int, piece: int) -> Addresses:
+    steps: Addresses = np.arange(0, size, piece, dtype=np.uint64)
+    steps.flags.writeable = False
+    return steps
+
+
+def _several(part: Part, lanes: Index | None, piece: int) -> list[Part]:
+    """Parts of so many pieces as a requester takes, of some lanes of one or of all."""
+    size = part.size
+    if lanes is None:
+        lanes = np.arange(len(part.addresses), dtype=np.int64)
+    steps = _steps(size, piece)
+    starts = (part.addresses[lanes][:, None] + steps).reshape(-1)
+    places = (lanes[:, None] * size + steps.astype(np.int64)).reshape(-1)
+    columns = places[:, None] + np.arange(piece)
+    parts = []
+    for first in range(0, len(starts), LANES):
+        some = slice(first, first + LANES)
+        other = replace(part, addresses=starts[some], size=piece, places=places[some])
+        other.data = _bytes(part.data, columns[some])
+        other.compares = _bytes(part.compares, columns[some])
+        parts.append(other)
+    return parts
+
+
+def _bytes(data: Data | None, columns: Index) -> Data | None:
+    return None if data is None else np.ascontiguousarray(data).reshape(-1)[columns]

@@ -1,0 +1,53 @@
+"""Stores of scalar data, whose caches only read.
+
+Such a store goes to memory through the front end's port. Then the cache of its own port is emptied,
+so that later loads find it, and only then it is answered. Invariant: a release of a scalar port is
+not entered before the port's stores are answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gpu.memory.coherent.request_splitting import Flight, Part
+from gpu.memory.interface import RequestKind
+
+
+class ScalarStores:
+    """``enter``: queues a part at its port."""
+
+    def __init__(self, enter: Callable[[Part], None]) -> None:
+        self._enter = enter
+        self._open: dict[int, int] = {}
+        self._held: dict[int, list[Part]] = {}
+
+    def begin(self, port: int) -> None:
+        """A store of that scalar port has been entered."""
+        self._open[port] = self._open.get(port, 0) + 1
+
+    def hold(self, part: Part) -> bool:
+        """Keep a release back if stores of its port are open; whether that is so."""
+        if not self._open.get(part.port):
+            return False
+        self._held.setdefault(part.port, []).append(part)
+        return True
+
+    def performed(self, flight: Flight) -> None:
+        """All of a store is in memory: empty the cache of its port."""
+        self._enter(fence(flight, RequestKind.ACQUIRE))
+
+    def answered(self, port: int) -> None:
+        """The cache is empty, and the store over."""
+        self._open[port] -= 1
+        if not self._open[port]:
+            for part in self._held.pop(port, []):
+                self._enter(part)
+
+
+def fence(flight: Flight, kind: RequestKind) -> Part:
+    """A part without lanes for the port of a request; what is for lines has its addresses."""
+    request = flight.request
+    addresses = request.addresses if kind >= RequestKind.FLUSH else np.zeros(0, np.uint64)
+    return Part(flight, kind, request.port, addresses, 1)

@@ -1,0 +1,62 @@
+"""What every memory refuses, whatever its state: requests that could never be right.
+
+Invariant: a request that passes has a known port and arrays of the shapes that its kind needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from gpu.memory.interface import PortKind, Request, RequestKind
+from runtime.types.atomic_op import AtomicKind
+
+_ADDRESS: Final = np.dtype(np.uint64)
+MAX_LANES: Final = 64
+MAX_VECTOR: Final = 16
+"""Bytes of a lane of a vector access."""
+MAX_SCALAR: Final = 64
+"""Bytes of a scalar load or a fetch; also of an access of the front end."""
+
+
+def check_shape(request: Request, ports: Sequence[PortKind]) -> None:
+    """``ports``: their kinds. Raises ValueError, in words."""
+    why = _objection(request, ports)
+    if why is not None:
+        raise ValueError(f"{request.kind.name} request, tag {request.tag}: {why}")
+
+
+def _objection(request: Request, ports: Sequence[PortKind]) -> str | None:
+    if not 0 <= request.port < len(ports):
+        return f"there is no port {request.port}"
+    kind = request.kind
+    if kind > RequestKind.RELEASE and ports[request.port] is not PortKind.CONTROL:
+        return "only the front end writes back and drops what the shared cache holds"
+    if kind > RequestKind.ATOMIC:
+        return None
+    addresses = request.addresses
+    lanes = len(addresses)
+    if addresses.dtype != _ADDRESS or addresses.ndim != 1:
+        return "addresses are an array of uint64 in one dimension"
+    if not 0 < lanes <= MAX_LANES:
+        return f"{lanes} lanes, not 1 to {MAX_LANES}"
+    limit = MAX_VECTOR if ports[request.port] is PortKind.VECTOR else MAX_SCALAR
+    if not 0 < request.size <= limit:
+        return f"{request.size} bytes a lane, not 1 to {limit}"
+    if kind == RequestKind.LOAD:
+        return None
+    if request.data is None or request.data.shape != (lanes, request.size):
+        return f"data of another shape than ({lanes}, {request.size})"
+    if kind == RequestKind.STORE:
+        return None
+    if request.size not in (4, 8):
+        return f"an atomic of {request.size} bytes; only 4 or 8 work"
+    if not 0 <= request.op < AtomicKind.NUM:
+        return f"no atomic operation has number {request.op}"
+    if request.op == AtomicKind.CAS and (
+        request.compares is None or request.compares.shape != request.data.shape
+    ):
+        return "compare-and-swap without one comparand per lane"
+    return None

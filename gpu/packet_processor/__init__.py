@@ -1,0 +1,1 @@
+"""Which packets are taken out of queues, and when."""

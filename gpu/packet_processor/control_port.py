@@ -1,0 +1,99 @@
+"""Reads, writes and atomics of the front end, through its own port into memory.
+
+Invariant: each access is answered before the sequence goes on, so that what it does next is
+ordered behind it for every observer (system scope).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from gpu.memory.interface import Memory, PortKind, RequestKind
+from gpu.packet_processor.activities import Accesses, Activities, Steps, one_lane
+from runtime.types.atomic_op import AtomicKind
+
+LINE: Final = 64
+
+
+def control_port(memory: Memory) -> int:
+    """Index of the port of the front end. Raises ValueError if the memory has none."""
+    for port in memory.ports:
+        if port.kind is PortKind.CONTROL:
+            return port.index
+    raise ValueError("the memory has no control port")
+
+
+def pieces(address: int, size: int) -> list[tuple[int, int]]:
+    """Address and size of the parts of a range, none of which crosses a line."""
+    parts = []
+    while size:
+        part = min(size, LINE - address % LINE)
+        parts.append((address, part))
+        address += part
+        size -= part
+    return parts
+
+
+class ControlPort:
+    """Accesses as steps of a sequence: ``data = yield from control.load(address, 64)``.
+
+    All raise `Unmapped` where the address is not mapped or may not be used so.
+    """
+
+    def __init__(self, activities: Activities) -> None:
+        self.activities = activities
+        self.port = control_port(activities.memory)
+
+    def load(self, address: int, size: int) -> Steps[bytes]:
+        """Bytes; more than a line is read line by line, all at once."""
+        parts = yield from self.load_all(pieces(address, size))
+        return b"".join(parts)
+
+    def load_all(self, places: list[tuple[int, int]]) -> Steps[list[bytes]]:
+        """Several places (address, size) at once, each within a line."""
+        requests = [
+            one_lane(self.port, RequestKind.LOAD, address, size) for address, size in places
+        ]
+        data: list[bytes] = yield Accesses(requests)
+        return data
+
+    def load_int(self, address: int, size: int = 8, signed: bool = False) -> Steps[int]:
+        """A little-endian number."""
+        data = yield from self.load(address, size)
+        return int.from_bytes(data, "little", signed=signed)
+
+    def store(self, address: int, data: bytes) -> Steps[None]:
+        """Write; goes on when every observer sees it."""
+        requests = []
+        for start, size in pieces(address, len(data)):
+            part = data[start - address : start - address + size]
+            requests.append(one_lane(self.port, RequestKind.STORE, start, size, part))
+        yield Accesses(requests)
+
+    def store_int(self, address: int, value: int, size: int = 8) -> Steps[None]:
+        """Write a little-endian number, modulo its size."""
+        yield from self.store(address, (value & (1 << 8 * size) - 1).to_bytes(size, "little"))
+
+    def atomic(
+        self, op: int, address: int, operand: int, compare: int = 0, size: int = 8
+    ) -> Steps[int]:
+        """The old value, unsigned; ``op``: a `runtime.types.atomic_op.AtomicKind`."""
+        mask = (1 << 8 * size) - 1
+        compares = None
+        if op == AtomicKind.CAS:
+            lane = (compare & mask).to_bytes(size, "little")
+            compares = np.frombuffer(lane, np.uint8).reshape(1, size)
+        request = one_lane(
+            self.port,
+            RequestKind.ATOMIC,
+            address,
+            size,
+            (operand & mask).to_bytes(size, "little"),
+            compares=compares,
+            op=op,
+            returns=True,
+        )
+        data: list[bytes] = yield Accesses([request])
+        return int.from_bytes(data[0], "little")

@@ -1,0 +1,253 @@
+"""Compiles a protocol, or finds what an earlier run made of the very same texts.
+
+The front end takes most of a second; what it makes is kept in the user's cache: the identity of
+the protocol, where its Python controllers lie and what they were compiled to, and its native
+sources. Invariant: what is found was made from byte for byte the same files, at the same places,
+by the same compiler; what is executed is bytes whose digest was checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import marshal
+import os
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import MAGIC_NUMBER
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from runtime.controller.declarations import ProtocolInfo
+from runtime.native.build import SHAPE, Sources
+from runtime.native.toolchain.object_cache import (
+    CacheError,
+    digest_of_files,
+    key_of,
+    user_cache,
+    write_all,
+)
+from slicc.codegen.python.source_import import (
+    Codes,
+    codes_of,
+    compile_all,
+    import_package,
+    module_name,
+)
+from slicc.text.data import json_text
+
+if TYPE_CHECKING:
+    from slicc import ir
+    from slicc.compiler import CompiledProtocol
+
+_KIND: Final = "front"
+_ENTRY: Final = "front.json"
+_NATIVE: Final = "native.json"
+_CODE: Final = "code.bin"
+_MOST_FILES: Final = 500
+_MOST_BYTES: Final = 16 << 20
+_TEXTS: Final = re.compile(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'")
+
+
+@dataclass(frozen=True)
+class Front:
+    """A compiled protocol. ``digest``: of its texts; ``path``: its driver.
+
+    ``native`` None: it cannot be written as C++, and ``why_not_native`` says why.
+    """
+
+    path: Path
+    digest: str
+    info: ProtocolInfo
+    native: Sources | None = None
+    why_not_native: str = ""
+
+
+def remembered(path: Path, include: Sequence[Path], preludes: Sequence[Path] = ()) -> Front | None:
+    """What an earlier run has made of the driver ``path``, if anything."""
+    key = _key(path, include, preludes)
+    if key is None:
+        return None
+    try:
+        entry = user_cache().find(_KIND, key)
+        if entry is None:
+            return None
+        said: dict[str, Any] = json.loads((entry / _ENTRY).read_text(encoding="utf-8"))
+        info = _package(Path(said["package"]), said["files"], _codes(entry, said["code"]))
+        if info is None:
+            return None
+        native = None
+        if said["why_not_native"] is None:
+            files = json.loads((entry / _NATIVE).read_text(encoding="utf-8"))
+            native = Sources(said["name"], files)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Front(Path(said["path"]), said["digest"], info, native, said["why_not_native"] or "")
+
+
+def finish(
+    compiled: CompiledProtocol,
+    path: Path,
+    include: Sequence[Path],
+    native: bool,
+    preludes: Sequence[Path] = (),
+) -> Front:
+    """Generate the forms of a protocol that was compiled a moment ago.
+
+    With ``native`` there are two, and they are remembered. Raises slicc's GenerationError, OSError.
+    """
+    from slicc.codegen.python.importer import load_package
+
+    module = load_package(compiled.protocol)
+    digest = digest_of(compiled)
+    if not native:
+        return Front(compiled.path, digest, module.PROTOCOL)
+    key = _key(path, include, preludes)
+    sources, why = native_sources(compiled.protocol)
+    front = Front(compiled.path, digest, module.PROTOCOL, sources, why)
+    if key is not None:
+        _remember(key, front, module)
+    return front
+
+
+def digest_of(compiled: CompiledProtocol) -> str:
+    """A short hash of the texts of all files of a protocol."""
+    digest = hashlib.sha256()
+    for source in sorted(compiled.sources, key=lambda source: source.name):
+        digest.update(f"{Path(source.name).name}\0{len(source.text)}\0{source.text}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+def native_sources(protocol: ir.Protocol) -> tuple[Sources | None, str]:
+    """The protocol as C++ texts, or None and the reason."""
+    from slicc.codegen.cpp import Unsupported, package
+    from slicc.codegen.cpp.machine_shape import shape_text
+
+    try:
+        made = package(protocol)
+    except Unsupported as slip:
+        return None, str(slip)
+    return Sources(made.name, {**made.files, SHAPE: shape_text(protocol)}), ""
+
+
+def _remember(key: str, front: Front, module: ModuleType) -> None:
+    package = Path(module.__file__ or "").parent
+    files = {path.name: _digest(path.read_bytes()) for path in package.iterdir() if path.is_file()}
+    code = marshal.dumps(codes_of(module))
+    said = {
+        "name": front.native.name if front.native is not None else "",
+        "path": str(front.path),
+        "digest": front.digest,
+        "package": str(package),
+        "files": files,
+        "code": _digest(code),
+        "why_not_native": None if front.native is not None else front.why_not_native,
+    }
+    texts: dict[str, str | bytes] = {_ENTRY: json_text(said), _CODE: code}
+    if front.native is not None:
+        texts[_NATIVE] = json_text(dict(front.native.files))
+    store = user_cache()
+    if store.note:
+        return  # it would be gone before anybody could find it
+    with suppress(CacheError):
+        store.make(_KIND, key, lambda directory: write_all(directory, texts))
+
+
+# ------------------------------------------------------------------ the texts
+
+
+def _key(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> str | None:
+    """A name for everything that the compiler might read; None where that is not known.
+
+    Whatever stands in quotes and leads to a file from one of the places where includes are looked
+    for counts, so a file that would be included counts, and so does one that would hide it.
+    """
+    if path.suffix != ".slicc":
+        return None
+    found: dict[Path, bytes] = {}
+    waiting = [path]
+    total = 0
+    try:
+        while waiting:
+            one = waiting.pop()
+            if one in found:
+                continue
+            found[one] = content = _read(one)
+            total += len(content)
+            if len(found) > _MOST_FILES or total > _MOST_BYTES:
+                return None
+            text = content.decode("utf-8", "replace")
+            names = {name for pair in _TEXTS.findall(text) for name in pair if name}
+            for base in dict.fromkeys((one.parent, path.parent, path.parent.parent, *include)):
+                waiting += [base / name for name in names if _is_file(base, name)]
+        parts: list[str | bytes] = [compiler_digest(), _python(), str(path), str(path.resolve())]
+        parts += [str(directory.resolve()) for directory in include]
+        for one in preludes:
+            parts += ["prelude", str(one), _read(one)]
+        for one in sorted(found):
+            parts += [str(one), str(one.resolve()), found[one]]
+        return key_of(*parts)
+    except OSError:
+        return None
+
+
+def _python() -> str:
+    """What code depends on besides its source."""
+    return f"{sys.implementation.cache_tag} {MAGIC_NUMBER.hex()} {sys.flags.optimize}"
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(_MOST_BYTES + 1)
+
+
+def _is_file(base: Path, name: str) -> bool:
+    try:
+        return os.path.isfile(f"{base}/{name}")  # noqa: PTH113 - thousands are asked for
+    except (OSError, ValueError):
+        return False
+
+
+@cache
+def compiler_digest() -> str:
+    """A digest of the compiler itself, its grammar and its library."""
+    import slicc
+
+    root = Path(slicc.__file__).parent
+    files = [path for kind in ("py", "lark", "jinja", "sm") for path in root.rglob(f"*.{kind}")]
+    return digest_of_files(files, root)
+
+
+# ------------------------------------------------------------------ the Python controllers
+
+
+def _package(directory: Path, files: dict[str, str], codes: Codes | None) -> ProtocolInfo | None:
+    """Import a package of controllers if all of its files are as they were."""
+    sources: dict[str, bytes] = {}
+    for path in directory.iterdir():
+        if path.is_file():
+            sources[path.name] = path.read_bytes()
+    if {name: _digest(content) for name, content in sources.items()} != files:
+        return None
+    if codes is None:
+        codes = compile_all(directory, sources)
+    info: ProtocolInfo = import_package(module_name(directory.name), directory, codes).PROTOCOL
+    return info
+
+
+def _codes(entry: Path, digest: str) -> Codes | None:
+    """What the controllers were compiled to, of which Python itself would keep ``.pyc`` files.
+
+    Compiling GPU_VIPER's again takes some 90 ms, of every start.
+    """
+    content = (entry / _CODE).read_bytes()
+    return marshal.loads(content) if _digest(content) == digest else None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

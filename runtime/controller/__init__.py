@@ -1,0 +1,1 @@
+"""What generated controllers are built on: ports, wake-ups, traces."""

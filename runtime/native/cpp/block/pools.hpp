@@ -1,0 +1,46 @@
+// Taking slots from pools and giving them back.
+//
+// Invariant: the slot given back last is taken first. A pool that is full hands out its spare
+// slots and the run ends at the next check, so nobody tests what they were given.
+
+#pragma once
+
+#include "block/context.hpp"
+
+template <class T>
+inline u32 handle_of(const Context& x, const T& thing) {
+    return static_cast<u32>(offset_of(x, thing) >> 3);
+}
+
+inline COLD u32 pool_extend(Context& x, Pool& pool) {
+    if (UNLIKELY(pool.used >= pool.capacity)) {
+        pool_exhausted(x, pool.name, pool.capacity);
+        if (pool.used >= pool.capacity + POOL_SPARE) pool.used--;
+    }
+    return static_cast<u32>((pool.offset + u64{pool.used++} * pool.stride) >> 3);
+}
+
+// A slot with whatever was in it.
+template <class T>
+inline T& pool_take(Context& x, Pool& pool) {
+    pool.live++;
+    const u32 handle = pool.free;
+    if (LIKELY(handle)) {
+        T& thing = of_handle<T>(x, handle);
+        pool.free = thing.next;
+        return thing;
+    }
+    return of_handle<T>(x, pool_extend(x, pool));
+}
+
+template <class T>
+inline void pool_give(Context& x, Pool& pool, T& thing) {
+    pool.live--;
+    thing.next = pool.free;
+    pool.free = handle_of(x, thing);
+}
+
+template <class T>
+inline T& pool_slot(const Context& x, const Pool& pool, u32 index) {
+    return *reinterpret_cast<T*>(x.base + pool.offset + u64{index} * pool.stride);
+}

@@ -1,0 +1,200 @@
+// What threads, drivers, flushers and the checker keep: plain structs of numbers.
+//
+// Invariant: an agent is a consumer behind the requesters and a client of one requester, and has
+// the same number as both. Threads of a driver have consecutive numbers.
+
+#pragma once
+
+#include "requesters/registry.hpp"
+
+namespace Role {
+inline constexpr u8 OPEN = 0, ACQUIRE = 1, ACTION = 2, RELEASE = 3, CLOSE = 4, READ_BACK = 5, FLUSH = 6,
+                    INVALIDATE = 7, PEEK = 8;
+}
+
+// The order of tester.execution.events.Verdict.
+enum class Verdict : u32 {
+    NONE,
+    WRONG_VALUE,
+    STALE_READ,
+    EARLY_WRITE,
+    TORN_BYTES,
+    FOREIGN_BYTES,
+    LOST_WRITE,
+    ATOMIC_REPEATED,
+    ATOMIC_SKIPPED,
+    ATOMIC_FOREIGN,
+    ATOMIC_ORDER,
+    EARLY_RELEASE,
+    UNEXPECTED_RESPONSE,
+    HANG,
+};
+
+enum class Phase : u8 {
+    IDLE,
+    HANDOVER,
+    OPEN,
+    ACQUIRE,
+    INVALIDATE,
+    ACTIONS,
+    RELEASE,
+    FLUSH,
+    CLOSE,
+    ENDED,
+};
+
+// Steps of an agent at hand-overs besides acquire and release.
+inline constexpr u8 STEP_FLUSH = 1, STEP_INVALIDATE = 2, STEP_BLIND = 4;
+
+struct Thread {
+    u32 number;     // of the agent
+    u32 consumer;
+    u32 requester;
+    u8 driver;
+    Phase phase;
+    u8 steps;
+    u8 scope;       // of the episode
+    bool flusher;   // is none, but one of the other agents
+    bool outside;   // likewise
+    bool retry;
+    bool blocked;   // the next action waits for bytes of earlier ones
+    u32 flights;    // instructions issued and not fully answered
+    u32 held;       // refused, to be issued again
+    u32 completed;  // episodes
+    u32 waits;      // hand-overs that the episode still waits for
+    u32 open_stores;  // not globally performed
+    u32 episode;
+    i64 next_episode, last_episode;  // in thread_episode
+    i64 next_action, last_action;
+    u64 since;
+    Queue waiting;  // rows: who waits for this thread's episodes, in the order of asking;
+                    // accesses, if it is outside: what it was given
+};
+
+struct Flusher {
+    u64 identity;
+    u32 next, last;  // in flush_lines
+    u32 pending;
+};
+
+// Statistics: how much ran side by side, in ticks.
+struct Driver {
+    u64 identity;  // the last one given
+    u32 first_thread;
+    u32 threads;
+    u32 running;
+    u32 completed;
+    u32 first_word;
+    u8 role;
+    u64 live;
+    u64 live_since;
+    u64 live_time;
+    u64 handover_time;
+    u64 thread_time;
+    u64 end;
+};
+
+// The increments of one word so far.
+struct Word {
+    u64 address;
+    u64 latest_tick;
+    u64 done_tick;
+    u32 initial;
+    u32 issued;
+    i32 latest;       // highest rank returned, the last one at latest_tick ...
+    i32 settled;      // ... and before that tick
+    u32 done;         // answered, quiet ones included, the last at done_tick ...
+    u32 done_before;  // ... and before that tick
+    u32 line;
+    u32 increments;   // of the whole leg
+    u64 first_seen;   // where its bits begin
+};
+
+// A rank above what had been issued when it came back.
+struct Early {
+    u64 tick;
+    u64 identity;
+    u32 word;
+    u32 rank;
+    u32 index;
+    u8 role;
+};
+
+// Bytes of a line for which a thread has an outstanding load or a store that is not accepted.
+struct Busy {
+    u64 bytes[MASK_WORDS];
+    u32 line;
+    u32 next;  // of its bucket
+};
+
+struct Finding {
+    u32 verdict;
+    u32 role;
+    u32 kind;
+    u32 size;
+    u64 tick;
+    u64 identity;
+    i64 index;  // which of the request's addresses, -1: the request as a whole
+    u64 address;
+    u64 expected;
+    u64 got;
+};
+
+inline constexpr u32 DRIVERS = 8;
+inline constexpr u32 EARLY = 1024;
+inline constexpr u32 BUSY_BUCKETS = 128;  // of a thread, by the last bits of the line
+
+struct AgentParts {
+    u32 agents;
+    u32 driver_count;
+    u32 words_used;
+    u32 flush_lines_used;
+    u32 flushers_left;
+    u32 early_count;
+    u32 oldest;  // open requests, for the checker
+    u32 newest;
+    u32 free_busy;
+    u32 busy_used;
+    u64 seen_used;
+    u64 lane_accesses;
+    Finding finding;
+    Driver drivers[DRIVERS];
+    Array<Thread> threads;
+    Array<Flusher> flushers;  // by agent
+    Array<u32> flush_lines;
+    Array<Word> words;
+    Array<u64> seen;          // a bit for each rank of each word
+    Array<i32> lower;         // by thread and lane: a rank that its increment cannot have
+    Array<Early> early;
+    Array<u64> line_progress; // by line: tick of the last answer
+    Array<u32> buckets;       // by thread: the lines with busy bytes
+    Array<Busy> busy;
+
+    void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
+        layout.reserve(threads, c.agents);
+        layout.reserve(flushers, c.agents);
+        layout.reserve(flush_lines, c.lines);
+        layout.reserve(words, c.words);
+        layout.reserve(seen, c.increments);
+        layout.reserve(early, c.words + EARLY);
+        layout.reserve(line_progress, c.lines);
+        layout.reserve(lower, u64{c.agents} * 64);
+        layout.reserve(buckets, u64{c.agents} * BUSY_BUCKETS);
+        // What is busy has a lane in a row, or in the one refused instruction of its thread; a
+        // transfer has one in each of its lines.
+        const u64 transfer_lines = (MAX_TRANSFER_BYTES >> plan.line_bits) + 1;
+        layout.reserve(busy, c.rows + transfers_of(c, plan) * transfer_lines + u64{c.agents} * 64 + 1);
+    }
+};
+
+inline AgentParts& agent_parts(const Context& x) { return *x.agent_parts; }
+inline Thread& thread_at(const Context& x, u32 agent) { return agent_parts(x).threads.at(x, agent); }
+
+// Where the parts of this layer are, for as long as a call runs.
+inline void context_bind(Context& x) {
+    x.requester_parts = x.s->requester_parts.in(x);
+    x.agent_parts = x.s->agent_parts.in(x);
+    x.requesters = x.requester_parts->requesters.in(x);
+    x.accesses = x.requester_parts->accesses.in(x);
+    x.rows = x.requester_parts->rows.in(x);
+}

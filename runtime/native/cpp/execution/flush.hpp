@@ -1,0 +1,113 @@
+// Flushes lines through one requester, a batch at a time; and what all agents have in common.
+//
+// Invariant: of a flusher at most one batch is unanswered.
+
+#pragma once
+
+#include "execution/driver.hpp"
+
+inline constexpr u32 FLUSH_BATCH = 64;
+
+inline void Flusher_wakeup(Context& x, const Thread& t) {
+    Flusher& flusher = agent_parts(x).flushers.at(x, t.number);
+    if (flusher.pending || flusher.next == flusher.last) return;
+    const u32 index = access_new(x);
+    if (!index) return;
+    const u32 left = flusher.last - flusher.next;
+    Access& access = access_at(x, index);
+    access.identity = ++flusher.identity;
+    access.client = t.number;
+    access.role = Role::FLUSH;
+    access.kind = AccessKind::FLUSH;
+    access.size = 1;
+    access.source = Source::BATCH;
+    access.place = flusher.next;
+    access.lanes = left < FLUSH_BATCH ? left : FLUSH_BATCH;
+    if (!Requester_issue(x, t.requester, index)) return access_free(x, index);
+    flusher.pending = index;
+    flusher.next += access.lanes;
+    Checker_issued(x, access, index);
+}
+
+// Add a flusher of these lines; it begins in the next tick. Returns its number; -1: no room.
+inline i64 Flusher_add(Context& x, u32 requester, const u64* lines, u64 count, u64 first_identity) {
+    AgentParts& parts = agent_parts(x);
+    if (parts.agents == parts.threads.count) return -1;
+    if (parts.flush_lines_used + count > parts.flush_lines.count) {
+        pool_exhausted(x, POOL_LINES, parts.flush_lines.count);
+        return -1;
+    }
+    Thread& t = thread_at(x, parts.agents);
+    t = {};
+    t.number = parts.agents++;
+    t.consumer = x.s->controllers + x.s->requesters + t.number;
+    t.requester = requester;
+    t.flusher = true;
+    Flusher& flusher = parts.flushers.at(x, t.number);
+    flusher = {};
+    flusher.identity = first_identity;
+    flusher.next = parts.flush_lines_used;
+    for (u64 i = 0; i < count; ++i) parts.flush_lines.at(x, parts.flush_lines_used++) = line_index(x, lines[i]);
+    flusher.last = parts.flush_lines_used;
+    if (count) ++parts.flushers_left;
+    Thread_wake(x, t);
+    return t.number;
+}
+
+// ---------------------------------------------------------------- all agents
+
+inline void agent_wakeup(Context& x, u32 agent) {
+    Thread& t = thread_at(x, agent);
+    if (t.outside) {
+        Outside_wakeup(x, t);
+    } else if (t.flusher) {
+        Flusher_wakeup(x, t);
+    } else {
+        Thread_wakeup(x, t);
+    }
+}
+
+inline void client_synchronized(Context& x, Access& access) {
+    if (access.source == Source::OUTSIDE) return Outside_tell(x, access, OutsideAnswer::SYNCHRONIZED);
+    Thread& t = thread_at(x, access.client);
+    Checker_synchronized(x, access);
+    if (!t.flusher) return Thread_answered(x, t);
+    Flusher& flusher = agent_parts(x).flushers.at(x, t.number);
+    flusher.pending = 0;
+    if (flusher.next == flusher.last) --agent_parts(x).flushers_left;
+    Thread_wake(x, t);
+}
+
+inline void client_retry(Context& x, u32 client) {
+    Thread& t = thread_at(x, client);
+    if (t.outside) return Outside_retry(x, t);
+    if (t.held) t.retry = true;
+    if (t.held || t.flusher) Thread_wake(x, t);
+}
+
+template <class Visit>
+inline void each_line(Context& x, const Access& access, Visit visit) {
+    if (access.source == Source::BATCH) {
+        const u32* lines = agent_parts(x).flush_lines.in(x) + access.place;
+        for (u32 i = 0; i < access.lanes; ++i) {
+            if (!visit(lines[i])) return;
+        }
+        return;
+    }
+    if (access.source == Source::OUTSIDE) {
+        const u64* addresses = access_addresses(x, access);
+        for (u32 lane = 0; lane < access.lanes; ++lane) {
+            if (!visit(line_index(x, line_of(x, addresses[lane])))) return;
+        }
+        return;
+    }
+    if (access.source != Source::LOADS && access.source != Source::STORES) return;
+    const ProgramView& program = program_of(x, access);
+    const u8 kind = access.source == Source::LOADS ? AccessKind::LOAD : AccessKind::STORE;
+    for (i64 action = program.first_action[access.place]; action < program.first_action[access.place + 1]; ++action) {
+        if (!touches(program.action_kind[action], kind)) continue;
+        for (i64 lane = program.first_lane[action]; lane < program.first_lane[action + 1]; ++lane) {
+            if (!visit(line_index(x, line_of(x, program.address[lane])))) return;
+        }
+    }
+}

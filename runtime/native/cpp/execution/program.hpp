@@ -1,0 +1,48 @@
+// What a driver executes: the arrays of a program, which lie outside of the block.
+//
+// Invariant: read-only, and alive while a call is running. Episodes and actions are numbered as
+// in the program; only lanes that take part are listed, in lane order, and every action has one.
+
+#pragma once
+
+#include "block/context.hpp"
+
+namespace Scope {
+inline constexpr u32 GLC = 1, SLC = 2;
+// Besides these, of an episode: its closing fetch-adds ask for no old values, it makes none, it
+// looks at what it waits for, it flushes what it stored, it neither acquires nor releases.
+inline constexpr u32 QUIET = 4, BARE = 8, PEEK = 16, FLUSHES = 32, PLAIN = 64;
+// Of an action: a load that is made as an instruction fetch.
+inline constexpr u32 INSTRUCTION = 8;
+}  // namespace Scope
+
+// Beside AtomicKind::CAS: it compares with something else than what stands there.
+inline constexpr u8 CAS_FAILS = 0x80;
+
+struct ProgramView {
+    u64 threads, episodes, actions, lanes_total, words_total, waits, run_key, line_bits;
+    const i64* thread_first;    // [threads + 1]: the episodes of a thread in thread_episode
+    const i32* thread_episode;  // [episodes]
+    const u8* episode_scope;    // [episodes]
+    const i64* first_action;    // [episodes + 1]
+    const i64* first_word;      // [episodes + 1]: fetch-adds, one for each lane that makes them
+    const u8* word_lane;
+    const u64* word_address;
+    const i64* first_wait;      // [episodes + 1]: until wait_count episodes of wait_thread ended
+    const i32* wait_thread;
+    const i32* wait_count;
+    const u8* action_kind;      // [actions]: AccessKind::LOAD, STORE or ATOMIC
+    const u16* action_size;
+    const u8* action_scope;
+    const i64* first_lane;      // [actions + 1]: its lanes, or the pieces of its only one
+    const u8* lane;
+    const u64* address;
+    const u64* value;
+    const u64* expected;
+    u64 groups;
+    const u32* word_group;      // beside word_address
+    const u64* group_word;      // [groups]: address; no two groups share a word
+    const u64* group_increments;// [groups]: fetch-adds of that word in all
+    const u8* action_op;        // [actions]: of an ATOMIC, AtomicKind, perhaps with CAS_FAILS
+    const u8* action_pieces;    // [actions]: how many make up one access; 0: it has none
+};

@@ -1,0 +1,500 @@
+// An access, from the instruction to its last answer, and the lists in which its parts stand.
+//
+// Invariant: a slot is free or belongs to one access, one row of one, or one wait; everything
+// names slots by number, and 0 is none. Addresses and values stay in the program.
+
+#pragma once
+
+#include "types/atomic_op.hpp"
+#include "block/line_map.hpp"
+#include "sim/message_buffer.hpp"
+#include "system/plan.hpp"
+#include "system/prelude.hpp"
+#include "execution/program.hpp"
+
+namespace AccessKind {
+inline constexpr u8 LOAD = 0, STORE = 1, ATOMIC = 2, ACQUIRE = 3, RELEASE = 4, FLUSH = 5, INVALIDATE_L2 = 6;
+}
+
+// Whether an action counts among the loads (stores) of its episode; an atomic one does among both.
+inline bool touches(u8 kind, u8 of_kind) { return kind == of_kind || kind == AccessKind::ATOMIC; }
+
+// Why an access was refused: not enough tokens, too much outstanding, a walk is under way.
+enum Reason : u32 { TOKENS, ROOM, WALK, REASONS };
+
+enum class RequesterKind : u8 { SEQUENCER, COALESCER, DMA };
+
+// Where the addresses of an access stand.
+enum class Source : u8 {
+    NOTHING,
+    ACTION,  // lanes of action `place` of the program
+    PIECES,  // of its only lane: of keys of `find_lines` alone
+    WORDS,   // fetch-adds of episode `place`
+    LOADS,   // the lines of the loads of episode `place`
+    STORES,  // the lines of its stores
+    BATCH,   // lines `place` and following of the flushers
+    OUTSIDE, // of slot `place`, somebody else's (outside.hpp)
+};
+
+// One instruction on its way, and what its requester, its thread and the checker keep about it.
+// `pending` and `uncompleted` have a bit for each lane without data, acceptance or old value, and
+// for each whose store is not globally performed. It is free when `open` comes down to 0.
+struct alignas(128) Access {
+    u64 identity;
+    u64 sequence;
+    u64 issued;
+    u64 progress;  // the last answer to a part
+    u64 pending;
+    u64 uncompleted;
+    u64 first;     // of its lanes in the program's arrays
+    u32 client;
+    u32 open;   // parts that the requester has not answered
+    u32 place;
+    u32 lanes;  // how many addresses
+    u32 older;  // open requests in the order of their issue, for the checker; 0: none
+    u32 newer;
+    u32 link;   // free, or ends in the next tick
+    u32 next_release;  // of the same client, and waiting as well
+    u16 size;   // bytes, of each lane
+    u8 kind;
+    u8 role;
+    u8 scope;
+    Source source;
+    u8 driver;
+    u8 pieces;    // entries of its only lane in the program's arrays; 0: one for each lane
+    bool shared;  // lanes ask for the same bytes
+    bool listed;  // the checker waits for it
+    bool crosses; // lanes may reach into the next line
+};
+
+// What stands in a list: lanes of an access that go to one line; also a client that waits for
+// another's episodes. Lists of a line are rings that are known by their last element.
+struct alignas(64) Row {
+    u64 lanes;  // bit i: address i of its access
+    union {
+        u64 sequence;  // the instSeqNum sent along
+        u64 transfer;  // of an engine: where its bytes are
+        u64 count;     // of a wait: complete episodes
+    };
+    union {
+        u32 access;
+        u32 waiter;
+    };
+    u32 line;
+    u32 next;
+    union {
+        u32 beside;  // its neighbour among the stores of the line that are not complete
+        u32 done;    // of a DMA transfer: bytes
+    };
+    i16 type;
+    bool accepted;
+    bool completed;
+    bool last;   // of its instruction
+    bool token;  // given back with it
+};
+
+// What a requester has to do with a line: ends of rings, 0: empty.
+struct LineBook {
+    u32 rows;          // the first one has been sent
+    u32 completing;    // stores sent and not globally performed
+    u32 invalidations; // sent; answered in advance when their access is 0
+    u32 walked;        // the walk waits for it
+};
+static_assert(sizeof(LineBook) == BOOK_PLACES * sizeof(u32));
+
+enum class Standing : u8 { NEITHER, REFUSED, GRANTED };
+
+// What a client waits for at its requester, or what is kept for it.
+struct Waiter {
+    u64 tick;  // of the call
+    u32 need;
+    u32 previous;
+    u32 next;
+    Standing standing;
+};
+
+// A client in its requester's books. Waiters are named by 1 + REASONS * client + reason.
+struct ClientBook {
+    Waiter waiters[REASONS];
+    u32 writes;   // open stores and atomics
+    u32 release;  // the first one that waits for them
+};
+
+struct Line {
+    u32 stamp;
+    u32 row;
+};
+
+struct Queue {
+    u32 first;
+    u32 last;
+};
+
+struct Requester {
+    RequesterKind kind;
+    bool walks;
+    bool one_request_per_lane;
+    bool full;      // a row waits for room
+    bool watching;  // somebody else's walk
+    i32 read_type;
+    i32 context;
+    u32 index;
+    u32 consumer;
+    u32 controller;
+    u32 queue;
+    u32 lanes;
+    u64 book;  // the first of its places
+    u32 live;
+    u64 next_sequence;
+    Queue refused[REASONS];
+    u32 kept[REASONS];  // granted
+    u32 refusals;
+    u32 grants;
+    Queue granted;
+    Queue ending;
+    u32 count;          // lane requests, rows or transfers
+    u32 max_outstanding;
+    u32 tokens;
+    u32 max_tokens;
+    u32 coalesces_per_cycle;
+    u32 coalesced;
+    u64 coalesced_tick; // + 1
+    Queue uncoalesced;
+    u32 walk_access;
+    u32 walk_parts;
+    u32 walk_owner;     // of a sequencer's walk: who is told, + 1
+    Queue watchers;     // requesters + 1
+    u32 next_watcher;
+    u32 first_cache, caches;
+    u32 first_linked, linked;
+};
+
+inline constexpr u32 SORTED_WORDS = 256;
+inline constexpr u32 MAX_TRANSFER_BYTES = 512;
+// The bytes of a transfer, from the beginning of its first line on.
+inline constexpr u32 TRANSFER_ROOM = MAX_TRANSFER_BYTES + LINE_BYTES;
+
+// Transfers that the engines of a system have room for.
+inline u64 transfers_of(const Capacities& c, const PlanView& plan) {
+    u64 count = 0;
+    for (u32 i = 0; i < c.requesters; ++i) {
+        const PlanWords words = plan.requester(i);
+        if (static_cast<RequesterKind>(words.word(PLAN_KIND)) == RequesterKind::DMA) count += words.word(PLAN_OUTSTANDING);
+    }
+    return count < c.rows ? count : c.rows;
+}
+
+struct RequesterParts {
+    u32 first_agent;  // consumer
+    u32 free_access;
+    u32 free_row;
+    u32 accesses_used;
+    u32 rows_used;
+    u32 rows_live;
+    u32 stamp;
+    u64 lines_of;     // the access whose lines stand in `scratch`
+    u32 scratch[64];
+    Array<Requester> requesters;
+    Array<u32> links;  // caches, then linked requesters, of each
+    Array<Access> accesses;
+    Array<Row> rows;
+    Array<ClientBook> clients;
+    Array<Line> marks;      // by line: what the running function knows about it
+    Array<u64> sorted;      // lines of a walk
+    Array<u8> transfers;    // bytes
+    Array<u32> free_transfers;
+    u32 transfers_used;     // the free ones stand behind so many
+    u64 sort_bits[SORTED_WORDS];
+
+    void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
+        first_agent = c.controllers + c.requesters;
+        layout.reserve(requesters, c.requesters);
+        u64 linked = 0;
+        for (u32 i = 0; i < c.requesters; ++i) {
+            const PlanWords words = plan.requester(i);
+            linked += words.list(0)[-1] + words.list(1)[-1];
+        }
+        layout.reserve(links, linked);
+        layout.reserve(clients, c.agents);
+        layout.reserve(accesses, c.flights + 1);
+        layout.reserve(rows, c.rows + 1);
+        layout.reserve(marks, c.lines);
+        layout.reserve(sorted, c.lines);
+        layout.reserve(transfers, transfers_of(c, plan) * TRANSFER_ROOM);
+        layout.reserve(free_transfers, transfers_of(c, plan));
+    }
+};
+
+inline RequesterParts& requester_parts(const Context& x) { return *x.requester_parts; }
+inline Requester& requester_at(const Context& x, u32 index) { return x.requesters[index]; }
+inline Access& access_at(const Context& x, u32 index) { return x.accesses[index]; }
+inline Row& row_at(const Context& x, u32 index) { return x.rows[index]; }
+
+inline LineBook& book_of(const Context& x, const Requester& r, u32 line) {
+    return *reinterpret_cast<LineBook*>(&line_place(x, r.book, line));
+}
+
+// ---------------------------------------------------------------- what clients hear (thread.hpp)
+
+// `lanes` of the access have been answered from a line, whose bytes these are.
+inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes);
+inline void client_stored(Context& x, Access& access, u64 lanes, u32 line);
+inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 line);
+// `old` has a value for each lane, in lane order; `values` 0: none was asked for.
+inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values);
+inline void client_synchronized(Context& x, Access& access);
+inline void client_retry(Context& x, u32 client);
+
+// The lines of a FLUSH or INVALIDATE_L2, once each in order of first mention: calls
+// `visit(line index)` until that is false.
+template <class Visit>
+inline void each_line(Context& x, const Access& access, Visit visit);
+
+// ---------------------------------------------------------------- slots
+
+// 0 when there is none left; the run then ends without a verdict.
+inline u32 access_new(Context& x) {
+    RequesterParts& parts = requester_parts(x);
+    u32 index = parts.free_access;
+    if (index) {
+        parts.free_access = parts.accesses.at(x, index).link;
+    } else if (parts.accesses_used + 1 < parts.accesses.count) {
+        index = ++parts.accesses_used;
+    } else {
+        pool_exhausted(x, POOL_FLIGHTS, parts.accesses.count - 1);
+        return 0;
+    }
+    __builtin_memset(&parts.accesses.at(x, index), 0, sizeof(Access));
+    return index;
+}
+
+inline void access_free(Context& x, u32 index) {
+    RequesterParts& parts = requester_parts(x);
+    parts.accesses.at(x, index).link = parts.free_access;
+    parts.free_access = index;
+}
+
+inline bool rows_left(Context& x, u64 need) {
+    RequesterParts& parts = requester_parts(x);
+    if (parts.rows_live + need < parts.rows.count) return true;
+    pool_exhausted(x, POOL_ROWS, parts.rows.count - 1);
+    return false;
+}
+
+// Only after rows_left.
+inline u32 row_new(Context& x, u32 access, u32 line, i32 type, u64 lanes) {
+    RequesterParts& parts = requester_parts(x);
+    u32 index = parts.free_row;
+    if (index) {
+        parts.free_row = parts.rows.at(x, index).next;
+    } else {
+        index = ++parts.rows_used;
+    }
+    ++parts.rows_live;
+    Row& row = parts.rows.at(x, index);
+    row = Row{};
+    row.lanes = lanes;
+    row.access = access;
+    row.line = line;
+    row.type = static_cast<i16>(type);
+    return index;
+}
+
+inline void row_free(Context& x, u32 index) {
+    RequesterParts& parts = requester_parts(x);
+    --parts.rows_live;
+    parts.rows.at(x, index).next = parts.free_row;
+    parts.free_row = index;
+}
+
+// Rows that are linked already join the end of a queue.
+inline void rows_queue(Context& x, Queue& queue, Queue rows) {
+    if (queue.last) {
+        row_at(x, queue.last).next = rows.first;
+    } else {
+        queue.first = rows.first;
+    }
+    queue.last = rows.last;
+}
+
+// Rows for all lines of the access, chained in order of first mention. False: not enough room.
+inline bool rows_of_lines(Context& x, u32 index, i32 type, Queue& chain, u32& count) {
+    RequesterParts& parts = requester_parts(x);
+    const u32 stamp = ++parts.stamp;
+    bool enough = true;
+    chain = {};
+    count = 0;
+    each_line(x, access_at(x, index), [&](u32 line) {
+        Line& mark = parts.marks.at(x, line);
+        if (mark.stamp == stamp) return true;
+        mark.stamp = stamp;
+        if (!(enough = rows_left(x, 1))) return false;
+        const u32 row = row_new(x, index, line, type, 0);
+        rows_queue(x, chain, {row, row});
+        ++count;
+        return true;
+    });
+    while (!enough && chain.first) {
+        const u32 row = chain.first;
+        chain.first = row_at(x, row).next;
+        row_free(x, row);
+    }
+    return enough;
+}
+
+// ---------------------------------------------------------------- rings
+
+inline u32 ring_first(const Context& x, u32 ring) { return row_at(x, ring).next; }
+
+inline void ring_append(const Context& x, u32& ring, u32 index) {
+    Row& row = row_at(x, index);
+    if (ring) {
+        Row& last = row_at(x, ring);
+        row.next = last.next;
+        last.next = index;
+    } else {
+        row.next = index;
+    }
+    ring = index;
+}
+
+inline u32 ring_take(const Context& x, u32& ring) {
+    Row& last = row_at(x, ring);
+    const u32 first = last.next;
+    if (first == ring) {
+        ring = 0;
+    } else {
+        last.next = row_at(x, first).next;
+    }
+    return first;
+}
+
+// ---------------------------------------------------------------- lanes
+
+inline const ProgramView& program_of(const Context& x, const Access& access) { return x.programs[access.driver]; }
+
+// Of an ACTION, of WORDS, or OUTSIDE.
+inline const u64* access_addresses(const Context& x, const Access& access) {
+    const ProgramView& program = program_of(x, access);
+    return (access.source == Source::WORDS ? program.word_address : program.address) + access.first;
+}
+
+// Of a store, or the operands of an atomic action.
+inline const u64* access_values(const Context& x, const Access& access) {
+    return program_of(x, access).value + access.first;
+}
+
+// What an atomic access does: the fetch-adds of an episode add 1.
+inline AtomicNode access_operation(const Context& x, const Access& access, u32 lane) {
+    AtomicNode node = {};
+    node.size = static_cast<u8>(access.size);
+    node.kind = AtomicKind::ADD;
+    node.operand = 1;
+    if (access.source == Source::WORDS) return node;
+    const ProgramView& program = program_of(x, access);
+    const u8 op = program.action_op[access.place];
+    node.kind = op & static_cast<u8>(~CAS_FAILS);
+    node.operand = program.value[access.first + lane];
+    if (node.kind != AtomicKind::CAS) return node;
+    const u64 ones = access.size == 8 ? ~u64{0} : 0xFFFFFFFF;
+    node.compare = program.expected[access.first + lane] ^ (op & CAS_FAILS ? ones : 0);
+    return node;
+}
+
+inline u64 all_lanes(u32 count) { return count < 64 ? (u64{1} << count) - 1 : ~u64{0}; }
+
+// The lines of the lanes of an access, in `scratch`; false, with an error, if a lane is not in one
+// line of memory. They stay there, because thread and requester both want to know.
+inline bool find_lines(Context& x, const u64* addresses, u32 lanes, u32 size, u64 key) {
+    RequesterParts& parts = requester_parts(x);
+    if (parts.lines_of == key) return true;
+    const u64 offset_bits = LINE_MASK;
+    const u64 last = offset_bits + 1 - size;
+    u64 line = NONE;
+    u32 index = 0;
+    for (u32 lane = 0; lane < lanes; ++lane) {
+        const u64 address = addresses[lane];
+        if (UNLIKELY((address & offset_bits) > last)) {
+            fail(x, ErrorKind::INDEX_RANGE);  // the program's fault: Python refuses to go on
+            return false;
+        }
+        if ((address & ~offset_bits) != line) {
+            line = address & ~offset_bits;
+            index = line_index(x, line);
+        }
+        parts.scratch[lane] = index;
+    }
+    parts.lines_of = key;
+    return true;
+}
+
+inline u64 lines_key(u32 driver, Source source, u64 place) {
+    return u64{driver + 1} << 56 | u64{static_cast<u8>(source)} << 48 | place;
+}
+
+inline bool access_lines(Context& x, const Access& access) {
+    return find_lines(x, access_addresses(x, access), access.lanes, access.size,
+                      lines_key(access.driver, access.source, access.place));
+}
+
+// The word of a mask in which the bit of a byte stands.
+inline u64 mask_word(u64 offset) { return MASK_WORDS == 1 ? 0 : offset >> 6; }
+
+inline void mask_add(WriteMask& mask, u32 offset, u32 size) {
+    if constexpr (MASK_WORDS > 1) {
+        for (u32 part; (offset & 63) + size > 64; offset += part, size -= part) {
+            part = 64 - (offset & 63);
+            mask.m[offset >> 6] |= all_lanes(part) << (offset & 63);
+        }
+    }
+    if (LIKELY(size)) mask.m[mask_word(offset)] |= all_lanes(size) << (offset & 63);
+}
+
+// Little-endian numbers of 1 to 8 bytes.
+inline u64 load_bytes(const u8* from, u32 size) {
+    switch (size) {
+        case 1: return *from;
+        case 2: { u16 value; __builtin_memcpy(&value, from, 2); return value; }
+        case 4: { u32 value; __builtin_memcpy(&value, from, 4); return value; }
+        case 8: { u64 value; __builtin_memcpy(&value, from, 8); return value; }
+    }
+    u64 value = 0;
+    __builtin_memcpy(&value, from, size);
+    return value;
+}
+
+inline void store_bytes(u8* to, u64 value, u32 size) {
+    switch (size) {
+        case 1: __builtin_memcpy(to, &value, 1); return;
+        case 2: __builtin_memcpy(to, &value, 2); return;
+        case 4: __builtin_memcpy(to, &value, 4); return;
+        case 8: __builtin_memcpy(to, &value, 8); return;
+    }
+    __builtin_memcpy(to, &value, size);
+}
+
+inline const u8* bytes_of(const DataBlock& block) { return reinterpret_cast<const u8*>(block.data); }
+inline u8* bytes_of(DataBlock& block) { return reinterpret_cast<u8*>(block.data); }
+
+// ---------------------------------------------------------------- accesses of pieces
+
+// Calls `visit(number, address, bytes)` for the pieces of an access, from the lowest address up.
+template <class Visit>
+inline void each_piece(const Context& x, const Access& access, Visit visit) {
+    const u64* addresses = access_addresses(x, access);
+    const u64 end = addresses[0] + access.size;
+    for (u32 piece = 0; piece < access.pieces; ++piece) {
+        const u64 next = piece + 1u < access.pieces ? addresses[piece + 1] : end;
+        visit(piece, addresses[piece], static_cast<u32>(next - addresses[piece]));
+    }
+}
+
+// What a lane stores.
+inline void put_value(const Context& x, const Access& access, u32 lane, u8* to) {
+    const u64* values = access_values(x, access);
+    if (LIKELY(!access.pieces)) return store_bytes(to, values[lane], access.size);
+    const u64 first = access_addresses(x, access)[0];
+    each_piece(x, access, [&](u32 piece, u64 address, u32 size) {
+        store_bytes(to + (address - first), values[piece], size);
+    });
+}

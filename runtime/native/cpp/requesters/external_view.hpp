@@ -1,0 +1,39 @@
+// What whoever stands outside of a block hands over, and is handed: requests by slot, and answers.
+//
+// Invariant: nothing here depends on a protocol, so that code which is not compiled with one can
+// drive it.
+
+#pragma once
+
+#include "block/base.hpp"
+
+inline constexpr u32 OUTSIDE_LANES = 64;
+inline constexpr u32 OUTSIDE_BYTES = 16;  // of a lane
+
+// One request for a port; what its lanes say stands in the arrays of its slot.
+struct OutsideGiven {
+    u32 slot;
+    u32 port;
+    u8 kind;     // AccessKind
+    u8 size;
+    u8 lanes;
+    u8 scope;    // GLC, SLC, QUIET, INSTRUCTION
+    u8 crosses;  // some lane reaches into the next line
+    u8 unused[3];
+};
+
+// Arrays by slot; addresses and numbers of the lanes stand in a ProgramView. The bytes of lane i of
+// a slot begin at i times the size.
+struct OutsideView {
+    u8* bytes;  // [slots][64 * 16]: what is stored; what was loaded, or old values
+    const OutsideGiven* given;
+    u64 given_count;
+    u64* answers;  // slot | kind of answer << 32
+    u64 room;
+    u64 answered;
+    u64 now;   // after a run: the last tick that had anything to do
+    u64 next;  // likewise: the next one; NONE if nothing is pending
+};
+
+// The order of gpu.memory.interface.AnswerKind.
+enum class OutsideAnswer : u64 { LOADED, ACCEPTED, PERFORMED, OLD_VALUES, SYNCHRONIZED };

@@ -1,0 +1,304 @@
+// What the host may call. The block is the host's; programs stay outside of it and are named
+// again by every call that needs them.
+//
+// Invariant: no call keeps a pointer, and a block is used by one call at a time.
+
+#pragma once
+
+#include "execution/flush.hpp"
+#include "system/system.hpp"
+
+#define SLICC_API extern "C" __attribute__((visibility("default")))
+
+inline constexpr u64 SLICC_ABI = 5;
+
+enum RunStatus : i64 { STATUS_IDLE, STATUS_UNTIL, STATUS_FINDING, STATUS_POOL };
+
+inline Context context_with(void* block, const ProgramView* programs, u64 count) {
+    Context x = context_of(block);
+    x.programs = programs;
+    x.program_count = count;
+    return x;
+}
+
+inline i64 run_status(Context& x, u64 until) {
+    System& s = *x.s;
+    const RunEnd end = run(x, until);
+    if (s.pool.name) return STATUS_POOL;
+    if (s.error.kind || s.finding) return STATUS_FINDING;
+    return end == RUN_IDLE ? STATUS_IDLE : STATUS_UNTIL;
+}
+
+// ---------------------------------------------------------------- building and running
+
+SLICC_API u64 slicc_abi() {
+    return SLICC_ABI;
+}
+
+SLICC_API u64 slicc_constant(u64 which) {
+    const u64 constants[] = {LINE_BYTES, NODE_WORDS, sizeof(AnyMessage), CONTROLLER_STRIDE};
+    return which < sizeof constants / sizeof constants[0] ? constants[which] : 0;
+}
+
+SLICC_API u64 slicc_system_size(const u64* plan, u64 words) {
+    return system_size(plan, words);
+}
+
+SLICC_API i64 slicc_start(void* block, u64 bytes, const u64* plan, u64 words) {
+    return system_start(block, bytes, plan, words) ? 0 : -1;
+}
+
+SLICC_API i64 slicc_add_driver(void* block, const ProgramView* program, u32 role,
+                               const u32* requester_of_thread, const u8* steps, u64 first_identity) {
+    Context x = context_with(block, program, 1);
+    return Driver_add(x, *program, static_cast<u8>(role), requester_of_thread, steps, first_identity);
+}
+
+SLICC_API i64 slicc_add_flusher(void* block, u32 requester, const u64* lines, u64 count, u64 first_identity) {
+    Context x = context_of(block);
+    return Flusher_add(x, requester, lines, count, first_identity);
+}
+
+SLICC_API i64 slicc_run(void* block, const ProgramView* programs, u64 count, u64 until) {
+    Context x = context_with(block, programs, count);
+    return run_status(x, until);
+}
+
+// Run in slices of so many ticks, at most `slices` of them, until the driver's threads have ended;
+// after each one the oldest requests are looked at. `until` is where the last slice ended.
+SLICC_API i64 slicc_run_slices(void* block, const ProgramView* programs, u64 count, u64 driver, u64 ticks,
+                               u64 limit, u64 slices, u64* until) {
+    Context x = context_with(block, programs, count);
+    for (; slices; slices--) {
+        const u64 tick = next_tick(x);
+        if (tick == NONE) return STATUS_IDLE;
+        *until = (tick > *until ? tick : *until) + ticks;
+        const i64 status = run_status(x, *until);
+        if (status >= STATUS_FINDING) return status;
+        if (Checker_overdue(x, limit)) return STATUS_FINDING;
+        if (!agent_parts(x).drivers[driver].running) break;
+    }
+    return STATUS_UNTIL;
+}
+
+// The same as slicc_run; transitions are also written to `steps`, 6 words each, while there is room.
+SLICC_API i64 slicc_run_traced(void* block, const ProgramView* programs, u64 count, u64 until, u64* steps,
+                               u64 room, u64* written) {
+    Context x = context_with(block, programs, count);
+    x.steps = steps;
+    x.steps_room = room;
+    const i64 status = run_status(x, until);
+    *written = x.steps_written;
+    return status;
+}
+
+// ---------------------------------------------------------------- somebody outside
+
+// Add a client of a requester whom `slicc_run_outside` gives requests. Returns its number; -1: no room.
+SLICC_API i64 slicc_add_outside(void* block, u32 requester) {
+    Context x = context_of(block);
+    return Outside_add(x, requester);
+}
+
+// Give clients their requests, to be issued at tick `when`, and run to the end of the first tick with
+// answers, no later than `until`. `lanes`: addresses and numbers of the lanes of all slots.
+SLICC_API i64 slicc_run_outside(void* block, const ProgramView* lanes, OutsideView* view, u64 when, u64 until) {
+    Context x = context_with(block, lanes, 1);
+    x.outside = view;
+    view->answered = 0;
+    for (u64 i = 0; i < view->given_count; ++i) Outside_give(x, view->given[i], when);
+    const i64 status = run_status(x, until);
+    view->now = now(x);
+    view->next = next_tick(x);
+    return status;
+}
+
+// From now on what nobody has written in memory is zero.
+SLICC_API void slicc_zero_memory(void* block) {
+    static_cast<System*>(block)->memory.zeroed = 1;
+}
+
+// Write memory itself; 1 if there was not enough room for its lines.
+SLICC_API i64 slicc_write_memory(void* block, u64 address, const u8* bytes, u64 count) {
+    Context x = context_of(block);
+    while (count) {
+        const u64 offset = address & LINE_MASK;
+        const u64 room = LINE_MASK + 1 - offset;
+        const u64 part = count < room ? count : room;
+        u8* line = reinterpret_cast<u8*>(memory_line(x, address - offset, true));
+        if (x.s->pool.name) return 1;
+        __builtin_memcpy(line + offset, bytes, part);
+        address += part;
+        bytes += part;
+        count -= part;
+    }
+    return 0;
+}
+
+// Read memory itself; 1 if there was not enough room for its lines.
+SLICC_API i64 slicc_read_memory(void* block, u64 address, u8* bytes, u64 count) {
+    Context x = context_of(block);
+    while (count) {
+        const u64 offset = address & LINE_MASK;
+        const u64 room = LINE_MASK + 1 - offset;
+        const u64 part = count < room ? count : room;
+        const u8* line = reinterpret_cast<const u8*>(memory_line(x, address - offset, false));
+        if (x.s->pool.name) return 1;
+        __builtin_memcpy(bytes, line + offset, part);
+        address += part;
+        bytes += part;
+        count -= part;
+    }
+    return 0;
+}
+
+// ---------------------------------------------------------------- asking
+
+SLICC_API i64 slicc_next_tick(void* block) {
+    const u64 tick = next_tick(context_of(block));
+    if (tick == NONE) return -1;
+    return tick >> 63 ? INT64_MAX : static_cast<i64>(tick);
+}
+
+SLICC_API u64 slicc_now(void* block) {
+    return static_cast<const System*>(block)->engine.now;
+}
+
+SLICC_API u64 slicc_trace_hash(void* block) {
+    return static_cast<const System*>(block)->trace.value;
+}
+
+SLICC_API u64 slicc_transitions(void* block) {
+    return static_cast<const System*>(block)->trace.count;
+}
+
+SLICC_API u64 slicc_lane_accesses(void* block) {
+    return agent_parts(context_of(block)).lane_accesses;
+}
+
+// A hash of the whole block, which is the same for a copy of it and for nothing else.
+SLICC_API u64 slicc_state_hash(void* block) {
+    const System& s = *static_cast<const System*>(block);
+    const u64* words = static_cast<const u64*>(block);
+    u64 lanes[4] = {1, 2, 3, 4};
+    for (u64 i = 0; i + 4 <= s.bytes / 8; i += 4) {
+        for (u32 lane = 0; lane < 4; lane++) {
+            const u64 value = (lanes[lane] ^ words[i + lane]) * GOLDEN;
+            lanes[lane] = value ^ (value >> 29);
+        }
+    }
+    return hash64(hash64(lanes[0], lanes[1]), hash64(lanes[2], lanes[3]));
+}
+
+SLICC_API void slicc_error(void* block, u64* out) {
+    const ErrorRecord& error = static_cast<const System*>(block)->error;
+    out[0] = error.kind;
+    out[1] = error.site;
+    out[2] = error.controller == NIL ? NONE : error.controller;
+    out[3] = error.tick;
+    out[4] = error.event < 0 ? NONE : error.address;
+    out[5] = static_cast<u64>(i64{error.state});
+    out[6] = static_cast<u64>(i64{error.event});
+    out[7] = error.action;
+}
+
+SLICC_API void slicc_pool(void* block, u64* out) {
+    const PoolRecord& pool = static_cast<const System*>(block)->pool;
+    out[0] = pool.name;
+    out[1] = pool.capacity;
+}
+
+SLICC_API void slicc_finding(void* block, u64* out) {
+    const Finding& finding = agent_parts(context_of(block)).finding;
+    out[0] = finding.verdict;
+    out[1] = finding.tick;
+    out[2] = finding.identity;
+    out[3] = static_cast<u64>(finding.index);
+    out[4] = finding.address;
+    out[5] = finding.size;
+    out[6] = finding.expected;
+    out[7] = finding.got;
+    out[8] = finding.role;
+    out[9] = finding.kind;
+}
+
+SLICC_API void slicc_statistics(void* block, u64 driver, u64* out) {
+    const Driver& d = agent_parts(context_of(block)).drivers[driver];
+    out[0] = d.completed;
+    out[1] = d.live;
+    out[2] = d.live_time;
+    out[3] = d.handover_time;
+    out[4] = d.thread_time;
+    out[5] = d.end;
+    out[6] = d.running == 0;
+}
+
+SLICC_API u64 slicc_flushers_left(void* block) {
+    return agent_parts(context_of(block)).flushers_left;
+}
+
+// How much is left in a system at rest that should be empty.
+SLICC_API u64 slicc_leaks(void* block) {
+    Context x = context_of(block);
+    System& s = *x.s;
+    u64 found = s.messages.live + requesters_leaking(x);
+    for (u64 table = 0; table < s.tables_used; table++) found += s.tables.at(x, table).count;
+    for (u32 id = 0; id < s.controllers; id++) {
+        const Controller& c = controller(x, id);
+        found += c.locked;
+        if (c.waiting == NIL) continue;
+        for (u32 line = 0; line < s.lines.used; line++) {
+            found += controller_parts(x).waiting.at(x, c.waiting + line) != 0;
+        }
+    }
+    return found;
+}
+
+// Where the counts of a controller's transitions stand: offset, how many, how many of a state.
+SLICC_API void slicc_counts(void* block, u64 id, u64* out) {
+    const Context x = context_of(block);
+    const Controller& c = controller(x, static_cast<u32>(id));
+    out[0] = x.s->counts.offset + sizeof(u64) * c.counts;
+    out[1] = counts_of(c.machine);
+    out[2] = MACHINE_SHAPES[c.machine].events + 1;
+}
+
+// The lines that were written in memory, ascending: addresses and bytes of the first `room` of
+// them. Returns how many there are.
+SLICC_API u64 slicc_written_lines(void* block, u64* addresses, u8* bytes, u64 room) {
+    Context x = context_of(block);
+    const System& s = *x.s;
+    u64 count = 0;
+    for (u32 line = 0; line < s.lines.used; line++) {
+        if (s.memory.state.at(x, line) != MEMORY_WRITTEN) continue;
+        if (count < room) addresses[count] = line_address_of(x, line);
+        count++;
+    }
+    const u64 written = count < room ? count : room;
+    heap_sort(addresses, written);
+    for (u64 i = 0; i < written; i++) {
+        __builtin_memcpy(bytes + i * LINE_BYTES, memory_line(x, addresses[i], false), LINE_BYTES);
+    }
+    return count;
+}
+
+// ---------------------------------------------------------------- the checker's questions
+
+SLICC_API i64 slicc_overdue(void* block, const ProgramView* programs, u64 count, u64 limit) {
+    Context x = context_with(block, programs, count);
+    return Checker_overdue(x, limit);
+}
+
+SLICC_API i64 slicc_stuck(void* block, const ProgramView* programs, u64 count) {
+    Context x = context_with(block, programs, count);
+    return Checker_stuck(x);
+}
+
+SLICC_API i64 slicc_finish(void* block, const ProgramView* programs, u64 count) {
+    Context x = context_with(block, programs, count);
+    return Checker_finish(x);
+}
+
+SLICC_API i64 slicc_refused(void* block) {
+    return Driver_refused(context_of(block));
+}

@@ -1,0 +1,376 @@
+// Building a system from a plan, and waking its consumers.
+//
+// Invariant: what stands where follows from the plan alone, so two blocks of one plan can be
+// compared and copied byte by byte.
+
+#pragma once
+
+#include "system/core.hpp"
+#include "block/line_slots.hpp"
+
+// What layout() of the parts of other layers adds to the block.
+struct SystemParts {
+    ControllerParts controllers;
+    RequesterParts requesters;
+    AgentParts agents;
+};
+
+// ---------------------------------------------------------------- consumers
+
+inline Controller& controller(const Context& x, u32 id) {
+    return *reinterpret_cast<Controller*>(x.controllers + u64{id} * CONTROLLER_STRIDE);
+}
+
+inline void consumer_wakeup(Context& x, u32 consumer) {
+    const System& s = *x.s;
+    if (consumer < s.controllers) {
+        machine_wakeup(x, controller(x, consumer));
+        return;
+    }
+    x.controller = NIL;
+    consumer -= s.controllers;
+    if (consumer < s.requesters) {
+        requester_wakeup(x, consumer);
+    } else {
+        agent_wakeup(x, consumer - s.requesters);
+    }
+}
+
+enum RunEnd : u32 { RUN_IDLE, RUN_UNTIL, RUN_TROUBLE, RUN_EXHAUSTED };
+
+// Run until nothing is pending, stop() was called, or the next tick is beyond `until` (NONE:
+// no limit), or something went wrong.
+inline RunEnd run(Context& x, u64 until) {
+    System& s = *x.s;
+    s.engine.stopped = 0;
+    if (s.pool.name) return RUN_EXHAUSTED;
+    if (s.trouble) return RUN_TROUBLE;
+    while (!s.engine.stopped) {
+        const u64 tick = next_tick(x);
+        if (tick == NONE) return RUN_IDLE;
+        if (tick > until) return RUN_UNTIL;
+        run_tick(x, tick);
+        if (UNLIKELY(s.trouble)) return s.pool.name ? RUN_EXHAUSTED : RUN_TROUBLE;
+        if (UNLIKELY(s.logs.live > s.logs_limit || s.atomics.live > s.atomics_limit ||
+                     s.triggers.live > s.triggers_limit)) {
+            collect_garbage(x);
+        }
+    }
+    return next_tick(x) == NONE ? RUN_IDLE : RUN_UNTIL;
+}
+
+// ---------------------------------------------------------------- sizes
+
+struct MachineTotals {
+    u64 controllers, entries, records, tables, directories;
+    LibraryTotals library;
+};
+
+inline MachineTotals machine_totals(const PlanView& plan, u32 machine) {
+    const Capacities& room = plan.capacities;
+    const MachineShape& shape = MACHINE_SHAPES[machine];
+    MachineTotals totals = {};
+    PlanWords c = plan.controller(0);
+    for (u32 id = 0; id < room.controllers; id++, c = PlanView::after(c, 4)) {
+        if (c.word(PLAN_MACHINE) != machine) continue;
+        totals.controllers++;
+        totals.tables += shape.tables;
+        totals.directories += shape.directories;
+        totals.entries += (shape.directories + shape.perfect_tables) * room.lines;
+        totals.library.timers += shape.timers;
+        totals.library.persistent += shape.persistent_tables;
+        totals.library.perfect += shape.perfect_tables;
+        totals.library.prefetchers += shape.prefetchers;
+        const u64* objects = c.list(PLAN_OBJECTS);
+        for (u64 i = 0; i < objects[-1]; i++) {
+            if (shape.objects[i] == 'T') totals.records += objects[i] < room.lines ? objects[i] : room.lines;
+            if (shape.objects[i] != 'S') continue;
+            totals.library.storages++;
+            totals.library.slots += 2 * objects[i];
+        }
+        for (u32 cache = 0; cache < room.caches; cache++) {
+            const u64* words = plan.caches + cache * PLAN_CACHE_WORDS;
+            if (words[0] == id) totals.entries += words[1] * words[2];
+        }
+    }
+    // What a wake-up gives up is free again only after it.
+    totals.entries += 64;
+    totals.records += 64;
+    return totals;
+}
+
+inline u64 counts_of(u32 machine) {
+    return u64{MACHINE_SHAPES[machine].states + 1} * (MACHINE_SHAPES[machine].events + 1);
+}
+
+template <class T>
+inline u64 reserve_bytes(Layout& layout, u64 count) {
+    Array<T> array;
+    layout.reserve(array, count);
+    return array.offset;
+}
+
+inline u32 tree_words(const u64* cache) {
+    return cache[4] == 0 ? 0 : static_cast<u32>((cache[2] + 63) / 64);
+}
+
+inline void cache_layout(Layout& layout, CacheMemory& c, const u64* words) {
+    c.controller = static_cast<u32>(words[0]);
+    c.sets = words[1];
+    c.ways = static_cast<u32>(words[2]);
+    c.set_mask = c.sets & (c.sets - 1) ? 0 : c.sets - 1;
+    c.start_index_bit = static_cast<u32>(words[3]);
+    c.tree_words = tree_words(words);
+    c.resource_stalls = words[5] != 0;
+    c.tag_latency = static_cast<u32>(words[6]);
+    c.data_latency = static_cast<u32>(words[7]);
+    c.tags = {0, static_cast<u32>(words[8]), c.tag_latency};
+    c.data = {0, static_cast<u32>(words[9]), c.data_latency};
+    c.alu_count = static_cast<u32>(words[10]);
+    c.alu_latency = static_cast<u32>(words[11]);
+    c.frames = reserve_bytes<u32>(layout, c.sets * c.ways);
+    c.free = reserve_bytes<u32>(layout, c.sets);
+    c.touched = reserve_bytes<u64>(layout, c.sets * (c.tree_words ? c.tree_words : c.ways));
+    if (c.tree_words == 1) c.paths = reserve_bytes<TreePath>(layout, c.ways);
+    if (!c.resource_stalls) return;
+    c.tags.banks = reserve_bytes<BankState>(layout, c.tags.count);
+    c.data.banks = reserve_bytes<BankState>(layout, c.data.count);
+    c.alu_room = 4 * (c.alu_count + 1) * (c.alu_latency + 2);
+    c.alu_starts = reserve_bytes<AluStart>(layout, c.alu_room);
+}
+
+// Give everything its place. Returns the size of the block.
+inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
+    const Capacities& room = plan.capacities;
+    Layout layout = {sizeof(System)};
+    EngineState& e = s.engine;
+    e.consumers = room.consumers;
+    e.words = (room.consumers + 63) / 64;
+    layout.reserve(e.flags, e.words);
+    layout.reserve(e.pending, e.words);
+    layout.reserve(e.wheel, WHEEL);
+    layout.reserve(e.wakes, u64{WHEEL} * e.words);
+    layout.reserve(s.message_buffers, room.buffers);
+    layout.reserve(s.network_ports, room.ports);
+    layout.reserve(s.channels, plan.channels);
+    layout.reserve(s.routes, u64{room.ports} * NODE_WORDS * 64);
+    layout.reserve(s.cache_memories, room.caches);
+    layout.reserve(s.topology.machine_of, room.nodes);
+    layout.reserve(s.controller_bytes, u64{room.controllers} * CONTROLLER_STRIDE);
+
+    u64 tables = 0;
+    u64 directories = 0;
+    u64 counts = 0;
+    LibraryTotals library = {};
+    for (u32 machine = 0; machine < MACHINES; machine++) {
+        const MachineTotals totals = machine_totals(plan, machine);
+        tables += totals.tables;
+        directories += totals.directories;
+        counts += totals.controllers * counts_of(machine);
+        library.timers += totals.library.timers;
+        library.persistent += totals.library.persistent;
+        library.perfect += totals.library.perfect;
+        library.prefetchers += totals.library.prefetchers;
+        library.storages += totals.library.storages;
+        library.slots += totals.library.slots;
+    }
+    layout.reserve(s.tables, tables);
+    layout.reserve(s.directories, directories);
+    layout.reserve(s.entries, MACHINES);
+    layout.reserve(s.records, MACHINES);
+    layout.reserve(s.counts, counts);
+    layout.reserve(s.controller_parts, 1);
+    layout.reserve(s.requester_parts, 1);
+    layout.reserve(s.agent_parts, 1);
+
+    s.lines.capacity = static_cast<u32>(room.lines);
+    s.lines.shift = 63;
+    while ((u64{1} << (64 - s.lines.shift)) < 2 * room.lines) s.lines.shift--;
+    layout.reserve(s.lines.addresses, room.lines);
+    layout.reserve(s.lines.table, u64{1} << (64 - s.lines.shift));
+    layout.reserve(s.lines.window, LINE_WINDOW * room.lines);
+    s.stall_rows = room.buffers;
+    const u64 keyed = room.caches + tables + directories + library.timers + library.perfect + BOOK_PLACES * room.requesters;
+    // What is left free before the places of a node is less than those.
+    const u64 most = 2 * (keyed + delayed_channels(plan));
+    layout.reserve(s.places, room.lines * (places_stride(most) / sizeof(u32)));
+    layout.reserve(s.books, room.requesters);
+    layout.reserve(s.stalls, room.lines * s.stall_rows);
+    layout.reserve(s.memory.state, room.lines);
+    layout.reserve(s.memory.image, room.lines * LINE_WORDS);
+    s.library.layout(layout, library, room.lines);
+
+    parts.controllers.layout(layout, room, plan);
+    parts.requesters.layout(layout, room, plan);
+    parts.agents.layout(layout, room, plan);
+
+    layout.reserve(e.far, room.far);
+    layout.reserve(s.events, POOL_EVENTS, sizeof(Message), room.events);
+    layout.reserve(s.flights, POOL_FLIGHTS, sizeof(Flight), room.flights);
+    layout.reserve(s.atomics, POOL_ATOMICS, sizeof(AtomicNode), room.atomics);
+    layout.reserve(s.logs, POOL_LOGS, sizeof(LogNode), room.logs);
+    layout.reserve(s.triggers, POOL_TRIGGERS, TRIGGER_BYTES, TRIGGER_BYTES ? room.triggers : 0);
+    layout.reserve(s.messages, POOL_MESSAGES, sizeof(AnyMessage), room.messages);
+    return layout.size;
+}
+
+// The rest of the layout: caches and the pools of machines, whose descriptions stand in arrays
+// of the block. `array` is where they are, or nullptr if only the size is asked for.
+inline u64 storage_layout(u64 size, const PlanView& plan, CacheMemory* caches, Pool* entries, Pool* records) {
+    Layout layout = {size};
+    for (u32 cache = 0; cache < plan.capacities.caches; cache++) {
+        CacheMemory c = {};
+        cache_layout(layout, c, plan.caches + cache * PLAN_CACHE_WORDS);
+        if (caches) caches[cache] = c;
+    }
+    for (u32 machine = 0; machine < MACHINES; machine++) {
+        const MachineTotals totals = machine_totals(plan, machine);
+        const MachineShape& shape = MACHINE_SHAPES[machine];
+        Pool pool = {};
+        layout.reserve(pool, POOL_TABLES, shape.entry_bytes, shape.entry_bytes ? totals.entries : 0);
+        if (entries) entries[machine] = pool;
+        pool = {};
+        layout.reserve(pool, POOL_TABLES, shape.tbe_bytes, shape.tbe_bytes ? totals.records : 0);
+        if (records) records[machine] = pool;
+    }
+    return (layout.size + 63) & ~u64{63};
+}
+
+// The size of the block for a plan; 0 for words that are no plan for us.
+inline u64 system_size(const u64* words, u64 count) {
+    PlanView plan;
+    if (!read_plan(words, count, plan)) return 0;
+    if (plan.line_bits > 31 || (u64{1} << plan.line_bits) != LINE_BYTES) return 0;
+    if (plan.capacities.nodes > NODE_WORDS * 64 || plan.type_count > MACHINE_TYPES) return 0;
+    System s = {};
+    SystemParts parts = {};
+    return storage_layout(system_layout(s, parts, plan), plan, nullptr, nullptr, nullptr);
+}
+
+// ---------------------------------------------------------------- construction
+
+inline Context context_of(void* block) {
+    Context x;
+    x.base = static_cast<u8*>(block);
+    x.s = static_cast<System*>(block);
+    if (x.s->magic) {
+        core_bind(x);
+        context_bind(x);
+    }
+    return x;
+}
+
+inline void topology_start(Context& x, const PlanView& plan) {
+    TopologyState& t = x.s->topology;
+    t.nodes = plan.capacities.nodes;
+    u32 node = 0;
+    for (u32 type = 0; type < plan.type_count; type++) {
+        const u64* words = plan.types + 3 * type;
+        t.count[type] = static_cast<u32>(words[0]);
+        t.first[type] = static_cast<u32>(words[1]);
+        t.interleaved[type] = words[2] != NONE;
+        t.interleave_bit[type] = static_cast<u8>(words[2] == NONE ? 0 : words[2]);
+        for (u32 num = 0; num < words[0]; num++) t.machine_of.at(x, node++) = {static_cast<i32>(type), num};
+    }
+}
+
+inline void buffers_start(Context& x, const PlanView& plan) {
+    System& s = *x.s;
+    for (u32 i = 0; i < s.buffers; i++) {
+        const u64* words = plan.buffers + i * PLAN_BUFFER_WORDS;
+        MessageBuffer& b = message_buffer(x, i);
+        b.capacity = static_cast<u32>(words[0]);
+        b.ordered = words[1] != 0;
+        b.consumer = static_cast<u32>(words[2]);
+        b.special = b.capacity || b.ordered || b.consumer == NIL;
+        b.stalls = i;
+        b.delays = NIL;
+        if (words[3]) delays_start(s.run_key, words[3], b.delay_key, b.delay_start);
+    }
+    const u64* words = plan.ports;
+    u32 index = 0;
+    for (u32 i = 0; i < s.ports; i++) {
+        NetworkPort& port = network_port(x, i);
+        port.capacity = static_cast<u32>(words[0]);
+        port.ordered = words[1] != 0;
+        port.latency = static_cast<u32>(words[2]);
+        port.owner = static_cast<u32>(words[4]);
+        port.routes = i * NODE_WORDS * 64;
+        const u64 channels = words[5];
+        words += PLAN_PORT_WORDS;
+        for (u64 j = 0; j < channels; j++, words += PLAN_CHANNEL_WORDS, index++) {
+            Channel& channel = s.channels.at(x, index);
+            channel.buffer = static_cast<u32>(words[1]);
+            const MessageBuffer& b = message_buffer(x, channel.buffer);
+            channel.port = i;
+            channel.order = port.ordered && b.ordered ? ~u64{0} : 0;
+            channel.limited = port.capacity || b.capacity;
+            channel.delays = NIL;
+            if (words[2]) delays_start(s.run_key, words[2], channel.delay_key, channel.delay_start);
+            s.routes.at(x, port.routes + words[0]) = index + 1;
+        }
+    }
+}
+
+inline void storage_start(Context& x, const PlanView& plan) {
+    System& s = *x.s;
+    for (u32 i = 0; i < s.caches; i++) {
+        CacheMemory& c = cache_memory(x, i);
+        c.machine = static_cast<u32>(plan.controller(c.controller).word(PLAN_MACHINE));
+        for (u64 set = 0; set < c.sets; set++) in_block<u32>(x, c.free)[set] = c.ways;
+        replacement_start(x, c);
+    }
+    places_start(x, plan);
+    s.logs_limit = s.logs.capacity / 2;
+    s.atomics_limit = s.atomics.capacity / 2;
+    s.triggers_limit = s.triggers.capacity / 2;
+}
+
+inline void controllers_start(Context& x, const PlanView& plan) {
+    for (u32 id = 0; id < x.s->controllers; id++) {
+        Controller& c = controller(x, id);
+        c.id = id;
+        c.machine = static_cast<u32>(plan.controller(id).word(PLAN_MACHINE));
+        machine_start(x, c, plan);
+    }
+}
+
+// Build a system in a block of zeros. False if the block is too small or begins where none may, or
+// the plan is none.
+inline bool system_start(void* block, u64 bytes, const u64* words, u64 count) {
+    const u64 size = system_size(words, count);
+    if (!size || bytes < size || reinterpret_cast<u64>(block) % BLOCK_ALIGNMENT) return false;
+    PlanView plan;
+    read_plan(words, count, plan);
+    Context x = context_of(block);
+    System& s = *x.s;
+    SystemParts parts = {};
+    const u64 first = system_layout(s, parts, plan);
+    storage_layout(first, plan, s.cache_memories.in(x), s.entries.in(x), s.records.in(x));
+    s.controller_parts.at(x, 0) = parts.controllers;
+    s.requester_parts.at(x, 0) = parts.requesters;
+    s.agent_parts.at(x, 0) = parts.agents;
+    core_bind(x);
+    context_bind(x);
+    s.magic = PLAN_MAGIC;
+    s.bytes = size;
+    s.run_key = plan.run_key;
+    s.delay_policy = static_cast<u32>(plan.delay_policy);
+    s.controllers = plan.capacities.controllers;
+    s.requesters = plan.capacities.requesters;
+    s.caches = plan.capacities.caches;
+    s.buffers = plan.capacities.buffers;
+    s.ports = plan.capacities.ports;
+    s.memory.run_key = plan.run_key;
+    s.memory.latency = plan.memory_latency;
+    s.engine.max_rounds = plan.max_rounds;
+    wheel_start(x);
+    s.limbo.last_message = LIMBO_FRONT;
+    topology_start(x, plan);
+    buffers_start(x, plan);
+    storage_start(x, plan);
+    controllers_start(x, plan);
+    requesters_start(x, plan);
+    limbo_release(x);
+    return true;
+}

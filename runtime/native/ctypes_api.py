@@ -1,0 +1,108 @@
+"""The functions of one compiled protocol, called through ctypes.
+
+Invariant: an object that speaks another version of the interface is refused when it is loaded,
+before any block is given to it. Every function takes the block as an address; its layout is
+nobody's business outside of the object.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tester.execution.native_program import ViewStruct
+
+ABI: Final = 5
+
+_U64 = ctypes.c_uint64
+_I64 = ctypes.c_int64
+_BLOCK = ctypes.c_void_p
+_WORDS = ctypes.c_void_p
+_VIEWS = ctypes.POINTER(ViewStruct)
+
+_FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
+    "abi": (_U64, ()),
+    "constant": (_U64, (_U64,)),
+    "system_size": (_U64, (_WORDS, _U64)),
+    "start": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
+    "add_driver": (_I64, (_BLOCK, _VIEWS, ctypes.c_uint32, _WORDS, _WORDS, _U64)),
+    "add_flusher": (_I64, (_BLOCK, ctypes.c_uint32, _WORDS, _U64, _U64)),
+    "run": (_I64, (_BLOCK, _VIEWS, _U64, _U64)),
+    "run_slices": (_I64, (_BLOCK, _VIEWS, _U64, _U64, _U64, _U64, _U64, _WORDS)),
+    "run_traced": (_I64, (_BLOCK, _VIEWS, _U64, _U64, _WORDS, _U64, _WORDS)),
+    "add_outside": (_I64, (_BLOCK, ctypes.c_uint32)),
+    "run_outside": (_I64, (_BLOCK, _VIEWS, _WORDS, _U64, _U64)),
+    "zero_memory": (None, (_BLOCK,)),
+    "write_memory": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
+    "read_memory": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
+    "next_tick": (_I64, (_BLOCK,)),
+    "now": (_U64, (_BLOCK,)),
+    "trace_hash": (_U64, (_BLOCK,)),
+    "transitions": (_U64, (_BLOCK,)),
+    "lane_accesses": (_U64, (_BLOCK,)),
+    "state_hash": (_U64, (_BLOCK,)),
+    "error": (None, (_BLOCK, _WORDS)),
+    "pool": (None, (_BLOCK, _WORDS)),
+    "finding": (None, (_BLOCK, _WORDS)),
+    "statistics": (None, (_BLOCK, _U64, _WORDS)),
+    "flushers_left": (_U64, (_BLOCK,)),
+    "leaks": (_U64, (_BLOCK,)),
+    "counts": (None, (_BLOCK, _U64, _WORDS)),
+    "written_lines": (_U64, (_BLOCK, _WORDS, _WORDS, _U64)),
+    "overdue": (_I64, (_BLOCK, _VIEWS, _U64, _U64)),
+    "stuck": (_I64, (_BLOCK, _VIEWS, _U64)),
+    "finish": (_I64, (_BLOCK, _VIEWS, _U64)),
+    "refused": (_I64, (_BLOCK,)),
+}
+
+
+class LibraryError(RuntimeError):
+    """A file that is no object of ours, or of another version."""
+
+
+class SharedObject:
+    """A loaded object of ours. Its functions are attributes, without their prefix.
+
+    ``functions``: by name, what they return and take. Raises LibraryError.
+    """
+
+    def __init__(
+        self, path: Path, prefix: str, functions: Mapping[str, tuple[Any, tuple[Any, ...]]]
+    ) -> None:
+        self.path = path
+        try:
+            loaded = ctypes.CDLL(str(path))
+        except OSError as slip:
+            why = str(slip).removeprefix(f"{path}: ")
+            raise LibraryError(f"{path} cannot be loaded: {why}") from None
+        self._functions: dict[str, Callable[..., int]] = {}
+        for name, (result, arguments) in functions.items():
+            try:
+                function = loaded[f"{prefix}{name}"]
+            except AttributeError:
+                raise LibraryError(f"{path} has no function {prefix}{name}") from None
+            function.restype = result
+            function.argtypes = arguments
+            self._functions[name] = function
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        try:
+            return self.__dict__["_functions"][name]  # type: ignore[no-any-return]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def _speaks(self, said: int, version: int) -> None:
+        if said != version:
+            raise LibraryError(f"{self.path} speaks version {said} of the interface, not {version}")
+
+
+class Library(SharedObject):
+    """The object of one protocol."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "slicc_", _FUNCTIONS)
+        self._speaks(self.abi(), ABI)
+        self.line_bytes = self.constant(0)
+        self.node_words = self.constant(1)

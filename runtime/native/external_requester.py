@@ -1,0 +1,131 @@
+"""Requests from outside of the block: arrays that the native engine reads and answers into.
+
+Invariant: a slot belongs to one request from the moment it is taken until it is given back; the
+arrays may move between two runs, never within one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tester.execution.native_program import ViewStruct
+
+LANES: Final = 64
+LANE_BYTES: Final = 16
+GLC: Final = 1
+SLC: Final = 2
+QUIET: Final = 4
+INSTRUCTION: Final = 8
+"""Bits of ``scope``, as in runtime/native/cpp/execution/program.hpp."""
+
+Array = npt.NDArray[Any]
+
+
+class OutsideStruct(ctypes.Structure):
+    """``struct OutsideView`` of runtime/native/cpp/requesters/external_lanes.hpp."""
+
+    _fields_ = [
+        ("bytes", ctypes.c_void_p),
+        ("given", ctypes.c_void_p),
+        ("given_count", ctypes.c_uint64),
+        ("answers", ctypes.c_void_p),
+        ("room", ctypes.c_uint64),
+        ("answered", ctypes.c_uint64),
+        ("now", ctypes.c_uint64),
+        ("next", ctypes.c_uint64),
+    ]
+
+
+_GIVEN: Final = struct.Struct("=IIBBBBB3x")
+"""``struct OutsideGiven`` of the same file."""
+
+
+class OutsideSlots:
+    """``address``, ``value``, ``expected``: uint64 [slots, 64], of the lanes; the last two are the
+    operands of atomics, whose operation is in ``op``, uint8 [slots]. ``bytes``: uint8
+    [slots, 1024], stored or loaded; lane i begins at i times the size."""
+
+    def __init__(self, slots: int = 256) -> None:
+        self.address: Array = np.zeros((slots, LANES), np.uint64)
+        self.value: Array = np.zeros((slots, LANES), np.uint64)
+        self.expected: Array = np.zeros((slots, LANES), np.uint64)
+        self.op: Array = np.zeros(slots, np.uint8)
+        self.bytes: Array = np.zeros((slots, LANES * LANE_BYTES), np.uint8)
+        self._given: Array = np.zeros((slots, _GIVEN.size), np.uint8)
+        self._free = list(range(slots - 1, -1, -1))
+        self._point()
+
+    def take(self) -> int:
+        """A free slot."""
+        if not self._free:
+            self._grow()
+        return self._free.pop()
+
+    def take_this(self, slot: int) -> None:
+        """A slot that is free, or will be there once there are so many."""
+        while slot >= len(self.op):
+            self._grow()
+        self._free.remove(slot)
+
+    def give_back(self, slot: int) -> None:
+        self._free.append(slot)
+
+    def give(
+        self, slot: int, port: int, kind: int, size: int, lanes: int, scope: int, crosses: bool
+    ) -> None:
+        """Hand a slot to a client in the next run. ``crosses``: a lane may reach into the next
+        line."""
+        view = self.view
+        count = view.given_count
+        _GIVEN.pack_into(
+            self._records, _GIVEN.size * count, slot, port, kind, size, lanes, scope, crosses
+        )
+        view.given_count = count + 1
+
+    @property
+    def pointers(self) -> tuple[Any, Any]:
+        """What a run is told: the lanes of all slots, and `view`."""
+        return self._pointers
+
+    def ran(self) -> None:
+        """What was given belongs to the engine now."""
+        self.view.given_count = 0
+
+    def answers(self) -> list[tuple[int, int]]:
+        """Slot and kind of answer, in the order of answering, of the last run."""
+        words = self._answers[: self.view.answered].tolist()
+        return [(word & 0xFFFF_FFFF, word >> 32) for word in words]
+
+    def _grow(self) -> None:
+        slots = len(self.op)
+        for name, array in list(vars(self).items()):
+            if isinstance(array, np.ndarray) and name != "_answers":
+                setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
+        self._free += range(2 * slots - 1, slots - 1, -1)
+        given = self.view.given_count
+        self._point()
+        self.view.given_count = given
+
+    def _point(self) -> None:
+        self._answers = np.zeros(2 * len(self.op), np.uint64)  # a store has two in one tick at most
+        self._records: memoryview = self._given.reshape(-1).data
+        lanes = ViewStruct(
+            address=self.address.ctypes.data,
+            value=self.value.ctypes.data,
+            expected=self.expected.ctypes.data,
+            action_op=self.op.ctypes.data,
+        )
+        self.view = OutsideStruct(
+            bytes=self.bytes.ctypes.data,
+            given=self._given.ctypes.data,
+            answers=self._answers.ctypes.data,
+            room=len(self._answers),
+        )
+        self._pointers = ctypes.byref(lanes), ctypes.byref(self.view)
+        self.moved = True
+        """Set whenever the arrays are somewhere else; for whoever keeps where they are."""

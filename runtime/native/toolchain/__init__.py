@@ -1,0 +1,1 @@
+"""Finding a compiler, building objects, keeping them."""

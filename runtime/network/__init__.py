@@ -1,0 +1,1 @@
+"""Who is in a system, and how messages travel."""

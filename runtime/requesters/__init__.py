@@ -1,0 +1,1 @@
+"""Ports through which agents reach memory."""

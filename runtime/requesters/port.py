@@ -1,0 +1,185 @@
+"""The port through which anything drives memory: a tester's thread, a compute unit, a DMA engine.
+
+A client hands an :class:`Access` to a requester. The requester refuses it (and calls
+:meth:`Client.retry` when it may succeed) or takes it and answers through the client's methods.
+
+Invariant: an accepted access is answered exactly once for every lane, in the very tick in which
+the memory system answered, and it stays in the requester's books until then; a refused access
+leaves no trace but the promise of a retry.
+
+Clients act no earlier than the tick after an answer or a retry: they are consumers that schedule
+themselves for the next tick, so an answer never runs a second instruction in the middle of a
+transition. ``docs/system.md`` has the protocol on one page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol
+
+from runtime.types.atomic_op import AtomicKind
+from runtime.types.enumeration import Enumeration
+from runtime.types.values import DataBlock
+
+
+class AccessKind(Enumeration):
+    """What one instruction asks of memory."""
+
+    LOAD: Final = 0
+    STORE: Final = 1
+    ATOMIC: Final = 2
+    ACQUIRE: Final = 3
+    """Later loads must see what others released: private copies are dropped."""
+    RELEASE: Final = 4
+    """All earlier stores and atomics of this client are globally performed."""
+    FLUSH: Final = 5
+    """The lines of ``addresses`` are written back."""
+    INVALIDATE_L2: Final = 6
+    """The lines of ``addresses`` are dropped from the shared cache (coalescer only)."""
+
+
+class Access:
+    """One instruction of one wavefront or thread.
+
+    ``addresses`` are the byte addresses of the active lanes, in lane order; a lane's number is
+    its index here. ``size`` is bytes per lane: 1, 2, 4, 8, 12 or 16; behind a
+    sequencer 1 to 16, anywhere in a line; of a DMA engine any length from 1, over any number of
+    lines.
+    ``values`` holds one unsigned number per lane: what a STORE writes (little-endian, cut to
+    ``size`` bytes), the operand of an ATOMIC; empty otherwise. ``op`` is the :class:`AtomicKind`
+    of an ATOMIC, whose size is 4 or 8; ``compares`` holds what CAS compares with, per lane.
+    ACQUIRE and RELEASE have no addresses.
+
+    ``crosses``: lanes of a LOAD or STORE may reach into the next line (coalescers only).
+    ``instruction``: a LOAD is made as an instruction fetch (sequencers only).
+    ``tag`` and ``scope`` are the client's own; the requester never looks at them.
+    ``sequence``, ``issued`` (tick) and ``open`` (parts not yet answered) are the requester's.
+    An access object is issued once at a time; after a refusal the same object may be reissued.
+    """
+
+    __slots__ = (
+        "addresses",
+        "client",
+        "compares",
+        "crosses",
+        "glc",
+        "instruction",
+        "issued",
+        "kind",
+        "op",
+        "open",
+        "returns",
+        "scope",
+        "sequence",
+        "size",
+        "slc",
+        "tag",
+        "values",
+    )
+
+    def __init__(
+        self,
+        kind: int,
+        client: Client,
+        tag: int = 0,
+        addresses: Sequence[int] = (),
+        size: int = 4,
+        values: Sequence[int] = (),
+        op: int = AtomicKind.ADD,
+        returns: bool = True,
+        glc: bool = False,
+        slc: bool = False,
+        scope: int = 0,
+        compares: Sequence[int] = (),
+    ) -> None:
+        self.kind = kind
+        self.client = client
+        self.tag = tag
+        self.addresses = addresses
+        self.size = size
+        self.values = values
+        self.op = op
+        self.returns = returns
+        self.glc = glc
+        self.slc = slc
+        self.scope = scope
+        self.compares = compares
+        self.crosses = False
+        self.instruction = False
+        self.sequence = -1
+        self.issued = -1
+        self.open = 0
+
+    def __repr__(self) -> str:
+        where = " ".join(f"{address:#x}" for address in self.addresses[:4])
+        more = " ..." if len(self.addresses) > 4 else ""
+        return f"<{AccessKind.name_of(self.kind)} #{self.sequence} tag {self.tag} {where}{more}>"
+
+
+class Client(Protocol):
+    """Who issues accesses. Every method is called in the tick of the memory system's answer.
+
+    ``lanes`` index ``access.addresses``. Each lane of an access is reported exactly once by the
+    method that answers its kind (a store: once by ``stored``, once by ``store_completed``); lanes
+    of one line are reported together. A lane that crosses a line is reported with each of both.
+    """
+
+    def loaded(self, access: Access, lanes: list[int], line: int, data: DataBlock) -> None:
+        """The byte at address ``a`` is ``data.data >> 8 * (a - line) & 0xFF``.
+
+        ``data`` is the cache's own block: read it now, keep nothing. A DMA engine reports a whole
+        transfer at once; its ``data`` may then be longer than a line.
+        """
+
+    def stored(self, access: Access, lanes: list[int], line: int) -> None:
+        """The first-level cache has taken the store; others may not see it yet."""
+
+    def store_completed(self, access: Access, lanes: list[int], line: int) -> None:
+        """The store is globally performed. Never before ``stored``."""
+
+    def atomic_done(self, access: Access, lanes: list[int], old_values: list[int]) -> None:
+        """``old_values`` are unsigned, parallel to ``lanes``; empty unless ``access.returns``."""
+
+    def synchronized(self, access: Access) -> None:
+        """An ACQUIRE, RELEASE, FLUSH or INVALIDATE_L2 has finished."""
+
+    def retry(self, requester: Requester) -> None:
+        """An access of this client that was refused may succeed from the next tick on."""
+
+
+class Outstanding(NamedTuple):
+    """One unanswered part of an access, for watchdogs and reports."""
+
+    access: Access
+    lanes: list[int]
+    line: int
+    """-1 for synchronisation, which has no line."""
+    issued: int
+    """Tick of :meth:`Requester.issue`."""
+    where: str
+    """What it waits for, in words: ``sent``, ``behind 0x40``, ``accepted, not complete``, …"""
+
+
+class Requester(Protocol):
+    """One port into the memory system."""
+
+    kind: str
+    """``gpu``, ``cpu`` or ``dma``."""
+    name: str
+    index: int
+    """Position in ``System.requesters``."""
+    lanes: int
+    """The most addresses one access may have."""
+
+    def issue(self, access: Access) -> bool:
+        """Take the access, or refuse it (False) and call ``access.client.retry(self)`` later.
+
+        Raises ValueError, with the address, for an access that no state of the system could make
+        right: a lane across two lines, a bad size, too many lanes.
+        """
+
+    def oldest_issue(self) -> int | None:
+        """Tick of issue of the oldest unanswered access; None when idle. Costs O(1)."""
+
+    def outstanding(self) -> list[Outstanding]:
+        """Everything unanswered, oldest access first."""

@@ -1,0 +1,1 @@
+"""What a controller owns: caches, TBE tables, directories, memory."""

@@ -1,0 +1,190 @@
+"""Prefetchers as a controller sees them.
+
+Invariant: a prefetcher never touches the protocol's data; it hears of hits and misses and asks
+for lines, and whether anybody fetches them is the protocol's affair.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from runtime.errors import ErrorKind, ProtocolError
+from runtime.sim.message_buffer import MessageBuffer
+from runtime.types.values import DataBlock
+
+if TYPE_CHECKING:
+    from runtime.controller.shapes import Controller
+
+STREAMS = 4
+FILTERS = 8
+TRAINING = 4
+"""Hits of a filter that begin a stream."""
+PAGE_BITS = 12
+_MASK64 = (1 << 64) - 1
+
+
+class _Stream:
+    """Lines that are fetched ahead: ``address`` is the last one that was asked for."""
+
+    __slots__ = ("address", "kind", "stride", "used", "valid")
+
+    def __init__(self) -> None:
+        self.valid = False
+        self.address = self.stride = self.used = self.kind = 0
+
+
+class _Filter:
+    """A line that is expected next, or the last one seen of a page, and how often that held."""
+
+    __slots__ = ("address", "hits", "stride")
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+        self.stride = self.hits = 0
+
+
+class RubyPrefetcher:
+    """Finds streams of misses that are a constant number of lines apart.
+
+    A miss that no stream is waiting for is looked up in three lists of the last misses: of lines
+    that would be next, that would be the one before, and, page by page, of distances. Enough hits
+    begin a stream, in the place of the one used longest ago: it asks for the next line with
+    ``enqueuePrefetch`` of the controller, and for one more with every demand for what it asked
+    for, until the page ends. Strides count lines; ties go to the first.
+    """
+
+    __slots__ = ("_ahead", "_back", "_controller", "_line_size", "_pages", "_streams")
+
+    def __init__(self, line_size: int) -> None:
+        self._line_size = line_size
+        self._controller: Controller | None = None
+        self._streams = [_Stream() for _ in range(STREAMS)]
+        self._ahead: deque[_Filter] = deque(maxlen=FILTERS)
+        self._back: deque[_Filter] = deque(maxlen=FILTERS)
+        self._pages: deque[_Filter] = deque(maxlen=FILTERS)
+
+    def attach(self, controller: Controller) -> None:
+        """Whom it asks for lines, and whose clock it looks at."""
+        self._controller = controller
+
+    # ------------------------------------------------------------ what the controller tells
+
+    def observeMiss(self, address: int, kind: int) -> None:
+        """A demand missed."""
+        line = address & -self._line_size
+        if self._stream_of(line) is not None:
+            return
+        if self._unit(self._ahead, line, 1, kind) or self._unit(self._back, line, -1, kind):
+            return
+        self._distance(line, kind)
+
+    def observePfHit(self, address: int) -> None:
+        """A demand found a line that was fetched for it."""
+        self._extend(address)
+
+    def observePfMiss(self, address: int) -> None:
+        """A demand came while its line was being fetched."""
+        self._extend(address)
+
+    # ------------------------------------------------------------ filters
+
+    def _unit(self, filters: deque[_Filter], line: int, stride: int, kind: int) -> bool:
+        for each in filters:
+            if each.address == line:
+                each.address = self._next(line, stride)
+                each.hits += 1
+                if each.hits >= TRAINING:
+                    self._begin(line, stride, kind)
+                return True
+        filters.append(_Filter(self._next(line, stride)))
+        return False
+
+    def _distance(self, line: int, kind: int) -> None:
+        for each in self._pages:
+            if each.address >> PAGE_BITS != line >> PAGE_BITS:
+                continue
+            distance = line - each.address
+            if not distance:
+                return
+            begins = False
+            if distance == each.stride:
+                each.hits += 1
+                begins = each.hits > TRAINING
+            else:
+                each.hits = 0
+            if begins:
+                each.hits = 0
+            each.address, each.stride = line, distance
+            if begins:
+                self._begin(line, distance // self._line_size, kind)
+            return
+        self._pages.append(_Filter(line))
+
+    # ------------------------------------------------------------ streams
+
+    def _next(self, line: int, stride: int) -> int:
+        return (line + stride * self._line_size) & _MASK64
+
+    def _stream_of(self, line: int) -> _Stream | None:
+        for stream in self._streams:
+            if stream.valid and stream.address == line:
+                return stream
+        return None
+
+    def _begin(self, line: int, stride: int, kind: int) -> None:
+        stream = min(self._streams, key=lambda each: (each.valid, each.used if each.valid else 0))
+        stream.address, stream.stride, stream.kind = line, stride, kind
+        stream.valid = True
+        self._ask(stream)
+
+    def _extend(self, address: int) -> None:
+        stream = self._stream_of(address)
+        if stream is not None:
+            self._ask(stream)
+
+    def _ask(self, stream: _Stream) -> None:
+        controller = self._controller
+        assert controller is not None, "a prefetcher belongs to a controller"
+        line = self._next(stream.address, stream.stride)
+        stream.used = controller.curCycle()
+        if line >> PAGE_BITS != stream.address >> PAGE_BITS:
+            stream.valid = False
+            return
+        stream.address = line
+        controller.enqueuePrefetch(line, stream.kind)
+
+
+class RubyPrefetcherProxy:
+    """Tells a prefetcher that stands outside of the protocol what the cache does.
+
+    Such prefetchers belong to a full simulator. Without one (``prefetcher`` None, as in every
+    system here) there is nobody to tell, and a line that was prefetched cannot exist.
+    """
+
+    __slots__ = ("prefetcher", "queue")
+
+    def __init__(self, prefetcher: object, queue: MessageBuffer) -> None:
+        self.prefetcher = prefetcher
+        self.queue = queue
+
+    def regProbePoints(self) -> None:
+        """There are no probes."""
+
+    def notifyPfHit(self, request: Any, reads: bool, data: DataBlock) -> None:
+        """A demand found its line here."""
+
+    def notifyPfMiss(self, request: Any, reads: bool, data: DataBlock) -> None:
+        """A demand did not find its line here."""
+
+    def notifyPfFill(self, request: Any, data: DataBlock, prefetched: bool) -> None:
+        """A line came."""
+
+    def notifyPfEvict(self, address: int, prefetched: bool, requestor: int) -> None:
+        """A line went."""
+
+    def completePrefetch(self, address: int) -> None:
+        """A prefetch is over; nobody has asked for one."""
+        raise ProtocolError(
+            ErrorKind.BAD_CALLBACK, f"nobody asked to prefetch {address:#x}: there is no prefetcher"
+        )

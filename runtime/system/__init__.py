@@ -1,0 +1,1 @@
+"""A built system, and looking into it."""

@@ -1,0 +1,472 @@
+"""Builds a system from a description: controllers, buffers, caches, network, memory, requesters.
+
+Invariants: the same protocol, description and run key build systems that behave alike to the
+tick; consumers are numbered controllers first (machines in the protocol's order, then instance
+numbers), then requesters in the order of ``System.requesters``, then whoever comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+from runtime.controller.declarations import BufferParameter, ControllerContext, ProtocolInfo
+from runtime.controller.shapes import Controller
+from runtime.description import (
+    MAX_LANES,
+    BufferDescription,
+    CacheDescription,
+    DescriptionError,
+    MachineDescription,
+    RequesterDescription,
+    SystemDescription,
+)
+from runtime.description.inference import COALESCERS, DMA, complete
+from runtime.description.machine_groups import Place, neighbours
+from runtime.description.parameters import INHERITED
+from runtime.description.parts import RequesterClass
+from runtime.network.network import Network, NetworkPort, Topology
+from runtime.requesters.base import RequesterBase
+from runtime.requesters.coalescer import VIPERCoalescer
+from runtime.requesters.dma_sequencer import DMASequencer
+from runtime.requesters.sequencer import HTMSequencer, Sequencer
+from runtime.sim.delay_policy import ChannelDelays, DelayPolicy
+from runtime.sim.engine import Engine
+from runtime.sim.message_buffer import MessageBuffer
+from runtime.structures.cache_memory import AbstractCacheEntry, CacheMemory
+from runtime.structures.directory_memory import DirectoryMemory
+from runtime.structures.main_memory import Memory
+from runtime.structures.prefetcher import RubyPrefetcher
+from runtime.system.inspection import Copy, copies, leaks
+from runtime.types.values import MachineID
+
+AnyRequester = VIPERCoalescer | Sequencer | DMASequencer
+AnyCache = CacheMemory[AbstractCacheEntry]
+
+
+class AgentPlace(NamedTuple):
+    """One thread that the description asks for. ``requester`` indexes ``System.requesters``."""
+
+    group: str
+    kind: str
+    requester: int
+    lanes: int
+    name: str
+
+
+@dataclass(eq=False)
+class System:
+    """A built system at tick 0. ``description`` is the completed one.
+
+    ``buffers``: every buffer that can hold messages, by name (``TCP0.mandatoryQueue``).
+    ``idle_requesters``: callback objects that no group of the description drives.
+    """
+
+    description: SystemDescription
+    protocol: ProtocolInfo
+    run_key: int
+    engine: Engine
+    topology: Topology
+    network: Network
+    memory: Memory
+    controllers: list[Controller]
+    requesters: list[AnyRequester]
+    idle_requesters: list[AnyRequester]
+    buffers: dict[str, MessageBuffer]
+
+    def agents(self) -> list[AgentPlace]:
+        """The threads of the description, group by group."""
+        return agent_places(self.description)
+
+    def leaks(self) -> list[str]:
+        """What should be empty at rest and is not, in words. Empty for a clean system."""
+        return leaks(self)
+
+    def copies(self, address: int) -> list[Copy]:
+        """Every place that has bytes of the address's line; memory comes last."""
+        return copies(self, address)
+
+    def memory_byte(self, address: int) -> int:
+        """A byte of main memory, whatever caches hold."""
+        line = address & -self.topology.line_size
+        return self.memory.read_line(line) >> 8 * (address - line) & 0xFF
+
+    def memory_bytes(self, addresses: Iterable[int]) -> list[int]:
+        """Bytes of main memory, whatever caches hold."""
+        size = self.topology.line_size
+        mask = -size
+        lines: dict[int, bytes] = {}
+        found = []
+        for address in addresses:
+            line = address & mask
+            data = lines.get(line)
+            if data is None:
+                data = lines[line] = self.memory.read_line(line).to_bytes(size, "little")
+            found.append(data[address - line])
+        return found
+
+
+def build_system(protocol: ProtocolInfo, description: SystemDescription, run_key: int) -> System:
+    """Build; ``run_key`` names the first contents of memory and the random delays.
+
+    Raises DescriptionError for a description that does not fit the protocol.
+    """
+    return build_completed(protocol, complete(description, protocol), run_key)
+
+
+def build_completed(protocol: ProtocolInfo, description: SystemDescription, run_key: int) -> System:
+    """The same for a description that `complete` has made."""
+    return _Builder(protocol, description, run_key).build()
+
+
+def agent_places(description: SystemDescription) -> list[AgentPlace]:
+    """The threads that a completed description asks for, group by group, requester by requester."""
+    first: dict[str, int] = {}
+    total = 0
+    for name, requester in description.requesters.items():
+        first[name] = total
+        total += description.machines[requester.machine].count or 0
+    places = []
+    for group, agents in description.agents.items():
+        machine = description.requesters[agents.requester].machine
+        for instance in range(description.machines[machine].count or 0):
+            for wavefront in range(agents.wavefronts):
+                name = instance_name(group, instance)
+                if agents.wavefronts > 1:
+                    name += f".{wavefront}"
+                places.append(
+                    AgentPlace(
+                        group,
+                        agents.kind or "",
+                        first[agents.requester] + instance,
+                        agents.lanes or 1,
+                        name,
+                    )
+                )
+    return places
+
+
+def instance_name(group: str, instance: int) -> str:
+    """``gpu0``; ``cpu2.0`` where the group's name ends in a digit."""
+    return f"{group}.{instance}" if group[-1:].isdigit() else f"{group}{instance}"
+
+
+def steady_buffers(description: SystemDescription, protocol: ProtocolInfo) -> set[str]:
+    """Names of the buffers whose messages are never delayed at random, in a whole description."""
+    return {
+        f"{machine.MACHINE}{i}.{buffer}"
+        for machine in protocol.machines
+        for i, (group, _) in enumerate(description.instances_of(machine.MACHINE))
+        for buffer, described in description.machines[group].buffers.items()
+        if not described.randomized
+    }
+
+
+class _Delays(DelayPolicy):
+    """A policy that spares the channels of some buffers."""
+
+    def __init__(self, name: str, run_key: int, line_bits: int, steady: set[str]) -> None:
+        super().__init__(name, run_key, line_bits)
+        self.steady = steady
+
+    def channel(self, name: str) -> ChannelDelays | None:
+        if self.steady and not self.steady.isdisjoint(name.split("->")):
+            return None
+        return super().channel(name)
+
+
+class _Builder:
+    def __init__(self, protocol: ProtocolInfo, description: SystemDescription, key: int) -> None:
+        self.protocol = protocol
+        self.machines = protocol.machines
+        """The controller classes to build."""
+        self.description = description
+        self.run_key = key
+        self.line_bits = line_bits = description.line_size.bit_length() - 1
+        self.engine = Engine()
+        self.places = {m.MACHINE: description.instances_of(m.MACHINE) for m in protocol.machines}
+        """Group and place in it of every instance, by machine."""
+        counts = {m.MACHINE_TYPE: len(self.places[m.MACHINE]) for m in protocol.machines}
+        self.topology = Topology(counts, line_bits)
+        for machine in protocol.machines:
+            groups = description.groups_of(machine.MACHINE)
+            if len(groups) == 1 and description.machines[groups[0]].interleaved:
+                self.topology.interleave(machine.MACHINE_TYPE)
+        self.names = {
+            place: f"{machine}{i}"
+            for machine, places in self.places.items()
+            for i, place in enumerate(places)
+        }
+        """What an instance is called in the names of its parts."""
+        self.below, self.above = neighbours(description.machines)
+        steady = steady_buffers(description, protocol)
+        self.delays = _Delays(description.network.delays, key, line_bits, steady)
+        self.network = Network(self.engine, self.topology, description.network.latency, self.delays)
+        self.memory = Memory(key, description.memory.latency, line_bits)
+        self.buffers: dict[str, MessageBuffer] = {}
+        self.controllers: dict[Place, Controller] = {}
+        self.caches: dict[tuple[str, int, str], AnyCache] = {}
+        self.made: dict[tuple[str, int, str], AnyRequester] = {}
+        """Requesters by group, place in it and parameter."""
+
+    def _count(self, group: str) -> int:
+        return self.description.machines[group].count or 0
+
+    def build(self) -> System:
+        for name, described in self.description.machines.items():
+            for cache, geometry in described.caches.items():
+                for i in range(self._count(name)):
+                    self.caches[name, i, cache] = self._cache(
+                        f"{self.names[name, i]}.{cache}", geometry
+                    )
+        listed = self._make_requesters()
+        for machine in self.machines:
+            for version, place in enumerate(self.places[machine.MACHINE]):
+                self.controllers[place] = self._controller(machine, version, place)
+        idle = [r for key, r in self.made.items() if key not in listed]
+        for key in (*listed, *(key for key in self.made if key not in listed)):
+            self._attach(key)
+        return System(
+            self.description,
+            self.protocol,
+            self.run_key,
+            self.engine,
+            self.topology,
+            self.network,
+            self.memory,
+            list(self.controllers.values()),
+            [self.made[key] for key in listed],
+            idle,
+            self.buffers,
+        )
+
+    def _cache(self, name: str, geometry: CacheDescription) -> AnyCache:
+        engine = self.engine
+        return CacheMemory(
+            name,
+            geometry.sets,
+            geometry.ways,
+            self.line_bits,
+            geometry.replacement,
+            geometry.start_index_bit,
+            tag_latency=geometry.tag_latency,
+            data_latency=geometry.data_latency,
+            resource_stalls=geometry.resource_stalls,
+            tag_banks=geometry.tag_banks,
+            data_banks=geometry.data_banks,
+            alus=geometry.atomic_alus,
+            alu_latency=geometry.atomic_latency,
+            now=lambda: engine.now,
+        )
+
+    # ------------------------------------------------------------------ requesters
+
+    def _make_requesters(self) -> list[tuple[str, int, str]]:
+        """Make them all; the keys of those that the description lists, in order."""
+        listed = []
+        groups = self.description.requesters
+        # Sequencers first: coalescers are made with the sequencers that they are linked to.
+        for only in (True, False):
+            index = 0
+            for name, group in groups.items():
+                for i in range(self._count(group.machine)):
+                    key = (group.machine, i, group.parameter or "")
+                    if (group.class_name not in COALESCERS) == only:
+                        self.made[key] = self._requester(instance_name(name, i), index, group, i)
+                    index += 1
+                    if not only:
+                        listed.append(key)
+        for machine in self.protocol.machines:
+            for parameter in machine.PARAMETERS:
+                if isinstance(parameter, BufferParameter):
+                    continue
+                if parameter.type not in (*COALESCERS, DMA, "Sequencer", "HTMSequencer"):
+                    continue
+                for owner, i in self.places[machine.MACHINE]:
+                    key = (owner, i, parameter.name)
+                    if key not in self.made:
+                        kind = cast(RequesterClass, parameter.type)
+                        idle = RequesterDescription(owner, class_name=kind, caches=())
+                        name = f"{self.names[owner, i]}.{parameter.name}"
+                        self.made[key] = self._requester(name, -1, idle, i)
+        return listed
+
+    def _requester(
+        self, name: str, index: int, group: RequesterDescription, i: int
+    ) -> AnyRequester:
+        line_size = self.description.line_size
+        caches = tuple(self.caches[group.machine, i, cache] for cache in group.caches or ())
+        if group.class_name == DMA:
+            return DMASequencer(
+                name, index, MAX_LANES, line_size, outstanding=group.outstanding or 64
+            )
+        if group.class_name not in COALESCERS:
+            kind = HTMSequencer if group.class_name == "HTMSequencer" else Sequencer
+            return kind(
+                name,
+                index,
+                MAX_LANES,
+                line_size,
+                caches=caches,
+                walk=bool(group.walk),
+                fetch=group.fetch,
+                outstanding=group.outstanding or 16,
+                context=group.context or 0,
+            )
+        return VIPERCoalescer(
+            name,
+            index,
+            MAX_LANES,
+            line_size,
+            caches=caches if group.walk else (),
+            linked=self._linked(group, i),
+            tokens=group.tokens or 4,
+            outstanding=group.outstanding or 2560,
+            coalesces_per_cycle=group.coalesces_per_cycle,
+            one_request_per_lane=group.one_request_per_lane,
+            context=group.context or 0,
+        )
+
+    def _linked(self, group: RequesterDescription, i: int) -> tuple[Sequencer, ...]:
+        if group.invalidates is None:
+            return ()
+        target = self.description.requesters[group.invalidates]
+        if not self._count(target.machine):
+            return ()
+        place = i * self._count(target.machine) // self._count(group.machine)
+        linked = self.made[target.machine, place, target.parameter or ""]
+        assert isinstance(linked, Sequencer), "completion checks the class of a link"
+        return (linked,)
+
+    def _attach(self, key: tuple[str, int, str]) -> None:
+        machine, i, parameter = key
+        controller = self.controllers[machine, i]
+        queues = [
+            group.queue
+            for group in self.description.requesters.values()
+            if (group.machine, group.parameter) == (machine, parameter)
+        ]
+        queue = controller.parameters.get(queues[0] if queues and queues[0] else "mandatoryQueue")
+        if isinstance(queue, MessageBuffer):
+            requester: RequesterBase = self.made[key]
+            requester.attach(self.engine, controller, queue)
+
+    # ------------------------------------------------------------------ controllers
+
+    def _controller(self, machine: type[Controller], version: int, place: Place) -> Controller:
+        group, i = place
+        name = self.names[place]
+        described = self.description.machines[group]
+        identity = self.topology.machine_id(machine.MACHINE_TYPE, version)
+        parameters: dict[str, Any] = {}
+        with_memory = False
+        for parameter in machine.PARAMETERS:
+            if isinstance(parameter, BufferParameter):
+                with_memory |= "requestToMemory" in parameter.name
+                parameters[parameter.name] = self._buffer(parameter, place, identity)
+            elif parameter.type == "CacheMemory":
+                parameters[parameter.name] = self.caches[group, i, parameter.name]
+            elif parameter.type == "DirectoryMemory":
+                with_memory = True
+                owns = partial(self.topology.owns, identity) if described.interleaved else None
+                parameters[parameter.name] = DirectoryMemory(
+                    f"{name}.{parameter.name}", owns, self.line_bits
+                )
+            elif (group, i, parameter.name) in self.made:
+                parameters[parameter.name] = self.made[group, i, parameter.name]
+            elif parameter.type == "WireBuffer":
+                wire = BufferDescription()
+                key = f"{name}.{parameter.name}"
+                parameters[parameter.name] = self._message_buffer(key, wire, delayed=True)
+            elif parameter.type == "RubyPrefetcher":
+                parameters[parameter.name] = RubyPrefetcher(1 << self.line_bits)
+            elif parameter.pointer:
+                parameters[parameter.name] = None
+            else:
+                parameters[parameter.name] = described.parameters[parameter.name]
+        inherited = {key: described.parameters[key] for key in INHERITED}
+        context = ControllerContext(
+            engine=self.engine,
+            topology=self.topology,
+            version=version,
+            parameters=parameters,
+            memory=self.memory if with_memory else None,
+            downstream=self._machine_ids(self.below[place]),
+            upstream=self._machine_ids(self.above[place]),
+            **inherited,  # type: ignore[arg-type]
+        )
+        controller = machine(context)
+        for value in parameters.values():
+            if isinstance(value, RubyPrefetcher):
+                value.attach(controller)
+        return controller
+
+    def _machine_ids(self, places: Iterable[Place]) -> tuple[MachineID, ...]:
+        found = []
+        for group, i in places:
+            machine = self.description.machines[group].of or group
+            kind = self.protocol.machine(machine).MACHINE_TYPE
+            found.append(self.topology.machine_id(kind, self.places[machine].index((group, i))))
+        return tuple(found)
+
+    def _buffer(
+        self, parameter: BufferParameter, place: Place, identity: MachineID
+    ) -> MessageBuffer | NetworkPort:
+        group, i = place
+        described = self.description.machines[group].buffers[parameter.name]
+        name = f"{self.names[place]}.{parameter.name}"
+        if parameter.virtual_network is not None and parameter.direction == "To":
+            port = self.network.port(
+                identity,
+                name,
+                parameter.virtual_network,
+                described.capacity,
+                described.ordered,
+            )
+            if described.latency is not None:
+                port.latency = described.latency
+            return port
+        if parameter.virtual_network is None:
+            group, key = self._joint(group, parameter.name)
+            name = f"{self.names[group, i]}.{key}"
+            if name in self.buffers:
+                return self.buffers[name]
+            described = self.description.machines[group].buffers[key]
+        buffer = self._message_buffer(name, described, parameter.virtual_network is None)
+        if parameter.virtual_network is not None:
+            try:
+                self.network.attach(identity, buffer, parameter.virtual_network)
+            except ValueError as slip:
+                raise DescriptionError(
+                    self.description.origin.file, 0, f"machine.{group}", None, str(slip)
+                ) from None
+        return buffer
+
+    def _message_buffer(
+        self, name: str, described: BufferDescription, delayed: bool
+    ) -> MessageBuffer:
+        """A buffer with delays of its own unless the network's channels bring them."""
+        delays = self.delays.channel(name) if delayed else None
+        buffer = MessageBuffer(
+            name, described.capacity, described.ordered, engine=self.engine, delays=delays
+        )
+        self.buffers[name] = buffer
+        return buffer
+
+    def _joint(self, machine: str, buffer: str) -> tuple[str, str]:
+        """The name under which joined buffers are built: the smallest of them."""
+        group = {(machine, buffer)}
+        machines: Iterable[tuple[str, MachineDescription]] = self.description.machines.items()
+        links = [
+            ((name, key), (b.joined.partition(".")[0], b.joined.partition(".")[2]))
+            for name, m in machines
+            for key, b in m.buffers.items()
+            if b.joined is not None
+        ]
+        for _ in links:
+            for one, other in links:
+                if one in group or other in group:
+                    group |= {one, other}
+        return min(group)

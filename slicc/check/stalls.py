@@ -1,0 +1,95 @@
+"""Messages that wait: who is forgotten, overwritten, or read after it is gone.
+
+Waiting messages are remembered per line in one slot per rank. Invariant: only warnings, and only
+where the machine's own text shows the mistake.
+"""
+
+from __future__ import annotations
+
+from slicc import ir
+from slicc.diagnostics.model import DiagnosticSink, Label
+from slicc.ir.walk import expressions_in, statements_in
+
+
+def check_waiting(machine: ir.Machine, sink: DiagnosticSink) -> None:
+    """Wake-ups in vain, shared ranks, and messages used after they were dequeued."""
+    if any(_stalls(action) for action in machine.actions):
+        _wake_ups(machine, sink)
+        _ranks(machine, sink)
+    _dequeues(machine, sink)
+
+
+def _stalls(action: ir.Action) -> bool:
+    return any(isinstance(s, ir.StallAndWait) for s in statements_in(action.body))
+
+
+def _wake_ups(machine: ir.Machine, sink: DiagnosticSink) -> None:
+    """``wakeUpBuffers`` wakes ranks below the current one: none where all ranks are equal."""
+    if len({port.rank for port in machine.in_ports}) > 1:
+        return
+    for action in machine.actions:
+        for node in expressions_in(action.body):
+            if isinstance(node, ir.CallBuiltin) and node.name == "wakeUpBuffers":
+                sink.warning(
+                    "dropped-wakeup",
+                    f"`wakeUpBuffers` wakes nobody in machine `{machine.name}`, "
+                    "and forgets who waits",
+                    node.span,
+                    "all in-ports have the same rank",
+                    help="use `wakeUpAllBuffers(address)`, or give the in-ports ranks",
+                )
+
+
+def _ranks(machine: ir.Machine, sink: DiagnosticSink) -> None:
+    ranked = [port for port in machine.in_ports if port.rank > 0]
+    first: dict[int, ir.InPort] = {}
+    for port in ranked:
+        other = first.setdefault(port.rank, port)
+        if other is not port:
+            sink.warning(
+                "duplicate-rank",
+                f"the in-ports `{other.ref.name}` and `{port.ref.name}` share rank {port.rank}",
+                port.span,
+                "what waits here overwrites what waits there",
+                secondary=[Label(other.span, "the other one")],
+            )
+
+
+def _dequeues(machine: ir.Machine, sink: DiagnosticSink) -> None:
+    popped = {action.ref: _popped(action.body) for action in machine.actions}
+    peeked = {action.ref: _peeked(action.body) for action in machine.actions}
+    reported: set[tuple[ir.ActionRef, ir.ActionRef]] = set()
+    for transition in machine.transitions:
+        gone: dict[ir.PortRef, ir.ActionRef] = {}
+        for action in transition.actions:
+            for port in peeked[action]:
+                culprit = gone.get(port)
+                if culprit is None or (culprit, action) in reported:
+                    continue
+                reported.add((culprit, action))
+                sink.warning(
+                    "unsafe-dequeue",
+                    f"`{action.name}` looks at the message of `{port.name}` after "
+                    f"`{culprit.name}` has taken it away",
+                    transition.span,
+                    "in this transition",
+                    help=f"run `{action.name}` before `{culprit.name}`",
+                )
+            for port in popped[action]:
+                gone[port] = action
+
+
+def _popped(body: tuple[ir.Stmt, ...]) -> set[ir.PortRef]:
+    """Ports that the action dequeues whatever happens."""
+    return {
+        statement.expression.port
+        for statement in body
+        if isinstance(statement, ir.Evaluate)
+        and isinstance(statement.expression, ir.PortCall)
+        and statement.expression.operation is ir.PortOperation.DEQUEUE
+    }
+
+
+def _peeked(body: tuple[ir.Stmt, ...]) -> list[ir.PortRef]:
+    """Ports whose head the action looks at before anything else could have come."""
+    return list(dict.fromkeys(s.port for s in statements_in(body) if isinstance(s, ir.Peek)))

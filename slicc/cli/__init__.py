@@ -1,0 +1,1 @@
+"""The command ``slicc``. Only this package may import `runtime` and `protocols`."""

@@ -1,0 +1,141 @@
+"""What the commands of ``slicc`` share: compiling their files and telling what was found.
+
+Invariant: findings go to stderr before the command's own output goes to stdout.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from slicc.cli.exit_status import FOUND, Stop
+from slicc.text.terminal import own
+
+if TYPE_CHECKING:
+    from slicc.compiler import CompiledProtocol
+    from slicc.diagnostics.model import DiagnosticSink
+
+
+class DiagnosticFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+class Color(StrEnum):
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Session:
+    """The protocols of one command and what was found in them."""
+
+    def __init__(self, protocols: list[CompiledProtocol]) -> None:
+        self.protocols = protocols
+
+    def require_different_names(self) -> None:
+        """Two protocols of one name would be written to one place."""
+        seen: dict[str, Path] = {}
+        for compiled in self.protocols:
+            name = compiled.protocol.name
+            if name.lower() in seen:
+                raise Stop(
+                    f"{seen[name.lower()]} and {compiled.path} both define a protocol {name}; "
+                    "compile them into different directories"
+                )
+            seen[name.lower()] = compiled.path
+
+    def require_directory(self, output: Path) -> None:
+        """What is written goes into a directory; one that is not there yet is made."""
+        if output.exists() and not output.is_dir():
+            raise Stop(f"cannot write into {output}: it is not a directory")
+
+    def require_machine(self, machine: str | None) -> None:
+        """At least one protocol has the machine that was asked for."""
+        from slicc.diagnostics.suggest import suggest
+
+        names = [each.name for one in self.protocols for each in one.protocol.machines]
+        if machine is None or machine in names or not self.protocols:
+            return
+        close = suggest(machine, names)
+        hint = f"did you mean {close}?" if close else f"there are {', '.join(sorted(set(names)))}"
+        raise Stop(f"there is no machine {machine}; {hint}")
+
+
+@contextmanager
+def compiling(
+    files: list[Path],
+    include: list[Path] | None,
+    prelude: list[Path] | None,
+    format: DiagnosticFormat,
+    color: Color,
+) -> Iterator[Session]:
+    """Compile, run the command on what is fine, then say what is not."""
+    from slicc.compiler import compile_files
+    from slicc.diagnostics.model import DiagnosticSink
+    from slicc.loading.reader import CannotRead
+
+    roots = include or []
+    for root in roots:
+        if not root.is_dir():
+            raise Stop(f"cannot read from {root}: it is not a directory")
+    sink = DiagnosticSink()
+    try:
+        protocols = compile_files(files, roots, sink, prelude or [])
+    except CannotRead as error:
+        _report(sink, format, color)
+        raise Stop(str(error)) from None
+    _report(sink, format, color)
+    yield Session(protocols)
+    sys.stdout.flush()
+    if format is DiagnosticFormat.TEXT:
+        print(_summary(sink), file=sys.stderr)
+    if sink.error_count:
+        raise typer.Exit(FOUND)
+
+
+def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> None:
+    if format is DiagnosticFormat.JSON:
+        from slicc.diagnostics.render_json import render_json
+
+        sys.stderr.write(render_json(sink.in_source_order()))
+    elif sink.diagnostics:
+        from slicc.diagnostics.render_text import render_text
+
+        colored = _colored(color)
+        stream = own(sys.stderr) if colored else sys.stderr
+        stream.write(render_text(sink.in_source_order(), color=colored) + "\n")
+    sys.stderr.flush()
+
+
+def _colored(color: Color) -> bool:
+    if color is not Color.AUTO:
+        return color is Color.ALWAYS
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stderr.isatty() and not plain
+
+
+def _summary(sink: DiagnosticSink) -> str:
+    from slicc.diagnostics.model import Severity
+
+    errors, warnings = sink.error_count, sink.warning_count
+    if not errors and not warnings:
+        return "slicc: no errors"
+    found = [counted(errors, "error") if errors else "no errors"]
+    if warnings:
+        found.append(counted(warnings, "warning"))
+    ordered = sink.in_source_order()
+    slug = next((one for one in ordered if one.severity is Severity.ERROR), ordered[0]).slug
+    return f"slicc: {', '.join(found)} (`slicc explain {slug}` tells more)"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun in the right form."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,1 @@
+"""Expressions and statements as C++ text."""

@@ -1,0 +1,293 @@
+"""A protocol as one unit of C++: prepared views, laid out by templates.
+
+Invariant: the result depends on the IR alone (no clock, no directory, no order of a set), and
+everything is in memory: nothing is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from slicc import ir
+from slicc.codegen import body_analysis
+from slicc.codegen.cpp import reachable_functions
+from slicc.codegen.cpp.definitions import Definitions, has_destination, line_field
+from slicc.codegen.cpp.emit.emitter import placed
+from slicc.codegen.cpp.machine import MachineView, MachineWriter
+from slicc.codegen.cpp.names import ProtocolNames
+from slicc.codegen.cpp.source_sites import Place, Sites
+from slicc.codegen.files import Package as Package
+from slicc.codegen.python.names import ProtocolNames as ReportedNames
+from slicc.codegen.rendering import render
+from slicc.text.data import json_text
+
+SITES = "sites.json"
+METADATA = "metadata.json"
+_LETTERS = {"TBETable": "T", "MN_TBETable": "T", "TBEStorage": "S"}
+"""How the runtime is told what the objects of a machine are."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineTypes:
+    """A machine in the file of types. ``shape``: numbers for the runtime, in its order."""
+
+    name: str
+    several_entries: bool
+    several_records: bool
+    definitions: tuple[str, ...]
+    states: tuple[str, ...]
+    permissions: tuple[str, ...]
+    ports: tuple[str, ...]
+    structure: str
+    shape: tuple[str, ...]
+    waits: bool
+    tracks: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MessageType:
+    """A class of messages: name, and how to get at its line and destination (empty: no such)."""
+
+    name: str
+    full: str
+    line: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRecord:
+    """A structure of entries or records of a machine. ``kind``: its number if there are several."""
+
+    machine: int
+    full: str
+    kind: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidatedEntry:
+    """A structure of entries that says itself what aborting a transaction does to it."""
+
+    machine: int
+    full: str
+    kind: int | None
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolView:
+    """What the templates of the shared files print."""
+
+    protocol: str
+    definitions: tuple[str, ...]
+    messages: tuple[MessageType, ...]
+    machines: tuple[MachineTypes, ...]
+    trigger_bytes: str
+    row_type: str
+    bits_type: str
+    entries: tuple[MarkedRecord, ...]
+    records: tuple[MarkedRecord, ...]
+    invalidated: tuple[InvalidatedEntry, ...]
+
+
+def package(protocol: ir.Protocol) -> Package:
+    """Every file of the native form of a protocol. Raises ``Unsupported``."""
+    names = ProtocolNames(protocol)
+    reported = ReportedNames(protocol)
+    sites = Sites()
+    definitions = Definitions(names, sites)
+    writers = [MachineWriter(names, reported, sites, protocol, each) for each in protocol.machines]
+    machines = tuple(_machine_types(definitions, protocol, writer) for writer in writers)
+    views = [writer.view() for writer in writers]
+    bits = max([writer.wait_bits for writer in writers if writer.waits], default=1)
+    queues = max((len(writer.waiting) for writer in writers), default=0)
+    view = ProtocolView(
+        protocol=protocol.name,
+        definitions=(
+            *[definitions.enumeration(each) for each in protocol.enums if not each.library],
+            *[definitions.structure(each) for each in protocol.structs if not each.library],
+        ),
+        messages=tuple(_messages(names, protocol)),
+        machines=machines,
+        trigger_bytes=_trigger_bytes(names, protocol),
+        row_type=next(f"u{size}" for size in (8, 16, 32, 64, 128) if bits <= size),
+        bits_type="u64" if bits <= 64 and queues < 64 else "u128",
+        entries=tuple(_marked(definitions, protocol, ir.StructKind.ENTRY)),
+        records=tuple(_marked(definitions, protocol, ir.StructKind.TBE)),
+        invalidated=tuple(_invalidated(definitions, writers)),
+    )
+    files = {"types.hpp": _render("types.hpp.jinja", view)}
+    for machine in views:
+        files[f"{machine.name}.hpp"] = _render("machine.hpp.jinja", machine)
+    files["protocol.cpp"] = _render("protocol.cpp.jinja", view, machines=views)
+    files = {name: placed(text, name) for name, text in files.items()}
+    files[SITES] = _rows([("", 0, None), *sites.places])
+    files[METADATA] = _metadata(protocol, sites, writers)
+    return Package(reported.package, files)
+
+
+def generate(protocol: ir.Protocol) -> dict[str, str]:
+    """The files alone."""
+    return package(protocol).files
+
+
+# ------------------------------------------------------------------ types
+
+
+def _structs_of(protocol: ir.Protocol, machine: ir.Machine, kind: ir.StructKind) -> list[ir.Struct]:
+    """Structures of a kind that objects of the machine may be of."""
+    return [
+        each
+        for each in (*protocol.structs, *machine.structs)
+        if each.kind is kind and not each.library
+    ]
+
+
+def _machine_types(
+    definitions: Definitions, protocol: ir.Protocol, writer: MachineWriter
+) -> MachineTypes:
+    machine, names = writer.machine, writer.names
+    entries = _structs_of(protocol, machine, ir.StructKind.ENTRY)
+    records = _structs_of(protocol, machine, ir.StructKind.TBE)
+    for alike in (entries, records):
+        if len(alike) > 1:
+            definitions.kinds |= {each.ref: number for number, each in enumerate(alike)}
+    name = names.machines[machine.name]
+    enums = [machine.states, machine.events, *machine.enums]
+    if machine.request_types is not None:
+        enums.append(machine.request_types)
+    own = {each.ref: each for each in enums if each.ref.machine == machine.name}
+    types = [each.type for each in machine.parameters] + [each.type for each in machine.objects]
+    classes = [each.name for each in types if isinstance(each, ir.ClassType)]
+    shape = (
+        f"sizeof(protocol::{name}::Machine)",
+        _largest(entries, names, name),
+        _largest(records, names, name),
+        str(classes.count("TBETable") + classes.count("MN_TBETable")),
+        str(classes.count("DirectoryMemory")),
+        str(classes.count("PerfectCacheMemory")),
+        str(classes.count("TimerTable")),
+        str(classes.count("PersistentTable")),
+        str(classes.count("RubyPrefetcher")),
+        str(len(machine.states.members)),
+        str(len(machine.events.members)),
+        f'"{"".join(_LETTERS.get(_class(each.type), ".") for each in machine.objects)}"',
+    )
+    return MachineTypes(
+        name=name,
+        several_entries=len(entries) > 1,
+        several_records=len(records) > 1,
+        definitions=(
+            *[definitions.enumeration(each) for each in own.values()],
+            *[definitions.structure(each) for each in machine.structs if not each.library],
+        ),
+        states=tuple(each.name for each in machine.states.members),
+        permissions=tuple(
+            f"AccessPermission::{(each.permission or ir.AccessPermission.NOT_PRESENT).value},"
+            f"  // {names.member(machine.states.ref, each.name)}"
+            for each in machine.states.members
+        ),
+        ports=tuple(writer.own.polls[port.ref.name] for port in machine.in_ports),
+        structure=writer.structure(),
+        shape=shape,
+        waits=writer.waits,
+        tracks=writer.tracks,
+    )
+
+
+def _class(type_: ir.Type) -> str:
+    return type_.name if isinstance(type_, ir.ClassType) else ""
+
+
+def _trigger_bytes(names: ProtocolNames, protocol: ir.Protocol) -> str:
+    """The size of an item of any queue of events; 0 where there is none."""
+    found: dict[str, None] = {}
+    machines = (protocol.structs, *[(m.structs, m.objects) for m in protocol.machines])
+    for node in body_analysis.walk(machines):
+        if isinstance(node, ir.Field | ir.Object) and isinstance(node.type, ir.ClassType):
+            match node.type:
+                case ir.ClassType(
+                    name="TriggerQueue" | "MN_TBEStorage", element=ir.StructType(ref=ref)
+                ):
+                    found[_full(names, ref)] = None
+                case ir.ClassType(name="TriggerQueue"):
+                    found["i32"] = None
+                case _:
+                    pass
+    sizes = [f"sizeof(TriggerItem<{name}>)" for name in found]
+    return f"largest({', '.join(sizes)})" if sizes else "0"
+
+
+def _full(names: ProtocolNames, ref: ir.TypeRef) -> str:
+    """The name of a type outside of the namespace of the protocol."""
+    scope = "" if ref.machine is None else f"{names.machines[ref.machine]}::"
+    return f"protocol::{scope}{names.type(ref)}"
+
+
+def _largest(structs: list[ir.Struct], names: ProtocolNames, machine: str) -> str:
+    sizes = [f"sizeof({_full(names, each.ref)})" for each in structs]
+    return f"largest({', '.join(sizes)})" if sizes else "0"
+
+
+def _messages(names: ProtocolNames, protocol: ir.Protocol) -> Iterable[MessageType]:
+    machine_structs = [each for machine in protocol.machines for each in machine.structs]
+    for struct in (*protocol.structs, *machine_structs):
+        if struct.kind is not ir.StructKind.MESSAGE or struct.library:
+            continue
+        line = line_field(struct)
+        yield MessageType(
+            name=names.number(struct.ref),
+            full=_full(names, struct.ref),
+            line="" if line is None else names.field(struct.ref, line),
+            destination=names.field(struct.ref, "Destination") if has_destination(struct) else "",
+        )
+
+
+def _marked(
+    definitions: Definitions, protocol: ir.Protocol, kind: ir.StructKind
+) -> Iterable[MarkedRecord]:
+    for number, machine in enumerate(protocol.machines):
+        for struct in _structs_of(protocol, machine, kind):
+            full = _full(definitions.names, struct.ref)
+            yield MarkedRecord(number, full, definitions.kinds.get(struct.ref))
+
+
+def _invalidated(
+    definitions: Definitions, writers: list[MachineWriter]
+) -> Iterable[InvalidatedEntry]:
+    for number, writer in enumerate(writers):
+        machine = writer.names.machines[writer.machine.name]
+        for function in writer.functions:
+            owner = function.ref.owner
+            if owner is not None and function.written_name == reachable_functions.INVALIDATE:
+                ref = ir.TypeRef(function.ref.machine, owner)
+                method = f"protocol::{machine}::{writer.own.methods[function.ref]}"
+                kind = definitions.kinds.get(ref)
+                yield InvalidatedEntry(number, _full(definitions.names, ref), kind, method)
+
+
+# ------------------------------------------------------------------ tables for the host
+
+
+def _rows(rows: list[Place]) -> str:
+    """A list with a row on each line, so that a difference shows which one changed."""
+    return "[\n" + ",\n".join([json_text(row) for row in rows]) + "\n]\n"
+
+
+def _metadata(protocol: ir.Protocol, sites: Sites, writers: list[MachineWriter]) -> str:
+    """``required``: objects that a system must give a machine to be run by this engine."""
+    machines = [
+        {
+            "name": writer.machine.name,
+            "states": [each.name for each in writer.machine.states.members],
+            "events": [each.name for each in writer.machine.events.members],
+            "required": writer.required,
+        }
+        for writer in writers
+    ]
+    data = {"protocol": protocol.name, "actions": [None, *sites.actions], "machines": machines}
+    return json_text(data, indent=1) + "\n"
+
+
+def _render(template: str, view: object, machines: list[MachineView] | None = None) -> str:
+    return render("slicc.codegen.cpp", template, view=view, machines=machines or [])

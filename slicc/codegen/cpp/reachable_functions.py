@@ -1,0 +1,120 @@
+"""Which functions of a machine the native engine ever runs.
+
+Functional accesses and what only they call are left out: the native engine has none. Invariant:
+callees come before their callers, so that what a call may do is known when it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from slicc import ir
+from slicc.codegen.body_analysis import walk
+
+PREFETCH = "enqueuePrefetch"
+"""The function that a prefetcher asks for lines with."""
+INVALIDATE = "invalidateEntry"
+"""The method of an entry that the runtime calls when a transaction is aborted."""
+
+
+def functions_of(machine: ir.Machine, structs: Iterable[ir.Struct]) -> list[ir.Function]:
+    """Functions and methods that ports, transitions and the runtime reach, callees first."""
+    known = {each.ref: each for each in machine.functions}
+    known |= {method.ref: method for struct in structs for method in struct.methods}
+    invalidated = [
+        method.ref
+        for struct in structs
+        for method in struct.methods
+        if struct.kind is ir.StructKind.ENTRY and method.written_name == INVALIDATE
+    ]
+    found: dict[ir.FunctionRef, ir.Function] = {}
+    begun: set[ir.FunctionRef] = set()
+
+    def visit(part: object) -> None:
+        for node in walk(part):
+            match node:
+                case ir.CallFunction(function=ref) | ir.CallStructMethod(function=ref):
+                    enter(ref)
+                case ir.CallMethod(method="htmAbortTransaction"):
+                    for ref in invalidated:
+                        enter(ref)
+                case _:
+                    pass
+
+    def enter(ref: ir.FunctionRef) -> None:
+        if ref in begun or ref not in known:
+            return
+        begun.add(ref)
+        visit(_run(known[ref].body))
+        found[ref] = known[ref]
+
+    for name in _roots(machine):
+        function = by_name(machine, name)
+        if function is not None:
+            enter(function.ref)
+    for port in machine.in_ports:
+        for handler in (port.resource_stall_handler, port.protocol_stall_handler):
+            if handler is not None:
+                enter(handler)
+        visit(_run(port.body))
+    for action in actions_of(machine):
+        visit(_run(action.body))
+    return list(found.values())
+
+
+def _run(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
+    """The statements without those that are only read by people."""
+    made: list[ir.Stmt] = []
+    for statement in body:
+        match statement:
+            case ir.Trace() | ir.TransitionComment():
+                continue
+            case ir.If():
+                made.append(
+                    ir.If(
+                        statement.condition,
+                        _run(statement.then),
+                        _run(statement.orelse),
+                        span=statement.span,
+                    )
+                )
+            case ir.Peek() | ir.Enqueue():
+                made += [statement] if isinstance(statement, ir.Enqueue) else _run(statement.body)
+            case _:
+                made.append(statement)
+    return tuple(made)
+
+
+def _roots(machine: ir.Machine) -> list[str]:
+    """What the runtime calls by the author's name."""
+    used = [machine.transitions[cell.transition] for cell in machine.cells]
+    names = ["getState", "setState", "setAccessPermission", "mandatoryQueueLatency"]
+    if any(each.next.kind is ir.NextKind.COMPUTED for each in used):
+        names.append("getNextState")
+    if any(
+        isinstance(each.type, ir.ClassType) and each.type.name == "RubyPrefetcher"
+        for each in machine.parameters
+    ):
+        names.append(PREFETCH)
+    if any(each.request_types for each in used):
+        names += ["checkResourceAvailable", "recordRequestType"]
+    return names
+
+
+def by_name(machine: ir.Machine, name: str) -> ir.Function | None:
+    """The function of the machine that its author calls so; the first of several."""
+    return next(
+        (each for each in machine.functions if each.written_name == name and not each.ref.owner),
+        None,
+    )
+
+
+def actions_of(machine: ir.Machine) -> list[ir.Action]:
+    """Actions that some transition runs, in the order of their declaration."""
+    used = {
+        ref
+        for cell in machine.cells
+        for ref in machine.transitions[cell.transition].actions
+        if not machine.transitions[cell.transition].stalls
+    }
+    return [each for each in machine.actions if each.ref in used]

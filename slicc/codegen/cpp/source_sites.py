@@ -1,0 +1,42 @@
+"""Places of the author's text, by number: what a verdict of the native engine points at.
+
+Invariant: number 0 is nowhere; a number stands for one line of one file, and names the action
+whose text that is, unless it is the text of a function, which several actions may call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from slicc.codegen.python.line_map import file_name
+from slicc.source import BUILTIN, Span
+
+Place = tuple[str, int, str | None]
+
+
+@dataclass(slots=True)
+class Sites:
+    """``places`` and ``actions`` are in the order of their numbers, without 0."""
+
+    places: list[Place] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
+    _places: dict[Place, int] = field(default_factory=dict)
+    _actions: dict[str, int] = field(default_factory=dict)
+
+    def place(self, span: Span, action: str | None) -> int:
+        if span.file is BUILTIN:
+            return 0
+        place = (file_name(span), span.line, action)
+        known = self._places.get(place)
+        if known is None:
+            self.places.append(place)
+            known = self._places[place] = len(self.places)
+        return known
+
+    def action(self, name: str) -> int:
+        """The number of an action, port or function, by the name that reports give it."""
+        known = self._actions.get(name)
+        if known is None:
+            self.actions.append(name)
+            known = self._actions[name] = len(self.actions)
+        return known

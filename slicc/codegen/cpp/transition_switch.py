@@ -1,0 +1,263 @@
+"""The table of one machine as one function: a switch over state and event.
+
+Invariant: what happens, and in which order, is what ``trigger`` of the Python runtime does:
+state, row, computed next state, slots by name, request types by name, records, stall, actions,
+count, ``setState``, ``setAccessPermission``, observers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from slicc import ir
+from slicc.codegen import body_analysis
+from slicc.codegen.cpp import reachable_functions
+from slicc.codegen.cpp.emit.cpp_tree import Acts
+from slicc.codegen.cpp.emit.emitter import Emitter
+from slicc.codegen.cpp.emit.scope import MachineFacts
+from slicc.codegen.cpp.errors import Unsupported
+from slicc.codegen.cpp.names import MachineNames, ProtocolNames, Scope
+from slicc.codegen.cpp.runtime_names import ALIASES
+from slicc.codegen.python.line_map import file_name
+from slicc.codegen.python.names import MachineNames as ReportedNames
+from slicc.text import cpp_source
+
+_FAILS = Acts.FAILS | Acts.NULLS
+_CURRENT = frozenset({"curTransitionEvent", "curTransitionNextState"})
+
+
+class Transitions:
+    """Writes the table. ``numbers``: functions as actions of reports."""
+
+    def __init__(
+        self,
+        names: ProtocolNames,
+        own: MachineNames,
+        reported: ReportedNames,
+        facts: MachineFacts,
+        machine: ir.Machine,
+        numbers: Mapping[ir.FunctionRef | ir.ActionRef, int],
+    ) -> None:
+        self.names = names
+        self.own = own
+        self.reported = reported
+        self.facts = facts
+        self.machine = machine
+        self.numbers = numbers
+        types = {each.name: each.type for each in machine.parameters}
+        types |= {each.name: each.type for each in machine.objects}
+        self.classes = {
+            name: type_.name for name, type_ in types.items() if isinstance(type_, ir.ClassType)
+        }
+        self._sets = self._request_sets()
+        self.buffers = {ref.name: buffer for ref, buffer in facts.buffers.items()}
+
+    def texts(self) -> Iterator[str]:
+        yield from self._arrays()
+        yield self._stall("resource_stall", lambda port: port.resource_stall_handler)
+        yield self._stall("protocol_stall", lambda port: port.protocol_stall_handler)
+        yield self._trigger()
+
+    # -------------------------------------------------------------- calls of the machine
+
+    def _function(self, name: str) -> ir.Function:
+        function = reachable_functions.by_name(self.machine, name)
+        if function is None:
+            raise Unsupported(f"machines without `{name}`", self.machine.span)
+        return function
+
+    def _call(self, name: str, arguments: list[str]) -> tuple[str, str]:
+        """What to do before a call of a function that the runtime calls, and the call."""
+        function = self._function(name)
+        call = f"{self.own.functions[function.ref.name]}({', '.join(['x', 'c', *arguments])})"
+        number = self.numbers[function.ref]
+        risky = self.facts.acts[function.ref] & _FAILS
+        return (f"x.action = {number};" if risky else ""), call
+
+    def _stall(self, name: str, handler_of: object) -> str:
+        out = Emitter()
+        assert callable(handler_of)
+        with out.block(f"inline COLD bool {name}(Context& x, Machine& c, u32 polling)"):
+            for port in self.machine.in_ports:
+                handler: ir.FunctionRef | None = handler_of(port)
+                if handler is not None:
+                    poll = self.own.polls[port.ref.name]
+                    with out.block(f"if (c.current == Port::{poll})"):
+                        out.line(f"x.action = {self.numbers[handler]};")
+                        out.line(f"if ({self.own.functions[handler.name]}(x, c)) return true;")
+            out.line("schedule(x, c.id, now(x) + 1);")
+            out.line("x.event = x.state = -1;")
+            out.line("x.action = polling;")
+            out.line("return false;")
+        return out.text()
+
+    # -------------------------------------------------------------- the table
+
+    def _pointers(self) -> list[tuple[str, str]]:
+        named = [("cache_entry", self.machine.entry), ("tbe", self.machine.tbe)]
+        return [(name, self.names.type(ref)) for name, ref in named if ref is not None]
+
+    def _trigger(self) -> str:
+        out = Emitter()
+        pointers = self._pointers()
+        given = ["i32 event", "u64 address", *[f"{type_}* {name}" for name, type_ in pointers]]
+        head = f"inline bool trigger(Context& x, Machine& c, {', '.join(given)})"
+        asked = [*[name for name, _ in reversed(pointers)], "address"]
+        out.comment("Run the transition of the line's state on an event; false if it stalled.")
+        with out.block(head):
+            out.line("const u32 polling = x.action;")
+            out.line("x.address = address;")
+            out.line("x.event = event;")
+            before, call = self._call("getState", asked)
+            self._step(out, before, f"const i32 state = {call};")
+            out.line("if (UNLIKELY(troubled(x))) return true;")
+            out.line("x.state = state;")
+            if self._asks_for_current():
+                out.line("c.transition_state = state;")
+                out.line("c.transition_event = event;")
+            out.line("i32 next = state;")
+            handed = ", ".join(["address", *[name for name, _ in pointers]])
+            out.line(f"Transaction t = {{{handed}}};")
+            with out.block("switch (state * STRIDE + event)"):
+                self._rows(out)
+                out.line("default:")
+                out.line("    return undefined_transition(x, State::NUM, Event::NUM);")
+            out.line("if (UNLIKELY(troubled(x))) return true;")
+            out.line("x.counts[c.counts + static_cast<u32>(state * STRIDE + event)]++;")
+            self._conclude(out)
+            out.line("if (UNLIKELY(troubled(x))) return true;")
+            out.line("observe(x, c, address, state, event, next);")
+            out.line("return true;")
+        return out.text()
+
+    @staticmethod
+    def _step(out: Emitter, before: str, call: str) -> None:
+        out.line(f"{before} {call}" if before else call)
+
+    def _asks_for_current(self) -> bool:
+        bodies = (self.machine.functions, self.machine.actions, self.machine.in_ports)
+        return any(
+            isinstance(node, ir.CallBuiltin) and node.name in _CURRENT
+            for node in body_analysis.walk(bodies)
+        )
+
+    def _rows(self, out: Emitter) -> None:
+        cells: dict[int, list[ir.Cell]] = {}
+        for cell in self.machine.cells:
+            cells.setdefault(cell.transition, []).append(cell)
+        states, events = self.machine.states.ref, self.machine.events.ref
+        for number, alike in cells.items():
+            transition = self.machine.transitions[number]
+            place = f"{file_name(transition.span)}:{transition.span.line}"
+            for index, cell in enumerate(alike):
+                state = self.names.member(states, cell.state)
+                event = self.names.member(events, cell.event)
+                note = cpp_source.beside(place) if index == 0 else ""
+                out.line(f"case cell(State::{state}, Event::{event}):{note}")
+            with out.indented():
+                self._row(out, transition)
+
+    def _row(self, out: Emitter, node: ir.Transition) -> None:
+        match node.next:
+            case ir.NextState(kind=ir.NextKind.COMPUTED):
+                before, call = self._call("getNextState", ["address"])
+                self._step(out, before, f"next = {call};")
+            case ir.NextState(kind=ir.NextKind.STATE, state=str(state)):
+                out.line(f"next = State::{self.names.member(self.machine.states.ref, state)};")
+            case _:
+                pass
+        self._needs(out, node)
+        self._requests(out, node)
+        if node.stalls:
+            out.line("return protocol_stall(x, c, polling);")
+            return
+        for action in node.actions:
+            call = f"{self.own.actions[action.name]}(x, c, t);"
+            number = self.numbers.get(action)
+            out.line(call if number is None else f"x.action = {number}; {call}")
+        out.line("break;")
+
+    def _needs(self, out: Emitter, node: ir.Transition) -> None:
+        targets = [(self.reported.slot_target(each.target), each) for each in node.needs]
+        for _, need in sorted(targets, key=lambda target: target[0]):
+            name = self.buffers.get(need.target, need.target)
+            kind = self.classes.get(name, "")
+            if name in self.facts.senders:
+                kind = "NetworkPort"
+            kind = ALIASES.get(kind, kind)
+            if kind not in ("NetworkPort", "MessageBuffer", "TBETable", "TBEStorage"):
+                raise Unsupported(f"slots of class `{kind}`", node.span)
+            target = f"c.{self.own.objects.get(name, name)}"
+            free = f"{kind}_areNSlotsAvailable(x, {target}, {need.count})"
+            out.line(f"if (!{free}) return resource_stall(x, c, polling);")
+
+    # -------------------------------------------------------------- request types
+
+    def _requests(self, out: Emitter, node: ir.Transition) -> None:
+        if not self._asks(node):
+            return
+        name = self._sets[node.request_types]
+        asked = "c.arrays && " if body_analysis.resources_only_caches(self.machine) else ""
+        taken = f"take_arrays(x, c, address, Requested::{name})"
+        out.line(f"if ({asked}!{taken}) return resource_stall(x, c, polling);")
+
+    def _asks(self, node: ir.Transition) -> bool:
+        return bool(node.request_types) and self.machine.request_types is not None
+
+    def _request_sets(self) -> dict[tuple[str, ...], str]:
+        """Every list of request types that some row has, with a name for it."""
+        scope = Scope()
+        rows = [self.machine.transitions[cell.transition] for cell in self.machine.cells]
+        lists = dict.fromkeys(row.request_types for row in rows if self._asks(row))
+        return {each: scope.claim("_and_".join(each)) for each in lists}
+
+    def _arrays(self) -> Iterator[str]:
+        """What takes request types: all are asked for by name, then recorded as written."""
+        owner = self.machine.request_types
+        if not self._sets or owner is None:
+            return
+        out = Emitter()
+        most = max(len(each) for each in self._sets)
+        with out.block("struct Requests", tail="};"):
+            out.line("u32 asked_count;")
+            out.line("u32 recorded_count;")
+            out.line(f"i32 asked[{most}];")
+            out.line(f"i32 recorded[{most}];")
+        out.line("")
+        out.comment("Request types of a transition: by name, and as written.")
+        with out.block("namespace Requested"):
+            for each, name in self._sets.items():
+                members = {
+                    request: f"{self.names.type(owner.ref)}::"
+                    f"{self.names.member(owner.ref, request)}"
+                    for request in each
+                }
+                asked = [members[request] for request in sorted(members)]
+                recorded = [members[request] for request in each]
+                value = f"{{{len(asked)}, {len(recorded)}, {{{', '.join(asked)}}}, "
+                value += f"{{{', '.join(recorded)}}}}}"
+                out.line(f"inline constexpr Requests {name} = {value};")
+        yield out.text()
+        out = Emitter()
+        head = "Context& x, Machine& c, u64 address, const Requests& requests"
+        out.comment("Take the arrays that a transition needs; false if one of them is busy.")
+        with out.block(f"inline COLD bool take_arrays({head})"):
+            with out.block("for (u32 i = 0; i < requests.asked_count; i++)"):
+                arguments = ["requests.asked[i]", "address"]
+                before, call = self._call("checkResourceAvailable", arguments)
+                self._step(out, before, f"if (!{call}) return false;")
+            with out.block("for (u32 i = 0; i < requests.recorded_count; i++)"):
+                arguments = ["requests.recorded[i]", "address"]
+                before, call = self._call("recordRequestType", arguments)
+                self._step(out, before, f"{call};")
+            out.line("return true;")
+        yield out.text()
+
+    def _conclude(self, out: Emitter) -> None:
+        """State and permission, with the pointers as the actions left them."""
+        pointers = [f"t.{name}" for name, _ in reversed(self._pointers())]
+        before, call = self._call("setState", [*pointers, "address", "next"])
+        self._step(out, before, f"{call};")
+        entry = ["t.cache_entry"] if self.machine.entry is not None else []
+        before, call = self._call("setAccessPermission", [*entry, "address", "next"])
+        self._step(out, before, f"{call};")

@@ -1,0 +1,1 @@
+"""Expressions and statements as Python text."""

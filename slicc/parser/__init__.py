@@ -1,0 +1,1 @@
+"""Text to syntax tree, and what is wrong with the text."""

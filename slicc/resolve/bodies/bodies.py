@@ -1,0 +1,126 @@
+"""Bodies of actions, ports, functions and structure methods, each in a scope of its own.
+
+Invariant: bodies are independent of each other; resolving them in another order gives the same.
+"""
+
+from __future__ import annotations
+
+from slicc import ir
+from slicc.ir import type_rules
+from slicc.resolve.bodies.context import Body, BodyKind
+from slicc.resolve.bodies.statements import block, falls_through
+from slicc.resolve.declarations.pair_expressions import default_value
+from slicc.resolve.scope.pairs import description
+from slicc.resolve.scope.scopes import BodyScope, GlobalScope, MachineScope
+from slicc.resolve.scope.symbols import FunctionSymbol, VariableKind, VariableSymbol
+from slicc.source import NOWHERE
+from slicc.syntax import nodes as syntax
+
+
+def action_body(scope: MachineScope, node: syntax.Action) -> tuple[ir.Stmt, ...]:
+    """An action sees ``address`` and, where the machine has them, ``tbe`` and ``cache_entry``."""
+    body = Body(scope, BodyKind.ACTION, f"action `{node.name.text}`", BodyScope(scope))
+    implicit: list[tuple[str, ir.Type]] = [("address", ir.ADDR)]
+    if scope.tbe is not None:
+        implicit.append(("tbe", scope.tbe.type))
+    if scope.entry is not None:
+        implicit.append(("cache_entry", scope.entry.type))
+    for name, type_ in implicit:
+        body.locals.add(
+            VariableSymbol(name, VariableKind.TRANSACTION, type_, NOWHERE, ir_name=name)
+        )
+    return block(body, node.body)
+
+
+def port_body(scope: MachineScope, node: syntax.InPort) -> tuple[ir.Stmt, ...]:
+    body = Body(scope, BodyKind.IN_PORT, f"in-port `{node.name.text}`", BodyScope(scope))
+    return block(body, node.body)
+
+
+def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
+    """A machine function, or a structure's method (which sees the fields by bare name)."""
+    node = symbol.node
+    called = symbol.overload
+    assert node.body is not None
+    kind = BodyKind.FUNCTION if symbol.owner is None else BodyKind.METHOD
+    body = Body(
+        scope,
+        kind,
+        f"function `{called.name}`",
+        BodyScope(scope),
+        called.result,
+        called.by_reference,
+    )
+    if symbol.owner is not None:
+        for name in symbol.owner.field_names():
+            field = symbol.owner.find_field(name)
+            assert field is not None
+            body.locals.add(
+                VariableSymbol(name, VariableKind.FIELD, field.type, field.span, ir_name=name)
+            )
+    if called.by_reference and not type_rules.is_mutable_value(called.result):
+        scope.sink.error(
+            "unsupported-feature",
+            f"{type_rules.with_article(called.result)} cannot be returned by reference",
+            node.name.span,
+            "only structures and data classes can",
+        )
+    parameters = _parameters(body, symbol)
+    statements = block(body, node.body)
+    if not isinstance(called.result, ir.VoidType) and falls_through(statements):
+        report = scope.sink.error if called.by_reference else scope.sink.warning
+        report(
+            "missing-return",
+            f"{body.title} may end without a value",
+            node.name.span,
+            f"returns `{type_rules.describe(called.result)}`",
+            help="end every path with `return` or `error(…)`",
+        )
+        value = default_value(scope, called.result, node.name.span)
+        statements = (*statements, ir.Return(value, span=node.name.span))
+    return ir.Function(
+        symbol.ref,
+        called.name,
+        parameters,
+        called.result,
+        statements,
+        called.by_reference,
+        description(node.pairs),
+        span=node.name.span,
+    )
+
+
+def _parameters(body: Body, symbol: FunctionSymbol) -> tuple[ir.FunctionParameter, ...]:
+    found = []
+    body.locals.push()
+    for node, parameter in zip(symbol.node.parameters, symbol.overload.parameters):
+        by_reference = node.mode == "reference"
+        type_ = parameter.type
+        assert node.name is not None, "the grammar asks for names where there is a body"
+        if by_reference and not _can_be_reference(type_):
+            body.sink.error(
+                "unsupported-feature",
+                f"{type_rules.with_article(type_)} cannot be passed by reference",
+                node.span,
+                "only structures and data classes can",
+            )
+        kind = VariableKind.REFERENCE if by_reference else VariableKind.PARAMETER
+        variable = body.locals.declare(node.name.text, kind, type_, node.name.span)
+        if variable is None:
+            body.sink.error(
+                "duplicate-parameter",
+                f"{body.title} has the parameter `{node.name.text}` twice",
+                node.name.span,
+                "declared again",
+            )
+            continue
+        found.append(ir.FunctionParameter(variable.ir_name, type_, by_reference, span=node.span))
+    return tuple(found)
+
+
+def _can_be_reference(type_: ir.Type) -> bool:
+    return (
+        type_rules.is_mutable_value(type_)
+        or type_rules.is_pointer(type_)
+        or isinstance(type_, ir.UnknownType)
+    )

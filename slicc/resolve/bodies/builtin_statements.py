@@ -1,0 +1,298 @@
+"""Calls that are statements: ``trigger``, ``error``, ``assert``, traces, ``set_tbe`` and kin.
+
+Invariant: each becomes a node of its own, so no backend compares names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from slicc import ir
+from slicc.ir import type_rules
+from slicc.resolve.bodies import statements as st
+from slicc.resolve.bodies.context import Body, BodyKind
+from slicc.resolve.bodies.expressions import expression, unescape
+from slicc.resolve.scope.scopes import MachineScope
+from slicc.source import Span
+from slicc.syntax import nodes as syntax
+
+Statements = list[ir.Stmt]
+_FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?([a-zA-Z%])")
+
+
+def handle(body: Body, node: syntax.Call, span: Span, into: Statements) -> bool:
+    """Resolve the call if it is one of these; False if it is an ordinary function."""
+    name = node.function.text
+    handler = _HANDLERS.get(name)
+    if handler is None or body.scope.functions.get(name):
+        return False
+    handler(body, node, span, into)
+    return True
+
+
+def _count(body: Body, node: syntax.Call, wanted: int, shape: str) -> bool:
+    if len(node.arguments) == wanted:
+        return True
+    body.sink.error(
+        "wrong-argument-count",
+        f"`{node.function.text}` takes {wanted} argument{'' if wanted == 1 else 's'}, "
+        f"not {len(node.arguments)}",
+        node.span,
+        f"{len(node.arguments)} given",
+        help=f"write `{shape}`",
+    )
+    for argument in node.arguments:
+        expression(body, argument)
+    return False
+
+
+def _too_few(body: Body, node: syntax.Call, least: int, shape: str) -> None:
+    body.sink.error(
+        "wrong-argument-count",
+        f"`{node.function.text}` takes at least {least} argument{'' if least == 1 else 's'}, "
+        f"not {len(node.arguments)}",
+        node.span,
+        f"{len(node.arguments)} given",
+        help=f"write `{shape}`",
+    )
+
+
+def _text(body: Body, node: syntax.Expression, what: str) -> str | None:
+    if isinstance(node, syntax.StringLiteral):
+        return unescape(node.value)
+    body.sink.error(
+        "type-mismatch-argument", f"{what} is a string literal", node.span, "not a string"
+    )
+    return None
+
+
+# ------------------------------------------------------------------ verdicts and traces
+
+
+def _error(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+    if _count(body, node, 1, 'error("what is wrong")'):
+        text = _text(body, node.arguments[0], "the text of `error`")
+        into.append(ir.Panic(text or "", span=span))
+
+
+def _assert(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+    if _count(body, node, 1, "assert(condition)"):
+        into.append(ir.Assert(st.condition(body, node.arguments[0]), span=span))
+
+
+def _has_controller(body: Body, node: syntax.Call) -> bool:
+    """Traces and comments are written by controllers; methods of structures have none."""
+    if body.kind is not BodyKind.METHOD:
+        return True
+    body.sink.error(
+        "misplaced-statement",
+        f"`{node.function.text}` needs a controller, and a structure has none",
+        node.span,
+        "stands in a method of a structure",
+    )
+    return False
+
+
+def _trace(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+    if not _has_controller(body, node):
+        return
+    arguments = list(node.arguments)
+    flag: str | None = None
+    if node.function.text == "DPRINTF":
+        if len(arguments) < 2:
+            _too_few(body, node, 2, 'DPRINTF(RubySlicc, "text %s\\n", value)')
+            return
+        first = arguments.pop(0)
+        if not isinstance(first, syntax.Variable):
+            body.sink.error(
+                "type-mismatch-argument", "a debug flag is a bare name", first.span, "not a name"
+            )
+            return
+        flag = first.name.text
+    elif not arguments:
+        _too_few(body, node, 1, 'DPRINTFN("text %s\\n", value)')
+        return
+    text = _text(body, arguments[0], "the format of a trace")
+    values = tuple([_traced(body, argument) for argument in arguments[1:]])
+    if text is None:
+        return
+    expected = sum(match[1] != "%" for match in _FORMAT.finditer(text))
+    if expected != len(values):
+        body.sink.warning(
+            "invalid-format",
+            f"the format has {expected} place{'' if expected == 1 else 's'} for values, "
+            f"but {len(values)} {'is' if len(values) == 1 else 'are'} given",
+            arguments[0].span,
+            f"{expected} places",
+        )
+    into.append(ir.Trace(flag, text, values, span=span))
+
+
+def _traced(body: Body, node: syntax.Expression) -> ir.Expr:
+    """A value to print; a port prints as its buffer."""
+    if isinstance(node, syntax.Variable):
+        variable = body.locals.find(node.name.text)
+        if variable is not None and variable.port is not None:
+            buffer = variable.port.buffer
+            if buffer is not None:
+                return ir.MachineObject(buffer.name, buffer.type, span=node.span)
+    return expression(body, node)
+
+
+def _comment(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+    if _has_controller(body, node) and _count(body, node, 1, "APPEND_TRANSITION_COMMENT(value)"):
+        into.append(ir.TransitionComment(expression(body, node.arguments[0]), span=span))
+
+
+# ------------------------------------------------------------------ the current transaction
+
+
+def _set_tbe(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+    machine = _in_transaction(body, node)
+    if machine is None or not _count(body, node, 1, "set_tbe(value)"):
+        return
+    if machine.tbe is None:
+        _no_implicit(body, node, "TBE")
+        return
+    _set(body, node, ir.TransactionField.TBE, machine.tbe.type, span, into)
+
+
+def _set_entry(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+    machine = _in_transaction(body, node)
+    if machine is None or not _count(body, node, 1, "set_cache_entry(value)"):
+        return
+    if machine.entry is None:
+        _no_implicit(body, node, "entry")
+        return
+    _set(body, node, ir.TransactionField.ENTRY, machine.entry.type, span, into)
+
+
+def _set(
+    body: Body,
+    node: syntax.Call,
+    field: ir.TransactionField,
+    wanted: ir.Type,
+    span: Span,
+    into: Statements,
+) -> None:
+    argument = node.arguments[0]
+    value = expression(body, argument)
+    converted = st.convert(body, value, wanted)
+    if converted is None:
+        body.sink.error(
+            "type-mismatch-argument",
+            f"argument 1 of `{node.function.text}` is of type `{type_rules.describe(wanted)}`",
+            argument.span,
+            f"is `{type_rules.describe(value.type)}`",
+        )
+        return
+    into.append(ir.SetTransaction(field, converted, span=span))
+
+
+def _unset_tbe(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+    machine = _in_transaction(body, node)
+    if machine is None or not _count(body, node, 0, "unset_tbe()"):
+        return
+    if machine.tbe is None:
+        _no_implicit(body, node, "TBE")
+        return
+    into.append(ir.SetTransaction(ir.TransactionField.TBE, None, span=span))
+
+
+def _unset_entry(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+    machine = _in_transaction(body, node)
+    if machine is None or not _count(body, node, 0, "unset_cache_entry()"):
+        return
+    if machine.entry is None:
+        _no_implicit(body, node, "entry")
+        return
+    into.append(ir.SetTransaction(ir.TransactionField.ENTRY, None, span=span))
+
+
+def _in_transaction(body: Body, node: syntax.Call) -> MachineScope | None:
+    if body.kind is BodyKind.ACTION:
+        return body.machine
+    body.sink.error(
+        "misplaced-statement",
+        f"`{node.function.text}` belongs in an action",
+        node.span,
+        f"stands in {body.title}",
+    )
+    return None
+
+
+def _no_implicit(body: Body, node: syntax.Call, what: str) -> None:
+    body.sink.error(
+        "misplaced-statement",
+        f"this machine has no {what} type, so `{node.function.text}` has nothing to set",
+        node.span,
+        f"no {what} type",
+    )
+
+
+# ------------------------------------------------------------------ triggers
+
+
+def _stall_port(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+    if _in_port(body, node) is not None and _count(body, node, 0, "stallPort()"):
+        into.append(ir.StallPort(span=span))
+
+
+def _in_port(body: Body, node: syntax.Call) -> MachineScope | None:
+    if body.kind is BodyKind.IN_PORT:
+        return body.machine
+    body.sink.error(
+        "misplaced-statement",
+        f"`{node.function.text}` belongs in an in-port",
+        node.span,
+        f"stands in {body.title}",
+    )
+    return None
+
+
+def _trigger(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+    machine = _in_port(body, node)
+    if machine is None:
+        return
+    event = machine.events.type if machine.events is not None else ir.UNKNOWN
+    shape: list[tuple[str, ir.Type]] = [("event", event), ("address", ir.ADDR)]
+    if machine.entry is not None:
+        shape.append(("entry", machine.entry.type))
+    if machine.tbe is not None:
+        shape.append(("tbe", machine.tbe.type))
+    written = f"trigger({', '.join(name for name, _ in shape)})"
+    if not _count(body, node, len(shape), written):
+        return
+    values: list[ir.Expr] = []
+    for argument, (name, wanted) in zip(node.arguments, shape):
+        value = expression(body, argument)
+        converted = st.convert(body, value, wanted)
+        if converted is None:
+            body.sink.error(
+                "type-mismatch-argument",
+                f"the {name} of `trigger` is of type `{type_rules.describe(wanted)}`",
+                argument.span,
+                f"is `{type_rules.describe(value.type)}`",
+                help=f"write `{written}`",
+            )
+        values.append(converted or value)
+    rest = values[2:]
+    entry = rest.pop(0) if machine.entry is not None else None
+    tbe = rest.pop(0) if machine.tbe is not None else None
+    into.append(ir.Trigger(values[0], values[1], entry, tbe, span=span))
+
+
+_HANDLERS: dict[str, Callable[[Body, syntax.Call, Span, Statements], None]] = {
+    "error": _error,
+    "assert": _assert,
+    "DPRINTF": _trace,
+    "DPRINTFN": _trace,
+    "APPEND_TRANSITION_COMMENT": _comment,
+    "set_tbe": _set_tbe,
+    "unset_tbe": _unset_tbe,
+    "set_cache_entry": _set_entry,
+    "unset_cache_entry": _unset_entry,
+    "trigger": _trigger,
+    "stallPort": _stall_port,
+}

@@ -1,0 +1,373 @@
+"""Calls: functions, methods, operations on ports, and the functions enumerations bring along.
+
+Invariant: a call node names its target for good; a backend chooses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from slicc import ir, prelude
+from slicc.diagnostics.model import Label
+from slicc.dialect import note_dialect
+from slicc.dialect import renamed as older
+from slicc.ir import type_rules
+from slicc.prelude.signature import Flag
+from slicc.resolve.bodies import expressions as ex
+from slicc.resolve.bodies.context import Body, BodyKind, note_change, unknown
+from slicc.resolve.bodies.lvalues import check_changeable
+from slicc.resolve.bodies.overloads import choose, report_no_match
+from slicc.resolve.declarations.functions import signature_text
+from slicc.resolve.library.extensions import IN_PORT
+from slicc.resolve.library.older_calls import older_method, older_port_call
+from slicc.resolve.library.stubs import supply, supply_method
+from slicc.resolve.scope.scopes import MachineScope
+from slicc.resolve.scope.symbols import (
+    CallTarget,
+    Overload,
+    ParameterSymbol,
+    PortSymbol,
+    TypeKind,
+    TypeSymbol,
+    VariableKind,
+    did_you_mean,
+)
+from slicc.source import Span
+from slicc.syntax import nodes as syntax
+
+_NOW = ParameterSymbol(ir.TICK, dropped=True)
+
+_PORT_OPERATIONS: dict[str, tuple[ir.PortOperation, tuple[ParameterSymbol, ...], ir.Type]] = {
+    "isReady": (ir.PortOperation.IS_READY, (_NOW,), ir.BOOL),
+    "dequeue": (ir.PortOperation.DEQUEUE, (_NOW,), ir.TICK),
+    "recycle": (ir.PortOperation.RECYCLE, (_NOW, ParameterSymbol(ir.TICK)), ir.VOID),
+    "isEmpty": (ir.PortOperation.IS_EMPTY, (), ir.BOOL),
+    "isStallMapEmpty": (ir.PortOperation.IS_STALL_MAP_EMPTY, (), ir.BOOL),
+    "getStallMapSize": (ir.PortOperation.STALL_MAP_SIZE, (), ir.INT),
+    "hasStalledMsg": (ir.PortOperation.HAS_STALLED, (ParameterSymbol(ir.ADDR),), ir.BOOL),
+    "getSize": (ir.PortOperation.GET_SIZE, (_NOW,), ir.INT),
+}
+
+
+def call(body: Body, node: syntax.Call) -> ir.Expr:
+    """``f(a, b)`` in an expression."""
+    name = node.function.text
+    if name in prelude.STATEMENT_FUNCTIONS and not body.scope.functions.get(name):
+        body.sink.error(
+            "misplaced-expression",
+            f"`{name}` is a statement and has no value",
+            node.function.span,
+            "used as a value",
+        )
+        return unknown(node.span)
+    arguments = tuple([ex.expression(body, argument) for argument in node.arguments])
+    overloads = body.scope.find_functions(name)
+    chosen = choose(body.scope, overloads, arguments)
+    if (chosen is None or chosen.target is CallTarget.MISSING) and body.machine is not None:
+        supplied = supply(body.machine, name, node.function.span)
+        chosen = choose(body.scope, supplied, arguments) or chosen
+        overloads = [*supplied, *overloads]
+    if chosen is None and name in older.NO_EFFECT:
+        note_dialect(body.sink, f"`{name}`", node.function.span, "nothing: it feeds statistics")
+        return ir.Local("?", ir.VOID, span=node.span)
+    if not overloads:
+        implicit = _enumeration_function(body, node, arguments)
+        return implicit if implicit is not None else _unknown_function(body, node)
+    if chosen is None:
+        report_no_match(body.sink, f"`{name}`", node.span, overloads, arguments)
+        result = overloads[0].result
+        return ir.Local("?", result if len(overloads) == 1 else ir.UNKNOWN, span=node.span)
+    kept = _pass_arguments(body, chosen, arguments)
+    match chosen.target:
+        case CallTarget.FUNCTION:
+            assert chosen.function is not None
+            if body.kind is BodyKind.METHOD:
+                _needs_controller(body, node)
+            return ir.CallFunction(
+                chosen.function, kept, chosen.result, chosen.by_reference, span=node.span
+            )
+        case CallTarget.CAST:
+            return ir.Cast(kept[0], chosen.result, span=node.span)
+        case CallTarget.BUILTIN:
+            assert chosen.signature is not None
+            if chosen.home is ir.BuiltinHome.CONTROLLER and body.kind is BodyKind.METHOD:
+                _needs_controller(body, node)
+            return ir.CallBuiltin(
+                chosen.signature.python, chosen.home, kept, chosen.result, span=node.span
+            )
+        case _:
+            _missing_at_runtime(body, "function", chosen, overloads, node.function.span)
+            return ir.Local("?", chosen.result, span=node.span)
+
+
+def _needs_controller(body: Body, node: syntax.Call) -> None:
+    body.sink.error(
+        "misplaced-expression",
+        f"`{node.function.text}` asks the controller, and a structure has none",
+        node.function.span,
+        "called in a method of a structure",
+    )
+
+
+def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:
+    name = node.function.text
+    if not body.scope.misses.first("function", name, node.function.span):
+        return unknown(node.span)
+    is_action = body.machine is not None and name in body.machine.actions
+    body.sink.error(
+        "unknown-function",
+        f"no function named `{name}`",
+        node.function.span,
+        "an action" if is_action else "not declared",
+        help="actions are run by transitions; what several actions do belongs in a function"
+        if is_action
+        else did_you_mean(name, body.scope.function_names()),
+    )
+    return unknown(node.span)
+
+
+def _missing_at_runtime(
+    body: Body, what: str, chosen: Overload, offered: Sequence[Overload], span: Span
+) -> None:
+    """``offered`` are all overloads of that name; those that the runtime has are listed."""
+    if not body.scope.misses.first(f"external {what} of {chosen.owner}", chosen.name, span):
+        return
+    known = [signature_text(o) for o in offered if o.target is not CallTarget.MISSING]
+    body.sink.error(
+        f"unknown-external-{what}",
+        f"the runtime has no {what} `{chosen.name}` of this shape",
+        span,
+        "cannot be called",
+        secondary=[Label(chosen.span, "declared here, without a body")],
+        notes=[f"there is `{text}`" for text in dict.fromkeys(known[:8])],
+        help="a prelude file (`--prelude FILE`) can say what it does",
+    )
+
+
+def _enumeration_function(
+    body: Body, node: syntax.Call, arguments: tuple[ir.Expr, ...]
+) -> ir.Expr | None:
+    """``E_to_string(e)`` and ``M_State_to_permission(s)``."""
+    name = node.function.text
+    machine = body.machine
+    result: ir.Expr | None = None
+    wanted: ir.Type = ir.UNKNOWN
+    if machine is not None and name == f"{machine.name}_State_to_permission":
+        if machine.states is not None:
+            wanted = machine.states.type
+        if len(arguments) == 1:
+            result = ir.StateToPermission(
+                machine.name, arguments[0], type_rules.ACCESS_PERMISSION, span=node.span
+            )
+    elif name.endswith("_to_string"):
+        enum_name = name.removesuffix("_to_string")
+        if machine is not None:
+            enum_name = enum_name.removeprefix(f"{machine.name}_")
+        symbol = body.scope.find_type(enum_name)
+        if symbol is None or symbol.kind is not TypeKind.ENUM:
+            return None
+        wanted = symbol.type
+        if len(arguments) == 1:
+            result = ir.EnumToString(arguments[0], span=node.span)
+    else:
+        return None
+    if result is None or not type_rules.same(arguments[0].type, wanted):
+        only = Overload(name, (ParameterSymbol(wanted),), ir.STRING, CallTarget.BUILTIN)
+        report_no_match(body.sink, f"`{name}`", node.span, [only], arguments)
+        return unknown(node.span)
+    return result
+
+
+def _pass_arguments(
+    body: Body, chosen: Overload, arguments: tuple[ir.Expr, ...]
+) -> tuple[ir.Expr, ...]:
+    """The arguments the callee gets; ones it writes must be changeable."""
+    plain = True
+    for parameter, argument in zip(chosen.parameters, arguments):
+        if parameter.by_reference or parameter.mutated:
+            check_changeable(body, argument, f"`{chosen.name}` writes into its argument")
+            note_change(body, argument)
+        if parameter.dropped:
+            plain = False
+    if plain:
+        return arguments
+    return tuple(
+        [a for p, a in zip(chosen.parameters, arguments) if not p.dropped],
+    )
+
+
+# ------------------------------------------------------------------ methods
+
+
+def method_call(body: Body, node: syntax.MethodCall) -> ir.Expr:
+    """``x.m(a, b)``."""
+    receiver = node.receiver
+    if isinstance(receiver, syntax.Variable):
+        variable = body.locals.find(receiver.name.text)
+        if variable is not None and variable.port is not None:
+            if variable.kind is VariableKind.IN_PORT:
+                return _port_call(body, node, variable.port)
+            return _no_method(body, node, "an out-port", ())
+    value = ex.expression(body, receiver)
+    return call_method(body, value, node.method.text, node.method.span, node.arguments, node.span)
+
+
+def index(body: Body, node: syntax.Index) -> ir.Expr:
+    """``x[e]``, which is ``x.lookup(e)``."""
+    value = ex.expression(body, node.receiver)
+    span = node.receiver.span
+    return call_method(body, value, "lookup", span, node.arguments, node.span)
+
+
+def call_method(
+    body: Body,
+    receiver: ir.Expr,
+    name: str,
+    name_span: Span,
+    argument_nodes: tuple[syntax.Expression, ...],
+    span: Span,
+) -> ir.Expr:
+    arguments = tuple([ex.expression(body, argument) for argument in argument_nodes])
+    if isinstance(receiver.type, ir.UnknownType):
+        return unknown(span)
+    symbol = body.scope.symbol_of(receiver.type)
+    overloads = [] if symbol is None else symbol.find_methods(name)
+    chosen = choose(body.scope, overloads, arguments)
+    if chosen is None or chosen.target is CallTarget.MISSING:
+        older_call = None if symbol is None else older_method(body, symbol, name, arguments, span)
+        if older_call is not None:
+            assert symbol is not None
+            what = f"`{symbol.name}.{name}`"
+            if not isinstance(older_call, tuple):
+                note_dialect(body.sink, what, name_span, "what it means to a system like ours")
+                return older_call
+            name, arguments = older_call
+            note_dialect(body.sink, what, name_span, f"`{name}` of today")
+            overloads = symbol.find_methods(name)
+            chosen = choose(body.scope, overloads, arguments)
+    if (chosen is None or chosen.target is CallTarget.MISSING) and symbol is not None:
+        supplied = [] if body.machine is None else _supplied(body.machine, symbol, name)
+        if supplied:
+            overloads = [*supplied, *overloads]
+            chosen = choose(body.scope, supplied, arguments) or chosen
+    if not overloads:
+        described = type_rules.describe(receiver.type)
+        if not body.scope.misses.first(f"{described}()", name, name_span):
+            return unknown(span)
+        removed = None if symbol is None else older.REMOVED.get((symbol.name, name))
+        if removed is not None:
+            body.sink.error(
+                "unsupported-dialect",
+                f"older dialect: `{described}.{name}` is part of {removed}",
+                name_span,
+                "nothing here does that",
+                help="a prelude file (`--prelude FILE`) can say what the call does instead",
+            )
+            return unknown(span)
+        body.sink.error(
+            "unknown-method",
+            f"`{described}` has no method `{name}`",
+            name_span,
+            "no such method",
+            help=None if symbol is None else did_you_mean(name, symbol.method_names()),
+        )
+        return unknown(span)
+    if chosen is None:
+        what = f"`{type_rules.describe(receiver.type)}.{name}`"
+        shown = [_with_element(overload, receiver.type) for overload in overloads]
+        report_no_match(body.sink, what, span, shown, arguments)
+        return ir.Local("?", shown[0].result, span=span)
+    kept = _pass_arguments(body, chosen, arguments)
+    if chosen.target is CallTarget.FUNCTION:
+        assert chosen.function is not None
+        return ir.CallFunction(chosen.function, kept, chosen.result, chosen.by_reference, span=span)
+    if chosen.target is CallTarget.STRUCT_METHOD:
+        assert chosen.function is not None
+        return ir.CallStructMethod(receiver, chosen.function, kept, chosen.result, span=span)
+    if chosen.target is CallTarget.MISSING:
+        _missing_at_runtime(body, "method", chosen, overloads, name_span)
+        return ir.Local("?", chosen.result, span=span)
+    return _class_method(body, receiver, chosen, kept, span)
+
+
+def _supplied(machine: MachineScope, symbol: TypeSymbol, name: str) -> list[Overload]:
+    """Methods that the user's prelude gives to a class or to what it inherits from."""
+    owner: TypeSymbol | None = symbol
+    while owner is not None:
+        found = supply_method(machine, owner.name, name)
+        if found:
+            return found
+        owner = owner.interface
+    return []
+
+
+def _with_element(overload: Overload, receiver: ir.Type) -> Overload:
+    """The overload as this receiver has it: a table returns its own elements."""
+    if overload.element_result and isinstance(receiver, ir.ClassType) and receiver.element:
+        return replace(overload, result=receiver.element)
+    return overload
+
+
+def _class_method(
+    body: Body, receiver: ir.Expr, chosen: Overload, arguments: tuple[ir.Expr, ...], span: Span
+) -> ir.Expr:
+    signature = chosen.signature
+    assert signature is not None
+    mutates = Flag.MUTATES in signature.flags
+    if mutates:
+        check_changeable(body, receiver, f"`{chosen.name}` changes its receiver")
+        note_change(body, receiver)
+    result = _with_element(chosen, receiver.type).result
+    return ir.CallMethod(
+        receiver,
+        chosen.owner,
+        signature.python,
+        arguments,
+        result,
+        mutates,
+        Flag.CONTROLLER in signature.flags,
+        signature.by_reference,
+        span=span,
+    )
+
+
+def _no_method(
+    body: Body, node: syntax.MethodCall, what: str, candidates: tuple[str, ...]
+) -> ir.Expr:
+    name = node.method.text
+    body.sink.error(
+        "unknown-method",
+        f"{what} has no method `{name}`",
+        node.method.span,
+        "no such method",
+        help=did_you_mean(name, candidates),
+    )
+    return unknown(node.span)
+
+
+def _port_call(body: Body, node: syntax.MethodCall, port: PortSymbol) -> ir.Expr:
+    name = node.method.text
+    known = _PORT_OPERATIONS.get(name)
+    if not node.arguments:
+        earlier = older_port_call(body, node, port)
+        if earlier is not None:
+            return earlier
+    if known is None and body.machine is not None:
+        supplied = supply_method(body.machine, IN_PORT, name)
+        given = tuple([ex.expression(body, argument) for argument in node.arguments])
+        chosen = choose(body.scope, supplied, given)
+        if chosen is not None and chosen.function is not None:
+            kept = _pass_arguments(body, chosen, given)
+            return ir.CallFunction(chosen.function, kept, chosen.result, span=node.span)
+    if known is None:
+        return _no_method(body, node, "an in-port", tuple(_PORT_OPERATIONS))
+    operation, parameters, result = known
+    port.used = True
+    arguments = tuple([ex.expression(body, argument) for argument in node.arguments])
+    shape = Overload(name, parameters, result, CallTarget.BUILTIN)
+    if choose(body.scope, [shape], arguments) is None:
+        report_no_match(body.sink, f"`{name}`", node.span, [shape], arguments)
+        return ir.Local("?", result, span=node.span)
+    kept = tuple([a for p, a in zip(parameters, arguments) if not p.dropped])
+    return ir.PortCall(port.ref, operation, kept, result, span=node.span)

@@ -1,0 +1,1 @@
+"""Types, functions, ports, actions, transitions and parameters, resolved."""

@@ -1,0 +1,1 @@
+"""The prelude as symbols, and what users add to it."""

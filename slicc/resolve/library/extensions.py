@@ -1,0 +1,135 @@
+"""What a library of one's own has and ours has not: types, members, fields, functions, constants.
+
+It comes from the user's prelude file, or (types only) from the library files of the checkout that
+a protocol lies in. Invariant: only declarations; nothing here knows what they will mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from slicc import prelude
+from slicc.diagnostics.model import DiagnosticSink
+from slicc.dialect.renamed import TYPES
+from slicc.ir.type_rules import SCALARS
+from slicc.prelude.classes import OPAQUE_CLASSES
+from slicc.syntax import nodes as syntax
+
+IN_PORT = "InPort"
+"""The class that methods of in-ports are declared in."""
+
+_NOT_TYPES = {IN_PORT, "OutPort", *TYPES}
+"""Declared by libraries, and known here under other names or as something else."""
+
+
+@dataclass
+class Additions:
+    """``members`` and ``fields`` are of library types, ``methods`` of library or external ones."""
+
+    types: list[syntax.Declaration] = field(default_factory=list)
+    members: dict[str, list[syntax.EnumerationMember]] = field(default_factory=dict)
+    fields: dict[str, list[syntax.ObjectDeclaration]] = field(default_factory=dict)
+    methods: dict[str, list[syntax.Function]] = field(default_factory=dict)
+    functions: list[syntax.Function] = field(default_factory=list)
+    constants: list[syntax.ObjectDeclaration] = field(default_factory=list)
+    classes: set[str] = field(default_factory=set)
+    """Classes in another language that the user speaks for."""
+
+    def add(self, declarations: Iterable[syntax.Declaration], sink: DiagnosticSink | None) -> None:
+        """Everything in a prelude file; what has no place in one is reported, or passed over."""
+        for node in declarations:
+            match node:
+                case syntax.Enumeration():
+                    self._add_enumeration(node)
+                case syntax.Structure():
+                    self._add_structure(node)
+                case syntax.ExternType():
+                    if not is_library_type(node.type.text) and node.type.text not in _NOT_TYPES:
+                        self.types.append(node)
+                        self.classes.add(node.type.text)
+                case syntax.Function():
+                    self.functions.append(node)
+                case syntax.ObjectDeclaration() if node.initial is not None:
+                    self.constants.append(node)
+                case _ if sink is not None:
+                    sink.error(
+                        "invalid-prelude",
+                        "a prelude holds types, functions and constants",
+                        node.span,
+                        "belongs into a protocol",
+                    )
+
+    def add_types(self, declarations: Iterable[syntax.Declaration]) -> None:
+        """The types among the declarations of a checkout's library, and what they add to ours."""
+        for node in declarations:
+            if isinstance(node, syntax.Enumeration):
+                self._add_enumeration(node)
+            elif isinstance(node, syntax.Structure):
+                name = node.type.text
+                if name in prelude.STRUCTURES:
+                    fields = [one for one in node.members if not isinstance(one, syntax.Function)]
+                    self.fields.setdefault(name, []).extend(fields)
+                elif not is_library_type(name) and name not in _NOT_TYPES:
+                    self.types.append(node)
+
+    @property
+    def adds_types(self) -> bool:
+        return bool(self.types or self.members or self.fields)
+
+    def beside(self, other: Additions) -> Additions:
+        """These, and the types of another that these do not have."""
+        own = {_name(node) for node in self.types}
+        merged = replace(self, types=[*self.types], members=dict(self.members))
+        merged.types += [node for node in other.types if _name(node) not in own]
+        merged.fields = {**other.fields, **self.fields}
+        for name, members in other.members.items():
+            mine = self.members.get(name, [])
+            known = {member.name.text for member in mine}
+            merged.members[name] = [*mine, *(m for m in members if m.name.text not in known)]
+        return merged
+
+    def _add_enumeration(self, node: syntax.Enumeration) -> None:
+        row = prelude.ENUMERATIONS.get(node.type.text)
+        if row is None:
+            if node.type.text not in _NOT_TYPES:
+                self.types.append(node)
+            return
+        known = row.names()
+        more = [member for member in node.members if member.name.text not in known]
+        if more:
+            self.members.setdefault(node.type.text, []).extend(more)
+
+    def _add_structure(self, node: syntax.Structure) -> None:
+        name = node.type.text
+        if name in prelude.STRUCTURES:
+            for member in node.members:
+                if isinstance(member, syntax.ObjectDeclaration):
+                    self.fields.setdefault(name, []).append(member)
+                else:
+                    self.methods.setdefault(name, []).append(member)
+        elif "external" in node.pairs or is_library_type(name):
+            if not is_library_type(name) and name not in _NOT_TYPES:
+                self.types.append(node)
+            self.classes.add(name)
+            for member in node.members:
+                if isinstance(member, syntax.Function):
+                    self.methods.setdefault(name, []).append(member)
+        else:
+            self.types.append(node)
+
+
+def _name(node: syntax.Declaration) -> str:
+    assert isinstance(node, syntax.Enumeration | syntax.Structure | syntax.ExternType)
+    return node.type.text
+
+
+def is_library_type(name: str) -> bool:
+    """Whether our own library has a type of that name."""
+    return (
+        name in prelude.ENUMERATIONS
+        or name in prelude.STRUCTURES
+        or name in prelude.CLASSES
+        or name in OPAQUE_CLASSES
+        or name in SCALARS
+    )

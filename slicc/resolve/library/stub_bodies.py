@@ -1,0 +1,50 @@
+"""The bodies of supplied functions, once all other bodies are known.
+
+Invariant: afterwards nothing that was supplied to the machine is left unresolved.
+"""
+
+from __future__ import annotations
+
+from slicc import ir
+from slicc.resolve.bodies.bodies import function_body
+from slicc.resolve.scope.scopes import MachineScope
+from slicc.resolve.scope.symbols import FunctionSymbol
+
+
+def supplied_functions(scope: MachineScope) -> tuple[ir.Function, ...]:
+    """All supplied functions that bodies of this machine call, directly or through each other."""
+    found = []
+    while scope.unresolved_supplies:
+        symbol = scope.unresolved_supplies.pop(0)
+        found.append(
+            _external_body(symbol) if symbol.node.body is None else function_body(scope, symbol)
+        )
+    return tuple(found)
+
+
+def _external_body(symbol: FunctionSymbol) -> ir.Function:
+    """A function nobody can run: it says so when it is called."""
+    node, called = symbol.node, symbol.overload
+    where = f"{node.name.span.file.name}:{node.name.span.line}"
+    text = f"`{called.name}` is external: {where} declares it without a body"
+    parameters = tuple(
+        ir.FunctionParameter(
+            f"argument_{position}" if written.name is None else written.name.text,
+            parameter.type,
+            parameter.by_reference,
+            span=written.span,
+        )
+        for position, (written, parameter) in enumerate(
+            zip(node.parameters, called.parameters), start=1
+        )
+    )
+    return ir.Function(
+        symbol.ref,
+        called.name,
+        parameters,
+        called.result,
+        (ir.Panic(text, span=node.span),),
+        called.by_reference,
+        text,
+        span=node.name.span,
+    )

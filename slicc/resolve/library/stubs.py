@@ -1,0 +1,123 @@
+"""Functions and types that the protocol uses and neither it nor the runtime has.
+
+They come from the user's prelude file, else from the functions of older libraries
+(``slicc.dialect``). Each is SLICC text and becomes a function of every machine that calls it, so
+both engines run it like any other. One without a body is external: calling it ends the run.
+Invariant: what nobody calls is never looked at.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from slicc import ir
+from slicc.diagnostics.model import DiagnosticSink
+from slicc.dialect import note_dialect
+from slicc.parser.parser import parse
+from slicc.resolve.declarations.prototypes import name_overloads, prototype
+from slicc.resolve.declarations.types import declare_types
+from slicc.resolve.library.extensions import Additions
+from slicc.resolve.scope.scopes import GlobalScope, MachineScope
+from slicc.resolve.scope.symbols import CallTarget, FunctionSymbol, Overload, TypeSymbol
+from slicc.source import SourceFile, Span
+from slicc.syntax import nodes as syntax
+
+_OLDER = "library.sm"
+
+
+class Supplies:
+    """Definitions by name: the user's, then those of older libraries."""
+
+    def __init__(self, additions: Additions) -> None:
+        self._given: dict[str, list[syntax.Function]] = {}
+        for node in additions.functions:
+            self._given.setdefault(node.name.text, []).append(node)
+        self._classes = additions.classes
+        self._methods: dict[tuple[str, str], list[syntax.Function]] = {}
+        for owner, nodes in additions.methods.items():
+            for node in nodes:
+                self._methods.setdefault((owner, node.name.text), []).append(node)
+
+    def find(self, name: str) -> list[syntax.Function]:
+        """All overloads of one source; the user's hide the older ones."""
+        return self._given.get(name) or _older_functions().get(name, [])
+
+    def find_method(self, owner: str, name: str) -> list[syntax.Function]:
+        """What the user gave as methods of a class that is not written in this language."""
+        return self._methods.get((owner, name), [])
+
+    def has_class(self, name: str) -> bool:
+        """Whether the user's prelude declares an external class of that name."""
+        return name in self._classes
+
+    def declare_type(self, scope: GlobalScope, name: str) -> TypeSymbol | None:
+        """An enumeration of older libraries, now one of the protocol; None if there is none."""
+        node = _older_types().get(name)
+        if node is None:
+            return None
+        declare_types(scope, [node])
+        return scope.types[name]
+
+
+@cache
+def _older_library() -> tuple[syntax.Declaration, ...]:
+    text = files("slicc.dialect").joinpath(_OLDER).read_text(encoding="utf-8")
+    sink = DiagnosticSink()
+    unit = parse(SourceFile(_OLDER, text), sink)
+    assert unit is not None, sink.diagnostics
+    return unit.declarations
+
+
+@cache
+def _older_functions() -> dict[str, list[syntax.Function]]:
+    found: dict[str, list[syntax.Function]] = {}
+    for node in _older_library():
+        if isinstance(node, syntax.Function):
+            found.setdefault(node.name.text, []).append(node)
+    return found
+
+
+@cache
+def _older_types() -> dict[str, syntax.Enumeration]:
+    return {
+        node.type.text: node for node in _older_library() if isinstance(node, syntax.Enumeration)
+    }
+
+
+def supply(scope: MachineScope, name: str, span: Span) -> list[Overload]:
+    """The supplied overloads of a function, now functions of this machine; empty if none."""
+    known = scope.supplied.get(name)
+    if known is None:
+        nodes = [] if scope.functions.get(name) else scope.supplies.find(name)
+        known = scope.supplied[name] = _declare(scope, nodes, name)
+        name_overloads(known)
+        scope.unresolved_supplies += known
+        if nodes and nodes[0].span.file.name == _OLDER:
+            note_dialect(scope.sink, f"`{name}`", span, "what it did")
+    return [symbol.overload for symbol in known]
+
+
+def supply_method(scope: MachineScope, owner: str, name: str) -> list[Overload]:
+    """Supplied methods of a class, now functions of this machine that do not see the object."""
+    key = f"{owner}_{name}"
+    known = scope.supplied.get(key)
+    if known is None:
+        nodes = scope.supplies.find_method(owner, name)
+        known = scope.supplied[key] = _declare(scope, nodes, key)
+        name_overloads(known)
+        scope.unresolved_supplies += known
+    return [symbol.overload for symbol in known]
+
+
+def _declare(scope: MachineScope, nodes: list[syntax.Function], name: str) -> list[FunctionSymbol]:
+    """Each as an overload of ``name``; of two for the same parameters the first counts."""
+    found: dict[tuple[ir.Type, ...], FunctionSymbol] = {}
+    for node in nodes:
+        declared = prototype(scope, node)
+        declared.target = CallTarget.FUNCTION
+        declared.name = name
+        declared.function = ir.FunctionRef(scope.name, None, name)
+        types = tuple(parameter.type for parameter in declared.parameters)
+        found.setdefault(types, FunctionSymbol(declared, node, scope.name))
+    return list(found.values())

@@ -1,0 +1,68 @@
+"""Files that say what a library of one's own has: the user's prelude, and that of a checkout.
+
+Invariant: a prelude with mistakes is reported like any other file; a checkout's library is only
+looked into, so what is wrong with it is its own affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slicc.diagnostics.model import DiagnosticSink
+from slicc.loading.reader import CannotRead, Unreadable, decode, read_bytes
+from slicc.parser.parser import parse
+from slicc.resolve.library.extensions import Additions
+from slicc.source import SourceFile
+
+_LIBRARY_PATTERN = "RubySlicc_*.sm"
+
+
+@dataclass(frozen=True)
+class UserPrelude:
+    """``complete`` is False if something in a file was wrong (reported)."""
+
+    additions: Additions
+    sources: tuple[SourceFile, ...]
+    complete: bool
+
+
+def read_preludes(paths: Sequence[Path], sink: DiagnosticSink) -> UserPrelude:
+    """What the files declare, together. Raises :class:`CannotRead` if one is not there."""
+    additions = Additions()
+    sources = []
+    errors = sink.error_count
+    for path in paths:
+        try:
+            content = read_bytes(path)
+        except Unreadable as error:
+            raise CannotRead(f"cannot read the prelude {path}: {error}") from None
+        source = decode(str(path), content, sink)
+        unit = None if source is None else parse(source, sink)
+        if source is not None and unit is not None:
+            sources.append(source)
+            # A library's own file also says what every controller has: that is known.
+            is_library = path.match(_LIBRARY_PATTERN)
+            additions.add(unit.declarations, None if is_library else sink)
+    return UserPrelude(additions, tuple(sources), sink.error_count == errors)
+
+
+def read_library(driver: Path, names: Collection[str]) -> Additions:
+    """The types of the library files beside a driver, or above it, that ours lacks."""
+    additions = Additions()
+    for folder in dict.fromkeys((driver.parent, driver.parent.parent)):
+        files = sorted(folder.glob(_LIBRARY_PATTERN))
+        if not any(path.name in names for path in files):
+            continue
+        for path in files:
+            unheard = DiagnosticSink()
+            try:
+                source = decode(str(path), read_bytes(path), unheard)
+            except Unreadable:
+                continue
+            unit = None if source is None else parse(source, unheard)
+            if unit is not None:
+                additions.add_types(unit.declarations)
+        break
+    return additions

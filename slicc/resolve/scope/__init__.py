@@ -1,0 +1,1 @@
+"""Symbols, scopes, and looking names up."""

@@ -1,0 +1,1 @@
+"""What an author wrote: the syntax tree and its printer."""

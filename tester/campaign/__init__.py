@@ -1,0 +1,1 @@
+"""A run: numbered legs, workers, engines, coverage."""

@@ -1,0 +1,399 @@
+"""A run: a series of legs, each another kind of test, all drawn from one seed.
+
+A leg draws its system, its delays and its program, says so before its first tick, starts from
+fresh memory and ends with drain, flush, read-back and a look for leaks. Invariant: what a leg is
+depends on the seed, its number, the options and how many episodes are left, on nothing else; the
+same command gives the same output, except for rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Final
+
+from msgspec import structs
+
+from protocols.loader import LoadedProtocol
+from runtime.controller.shapes import TransitionObserver
+from runtime.description import (
+    AgentsDescription,
+    RequesterDescription,
+    SystemDescription,
+)
+from runtime.description.inference import complete
+from runtime.prng import Prng
+from runtime.system.system import System, agent_places, build_system
+from tester.campaign import profile_schedule
+from tester.campaign.coverage import Coverage
+from tester.campaign.engine_selection import CANNOT, PYTHON, Chosen, confirm
+from tester.campaign.leg_summary import leg_words
+from tester.diagnosis.failure_report import Failure, refine
+from tester.diagnosis.history import History
+from tester.errors import ConfigError
+from tester.execution.events import Finding
+from tester.execution.handover import Manners
+from tester.execution.leg import DEADLOCK_LIMIT, LegRun, Outcome
+from tester.execution.native_leg import NativeLegRun, NativeProtocol
+from tester.generator.config import EPISODES
+from tester.generator.generator import GeneratorConfig, generate_program
+from tester.program.program import DMA, FETCH, Agent
+from tester.program.replay_file import Leg
+from tester.scenario import machine_roles, profiles
+
+LEAST_EPISODES: Final = 30
+MOST_EPISODES: Final = 500
+"""A leg draws its length between these, unless the options say otherwise."""
+_EARLY_LEGS: Final = 32
+_EARLY_EPISODES: Final = 90
+"""Breadth first: the early legs draw at most so many. Later ones may grow by `_GROWTH` a leg."""
+_GROWTH: Final = 20
+LEG_ACCESSES: Final = 60_000
+"""Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
+MAX_LEG_ACCESSES: Final = 1 << 24
+_ROUNDS: Final = 3
+"""But at least this many episodes per thread."""
+
+AnyRun = LegRun | NativeLegRun
+"""A leg while it runs, on either engine."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a command line may fix. ``fixed`` are the profiles' options, ``assignments`` fields of
+    the system description, which are set last."""
+
+    seed: int
+    episodes: int
+    profile: str = profiles.DEFAULT
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    assignments: Mapping[str, object] = field(default_factory=dict)
+    one_request_per_lane: bool | None = None
+    known_defects: bool = False
+    """Whether what the description keeps out of the way is attacked as well."""
+    leg_episodes: int | None = None
+    deadlock_limit: int = DEADLOCK_LIMIT
+    version: str = ""
+
+
+@dataclass
+class Totals:
+    """Sums over the legs of a run."""
+
+    legs: int = 0
+    episodes: int = 0
+    lane_accesses: int = 0
+    ticks: int = 0
+    live_time: int = 0
+    episode_ticks: int = 0
+    """Ticks until the last episode of each leg was complete, without what follows."""
+    handover_time: int = 0
+    thread_time: int = 0
+
+    def add(self, outcome: Outcome) -> None:
+        statistics = outcome.statistics
+        self.legs += 1
+        self.episodes += outcome.episodes
+        self.lane_accesses += outcome.lane_accesses
+        self.ticks += outcome.ticks
+        self.live_time += statistics.live_time
+        self.episode_ticks += statistics.end
+        self.handover_time += statistics.handover_time
+        self.thread_time += statistics.thread_time
+
+    def merge(self, other: Totals) -> None:
+        """Add the sums of other legs."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+
+    @property
+    def mean_live(self) -> float:
+        return self.live_time / self.episode_ticks if self.episode_ticks else 0.0
+
+    @property
+    def handover_share(self) -> float:
+        return self.handover_time / self.thread_time if self.thread_time else 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A leg before its first tick. ``words`` describes it to people."""
+
+    leg: Leg
+    words: str
+
+
+class Campaign:
+    """Legs until enough episodes are complete or one fails."""
+
+    def __init__(self, protocol: LoadedProtocol, options: Options, engine: Chosen = PYTHON) -> None:
+        self.protocol = protocol
+        self.options = options
+        self.totals = Totals()
+        self.coverage = Coverage(protocol.identity.name)
+        self._prng = Prng(options.seed)
+        self._engine = engine
+        self._running: Callable[[], int] | None = None
+        """Tells the transitions of the running leg."""
+
+    @property
+    def transitions(self) -> int:
+        """Transitions executed so far, those of the running leg included."""
+        running = 0 if self._running is None else self._running()
+        return self.coverage.transitions + running
+
+    def plan(self, number: int) -> Plan:
+        """Draw leg ``number``. Raises ConfigError, DescriptionError."""
+        options = self.options
+        prng = self._prng.fork(f"leg {number}")
+        profile = profile_schedule.deal(
+            options.profile,
+            self._prng.fork("deck"),
+            number,
+            machine_roles.has_gpu(self.protocol.description),
+        )
+        scenario = profiles.draw(profile, prng.fork("scenario"), options.fixed)
+        description = self._description(scenario.shape)
+        agents, groups = agents_of(description)
+        manners = Manners.of(description, groups)
+        config = scenario.config(agents, None, description.line_size, manners.camps)
+        able = machine_roles.abilities(self.protocol.info, description)
+        config = replace(config, abilities=tuple(able[group] for group in groups))
+        if any("scopes" in group.without for group in description.agents.values()):
+            config = replace(config, scope_percent=0, atomic_scope_percent=0)
+        episodes = min(
+            options.episodes - self.totals.episodes,
+            self._leg_episodes(number, prng, config, len(agents)),
+        )
+        _check_size(config, episodes)
+        config = replace(config, episodes=episodes)
+        program = generate_program(config, prng.fork("program"), self._engine.kernels)
+        leg = Leg(
+            program,
+            description,
+            self.protocol.identity,
+            options.deadlock_limit,
+            options.seed,
+            number,
+            scenario.profile,
+            options.version,
+            self.totals.episodes,
+        )
+        return Plan(leg, leg_words(scenario.profile, description, config, scenario.crowding))
+
+    def run_leg(
+        self,
+        leg: Leg,
+        on_progress: Callable[[AnyRun], None] | None = None,
+        observer: TransitionObserver | None = None,
+    ) -> tuple[AnyRun, Finding | None]:
+        """Run a leg and add it to totals and coverage, also when it is interrupted.
+
+        A leg with a finding has been run on the Python engine, whichever found it. Raises
+        EngineDisagreement.
+        """
+        native = None
+        if self._engine.native is not None and observer is None:
+            native = self._run_natively(leg, self._engine.native, on_progress)
+            if native is not None and native.outcome.finding is None:
+                return native, None
+        run = self._run_in_python(leg, on_progress, observer)
+        if native is not None:
+            confirm(leg, native, run)
+        finding = run.outcome.finding
+        return run, None if finding is None else refine(finding, leg.program)
+
+    def _run_in_python(
+        self,
+        leg: Leg,
+        on_progress: Callable[[AnyRun], None] | None,
+        observer: TransitionObserver | None,
+    ) -> LegRun:
+        system = build_system(self.protocol.info, leg.description, leg.run_key)
+        self._running = lambda: sum(sum(c.counts) for c in system.controllers)
+        for controller in system.controllers:
+            controller.observer = observer
+        run = leg_run(leg, system, on_progress=on_progress)
+        try:
+            run.run()
+        finally:
+            run.take_stock()
+            self.totals.add(run.outcome)
+            self._running = None
+            self.coverage.add(system.controllers)
+        return run
+
+    def _run_natively(
+        self,
+        leg: Leg,
+        native: NativeProtocol,
+        on_progress: Callable[[AnyRun], None] | None,
+    ) -> NativeLegRun | None:
+        """Counted only if it passes or is interrupted; None: this engine cannot run it."""
+        run = NativeLegRun(leg, native, manners_of(leg), on_progress)
+        self._running = lambda: run.transitions
+        counts = True
+        try:
+            counts = run.run().finding is None
+        except CANNOT as slip:
+            counts = False
+            self._engine = self._engine.without_native(slip)
+            return None
+        finally:
+            self._running = None
+            if counts and run.started:
+                self.totals.add(run.outcome)
+                for name, cells in run.counts().items():
+                    machine = self.protocol.info.machine(name)
+                    self.coverage.add_counts(machine, cells.table.tolist(), cells.stride)
+        return run
+
+    def explain(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:
+        """Run a failed leg again with the history listening."""
+        program = leg.program
+        system = build_system(self.protocol.info, leg.description, leg.run_key)
+        failed = range(finding.address, finding.address + max(1, finding.size))
+        lines = _lines_of(first, finding)
+        history = History(lines, program.line_size, failed if finding.address >= 0 else range(0))
+        history.attach(system)
+        run = leg_run(leg, system, history)
+        again = run.run().finding
+        alike = again is not None and (again.tick, again.address, again.headline) == (
+            finding.tick,
+            finding.address,
+            finding.headline,
+        )
+        shown = finding if again is None else refine(again, program)
+        return Failure(leg, run, history, shown, alike)
+
+    # ------------------------------------------------------------------ drawing
+
+    def _leg_episodes(self, number: int, prng: Prng, config: GeneratorConfig, threads: int) -> int:
+        if self.options.leg_episodes is not None:
+            return self.options.leg_episodes
+        if config.pattern != EPISODES:
+            return LEG_ACCESSES // max(config.lengths)
+        most = _EARLY_EPISODES + _GROWTH * max(0, number + 1 - _EARLY_LEGS)
+        spread = min(most, MOST_EPISODES) - LEAST_EPISODES
+        drawn = LEAST_EPISODES + prng.fork("episodes").below(spread + 1)
+        lanes = sum(agent.lanes for agent in config.agents) / threads
+        width = lanes * (2 + sum(config.lengths) / len(config.lengths))
+        return max(_ROUNDS * threads, min(drawn, int(LEG_ACCESSES / width)))
+
+    def _description(self, shape: profiles.Shape) -> SystemDescription:
+        """The protocol's description in the drawn shape, completed again from what was written.
+
+        Shapes change counts, and what completion computes from counts must follow.
+        """
+        whole = self.protocol.description
+        written = self.protocol.written
+        away = machine_roles.idle(shape, whole)
+        base = structs.replace(
+            written,
+            requesters=written.requesters
+            or {name: _inferred(r) for name, r in whole.requesters.items()},
+            agents={
+                name: written.agents.get(name)
+                or AgentsDescription(a.requester, a.kind, a.wavefronts, a.lanes, a.without)
+                for name, a in whole.agents.items()
+                if name not in away
+            },
+            handovers=tuple(h for h in written.handovers if not {h.giver, h.taker} & set(away)),
+        )
+        changes = machine_roles.overrides(shape, self.protocol.info, whole)
+        if self.options.one_request_per_lane is not None:
+            for name, requester in whole.requesters.items():
+                if (requester.class_name or "").endswith("Coalescer"):
+                    path = f"requester.{name}.one_request_per_lane"
+                    changes[path] = self.options.one_request_per_lane
+        if not self.options.known_defects:
+            changes |= avoided(base, whole)
+        shaped = base.override(changes | dict(self.options.assignments))
+        return complete(structs.replace(shaped, defects=()), self.protocol.info)
+
+
+def avoided(description: SystemDescription, whole: SystemDescription) -> dict[str, object]:
+    """Assignments under which no known defect shows, as far as they concern what is there."""
+    there: Mapping[str, Collection[str]] = {
+        "agents": description.agents,
+        "requester": description.requesters,
+        "machine": whole.machines,
+    }
+    found: dict[str, object] = {}
+    for defect in description.defects:
+        for path, value in defect.avoid.items():
+            kind, _, rest = path.partition(".")
+            if kind not in there or rest.partition(".")[0] in there[kind]:
+                found[path] = value
+    return found
+
+
+def leg_run(
+    leg: Leg,
+    system: System,
+    history: History | None = None,
+    on_progress: Callable[[AnyRun], None] | None = None,
+) -> LegRun:
+    """A leg ready to run on a system built for it."""
+    manners = manners_of(leg)
+    watchers = () if history is None else (history,)
+    return LegRun(leg.program, system, leg.deadlock_limit, manners, watchers, on_progress)
+
+
+def manners_of(leg: Leg) -> Manners:
+    """How the threads of a leg must behave. Raises ConfigError if they are not its system's."""
+    agents, groups = agents_of(leg.description)
+    if agents != leg.program.agents:
+        raise ConfigError("the program was made for other agents than its system has")
+    return Manners.of(leg.description, groups)
+
+
+def agents_of(description: SystemDescription) -> tuple[tuple[Agent, ...], list[str]]:
+    """The threads that run episodes, and the agent group of each.
+
+    Raises ConfigError when nobody can make fetch-adds: then nothing could be handed over.
+    """
+    places = agent_places(description)
+    fetching = {name for name, requester in description.requesters.items() if requester.fetch}
+    groups = {
+        name
+        for name, group in description.agents.items()
+        if group.requester in fetching or "stores" in group.without
+    }
+    if not any(place.kind != DMA and place.group not in groups for place in places):
+        file, line = description.origin.place(("agents",))
+        place = f"{file}:{line}: " if line else ""
+        raise ConfigError(f"{place}the system has no agent that can make fetch-adds")
+    agents = tuple(
+        Agent(FETCH if p.group in groups else p.kind, p.requester, p.lanes, p.name) for p in places
+    )
+    return agents, [place.group for place in places]
+
+
+def _check_size(config: GeneratorConfig, episodes: int) -> None:
+    """Refuse a leg that would not fit into memory, nor into a replay file."""
+    length, lanes = max(config.lengths), max(agent.lanes for agent in config.agents)
+    if episodes * length * lanes > MAX_LEG_ACCESSES:
+        raise ConfigError(
+            f"the leg is too large: {episodes:,} episodes of {length:,} actions on {lanes} lanes, "
+            f"{MAX_LEG_ACCESSES:,} lane accesses are possible; "
+            "--leg-episodes, --episode-length and --lanes make it smaller"
+        )
+
+
+def _inferred(requester: RequesterDescription) -> RequesterDescription:
+    """An inferred requester without what depends on the shape."""
+    return structs.replace(requester, tokens=None, outstanding=None, context=None)
+
+
+def _lines_of(run: LegRun, finding: Finding) -> list[int] | None:
+    """The lines whose history explains a finding; None: nobody knows which."""
+    line_size = run.program.line_size
+    if finding.address >= 0:
+        return [finding.address & -line_size]
+    lines: dict[int, None] = {}
+    for requester in run.system.requesters:
+        for part in requester.outstanding():
+            if part.line >= 0:
+                lines.setdefault(part.line & -line_size)
+    return list(lines)[:4] or None

@@ -1,0 +1,132 @@
+"""Which transitions a run has executed, per machine, merged over instances and legs.
+
+A cell is a (state, event) pair that the protocol defines; executing any other aborts a run. Pairs
+that only stall are never executed and are not cells.
+Invariant: counts only grow, and adding a leg twice counts it twice: merging is addition, so
+files of many runs can be merged the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from slicc.text.data import json_text
+from tester.output_files import write_whole
+
+SCHEMA: Final = "gpu-tester.coverage/1"
+
+
+@dataclass
+class MachineCoverage:
+    """Executions of every defined (state, event) pair of one machine."""
+
+    states: tuple[str, ...]
+    events: tuple[str, ...]
+    counts: dict[tuple[int, int], int]
+    """Defined pairs only; zero where never executed."""
+
+    @property
+    def defined(self) -> int:
+        return len(self.counts)
+
+    @property
+    def hit(self) -> int:
+        return sum(1 for count in self.counts.values() if count)
+
+    @property
+    def transitions(self) -> int:
+        """Executions, retries of stalled messages included."""
+        return sum(self.counts.values())
+
+    def missed(self) -> list[tuple[str, str]]:
+        """Names of the pairs never executed, in the order of states and events."""
+        return [
+            (self.states[s], self.events[e]) for (s, e), n in sorted(self.counts.items()) if not n
+        ]
+
+
+@dataclass
+class Coverage:
+    """Coverage of all machines of a protocol that were instantiated."""
+
+    protocol: str
+    machines: dict[str, MachineCoverage] = field(default_factory=dict)
+
+    def add(self, controllers: Iterable[Any]) -> None:
+        """Add the counts of a system's controllers (``runtime.controller.shapes.Controller``)."""
+        for controller in controllers:
+            machine = self.machines.get(controller.MACHINE)
+            if machine is None:
+                machine = self.machines[controller.MACHINE] = _machine(type(controller))
+            for state, event in machine.counts:
+                machine.counts[state, event] += controller.count_of(state, event)
+
+    def add_counts(self, controller: Any, counts: Sequence[int], stride: int) -> None:
+        """Add the counts of all instances of a machine: ``counts[state * stride + event]``."""
+        machine = self.machines.get(controller.MACHINE)
+        if machine is None:
+            machine = self.machines[controller.MACHINE] = _machine(controller)
+        for state, event in machine.counts:
+            machine.counts[state, event] += counts[state * stride + event]
+
+    def merge(self, other: Coverage) -> None:
+        """Add the counts of another run of the same protocol."""
+        for name, theirs in other.machines.items():
+            machine = self.machines.get(name)
+            if machine is None:
+                blank = dict.fromkeys(theirs.counts, 0)
+                machine = MachineCoverage(theirs.states, theirs.events, blank)
+                self.machines[name] = machine
+            for cell, count in theirs.counts.items():
+                machine.counts[cell] += count
+
+    @property
+    def transitions(self) -> int:
+        return sum(machine.transitions for machine in self.machines.values())
+
+    def summary(self) -> list[str]:
+        """One line per machine: hit / defined, percentage, executions."""
+        if not self.machines:
+            return []
+        width = max(len(name) for name in self.machines)
+        lines = []
+        for name, machine in self.machines.items():
+            share = 100 * machine.hit / machine.defined if machine.defined else 100.0
+            lines.append(
+                f"{name:<{width}}  {machine.hit:>4} / {machine.defined:<4} {share:5.1f} %  "
+                f"{machine.transitions:>12,} executions"
+            )
+        return lines
+
+    def to_json(self) -> dict[str, object]:
+        """Plain values: counts as {machine: {state: {event: count}}}, zeros included."""
+        machines: dict[str, object] = {}
+        for name, machine in self.machines.items():
+            cells: dict[str, dict[str, int]] = {}
+            for (state, event), count in sorted(machine.counts.items()):
+                cells.setdefault(machine.states[state], {})[machine.events[event]] = count
+            machines[name] = {
+                "states": list(machine.states),
+                "events": list(machine.events),
+                "defined": machine.defined,
+                "hit": machine.hit,
+                "counts": cells,
+            }
+        return {"schema": SCHEMA, "protocol": self.protocol, "machines": machines}
+
+    def write(self, path: str | Path) -> None:
+        """Write the JSON file, whole or not at all. Raises OSError."""
+        text = json_text(self.to_json(), indent=1)
+        write_whole(Path(path), f"{text}\n".encode())
+
+
+def _machine(controller: Any) -> MachineCoverage:
+    """All defined pairs of a controller class, none executed."""
+    return MachineCoverage(
+        tuple(controller.STATES.members()),
+        tuple(controller.EVENTS.members()),
+        {cell: 0 for cell, row in controller.TRANSITIONS.items() if not row.stalls},
+    )

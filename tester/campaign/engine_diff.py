@@ -1,0 +1,116 @@
+"""Finds the first transition in which the two engines differ on a leg.
+
+Both run the whole leg, to its real end, and every transition is written down. Invariant: what is
+shown is the first difference in the order in which transitions happen, or there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from protocols.loader import LoadedProtocol
+from runtime.system.system import System, build_system
+from tester.campaign.campaign import leg_run, manners_of
+from tester.diagnosis.system_inspection import controller_name, transition_location
+from tester.execution.leg import Outcome
+from tester.execution.native_leg import NativeLegRun, NativeProtocol
+from tester.program.replay_file import Leg
+
+if TYPE_CHECKING:
+    from runtime.controller.shapes import Controller
+
+SHOWN_BEFORE: Final = 12
+
+Numbers = tuple[int, ...]
+"""(tick, controller, address, state, event, next state)."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where they part. ``before``: the last transitions that both have made.
+
+    ``python``, ``native``: what each does next; None: nothing more. ``ends``: how each leg ended.
+    """
+
+    before: list[Numbers]
+    python: Numbers | None
+    native: Numbers | None
+    ends: tuple[str, str]
+
+
+def first_difference(
+    protocol: LoadedProtocol, native: NativeProtocol, leg: Leg
+) -> Difference | None:
+    """Compare a leg transition by transition, and how it ends."""
+    mine, python_end = _in_python(protocol, leg)
+    theirs, native_end = _natively(native, leg)
+    shared = min(len(mine), len(theirs))
+    differs = (mine[:shared] != theirs[:shared]).any(axis=1)
+    place = int(np.argmax(differs)) if differs.any() else shared
+    if place == len(mine) == len(theirs) and python_end == native_end:
+        return None
+    return Difference(
+        [tuple(row) for row in mine[max(0, place - SHOWN_BEFORE) : place].tolist()],
+        tuple(mine[place].tolist()) if place < len(mine) else None,
+        tuple(theirs[place].tolist()) if place < len(theirs) else None,
+        (python_end, native_end),
+    )
+
+
+def _in_python(protocol: LoadedProtocol, leg: Leg) -> tuple[npt.NDArray[np.uint64], str]:
+    system = build_system(protocol.info, leg.description, leg.run_key)
+    steps: list[Numbers] = []
+
+    def note(
+        controller: Controller, address: int, state: int, event: int, following: int, _: str, /
+    ) -> None:
+        tick, number = controller.engine.now, controller.consumer_id
+        steps.append((tick, number, address, state, event, following))
+
+    for controller in system.controllers:
+        controller.observer = note
+    outcome = leg_run(leg, system).run()
+    return np.array(steps, np.uint64).reshape(-1, 6), _end(outcome)
+
+
+def _natively(native: NativeProtocol, leg: Leg) -> tuple[npt.NDArray[np.uint64], str]:
+    run = NativeLegRun(leg, native, manners_of(leg))
+    run.steps = []
+    outcome = run.run()
+    return np.concatenate([np.zeros((0, 6), np.uint64), *run.steps]), _end(outcome)
+
+
+def _end(outcome: Outcome) -> str:
+    found = outcome.finding
+    verdict = "passed" if found is None else f"{found.verdict.value} in tick {found.tick}"
+    return f"{verdict} after {outcome.episodes} episodes, {outcome.ticks} ticks"
+
+
+def describe(difference: Difference, system: System) -> Iterator[str]:
+    """Lines for people; ``system`` tells the names."""
+    for step in difference.before:
+        yield f"  both    {_step(step, system)}"
+    for name, step_or_none in (("Python", difference.python), ("native", difference.native)):
+        shown = (
+            "makes no further transition" if step_or_none is None else _step(step_or_none, system)
+        )
+        yield f"  {name}  {shown}"
+    for name, end in zip(("Python", "native"), difference.ends):
+        yield f"  {name}  ends: {end}"
+
+
+def _step(step: Numbers, system: System) -> str:
+    tick, number, address, state, event, following = step
+    controller = system.controllers[number]
+    states = controller.STATES
+    change = f"{states.name_of(state)} -> {states.name_of(following)}"
+    where = transition_location(type(controller), state, event)
+    name = controller.EVENTS.name_of(event)
+    return (
+        f"{tick:>9,}  {controller_name(controller):<12} {address:#x}  {name:<24} {change}  {where}"
+    )

@@ -1,0 +1,175 @@
+"""Which engine runs the legs: the Python one, or the protocol compiled to native code.
+
+Invariant: both give the same results. A leg that fails natively is run again on the Python
+engine, whose report is the one that is shown; should that run end otherwise, one of our engines
+is wrong, and :class:`EngineDisagreement` says so instead of a verdict about the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from protocols.loader import LoadedProtocol
+from runtime.native.ctypes_api import LibraryError
+from runtime.native.plan import NotNative, Plans
+from runtime.native.system import SystemTooLarge
+from runtime.native.tiered_object import Libraries
+from runtime.native.toolchain.compiler import ToolchainError, find_compiler, one_line
+from runtime.native.toolchain.object_cache import CacheError, user_cache
+from tester.campaign.engine_choice import Choice
+from tester.errors import ConfigError
+from tester.execution.events import Finding
+from tester.execution.native_leg import NativeLegRun, NativeProtocol, sizes_of
+from tester.generator.native_kernels import Kernels
+from tester.generator.native_loader import LaterKernels
+from tester.program.replay_file import Leg
+
+if TYPE_CHECKING:
+    from tester.execution.leg import LegRun
+
+
+class EngineDisagreement(Exception):
+    """Our own bug: a leg ended differently on the two engines."""
+
+    def __init__(self, leg: Leg, native: str, python: str) -> None:
+        super().__init__(
+            f"the engines disagree about leg {leg.number} of seed {leg.seed}:\n"
+            f"  native: {native}\n  Python: {python}"
+        )
+        self.leg = leg
+
+
+CANNOT = (ToolchainError, CacheError, LibraryError, NotNative, SystemTooLarge)
+"""Why the native engine may be out of the question, each with a message for the user."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """``native`` None: the Python engine. ``words``: one line for the user.
+
+    ``say``: told when a leg turns out to be beyond the native engine and the Python one goes on;
+    None where only the native one will do.
+    """
+
+    native: NativeProtocol | None
+    words: str
+    say: Callable[[str], None] | None = None
+    libraries: Libraries | None = None
+    """Where the native one has its compiled code from."""
+    later_kernels: LaterKernels | None = None
+    """The generator's inner loops, compiled as well."""
+
+    @property
+    def kernels(self) -> Kernels | None:
+        """What there is of them when a leg is drawn."""
+        return None if self.later_kernels is None else self.later_kernels()
+
+    @property
+    def began_on_tier0(self) -> bool:
+        """Whether legs ran on code that was not optimised; rates show that, results do not."""
+        return self.libraries is not None and self.libraries.began_on_tier0
+
+    def update(self) -> None:
+        """Store what was compiled meanwhile, so that forks of this process find it."""
+        if self.libraries is not None:
+            self.libraries.update()
+        if self.later_kernels is not None:
+            self.later_kernels()
+
+    def close(self) -> None:
+        """No further leg is run: stop what is still being compiled."""
+        if self.libraries is not None:
+            self.libraries.close()
+        if self.later_kernels is not None:
+            self.later_kernels.close()
+
+    def saying(self, say: Callable[[str], None]) -> Chosen:
+        """The same for somebody else to listen to."""
+        return replace(self, say=say)
+
+    def without_native(self, why: Exception) -> Chosen:
+        """What goes on after that. Raises ConfigError where nothing else will do."""
+        if self.say is None:
+            raise ConfigError(f"--engine native: {why}") from None
+        words = _instead(why)
+        self.say(words)
+        if self.libraries is not None:
+            self.libraries.close()
+        return Chosen(None, words, later_kernels=self.later_kernels)
+
+
+PYTHON: Final = Chosen(None, "Python engine")
+
+
+def choose(
+    choice: Choice,
+    protocol: LoadedProtocol,
+    say: Callable[[str], None],
+    *,
+    warn: Callable[[str], None] | None = None,
+    optimised: bool = False,
+) -> Chosen:
+    """The engine for a run. Raises ConfigError if the native one is asked for and not possible.
+
+    ``say``: see :class:`Chosen`. ``warn``: told what only costs time, else ``say`` is.
+    ``optimised``: compile for speed at once, whatever it takes, for code that measures.
+    """
+    if choice is Choice.python:
+        return PYTHON
+    fallback = None if choice is Choice.native else say
+    try:
+        return _native(protocol, fallback, warn or say, optimised)
+    except CANNOT as slip:
+        if fallback is None:
+            raise ConfigError(f"--engine native: {slip}") from None
+        return Chosen(None, _instead(slip))
+
+
+def _native(
+    protocol: LoadedProtocol,
+    fallback: Callable[[str], None] | None,
+    warn: Callable[[str], None],
+    optimised: bool,
+) -> Chosen:
+    if protocol.native is None:
+        raise NotNative(protocol.why_not_native or "the protocol was not compiled for it")
+    compiler = find_compiler()
+    cache = user_cache()
+    libraries = Libraries(protocol.native, compiler, cache, warn, optimised)
+    plans = Plans(protocol.info, protocol.native.shape)
+    libraries(sizes_of(protocol.description))
+    kernels = LaterKernels(compiler, cache, warn, optimised)
+    note = f"\nnote: {cache.note}" if cache.note else ""
+    return Chosen(
+        NativeProtocol(protocol.info, plans, libraries),
+        f"native engine, compiled by {compiler.version}{note}",
+        fallback,
+        libraries,
+        kernels,
+    )
+
+
+def confirm(leg: Leg, native: NativeLegRun, python: LegRun) -> None:
+    """Compare how a failing leg ended on both engines. Raises EngineDisagreement."""
+    mine = _ending(native.outcome.finding, native.outcome.episodes)
+    theirs = _ending(python.outcome.finding, python.outcome.episodes)
+    if mine != theirs:
+        raise EngineDisagreement(leg, mine, theirs)
+    error, verdict = native.error, python.outcome.error
+    if error is not None and (verdict is None or verdict.kind is not error.kind):
+        said = "no verdict" if verdict is None else verdict.kind.value
+        raise EngineDisagreement(leg, error.kind.value, said)
+
+
+def _ending(finding: Finding | None, episodes: int) -> str:
+    done = f"after {episodes} episodes"
+    if finding is None:
+        return f"passed {done}"
+    where = f" at {finding.address:#x}" if finding.address >= 0 else ""
+    return f"{finding.verdict.value} in tick {finding.tick}{where} {done}"
+
+
+def _instead(why: Exception) -> str:
+    return f"Python engine, because {one_line(why)}"

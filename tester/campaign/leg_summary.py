@@ -1,0 +1,107 @@
+"""A leg in a few lines, before its first tick: what was built, and what runs on it.
+
+Invariant: only what this system has is mentioned. Profiles speak of second levels, scopes and
+lanes; for a protocol without them such words would be noise, or believed.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import fields
+from typing import Final
+
+from runtime.description import MachineDescription, SystemDescription
+from tester.generator.generator import GeneratorConfig
+from tester.program.address_map import MapConfig
+from tester.scenario import machine_roles
+
+_WIDTH: Final = 96
+_PLACES: Final = ("groups", "locations", "lines", "layout", "fill_percent", "cluster_bytes")
+_OF_THE_SYSTEM: Final = frozenset({"agents", "episodes", "map", "camps", "abilities"})
+_FOR_WAVEFRONTS: Final = frozenset({"scope_percent", "atomic_scope_percent"})
+_NEEDS: Final = {
+    "flush_percent": "flush",
+    "plain_percent": "plain",
+    "instruction_percent": "instructions",
+}
+"""Knobs that say nothing unless some agent has the ability."""
+_FOR_LANES: Final = frozenset(
+    {"cluster_bytes", "lane_percent", "shared_group_percent", "pattern_percent"}
+)
+
+
+def leg_words(
+    profile: str,
+    description: SystemDescription,
+    config: GeneratorConfig,
+    crowding: int | None = None,
+) -> str:
+    """Profile and size, the system as completed, the program's knobs as they apply to it."""
+    lanes = sorted({agent.lanes for agent in config.agents})
+    width = " or ".join(str(n) for n in lanes)
+    return "\n".join(
+        (
+            f"{profile}: {config.episodes} episodes by {len(config.agents)} threads "
+            f"of {width} lane{'s' if lanes != [1] else ''}",
+            *_wrapped(_system(description)),
+            *_wrapped(_program(config, crowding, machine_roles.has_gpu(description))),
+        )
+    )
+
+
+def defects_words(description: SystemDescription) -> str:
+    """What a run keeps out of the way because it is known to be broken."""
+    lines = ["known defects are kept out of the way (--known-defects attacks them):"]
+    for defect in description.defects:
+        said = f"{defect.what} ({defect.where})" if defect.where else defect.what
+        lines += textwrap.wrap(said, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
+    return "\n".join(lines)
+
+
+def _system(description: SystemDescription) -> str:
+    machines = [_machine(name, m) for name, m in description.machines.items() if m.count]
+    policies = [c.replacement for m in description.machines.values() for c in m.caches.values()]
+    return ", ".join((*machines, *dict.fromkeys(policies), f"{description.network.delays} delays"))
+
+
+def _machine(name: str, machine: MachineDescription) -> str:
+    """``4 TCP (16x2)``: sets and ways of its caches, and the switches that profiles turn."""
+    inside = [f"{cache.sets}x{cache.ways}" for cache in machine.caches.values()]
+    inside += [
+        f"{switch}={str(machine.parameters[switch]).lower()}"
+        for switch in machine_roles.SWITCHES
+        if switch in machine.parameters
+    ]
+    return f"{machine.count} {name}" + (f" ({' '.join(inside)})" if inside else "")
+
+
+def _program(config: GeneratorConfig, crowding: int | None, has_gpu: bool) -> str:
+    default = GeneratorConfig(config.agents, None)
+    hidden = frozenset() if has_gpu else _FOR_WAVEFRONTS
+    able = config.all_abilities()
+    hidden |= {
+        knob for knob, ability in _NEEDS.items() if not any(getattr(a, ability) for a in able)
+    }
+    if all(agent.lanes == 1 for agent in config.agents):
+        hidden |= _FOR_LANES
+    knobs: dict[str, object] = {name: getattr(config.map, name) for name in _PLACES}
+    assert knobs.keys() <= {f.name for f in fields(MapConfig)}
+    if crowding is not None:
+        knobs["crowding"] = crowding
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if field.name not in _OF_THE_SYSTEM and value != getattr(default, field.name):
+            knobs[field.name] = value
+    return " ".join(
+        f"{name}={_short(value)}"
+        for name, value in knobs.items()
+        if value is not None and name not in hidden
+    )
+
+
+def _short(value: object) -> str:
+    return "/".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,175 @@
+"""Several processes that run the legs of one campaign.
+
+Legs are numbered, and what a leg is depends on its number alone, except that the last one of a
+run may be cut short. So workers run whole legs ahead of time, in any order, and their results are
+taken in the order of the numbers; whatever is not simply a passed leg is run again by whoever asks
+for it. Invariant: what a run prints, counts and finds does not depend on the number of workers.
+
+Workers are forks: they share the loaded protocol and its compiled form with their parent.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+from typing import Final
+
+from tester.campaign.campaign import Totals
+from tester.campaign.coverage import Coverage
+from tester.errors import ConfigError
+
+_AHEAD: Final = 4
+"""Legs per worker that may be done before their turn: a slow one must not make the others wait."""
+_PATIENCE: Final = 5.0
+"""Seconds until a worker that was asked to end is killed."""
+
+
+@dataclass(frozen=True)
+class LegResult:
+    """What became of leg ``number`` when it was run whole.
+
+    ``totals`` and ``coverage`` count this leg only. They are None if it did not simply pass: then
+    it has to be run again where somebody looks. ``words`` and ``ending`` say what was run and how
+    that went.
+    """
+
+    number: int
+    words: str = ""
+    ending: str = ""
+    totals: Totals | None = None
+    coverage: Coverage | None = None
+
+
+@dataclass(frozen=True)
+class _Progress:
+    number: int
+    episodes: int
+    transitions: int
+
+
+class WorkerDied(RuntimeError):
+    """A worker ended without a result."""
+
+
+Tell = Callable[[int, int], None]
+"""Told (episodes, transitions) of what is under way."""
+Work = Callable[[int, Tell], LegResult]
+"""Runs one leg whole."""
+
+
+class Workers:
+    """``jobs`` processes; a context manager. Results come from :meth:`results`.
+
+    ``tell`` hears the sums over all legs whose turn has not come.
+    """
+
+    def __init__(self, jobs: int, work: Work, tell: Tell) -> None:
+        if "fork" not in multiprocessing.get_all_start_methods():
+            raise ConfigError("--jobs: this operating system cannot fork processes; leave it away")
+        self._jobs = jobs
+        self._work = work
+        self._tell = tell
+        self._processes: dict[Connection, BaseProcess] = {}
+        self._under_way: dict[Connection, int] = {}
+        self._shown: dict[int, _Progress] = {}
+        self._done: dict[int, LegResult] = {}
+
+    def __enter__(self) -> Workers:
+        context = multiprocessing.get_context("fork")
+        for _ in range(self._jobs):
+            ours, theirs = context.Pipe()
+            others = [*self._processes, ours]
+            process = context.Process(target=_serve, args=(theirs, others, self._work), daemon=True)
+            process.start()
+            theirs.close()
+            self._processes[ours] = process
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for process in self._processes.values():
+            process.terminate()
+        for connection, process in self._processes.items():
+            process.join(_PATIENCE)
+            if process.is_alive():
+                process.kill()
+                process.join()
+            connection.close()
+        self._processes.clear()
+
+    def results(self) -> Iterator[LegResult]:
+        """Leg after leg from number 0 on, without end. Raises WorkerDied."""
+        taken = handed_out = 0
+        while True:
+            for connection in self._processes:
+                if connection in self._under_way or handed_out >= taken + self._jobs * _AHEAD:
+                    continue
+                connection.send(handed_out)
+                self._under_way[connection] = handed_out
+                handed_out += 1
+            while taken not in self._done:
+                self._receive()
+                if len(self._under_way) < self._jobs:
+                    break
+            if taken in self._done:
+                yield self._done.pop(taken)
+                self._shown.pop(taken, None)
+                taken += 1
+
+    def _receive(self) -> None:
+        for ready in wait(list(self._under_way)):
+            assert isinstance(ready, Connection)
+            try:
+                message = ready.recv()
+            except (EOFError, ConnectionError):
+                number = self._under_way[ready]
+                self._processes[ready].join(_PATIENCE)
+                status = self._processes[ready].exitcode
+                raise WorkerDied(
+                    f"the process that ran leg {number} has died (exit status {status})"
+                ) from None
+            if isinstance(message, LegResult):
+                del self._under_way[ready]
+                self._done[message.number] = message
+            else:
+                self._shown[message.number] = message
+                self._tell(
+                    sum(each.episodes for each in self._shown.values()),
+                    sum(each.transitions for each in self._shown.values()),
+                )
+
+
+def _serve(connection: Connection, others: list[Connection], work: Work) -> None:
+    """The life of a worker. An interrupt is its parent's business, as is the end of a terminal."""
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for other in others:
+        other.close()  # else nobody would notice that their owner has ended
+    while True:
+        try:
+            number = connection.recv()
+        except (EOFError, ConnectionError):
+            return  # the parent is gone
+
+        def tell(episodes: int, transitions: int, number: int = number) -> None:
+            connection.send(_Progress(number, episodes, transitions))
+
+        try:
+            result = work(number, tell)
+        except Exception:
+            result = LegResult(number)  # it will be seen when it is run again
+        try:
+            connection.send(result)
+        except (BrokenPipeError, ConnectionError):
+            return

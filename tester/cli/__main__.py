@@ -1,0 +1,5 @@
+"""``python -m tester.cli``."""
+
+from tester.cli.main import main
+
+main()

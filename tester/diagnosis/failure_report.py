@@ -1,0 +1,462 @@
+"""The failure report: what went wrong, by whom, and what the line went through, on one screen.
+
+The reader is debugging at two in the morning. Most important first: verdict, the access, which
+version was expected and which came, who holds what now, the line's history over all controllers,
+the synchronisation that should have prevented it, a suspect, and the command that runs it again.
+
+Everything is worked out after the fact, from the leg (a value), from the run that was repeated
+with a :class:`tester.diagnosis.history.History` listening, and from the stopped system. Invariant:
+a report never fails because a system is broken; what cannot be found out is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any, Final
+
+from tester.diagnosis.history import History, Row
+from tester.diagnosis.likely_causes import suspect
+from tester.diagnosis.value_attribution import INITIAL, ByteVerdict, Version, classify, judge_bytes
+from tester.diagnosis.wait_for_graph import line_graph, wait_graph
+from tester.execution.events import Finding, Kind, Request, Role, Verdict
+from tester.execution.leg import LegRun
+from tester.program.program import Program
+from tester.program.replay_file import Leg
+
+MAX_HISTORY_ROWS: Final = 48
+_LEAST_HISTORY_ROWS: Final = 16
+_ATOMIC_ROWS: Final = 10
+_VALUE_VERDICTS: Final = (Verdict.WRONG_VALUE, Verdict.LOST_WRITE)
+_ATOMIC_VERDICTS: Final = (
+    Verdict.ATOMIC_REPEATED,
+    Verdict.ATOMIC_SKIPPED,
+    Verdict.ATOMIC_ORDER,
+    Verdict.ATOMIC_FOREIGN,
+)
+
+
+@dataclass
+class Failure:
+    """A failing leg, run again with the history on."""
+
+    leg: Leg
+    run: LegRun
+    history: History
+    finding: Finding
+    repeated: bool = True
+    """Whether the second run failed in the same way (it must)."""
+    reproduce: str = ""
+    """The command that shows this again."""
+
+
+def refine(finding: Finding, program: Program) -> Finding:
+    """A finding whose verdict says what kind of wrong value it is. Others stay as they are."""
+    if finding.verdict in _VALUE_VERDICTS and finding.address >= 0:
+        finding.verdict = classify(bytes_of(finding, program), _at_end(finding))
+    return finding
+
+
+def bytes_of(finding: Finding, program: Program) -> list[ByteVerdict]:
+    """The compared bytes, one by one, without those of atomic words."""
+    row = None if _at_end(finding) or finding.request is None else finding.request.row
+    return judge_bytes(program, finding.address, finding.size, finding.got, row)
+
+
+def render(failure: Failure) -> str:
+    """The report as text of at most a hundred columns, mostly."""
+    finding = failure.finding
+    blocks: list[tuple[str, list[str]]] = [("", _verdict(failure))]
+    suspicion = suspect(finding, failure.run.program, failure.run.system)
+    if finding.request is not None or finding.address >= 0:
+        blocks.append(("", _access(failure)))
+    if _is_value(failure):
+        blocks.append(("", _versions(failure)))
+    if finding.verdict in _ATOMIC_VERDICTS:
+        blocks.append(("fetch-adds of this word, in the order of their answers", _atomics(failure)))
+    if finding.notes:
+        blocks.append(("", finding.notes))
+    if finding.address >= 0:
+        blocks.append((f"copies of {finding.address:#x} now", _copies(failure)))
+    run = failure.run
+    if finding.verdict is Verdict.HANG:
+        driver = run.read_back or run.driver
+        graph = wait_graph(driver, run.checker, run.system, run.program.line_size)
+        blocks.append(("who waits for whom", graph))
+    elif run.outcome.error is not None and finding.address >= 0:
+        line = finding.address & -run.program.line_size
+        who = line_graph(run.checker, run.system, line, run.program.line_size)
+        blocks.append(("who has to do with the line", who))
+    title, rows = _line_history(failure)
+    blocks.append((title, rows))
+    if _is_value(failure):
+        blocks.append(("synchronisation", _sync_chain(failure)))
+    blocks.append(("suspect", [part for text in suspicion for part in wrap(text, 96)]))
+    blocks.append(("run it again", [failure.reproduce] if failure.reproduce else []))
+    text: list[str] = []
+    for title, lines in blocks:
+        if not lines:
+            continue
+        if title:
+            text.append(title)
+        text += [f"  {line}" for line in lines] if text else lines
+        text.append("")
+    return "\n".join(text).rstrip() + "\n"
+
+
+# ------------------------------------------------------------------ what and where
+
+
+def _verdict(failure: Failure) -> list[str]:
+    finding, leg = failure.finding, failure.leg
+    slug = finding.verdict.value
+    error = failure.run.outcome.error
+    if error is not None and finding.verdict is Verdict.PROTOCOL_ERROR:
+        slug += f" ({error.kind.value})"
+    lines = [
+        f"BUG: {slug} at tick {finding.tick:,}: {finding.headline}",
+        f"  {leg.protocol.name}, seed {leg.seed}, leg {leg.number}"
+        + (f" (profile {leg.profile})" if leg.profile else "")
+        + f", configuration {leg.digest()}, version {leg.version}",
+    ]
+    if error is not None:
+        where = f"{error.machine} {error.version}" if error.machine is not None else "system"
+        if error.state is not None:
+            where += f", state {error.state}, event {error.event}"
+        if error.action is not None:
+            where += f", action {error.action}"
+        lines.append(f"  in {where}" + (f"  [{error.location}]" if error.location else ""))
+    if not failure.repeated:
+        lines.append("  !! the second run of this leg did not fail alike: that is a bug of ours")
+    return lines
+
+
+def _access(failure: Failure) -> list[str]:
+    finding = failure.finding
+    request = finding.request
+    line_size = failure.run.program.line_size
+    text = []
+    if request is not None:
+        text.append(describe(request, finding.index, failure))
+    if finding.address >= 0:
+        line = finding.address & -line_size
+        size = f"{finding.size} bytes at " if finding.size else ""
+        text.append(f"{size}{finding.address:#x}, byte {finding.address - line} of line {line:#x}")
+    return text
+
+
+def describe(request: Request, index: int, failure: Failure) -> str:
+    """``load by thread 5 lane 2 (gpu1), episode 211 action 7, issued at 18,190``."""
+    what = request.what
+    if request.role != Role.ACTION:
+        what = Role.NAMES[request.role]
+    drivers = [failure.run.driver]
+    if failure.run.read_back is not None and request.role == Role.READ_BACK:
+        drivers = [failure.run.read_back]
+    who = f"thread {request.thread}"
+    if 0 <= index < len(request.lanes):
+        who += f" lane {request.lanes[index]}"
+    if 0 <= request.thread < len(drivers[0].threads):
+        who += f" ({drivers[0].threads[request.thread].requester.name})"
+    where = "after the last episode"
+    if request.episode >= 0 and request.role != Role.READ_BACK:
+        where = f"episode {request.episode}"
+        if request.row >= 0:
+            first = failure.run.program.actions_of(request.episode).start
+            where += f" action {request.row - first}"
+    return f"{what} by {who}, {where}, issued at {request.issued:,}"
+
+
+# ------------------------------------------------------------------ versions
+
+
+def _versions(failure: Failure) -> list[str]:
+    finding = failure.finding
+    verdicts = bytes_of(finding, failure.run.program)
+    if not verdicts:
+        return []
+    width = 2 + 2 * finding.size
+    expected = {(v.expected.number, v.expected.row, v.expected.lane) for v in verdicts}
+    found = {
+        (v.found.number, v.found.row, v.found.lane) if v.found is not None else None
+        for v in verdicts
+    }
+    if len(expected) == 1 and len(found) == 1:
+        return [
+            f"expected {finding.expected:#0{width}x}  {_version(verdicts[0].expected, failure)}",
+            f"got      {finding.got:#0{width}x}  {_version(verdicts[0].found, failure)}",
+        ]
+    text = [
+        f"expected {finding.expected:#0{width}x}",
+        f"got      {finding.got:#0{width}x}, from the lowest address up:",
+    ]
+    for first, last in _runs(verdicts):
+        verdict = verdicts[first]
+        place = f"{verdict.address:#x}" + (f" to +{last - first}" if last > first else "")
+        mark = "ok" if verdict.right else "!!"
+        shown = _hex([v.expected.value for v in verdicts[first : last + 1]])
+        text.append(f"{mark} {place}  expected {shown}  {_version(verdict.expected, failure)}")
+        if not verdict.right:
+            shown = _hex([v.got for v in verdicts[first : last + 1]])
+            pad = " " * (len(place) + 5)
+            text.append(f"{pad}got      {shown}  {_version(verdict.found, failure)}")
+    return text
+
+
+def _runs(verdicts: list[ByteVerdict]) -> list[tuple[int, int]]:
+    """(first, last) index of neighbouring bytes with the same story."""
+
+    def story(verdict: ByteVerdict) -> tuple[object, ...]:
+        found = verdict.found
+        came = None if found is None else (found.number, found.row, found.lane)
+        expected = verdict.expected
+        return verdict.right, expected.number, expected.row, expected.lane, came
+
+    runs: list[tuple[int, int]] = []
+    for index, verdict in enumerate(verdicts):
+        if runs and story(verdicts[runs[-1][0]]) == story(verdict):
+            runs[-1] = (runs[-1][0], index)
+        else:
+            runs.append((index, index))
+    return runs
+
+
+def _hex(values: list[int]) -> str:
+    """Bytes as they lie in memory."""
+    return " ".join(f"{value:02x}" for value in values)
+
+
+def _version(version: Version | None, failure: Failure) -> str:
+    """``version 6, thread 2 lane 0, episode 208 action 3: issued ..., accepted ..., complete``."""
+    if version is None:
+        return "never written there by anyone"
+    if version.row == INITIAL:
+        return "version 0, what memory held at first"
+    program = failure.run.program
+    episode = int(program.action_episode()[version.row])
+    thread = int(program.episode_thread[episode])
+    action = version.row - program.actions_of(episode).start
+    text = (
+        f"version {version.number}, thread {thread} lane {version.lane}, "
+        f"episode {episode} action {action}"
+    )
+    record = failure.history.of_action(version.row)
+    if record is None:
+        return f"{text}: not issued yet"
+    index = record.request.lanes.index(version.lane)
+    accepted, complete = record.answered[index], record.completed[index]
+    return (
+        f"{text}: issued {record.request.issued:,}, accepted {_tick(accepted)}, "
+        f"complete {_tick(complete)}"
+    )
+
+
+def _tick(tick: int) -> str:
+    return f"{tick:,}" if tick >= 0 else "never"
+
+
+def _atomics(failure: Failure) -> list[str]:
+    """The last fetch-adds of the word, and everyone who got the same value."""
+    finding, history = failure.finding, failure.history
+    rows = []
+    for record in history.records.values():
+        request = record.request
+        if request.kind == Kind.ATOMIC and not request.quiet:
+            for index, address in enumerate(request.addresses):
+                if address == finding.address and record.answered[index] >= 0:
+                    rows.append((record.answered[index], record, index))
+    rows.sort(key=lambda row: row[0])
+    same = {id(r) for r, i in history.returns_of(finding.address, finding.got)}
+    shown = [row for row in rows if id(row[1]) in same or row in rows[-_ATOMIC_ROWS:]]
+    text = []
+    for tick, record, index in shown:
+        request = record.request
+        value = record.values[index]
+        rank = (value - finding.expected) & 0xFFFFFFFF
+        sum_ = f"initial + {rank}" if rank < 1 << 24 else "no sum"
+        mark = "!!" if value == finding.got else "  "
+        text.append(
+            f"{mark} {value:#010x} ({sum_})  "
+            f"issued {request.issued:,}, returned {tick:,}  thread {request.thread} "
+            f"lane {request.lanes[index]}, episode {request.episode}, {Role.NAMES[request.role]}"
+        )
+    return text
+
+
+# ------------------------------------------------------------------ the line
+
+
+def _copies(failure: Failure) -> list[str]:
+    """Who holds the bytes now, and which version."""
+    finding = failure.finding
+    size = finding.size or 4
+    text = []
+    for copy in copies_of(failure.run.system, finding.address):
+        shown = ""
+        value = _bytes(copy.data, finding.address & failure.run.program.line_size - 1, size)
+        if value is not None:
+            shown = f"{value:#0{2 + 2 * size}x}{_mark(failure, value)}"
+            if not getattr(copy, "holds", _always)(finding.address):
+                shown += "  (not in its byte mask)"
+        text.append(f"{copy.where:<28} {copy.state:<10} {shown}".rstrip())
+    return text
+
+
+def _always(address: int) -> bool:
+    """For copies that keep no mask."""
+    return True
+
+
+def _bytes(data: int | None, offset: int, size: int) -> int | None:
+    return None if data is None else data >> 8 * offset & (1 << 8 * size) - 1
+
+
+def _mark(failure: Failure, value: int) -> str:
+    finding = failure.finding
+    if not _is_value(failure):
+        return ""
+    if value == finding.expected:
+        return "  as expected"
+    return "  the wrong value" if value == finding.got else ""
+
+
+def _line_history(failure: Failure) -> tuple[str, list[str]]:
+    """What happened to the line: from the version that came instead, or where a hang began."""
+    finding, history = failure.finding, failure.history
+    rows = [row for row in history.rows if row.tick <= finding.tick]
+    if not rows:
+        return "", []
+    since = _interesting_since(failure)
+    first = next((n for n, row in enumerate(rows) if row.tick >= since), len(rows))
+    last = len(rows)
+    if finding.verdict is Verdict.HANG and last - first > MAX_HISTORY_ROWS:
+        last = first + MAX_HISTORY_ROWS
+    first = max(0, min(first, last - _LEAST_HISTORY_ROWS), last - MAX_HISTORY_ROWS)
+    line_size = failure.run.program.line_size
+    if finding.address >= 0:
+        what = f"line {finding.address & -line_size:#x}"
+    elif history.lines is not None:
+        what = ", ".join(f"line {line:#x}" for line in sorted(history.lines))
+    else:
+        what = "the system"
+    left_out = [f"{first:,} earlier"] if first else []
+    left_out += [f"{len(rows) - last:,} later"] if last < len(rows) else []
+    title = f"history of {what}" + (
+        f" ({' and '.join(left_out)} rows not shown)" if left_out else ""
+    )
+    return title, format_rows(rows[first:last] + _last_straw(failure))
+
+
+def _last_straw(failure: Failure) -> list[Row]:
+    """The transition that was tried and failed: no controller has told of it."""
+    error = failure.run.outcome.error
+    if error is None or error.machine is None or error.state is None or error.event is None:
+        return []
+    who = f"{error.machine} {error.version}"
+    what = "FAILED" if error.kind.value != "undefined_transition" else "UNDEFINED"
+    change = f"{error.state} -> ?"
+    return [Row(failure.finding.tick, who, f"{error.event}", change, what)]
+
+
+def _interesting_since(failure: Failure) -> int:
+    """Tick from which the history matters: when the version that came instead was stored."""
+    if failure.finding.verdict is Verdict.HANG and failure.finding.request is not None:
+        return failure.finding.request.issued
+    if not _is_value(failure):
+        return failure.finding.tick
+    ticks = []
+    for verdict in bytes_of(failure.finding, failure.run.program):
+        version = verdict.found
+        if not verdict.right and version is not None and version.row != INITIAL:
+            record = failure.history.of_action(version.row)
+            if record is not None:
+                ticks.append(record.request.issued)
+    return min(ticks, default=0)
+
+
+def format_rows(rows: list[Row]) -> list[str]:
+    """A table: tick, who, what, change, where; ``*`` marks the bytes in question."""
+    tick = max(len(f"{row.tick:,}") for row in rows)
+    who = min(28, max(len(row.who) for row in rows))
+    what = min(48, max(len(row.what) for row in rows))
+    change = max((len(row.change) for row in rows if row.where), default=0)
+    return [
+        f"{row.tick:>{tick},} {'*' if row.touched else ' '} {row.who:<{who}}  {row.what:<{what}}  "
+        f"{row.change:<{change}}  {row.where}".rstrip()
+        for row in rows
+    ]
+
+
+# ------------------------------------------------------------------ order
+
+
+def _sync_chain(failure: Failure) -> list[str]:
+    """The release and acquire that should have carried the expected bytes to the reader."""
+    finding, program, history = failure.finding, failure.run.program, failure.history
+    wrong = [v for v in bytes_of(finding, program) if not v.right]
+    if not wrong or wrong[0].expected.row == INITIAL or finding.request is None:
+        return []
+    reader = finding.request
+    writer_episode = int(program.action_episode()[wrong[0].expected.row])
+    writer_thread = int(program.episode_thread[writer_episode])
+    if writer_episode == reader.episode:
+        return ["writer and reader are the same episode: the wave must see its own store"]
+    text = [
+        f"writer  thread {writer_thread:<3} episode {writer_episode:<5} "
+        + _span(history, writer_episode, Role.RELEASE, "release")
+        + _add(history, writer_episode, Role.CLOSE)
+    ]
+    if reader.role == Role.READ_BACK:
+        text.append("reader  after the last episode, behind an acquire of its own")
+        return text
+    text.append(
+        f"reader  thread {reader.thread:<3} episode {reader.episode:<5} "
+        + _span(history, reader.episode, Role.ACQUIRE, "acquire")
+        + _add(history, reader.episode, Role.OPEN)
+    )
+    closing = history.of_episode(writer_episode, Role.CLOSE)
+    acquire = history.of_episode(reader.episode, Role.ACQUIRE)
+    if closing is not None and acquire is not None:
+        gap = acquire.request.issued - max(closing.answered, default=closing.request.issued)
+        text.append(
+            f"the acquire was issued {gap:,} ticks after the writer's closing fetch-adds had "
+            "returned: it must see the store"
+        )
+    return text
+
+
+def _span(history: History, episode: int, role: int, name: str) -> str:
+    record = history.of_episode(episode, role)
+    if record is None:
+        return f"{name} not issued"
+    return f"{name} {record.request.issued:,} to {_tick(record.finished)}"
+
+
+def _add(history: History, episode: int, role: int) -> str:
+    record = history.of_episode(episode, role)
+    if record is None or not record.answered:
+        return ""
+    first, last = min(record.answered), max(record.answered)
+    when = f"{_tick(first)}" if first == last else f"{_tick(first)} to {_tick(last)}"
+    return f", {Role.NAMES[role]} returned at {when}"
+
+
+def _at_end(finding: Finding) -> bool:
+    return finding.request is None or finding.request.role == Role.READ_BACK
+
+
+def _is_value(failure: Failure) -> bool:
+    return failure.finding.verdict in (
+        Verdict.WRONG_VALUE,
+        Verdict.STALE_READ,
+        Verdict.EARLY_WRITE,
+        Verdict.TORN_BYTES,
+        Verdict.FOREIGN_BYTES,
+        Verdict.LOST_WRITE,
+    ) and (failure.finding.address >= 0)
+
+
+def copies_of(system: Any, address: int) -> list[Any]:
+    """The system's copies of a byte, or none when it cannot say."""
+    copies = getattr(system, "copies", None)
+    return [] if copies is None else list(copies(address))

@@ -1,0 +1,138 @@
+"""From a symptom to where to look first. Hints, not verdicts: each says why it was chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tester.diagnosis.system_inspection import controller_name, messages_about
+from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
+from tester.execution.events import Finding, Kind, Role, Verdict
+from tester.program.program import Program
+
+
+def suspect(finding: Finding, program: Program, system: Any) -> list[str]:
+    """A line or two on what usually makes this symptom; empty when nothing is usual."""
+    verdict = finding.verdict
+    if verdict in (Verdict.STALE_READ, Verdict.LOST_WRITE):
+        return _stale(finding, program, system)
+    if verdict in (Verdict.TORN_BYTES, Verdict.FOREIGN_BYTES):
+        return _mixed(finding, program)
+    if verdict is Verdict.HANG:
+        return _hang(finding, program, system)
+    usual = _USUAL.get(verdict)
+    return [usual] if usual else []
+
+
+_USUAL = {
+    Verdict.EARLY_WRITE: "a store became visible before its episode may run: bytes stored through "
+    "a wrong address or mask, or a response that answers an older request with newer data",
+    Verdict.ATOMIC_REPEATED: "two agents added to one old copy, or an addition was lost: an atomic "
+    "performed on a stale copy, or its result overwritten by a write-back",
+    Verdict.ATOMIC_FOREIGN: "not a wrong sum but wrong bytes: uninitialised data, another word's "
+    "bytes, or a merge over the atomic word",
+    Verdict.ATOMIC_SKIPPED: "an addition was performed twice: at two levels, or after a retry",
+    Verdict.ATOMIC_ORDER: "an addition was performed on an old copy, after newer ones had returned",
+    Verdict.EARLY_RELEASE: "the requester counted a store as complete that was not",
+    Verdict.UNEXPECTED_RESPONSE: "a callback for a request that was already answered: a message "
+    "sent twice, or a response that found the wrong transaction",
+    Verdict.UNDEFINED_TRANSITION: "the pair is missing, or the event should have been stalled; "
+    "the rows before it show how the state was reached",
+    Verdict.LEAK: "a path through the transitions above frees nothing, or wakes nobody",
+}
+
+
+def _stale(finding: Finding, program: Program, system: Any) -> list[str]:
+    if _own_store(finding, program):
+        return [
+            "the wave's own earlier store is not in what it loads: a hit on a copy that the store "
+            "did not update or drop, or a request that overtook another on its way"
+        ]
+    copies = getattr(system, "copies", None)
+    if copies is None or not finding.size:
+        return []
+    offset = finding.address & program.line_size - 1
+    mask = (1 << 8 * finding.size) - 1
+    fresh, old = [], []
+    for copy in copies(finding.address):
+        if copy.data is None:
+            continue
+        value = copy.data >> 8 * offset & mask
+        if value == finding.expected:
+            fresh.append(copy.where)
+        elif value == finding.got:
+            old.append(copy.where)
+    if not fresh:
+        return [
+            "no copy holds the expected bytes any more: a lost write-through, a dirty victim that "
+            "was dropped, or a fill that overwrote the store"
+        ]
+    text = [f"expected bytes in {', '.join(fresh[:6])}"]
+    if old:
+        text[0] += f"; the wrong ones in {', '.join(old[:6])}"
+    if not old:
+        text.append(
+            "no old copy is left: the reader was answered with data that left its source before "
+            "the write (a fill in flight across the acquire?)"
+        )
+    elif all("memory" in where.lower() for where in old):
+        text.append("memory is behind the caches, and the reader was answered from memory")
+    else:
+        text.append(
+            "an old copy outlived the store: not invalidated by the acquire or by the write, or "
+            "filled late by data that left before the write"
+        )
+    return text
+
+
+def _own_store(finding: Finding, program: Program) -> bool:
+    """Whether the bytes that are missing were stored by the reading episode itself."""
+    request = finding.request
+    if request is None or request.row < 0 or request.role == Role.READ_BACK:
+        return False
+    verdicts = judge_bytes(program, finding.address, finding.size, finding.got, request.row)
+    own = set(program.actions_of(request.episode))
+    return any(not v.right and v.expected.row in own for v in verdicts)
+
+
+def _mixed(finding: Finding, program: Program) -> list[str]:
+    at_end = finding.request is None or finding.request.role == Role.READ_BACK
+    row = None if at_end or finding.request is None else finding.request.row
+    verdicts = judge_bytes(program, finding.address, finding.size, finding.got, row)
+    origin = misplaced_from(program, verdicts)
+    if origin is not None:
+        return [
+            f"the bytes are those of {origin:#x}: a wrong offset or shift where lines are merged"
+        ]
+    if finding.verdict is Verdict.TORN_BYTES:
+        return ["only part of one store arrived: a byte mask lost or cut where lines are merged"]
+    return ["the bytes were never stored there: uninitialised data, or a merge without a mask"]
+
+
+def _hang(finding: Finding, program: Program, system: Any) -> list[str]:
+    request = finding.request
+    if request is None:
+        return ["messages go round without end: two controllers that keep retrying each other"]
+    if request.kind == Kind.STORE and "completion" in finding.headline:
+        return [
+            "the store was accepted and its completion never came: an acknowledgement sent to the "
+            "wrong place, dropped, or counted wrongly"
+        ]
+    blocked = _behind_others(finding.address & -program.line_size, program.line_size, system)
+    if blocked is not None:
+        return [
+            f"head-of-line blocking: {blocked}. If the head waits for something that waits behind "
+            "it, here or in another controller's queue, nothing ever moves: z_stall on this queue "
+            "needs stall_and_wait, or another virtual network"
+        ]
+    if request.kind >= Kind.ACQUIRE:
+        return ["a synchronisation waits for lines or stores that never finish; see below them"]
+    return ["a lost wake-up, a dropped message or a missing response on the line shown above"]
+
+
+def _behind_others(line: int, line_size: int, system: Any) -> str | None:
+    """A message about the line that nobody can reach, in words."""
+    for controller in system.controllers:
+        for waiting in messages_about(controller, line, line_size):
+            if waiting.behind >= 0:
+                return f"{controller_name(controller)} has a {waiting}"
+    return None

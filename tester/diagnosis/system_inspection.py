@@ -1,0 +1,172 @@
+"""Looks into a stopped system: who holds what of a line, and which messages are about it.
+
+Only reports use it, after a run is over. It asks controllers through what every one has (ports,
+tables, caches), so it knows no protocol. Invariant: looking changes nothing, and a protocol
+function that fails while it is asked costs one field of the report, never the report.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from runtime.errors import source_location
+from runtime.sim.message import Message
+from runtime.sim.message_buffer import MessageBuffer
+from runtime.structures.tbe_table import TBETable
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A message about a line that has not been consumed."""
+
+    buffer: str
+    place: str
+    """``arrived``, ``under way`` or ``stalled``."""
+    message: Message
+    behind: int = -1
+    """Line of the message at the head of the queue, when that is another one."""
+
+    def __str__(self) -> str:
+        text = f"{type(self.message).__name__}{message_kind(self.message)}"
+        text += f" sent at {self.message.created:,}, {self.place} in {self.buffer}"
+        return text if self.behind < 0 else f"{text}, behind one for line {self.behind:#x}"
+
+
+def controller_name(controller: Any) -> str:
+    """``TCP 1``: machine and version, as people say it."""
+    return f"{controller.MACHINE} {controller.version}"
+
+
+def tables_of(controller: Any) -> list[TBETable[Any]]:
+    """The transaction tables of a controller, in order of construction."""
+    return [value for value in attributes(controller) if isinstance(value, TBETable)]
+
+
+def attributes(controller: Any) -> list[Any]:
+    """Values of the machine's own attributes, each object once."""
+    seen: dict[int, Any] = {}
+    for value in getattr(controller, "__dict__", {}).values():
+        seen.setdefault(id(value), value)
+    return list(seen.values())
+
+
+def record_of(controller: Any, line: int) -> Any:
+    """The controller's transaction record of a line, or None."""
+    for table in tables_of(controller):
+        if line in table.records:
+            return table.records[line]
+    return None
+
+
+def state_of(controller: Any, line: int) -> str:
+    """Name of the line's state; empty when the controller cannot say."""
+    try:
+        record = record_of(controller, line)
+        get_entry = getattr(controller, "getCacheEntry", None)
+        entry = get_entry(line) if get_entry is not None else None
+        for arguments in ((record, entry, line), (record, line), (entry, line), (line,)):
+            if len(arguments) == _state_arguments(type(controller)):
+                return str(controller.STATES.name_of(controller.getState(*arguments)))
+    except Exception:
+        # The protocol's own function fails: the report goes on without this field.
+        return ""
+    return ""
+
+
+def _state_arguments(kind: type) -> int:
+    """How many arguments the machine's getState takes, and so which shape it has.
+
+    Two arguments are ambiguous (TBE or entry, and the address); the base class decides.
+    """
+    names = [base.__name__ for base in kind.__mro__]
+    if "EntryTbeController" in names:
+        return 3
+    if "PlainController" in names:
+        return 1
+    return 2
+
+
+def messages_about(controller: Any, line: int, line_size: int) -> list[Waiting]:
+    """Messages in the controller's in-buffers that are about a line."""
+    found = []
+    mask = -line_size
+    for port in controller.ports:
+        buffer = port.buffer
+        if not isinstance(buffer, MessageBuffer):
+            continue
+        head = buffer.messages[0].line_address() & mask if buffer.messages else line
+        found += [
+            Waiting(buffer.name, "arrived", m, head if head != line else -1)
+            for m in buffer.messages
+            if m.line_address() & mask == line
+        ]
+        found += [
+            Waiting(buffer.name, "under way", m)
+            for m in buffer.engine.in_flight(buffer)
+            if m.line_address() & mask == line
+        ]
+        found += [
+            Waiting(buffer.name, "stalled", m)
+            for where, stalled in buffer.stalled.items()
+            for m in stalled
+            if where == line or m.line_address() & mask == line
+        ]
+    return found
+
+
+def stalled_lines(controller: Any) -> Iterator[tuple[str, int, int]]:
+    """(buffer, line, messages) of everything that waits in a stall list."""
+    for port in controller.ports:
+        if isinstance(port.buffer, MessageBuffer):
+            for line in sorted(port.buffer.stalled):
+                yield port.buffer.name, line, len(port.buffer.stalled[line])
+
+
+def message_kind(message: Message) -> str:
+    """`` GETX``: what kind of message, where its class can say."""
+    for name in ("Type", "MsgType"):
+        value = getattr(message, name, None)
+        names = getattr(type(message), "FIELD_TYPES", {}).get(name)
+        if value is not None and names is not None:
+            return f" {names.name_of(value)}"
+    return ""
+
+
+_LOCATIONS: dict[tuple[type, int, int], str] = {}
+
+
+def transition_location(kind: type, state: int, event: int) -> str:
+    """``MI-cache.sm:464``: where the protocol declares a transition; empty when unknown."""
+    known = _LOCATIONS.get((kind, state, event))
+    if known is None:
+        known = _LOCATIONS[kind, state, event] = _find_transition(kind, state, event)
+    return known
+
+
+def _find_transition(kind: type, state: int, event: int) -> str:
+    """Look the row up in the generated text, and its line in the package's line map."""
+    module = sys.modules.get(kind.__module__)
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return ""
+    states: Any = getattr(kind, "STATES", None)
+    events: Any = getattr(kind, "EVENTS", None)
+    row = f"(State.{states.name_of(state)}, Event.{events.name_of(event)}):"
+    for number, text in enumerate(_lines(file), 1):
+        if text.lstrip().startswith(row):
+            found = source_location(Path(file), number)
+            return "" if found.startswith(Path(file).name) else found
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _lines(file: str) -> tuple[str, ...]:
+    try:
+        return tuple(Path(file).read_text(encoding="utf-8").splitlines())
+    except OSError:
+        return ()

@@ -1,0 +1,155 @@
+"""Who waits for whom when nothing moves: thread, request, controller, queue, message.
+
+Invariant: every open request of the run appears once, under the thread that issued it; what
+cannot be followed any further says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tester.diagnosis.system_inspection import (
+    controller_name,
+    messages_about,
+    record_of,
+    stalled_lines,
+    state_of,
+)
+from tester.execution.checker import Checker
+from tester.execution.driver import Driver
+from tester.execution.events import Request, Role
+
+_MAX_THREADS: Final = 8
+_MAX_REQUESTS: Final = 4
+_MAX_LINES: Final = 3
+
+
+def wait_graph(driver: Driver, checker: Checker, system: Any, line_size: int) -> list[str]:
+    """Lines of text, from the thread that has waited longest."""
+    by_thread: dict[int, list[Request]] = {}
+    for request in checker.outstanding():
+        by_thread.setdefault(request.thread, []).append(request)
+    text: list[str] = []
+    lines: dict[int, None] = {}
+    for thread, requests in list(by_thread.items())[:_MAX_THREADS]:
+        text += _thread(driver, checker, thread, requests, line_size, lines)
+    if len(by_thread) > _MAX_THREADS:
+        text.append(f"... and {len(by_thread) - _MAX_THREADS} more threads with open requests")
+    for line in list(lines)[:_MAX_LINES]:
+        text += _line(system, line, line_size)
+    text += _lost_wakeups(system, set(lines))
+    waiting = [t for t in driver.threads if t.waiting_for()]
+    for agent in waiting[:_MAX_THREADS]:
+        needs = ", ".join(
+            f"{n} episodes of thread {t} (has {driver.threads[t].completed})"
+            for t, n in agent.waiting_for()
+        )
+        text.append(f"thread {agent.number} waits for {needs}")
+    if len(waiting) > _MAX_THREADS:
+        text.append(f"... and {len(waiting) - _MAX_THREADS} more threads waiting for hand-overs")
+    return text
+
+
+def line_graph(checker: Checker, system: Any, line: int, line_size: int) -> list[str]:
+    """Open requests to one line, and what controllers hold of it."""
+    text = []
+    for request in checker.outstanding():
+        unanswered, uncompleted = checker.missing(request)
+        mine = [
+            i
+            for i in dict.fromkeys(unanswered + uncompleted)
+            if request.addresses[i] & -line_size == line
+        ]
+        if mine:
+            what = request.what
+            wait = "no answer" if unanswered else "accepted, not complete"
+            text.append(
+                f"thread {request.thread} {what} {request.addresses[mine[0]]:#x}: issued "
+                f"{request.issued:,}, {wait}"
+            )
+    return text[: 2 * _MAX_THREADS] + _line(system, line, line_size)
+
+
+def _thread(
+    driver: Driver,
+    checker: Checker,
+    number: int,
+    requests: list[Request],
+    line_size: int,
+    lines: dict[int, None],
+) -> list[str]:
+    head = f"thread {number}"
+    if 0 <= number < len(driver.threads):
+        agent = driver.threads[number]
+        head += f" on {agent.requester.name}: {agent.phase}"
+    text = [head]
+    for request in requests[:_MAX_REQUESTS]:
+        unanswered, uncompleted = checker.missing(request)
+        open_lanes = unanswered or uncompleted
+        what = request.what
+        if request.role in (Role.OPEN, Role.CLOSE):
+            what = Role.NAMES[request.role]
+        if request.addresses:
+            wait = "no answer" if unanswered else "accepted, not complete"
+            shown = ", ".join(
+                f"{request.addresses[i]:#x} (lane {request.lanes[i]})" for i in open_lanes[:3]
+            )
+            more = f" and {len(open_lanes) - 3} more" if len(open_lanes) > 3 else ""
+            text.append(f"  {what} {shown}{more}: issued {request.issued:,}, {wait}")
+            for index in open_lanes:
+                lines.setdefault(request.addresses[index] & -line_size)
+        else:
+            text.append(f"  {what}: issued {request.issued:,}, not finished")
+            if 0 <= number < len(driver.threads):
+                text += _inside(driver.threads[number].requester, request, lines)
+    if len(requests) > _MAX_REQUESTS:
+        text.append(f"  ... and {len(requests) - _MAX_REQUESTS} more requests")
+    return text
+
+
+def _inside(requester: Any, request: Request, lines: dict[int, None]) -> list[str]:
+    """What the requester itself says about a synchronisation that does not end."""
+    text = []
+    for part in requester.outstanding():
+        if getattr(part.access, "request", None) is request:
+            text.append(f"    {requester.name}: {part.where}")
+            if part.line >= 0:
+                lines.setdefault(part.line)
+    return text[:_MAX_REQUESTS]
+
+
+def _line(system: Any, line: int, line_size: int) -> list[str]:
+    """Everything that controllers hold of one line."""
+    text = []
+    for controller in system.controllers:
+        messages = messages_about(controller, line, line_size)
+        record = record_of(controller, line)
+        state = state_of(controller, line)
+        if record is None and not messages and not _interesting(controller, state):
+            continue
+        holds = "transaction open" if record is not None else "no transaction"
+        text.append(f"  {controller_name(controller):<12} {state or '?':<8} {holds}")
+        text += [f"    {message}" for message in messages[:6]]
+        if any(m.place == "stalled" for m in messages) and record is None:
+            text.append("    !! stalled, but no transaction holds the line: lost wake-up?")
+    if not text:
+        text.append("  no controller holds it, and no message is about it: a message was lost")
+    return [f"line {line:#x}", *text]
+
+
+def _interesting(controller: Any, state: str) -> bool:
+    """Whether a state says more than "I do not have the line"."""
+    return state not in ("", "I", "NP", "READY", controller.STATES.name_of(0))
+
+
+def _lost_wakeups(system: Any, shown: set[int]) -> list[str]:
+    """Stall lists of other lines that nobody is going to wake."""
+    text = []
+    for controller in system.controllers:
+        for buffer, line, count in stalled_lines(controller):
+            if line not in shown and record_of(controller, line) is None:
+                text.append(
+                    f"!! {controller_name(controller)}: {count} messages stalled in {buffer} for "
+                    f"line {line:#x}, which no transaction holds: lost wake-up?"
+                )
+    return text[:6]

@@ -1,0 +1,1 @@
+"""Agents that issue a program, and a leg on either engine."""

@@ -1,0 +1,395 @@
+"""Runs one leg on the native engine: the phases of :mod:`tester.execution.leg`, slice by slice the
+same.
+
+Invariant: a leg that passes here has seen the same episodes, drains, comparisons and read-back as
+on the Python engine, tick for tick. What a fault means in words is not decided here: a leg that
+fails is run again by whoever can explain it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from runtime.controller.declarations import ProtocolInfo
+from runtime.description import SystemDescription
+from runtime.native.build import Sizes
+from runtime.native.ctypes_api import Library
+from runtime.native.plan import Capacities, Plans
+from runtime.native.system import (
+    JUDGED,
+    CountsTable,
+    NativeError,
+    NativeFinding,
+    NativeSystem,
+    PoolExhausted,
+    SystemTooLarge,
+    enlarged,
+    sum_counts,
+)
+from tester.execution.driver import Statistics
+from tester.execution.events import Finding, Role, Verdict
+from tester.execution.handover import (
+    FLUSHES,
+    READ_BACKS,
+    Manners,
+    flush_parts,
+    flushing_requesters,
+    has_flush,
+)
+from tester.execution.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
+from tester.execution.native_program import ProgramView
+from tester.execution.thread import Steps
+from tester.program.expectations import touched_lines
+from tester.program.final_memory import FinalContents, final_contents
+from tester.program.program import IntArray, Program
+from tester.program.read_back import read_back_program
+from tester.program.replay_file import Leg
+
+_VERDICTS: Final = tuple(Verdict)
+_SPARE_LINES: Final = 64
+_SLICES: Final = 32
+"""So many at a time: progress is shown, and Ctrl-C heard, some ten times a second."""
+_SEEN: Final = "seen by the native engine"
+
+
+LibraryFor = Callable[[Sizes, int], Library]
+"""The object for a system of such sizes and a leg of so many lane accesses."""
+
+
+class NativeProtocol:
+    """A protocol that the native engine can run: its plans and its compiled forms.
+
+    ``grown``: capacities that earlier legs turned
+    out to need, so that none has to learn it again.
+    """
+
+    def __init__(self, info: ProtocolInfo, plans: Plans, library: LibraryFor) -> None:
+        self.info = info
+        self.plans = plans
+        self.library = library
+        self.grown = Capacities()
+
+    def system(self, leg: Leg, capacities: Capacities, agents: int) -> NativeSystem:
+        """A system at tick 0. Raises SystemTooLarge, NotNative, ToolchainError, CacheError."""
+        description = leg.description
+        library = self.library(sizes_of(description), leg.program.lane_address.size)
+        plan = self.plans.plan(description, leg.run_key, capacities, agents)
+        return NativeSystem(library, plan)
+
+    def capacities(self, program: Program, view: ProgramView, lines: int) -> Capacities:
+        """How much a leg is likely to need; what turns out too small is doubled later."""
+        lanes = sum(agent.lanes for agent in program.agents)
+        least = Capacities(
+            lines=lines + _SPARE_LINES,
+            increments=view.increments + 1,
+            words=program.groups + 1,
+            flights=128 + 48 * program.threads,
+            rows=512 + 24 * lanes,
+            messages=1024 + 8 * lanes,
+            atomics=1024 + 8 * lanes,
+        )
+        return least.at_least(self.grown)
+
+
+@dataclass
+class Drivers:
+    """What progress displays and reports ask of the threads."""
+
+    threads: range
+    completed: int = 0
+
+
+class NativeLegRun:
+    """One leg while it runs. Same use as :class:`tester.execution.leg.LegRun`, without words for
+    faults.
+    """
+
+    def __init__(
+        self,
+        leg: Leg,
+        protocol: NativeProtocol,
+        manners: Manners,
+        on_progress: Callable[[NativeLegRun], None] | None = None,
+    ) -> None:
+        self.leg = leg
+        self.program = leg.program
+        self.limit = leg.deadlock_limit
+        self.manners = manners
+        self.protocol = protocol
+        self.outcome = Outcome()
+        self.driver = Drivers(range(self.program.threads))
+        self.error: NativeError | None = None
+        self.system: NativeSystem
+        self.steps: list[npt.NDArray[np.uint64]] | None = None
+        """If there is a list, every transition is added to it (rows as in `run_traced`)."""
+        self._exhausted: PoolExhausted | None = None
+        self._on_progress = on_progress
+        self._view = ProgramView(self.program)
+        self._lines = touched_lines(self.program)
+        self.capacities = protocol.capacities(self.program, self._view, len(self._lines))
+        self._used = flushing_requesters(self.program)
+        self._flushable = _all_flush(protocol.info, leg.description, self._used)
+
+    def run(self) -> Outcome:
+        """Run to the end or to the first finding; again from the start where a pool was too small.
+
+        Raises SystemTooLarge when no larger pool fits into memory.
+        """
+        while True:
+            try:
+                self._run()
+            except PoolExhausted as slip:
+                self._enlarge(slip)
+                continue
+            finally:
+                self.take_stock()
+            return self.outcome
+
+    def _enlarge(self, slip: PoolExhausted) -> None:
+        self.capacities = enlarged(self.capacities, slip)
+        grown = getattr(self.capacities, slip.pool)
+        if slip.pool not in ("lines", "increments", "words"):
+            self.protocol.grown = replace(self.protocol.grown, **{slip.pool: grown})
+        self._exhausted = slip
+
+    def _run(self) -> None:
+        self.outcome = Outcome()
+        self.error = None
+        if self.steps is not None:
+            self.steps.clear()
+        self.start()
+        if self._run_driver(0) and self._come_to_rest():
+            self._compare()
+
+    def start(self) -> NativeSystem:
+        """The system at tick 0, with the threads of the program."""
+        agents = 2 * self.program.threads + len(self._used)
+        try:
+            system = self.protocol.system(self.leg, self.capacities, agents)
+        except SystemTooLarge as slip:
+            if self._exhausted is None:
+                raise
+            raise SystemTooLarge(
+                f"{self._exhausted}, and a larger one does not fit: {slip}"
+            ) from None
+        self.system = system
+        steps = self.manners.steps or (Steps(),) * self.program.threads
+        system.add_driver(
+            self._view,
+            Role.ACTION,
+            [agent.requester for agent in self.program.agents],
+            [step.flush | step.invalidate << 1 | step.blind << 2 for step in steps],
+            0,
+        )
+        return system
+
+    def take_stock(self) -> None:
+        """Bring the outcome's figures up to now; for legs that are interrupted."""
+        if not self.started:
+            return
+        system = self.system
+        said = system.statistics(0)
+        statistics = Statistics()
+        statistics.live = said.live
+        statistics.live_time = said.live_time
+        statistics.handover_time = said.handover_time
+        statistics.thread_time = said.thread_time
+        statistics.end = said.end
+        self.driver.completed = said.completed
+        outcome = self.outcome
+        outcome.episodes = said.completed
+        outcome.lane_accesses = system.lane_accesses
+        outcome.ticks = system.now
+        outcome.statistics = statistics
+
+    @property
+    def started(self) -> bool:
+        """Whether there is a system to ask."""
+        return hasattr(self, "system")
+
+    @property
+    def transitions(self) -> int:
+        return self.system.transitions if self.started else 0
+
+    def counts(self) -> dict[str, CountsTable]:
+        """Executions of transitions by machine, over all of its controllers."""
+        return machine_counts(self.protocol.info, self.leg.description, self.system)
+
+    # ------------------------------------------------------------------ phases; True: go on
+
+    def _run_driver(self, driver: int) -> bool:
+        system = self.system
+        until = system.now
+        finished = False
+        while not finished and system.next_tick is not None:
+            status, until = self._slices(driver, until)
+            if self._judged(status):
+                return False
+            finished = bool(system.statistics(driver).finished)
+            if self._on_progress is not None:
+                self.driver.completed = system.statistics(0).completed
+                self._on_progress(self)
+        if not finished:
+            if not system.stuck() and system.refused() is None:
+                waiting = "threads wait for hand-overs although nothing is open"
+                raise AssertionError(f"our own bug: {waiting} at {system.now}")
+            self._judged(JUDGED)
+            if self.outcome.finding is None:
+                self._found(Verdict.HANG)
+            return False
+        return True
+
+    def _slices(self, driver: int, until: int) -> tuple[int, int]:
+        """Run on for some slices. (status, end of the last one)"""
+        system = self.system
+        ticks = slice_ticks(self.limit)
+        if self.steps is None:
+            return system.run_slices(driver, until, ticks, self.limit, _SLICES)
+        until = max(until, system.next_tick or 0) + ticks
+        status = self._advance(until)
+        if status != JUDGED and system.overdue(self.limit):
+            status = JUDGED
+        return status, until
+
+    def _advance(self, until: int) -> int:
+        if self.steps is None:
+            return self.system.run(until)
+        status, rows = self.system.run_traced(until)
+        self.steps.append(rows)
+        return status
+
+    def _judged(self, status: int) -> bool:
+        """Whether there is a fault; if so it is the outcome's."""
+        system = self.system
+        if status != JUDGED:
+            return False
+        self.error = error = system.error()
+        finding = system.finding()
+        if finding is not None:
+            self.outcome.finding = _finding(finding)
+        elif error is not None:
+            verdict = ERROR_VERDICTS.get(error.kind, Verdict.PROTOCOL_ERROR)
+            self._found(verdict, error.address, error.tick)
+        return self.outcome.finding is not None
+
+    def _found(self, verdict: Verdict, address: int | None = None, tick: int | None = None) -> None:
+        when = self.system.now if tick is None else tick
+        where = -1 if address is None else address
+        self.outcome.finding = Finding(verdict, when, _SEEN, address=where)
+
+    def _overdue(self) -> bool:
+        return self.system.overdue(self.limit) and self._judged(JUDGED)
+
+    def _come_to_rest(self) -> bool:
+        system = self.system
+        if self._judged(self._advance(system.now + DRAIN_LIMITS * self.limit)):
+            return False
+        if system.finish() and self._judged(JUDGED):
+            return False
+        if system.next_tick is not None:
+            self._found(Verdict.HANG)
+        elif system.leaks():
+            self._found(Verdict.LEAK)
+        return self.outcome.finding is None
+
+    def _compare(self) -> bool:
+        if self.manners.blind:
+            return True
+        final = final_contents(self.program, self._lines)
+        return self._flush(final) and self._read_back(final) and self._come_to_rest()
+
+    def _flush(self, final: FinalContents) -> bool:
+        if not self._flushable:
+            return True
+        system = self.system
+        for number, (index, part) in enumerate(flush_parts(self.program, final)):
+            system.add_flusher(index, part, FLUSHES + (number << 20))
+        while (tick := system.next_tick) is not None and system.flushers_left:
+            if self._judged(self._advance(max(system.now, tick) + self.limit // 8)):
+                return False
+            if self._overdue():
+                return False
+        self.outcome.flushed = True
+        return self._come_to_rest() and self._compare_memory(final.addresses, final.contents)
+
+    def _compare_memory(self, addresses: IntArray, contents: np.ndarray) -> bool:
+        wrong = memory_contents(self.system, self.program, addresses) != contents
+        if wrong.any():
+            self._found(Verdict.LOST_WRITE, int(addresses[int(np.argmax(wrong))]))
+        return not wrong.any()
+
+    def _read_back(self, final: FinalContents) -> bool:
+        program = read_back_program(self.program, final, self.manners.camps)
+        if program is None:
+            return True
+        driver = self.system.add_driver(
+            ProgramView(program),
+            Role.READ_BACK,
+            [agent.requester for agent in program.agents],
+            [0] * program.threads,
+            READ_BACKS,
+        )
+        return self._run_driver(driver)
+
+
+def sizes_of(description: SystemDescription) -> Sizes:
+    """What the object for such a system must be compiled for."""
+    nodes = sum(machine.count or 0 for machine in description.machines.values())
+    return Sizes.of(description.line_size, nodes)
+
+
+def memory_contents(system: NativeSystem, program: Program, addresses: IntArray) -> np.ndarray:
+    """What memory holds at the addresses of whole lines, ascending: written or as at first."""
+    from runtime.prng import initial_bytes
+
+    size = program.line_size
+    contents = initial_bytes(program.run_key, addresses).reshape(-1, size)
+    lines = addresses[::size]
+    written, held = system.written_lines(size)
+    place = np.searchsorted(lines, written.astype(np.int64))
+    inside = place < len(lines)
+    inside[inside] &= lines[place[inside]] == written.astype(np.int64)[inside]
+    contents[place[inside]] = held[inside]
+    return contents.ravel()
+
+
+def machine_counts(
+    info: ProtocolInfo, description: SystemDescription, system: NativeSystem
+) -> dict[str, CountsTable]:
+    """Executions of transitions by machine, over all of its controllers."""
+    counts = {}
+    first = 0
+    for machine in info.machines:
+        count = len(description.instances_of(machine.MACHINE))
+        if count:
+            counts[machine.MACHINE] = sum_counts(system, range(first, first + count))
+        first += count
+    return counts
+
+
+def _finding(said: NativeFinding) -> Finding:
+    return Finding(
+        _VERDICTS[said.verdict],
+        said.tick,
+        _SEEN,
+        index=said.index,
+        address=said.address,
+        size=said.size,
+        expected=said.expected,
+        got=said.got,
+    )
+
+
+def _all_flush(info: ProtocolInfo, description: SystemDescription, used: Sequence[int]) -> bool:
+    """Whether the machine behind each of these requesters has an event for flushes."""
+    machines = [
+        description.machines[requester.machine].of or requester.machine
+        for requester in description.requesters.values()
+        for _ in range(description.machines[requester.machine].count or 0)
+    ]
+    return all(has_flush(info.machine(machines[index]).EVENTS.members()) for index in used)

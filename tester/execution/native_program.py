@@ -1,0 +1,225 @@
+"""A program as the flat arrays that the native engine reads.
+
+Invariant: the arrays are made by numpy from the program's own, say the same, hold only lanes that
+take part, and are never written to; the view keeps them alive for as long as it lives.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+_BARE: Final = 8
+"""Bit of ``episode_scope``: the episode makes no fetch-adds."""
+_CONTINUES: Final = 16
+"""Bit of ``action_scope``: the row is a further piece of the access before it."""
+
+
+class AgentLike(Protocol):
+    """As much of ``tester.program.program.Agent`` as is needed."""
+
+    @property
+    def adds(self) -> bool: ...
+
+
+class ProgramLike(Protocol):
+    """As much of ``tester.program.program.Program`` as is needed; see there."""
+
+    @property
+    def agents(self) -> Sequence[AgentLike]: ...
+    @property
+    def run_key(self) -> int: ...
+    @property
+    def line_size(self) -> int: ...
+    @property
+    def episode_thread(self) -> Array: ...
+    @property
+    def episode_first_action(self) -> Array: ...
+    @property
+    def episode_group(self) -> Array: ...
+    @property
+    def episode_scope(self) -> Array: ...
+    @property
+    def group_word(self) -> Array: ...
+    @property
+    def action_kind(self) -> Array: ...
+    @property
+    def action_size(self) -> Array: ...
+    @property
+    def action_scope(self) -> Array: ...
+    @property
+    def action_op(self) -> Array: ...
+    @property
+    def lane_address(self) -> Array: ...
+    @property
+    def store_value(self) -> Array: ...
+    @property
+    def expected(self) -> Array: ...
+    @property
+    def wait_first(self) -> Array: ...
+    @property
+    def wait_thread(self) -> Array: ...
+    @property
+    def wait_count(self) -> Array: ...
+
+
+_COUNTS: Final = (
+    "threads",
+    "episodes",
+    "actions",
+    "lanes_total",
+    "words_total",
+    "waits",
+    "run_key",
+    "line_bits",
+)
+_ARRAYS: Final = (
+    ("thread_first", np.int64),
+    ("thread_episode", np.int32),
+    ("episode_scope", np.uint8),
+    ("first_action", np.int64),
+    ("first_word", np.int64),
+    ("word_lane", np.uint8),
+    ("word_address", np.uint64),
+    ("first_wait", np.int64),
+    ("wait_thread", np.int32),
+    ("wait_count", np.int32),
+    ("action_kind", np.uint8),
+    ("action_size", np.uint16),
+    ("action_scope", np.uint8),
+    ("first_lane", np.int64),
+    ("lane", np.uint8),
+    ("address", np.uint64),
+    ("value", np.uint64),
+    ("expected", np.uint64),
+)
+_GROUP_ARRAYS: Final = (
+    ("word_group", np.uint32),
+    ("group_word", np.uint64),
+    ("group_increments", np.uint64),
+    ("action_op", np.uint8),
+    ("action_pieces", np.uint8),
+)
+
+
+class ViewStruct(ctypes.Structure):
+    """``struct ProgramView`` of runtime/native/cpp/execution/program.hpp."""
+
+    _fields_ = [
+        *((name, ctypes.c_uint64) for name in _COUNTS),
+        *((name, ctypes.c_void_p) for name, _ in _ARRAYS),
+        ("groups", ctypes.c_uint64),
+        *((name, ctypes.c_void_p) for name, _ in _GROUP_ARRAYS),
+    ]
+
+
+class ProgramView:
+    """The arrays of one program, by the names of the struct's members."""
+
+    def __init__(self, program: ProgramLike) -> None:
+        made = _arrays(program)
+        self.arrays: dict[str, Array] = {}
+        for name, dtype in (*_ARRAYS, *_GROUP_ARRAYS):
+            array = np.ascontiguousarray(made[name], dtype)
+            array.flags.writeable = False
+            self.arrays[name] = array
+        arrays = self.arrays
+        self.struct = ViewStruct(
+            len(program.agents),
+            len(arrays["episode_scope"]),
+            len(arrays["action_kind"]),
+            len(arrays["lane"]),
+            len(arrays["word_lane"]),
+            len(arrays["wait_thread"]),
+            program.run_key & ((1 << 64) - 1),
+            program.line_size.bit_length() - 1,
+            *(arrays[name].ctypes.data for name, _ in _ARRAYS),
+            len(arrays["group_word"]),
+            *(arrays[name].ctypes.data for name, _ in _GROUP_ARRAYS),
+        )
+
+    @property
+    def threads(self) -> int:
+        return int(self.struct.threads)
+
+    @property
+    def increments(self) -> int:
+        """Words of bit sets with one bit for every increment of every atomic word."""
+        return int(((self.arrays["group_increments"] + np.uint64(63)) // np.uint64(64)).sum())
+
+
+def _arrays(program: ProgramLike) -> dict[str, Array]:
+    thread = program.episode_thread
+    threads = len(program.agents)
+    order = np.argsort(thread, kind="stable")
+    adds = np.array([agent.adds for agent in program.agents], np.bool_)[thread]
+    adds &= program.episode_scope & _BARE == 0
+    taking_part = (program.episode_group >= 0) & adds[:, None]
+    episode, lane_of_word = np.nonzero(taking_part)
+    address = program.lane_address
+    active = address >= 0
+    lanes = np.count_nonzero(active, axis=1)
+    action, lane = np.nonzero(active)
+    used = lanes > 0
+    group = program.episode_group[episode, lane_of_word]
+    size, pieces = program.action_size, np.zeros(len(lanes), np.uint8)
+    if (program.action_scope & _CONTINUES).any():
+        used &= program.action_scope & _CONTINUES == 0
+        size, pieces, lanes = _joined(program, lanes)
+    first_action = program.episode_first_action
+    if not used.all():
+        # An action without lanes is nothing to anybody; whoever cuts programs leaves none.
+        first_action = _starts(used)[first_action]
+    return {
+        "thread_first": np.searchsorted(thread[order], np.arange(threads + 1)),
+        "thread_episode": order,
+        "episode_scope": program.episode_scope,
+        "first_action": first_action,
+        "first_word": _starts(np.count_nonzero(taking_part, axis=1)),
+        "word_lane": lane_of_word,
+        "word_address": program.group_word[group],
+        "first_wait": program.wait_first,
+        "wait_thread": program.wait_thread,
+        "wait_count": program.wait_count,
+        "action_kind": program.action_kind[used],
+        "action_size": size[used],
+        "action_scope": program.action_scope[used],
+        "action_op": program.action_op[used],
+        "action_pieces": pieces[used],
+        "first_lane": _starts(lanes[used]),
+        "lane": lane,
+        "address": address[action, lane],
+        "value": program.store_value[action, lane],
+        "expected": program.expected[action, lane],
+        "word_group": group,
+        "group_word": program.group_word,
+        "group_increments": 2 * np.bincount(group, minlength=len(program.group_word)),
+    }
+
+
+def _joined(program: ProgramLike, lanes: Array) -> tuple[Array, Array, Array]:
+    """[A] size, number of pieces (0: it is no piece) and lanes, where the first row of an access
+    stands for all: each piece counts as a lane."""
+    first = np.flatnonzero(program.action_scope & _CONTINUES == 0)
+    rows = np.diff(np.append(first, len(lanes)))
+    size = program.action_size.astype(np.uint16)
+    several = rows > 1
+    size[first[several]] = np.add.reduceat(size, first)[several]
+    pieces = np.zeros(len(lanes), np.uint8)
+    pieces[first[several]] = rows[several]
+    joined = lanes.copy()
+    joined[first[several]] = rows[several]
+    return size, pieces, joined
+
+
+def _starts(counts: Array) -> Array:
+    """Where parts of these sizes begin, and where the last one ends."""
+    starts = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return starts

@@ -1,0 +1,1 @@
+"""Random data-race-free programs."""

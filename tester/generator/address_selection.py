@@ -1,0 +1,252 @@
+"""Where the accesses of episodes go: cells that nobody else uses at the time.
+
+The lanes of an episode pick cells of their groups; a pick that would clash is tried again
+elsewhere, and in the end the lane sits the action out. Invariant: what a pick becomes depends on
+configuration, seed and the picks before it alone, and is the same with compiled kernels and
+without.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from runtime.prng import Prng
+from tester.counter_rng import Draws, scaled
+from tester.generator.config import GeneratorConfig
+from tester.generator.conflict_targeting import Pursuit, pursue
+from tester.generator.native_kernels import Kernels, PickedBlock, Picking
+from tester.generator.reservation import ROUNDS, Reservations, Wishes
+from tester.generator.virtual_clock import Timetable
+from tester.program.address_map import AddressMap
+from tester.program.program import INACTIVE, BoolArray, IntArray
+
+LANE_BITS: Final = 6
+SIZES: Final = np.array((1, 2, 4, 8), np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The actions of a block of episodes, before anybody knows where they go."""
+
+    table: Timetable
+    action: IntArray
+    """Names to draw numbers with."""
+    number: IntArray
+    """Within its episode."""
+    is_store: BoolArray
+    kind_of_size: IntArray
+    """Index into SIZES."""
+    first: IntArray
+    """First action of each episode, and their number at the end."""
+    group: IntArray
+    """[E, L] of each lane, INACTIVE for lanes that are off."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Picks:
+    """One entry per lane of each action: what it wants to do, and a name to draw numbers with."""
+
+    action: IntArray
+    lane: IntArray
+    episode: IntArray
+    group: IntArray
+    is_store: BoolArray
+    size: IntArray  # index into SIZES
+    identity: IntArray
+
+
+class Placing:
+    """State between blocks: who owns what."""
+
+    def __init__(
+        self, config: GeneratorConfig, places: AddressMap, prng: Prng, kernels: Kernels | None
+    ) -> None:
+        self.config: Final = config
+        self.map: Final = places
+        self.reservations: Final = Reservations(kernels)
+        self._kernels = kernels
+        self._lanes: Final = max(agent.lanes for agent in config.agents)
+        self._episode_draws = Draws(prng.fork("episode"))
+        self._action_draws = Draws(prng.fork("action"))
+        self._pick_draws = tuple(Draws(prng.fork(f"pick-{i}")) for i in range(ROUNDS))
+        self._first_draws = Draws(prng.fork("first"))
+        self._chase_draws = Draws(prng.fork("chase"))
+        self._own_draws = Draws(prng.fork("own"))
+        self._slot_draws = Draws(prng.fork("slot"))
+        self._line_start: Final = _line_starts(places)
+        lanes = sum(agent.lanes for agent in config.agents)
+        alive = lanes * sum(config.lengths) // len(config.lengths)
+        self._first_share: Final = max(10, min(100, 50 * len(places.cell_size) // max(alive, 1)))
+
+    def addresses(self, block: Block) -> IntArray:
+        """[A, L] what each lane accesses, INACTIVE where it sits out."""
+        if self._kernels is not None:
+            return self._compiled_addresses(block, self._kernels)
+        table, group = block.table, block.group
+        episode = np.repeat(np.arange(len(table.thread)), table.length)
+        slot = np.flatnonzero((group >= 0)[episode])
+        slot_action, slot_lane = np.divmod(slot, self._lanes)
+        picks = _Picks(
+            action=slot_action,
+            lane=slot_lane,
+            episode=episode[slot_action],
+            group=group[episode[slot_action], slot_lane],
+            is_store=block.is_store[slot_action],
+            size=block.kind_of_size[slot_action],
+            identity=(block.action[slot_action] << LANE_BITS) | slot_lane,
+        )
+        cell = self._reserve(block, picks)
+        taken = np.flatnonzero(cell >= 0)
+        cell, size = cell[taken], SIZES[picks.size[taken]]
+        places = self.map.cell_size[cell] // size
+        inner = self._slot_draws.below(picks.identity[taken] * 2, places) * size
+        address = np.full((len(block.action), self._lanes), INACTIVE, np.int64)
+        address.ravel()[slot[taken]] = self.map.cell_address[cell] + inner
+        return address
+
+    def _compiled_addresses(self, block: Block, kernels: Kernels) -> IntArray:
+        """The same by the kernels."""
+        table = block.table
+        picks = kernels.pick(
+            PickedBlock(
+                table.identity,
+                block.first,
+                block.group,
+                block.is_store,
+                block.kind_of_size,
+                self._episode_draws.key,
+                self._action_draws.key,
+                self._slot_draws.key,
+                self._first_draws.key,
+                self._own_draws.key,
+            ),
+            self.config,
+            self.map,
+            self._line_start,
+        )
+        self.reservations.open(table.start, table.hold)
+        cell = self.reservations.allot(picks, self._first_share, self._pick_draws)
+        picks.return_to_own(cell)
+        return picks.addresses(self._chased(table, picks, cell))
+
+    def _reserve(self, block: Block, picks: _Picks) -> IntArray:
+        """The cell of each pick, -1 where the lane sits out."""
+        config, slots = self.config, self._slot_draws
+        table, number = block.table, block.number
+        # Half of the episodes pick among the cells that fit their widest action, so that accesses
+        # of different sizes meet in one cell.
+        widest = np.maximum.reduceat(block.kind_of_size, block.first[:-1])[picks.episode]
+        wide = self._episode_draws.percent(table.identity * 4 + 3, 50)[picks.episode]
+        reach = self.map.group_reach
+        choices = reach[picks.group, picks.size]
+        choices = np.where(
+            wide & (reach[picks.group, widest] > 0), reach[picks.group, widest], choices
+        )
+
+        again = slots.percent(picks.identity * 2 + 1, config.repeat_percent)
+        back = self._action_draws.below(picks.identity * 8 + 3, number[picks.action])
+        source = np.where(again, picks.action - number[picks.action] + back, picks.action)
+        index = self._first_choice(block, picks, source, choices)
+
+        self.reservations.open(table.start, table.hold)
+        cell = self.reservations.allot(
+            Wishes(
+                identity=picks.identity,
+                episode=picks.episode,
+                lane=picks.lane,
+                is_store=picks.is_store,
+                first_cell=self.map.group_first[picks.group],
+                choices=choices,
+                index=index,
+            ),
+            self._first_share,
+            self._pick_draws,
+        )
+        pending = np.flatnonzero((cell < 0) & (choices > 0))
+        self._return_to_own(picks, cell, pending)
+        return self._chased(table, picks, cell)
+
+    def _chased(self, table: Timetable, picks: _Picks | Picking, cell: IntArray) -> IntArray:
+        """The cells after some picks went after the stores of other threads."""
+        percent = self.config.chase_percent
+        if not percent:
+            return cell
+        chase = self._chase_draws
+        chases = chase.percent(~table.identity, percent)[picks.episode]
+        chases &= chase.percent(picks.identity * 2, 50)
+        pursuit = Pursuit(
+            picks.episode,
+            picks.lane,
+            picks.group,
+            table.thread[picks.episode],
+            picks.is_store,
+            SIZES[picks.size],
+            chases,
+            picks.identity * 2 + 1,
+        )
+        return pursue(cell, pursuit, self.map.cell_size.astype(np.int64), chase)
+
+    def _return_to_own(self, picks: _Picks, cell: IntArray, pending: IntArray) -> None:
+        """Let half of the refused picks go to a cell that their lane owns already."""
+        slots = self._own_draws
+        pending = pending[slots.percent(picks.identity[pending] * 2, 50)]
+        lane_of = (picks.episode << LANE_BITS) | picks.lane
+        for may_use, wants in (
+            (cell >= 0, pending[~picks.is_store[pending]]),
+            ((cell >= 0) & picks.is_store, pending[picks.is_store[pending]]),
+        ):
+            owned = np.flatnonzero(may_use)
+            owned = owned[np.argsort(lane_of[owned], kind="stable")]
+            low = np.searchsorted(lane_of[owned], lane_of[wants], side="left")
+            high = np.searchsorted(lane_of[owned], lane_of[wants], side="right")
+            some = high > low
+            wants, low, high = wants[some], low[some], high[some]
+            back = owned[low + slots.below(picks.identity[wants] * 2 + 1, high - low)]
+            fits = self.map.cell_size[cell[back]] >= SIZES[picks.size[wants]]
+            cell[wants[fits]] = cell[back[fits]]
+
+    def _first_choice(
+        self, block: Block, picks: _Picks, source: IntArray, choices: IntArray
+    ) -> IntArray:
+        """Index within the group's cells that each lane would like to have."""
+        config, draws = self.config, self._action_draws
+        table, action = block.table, block.action
+        index = scaled(self._first_draws.words((action[source] << LANE_BITS) | picks.lane), choices)
+        if config.hot_percent:
+            hot = draws.percent(action * 8 + 4, config.hot_percent)[source]
+            few = np.minimum(choices, config.hot_cells)
+            index = np.where(
+                hot, index % np.maximum(few, 1) * (choices // np.maximum(few, 1)), index
+            )
+        if config.pattern_percent:
+            patterned = draws.percent(action * 8 + 5, config.pattern_percent)[source]
+            shape = draws.below(action * 8 + 6, 4)
+            # Stride 0 is the same cell for all lanes: only loads may do that.
+            stride = np.array((0, 1, 1, 2))[shape][source]
+            stride = np.maximum(stride, picks.is_store)
+            own = draws.words(action * 8 + 7)
+            lasting = self._episode_draws.words(~table.identity)[picks.episode]
+            start = scaled(np.where((shape & 1)[source] == 1, own[source], lasting), choices)
+            # One shape in four begins where a line does: its lanes may fill the line.
+            first = self.map.group_first[picks.group]
+            aligned = self._line_start[np.minimum(first + start, len(self._line_start) - 1)]
+            start = np.where(shape[source] == 2, np.maximum(aligned - first, 0), start)
+            moved = (start + picks.lane * stride) % np.maximum(choices, 1)
+            index = np.where(patterned, moved, index)
+        return index
+
+
+def _line_starts(places: AddressMap) -> IntArray:
+    """[C] the first cell of each cell's line, among those of its group and size."""
+    number = np.arange(len(places.cell_address))
+    group = np.searchsorted(places.group_first, number, side="right")
+    line = places.cell_address // places.line_size
+    new = np.ones(len(number), np.bool_)
+    for same in (group, line, places.cell_size):
+        new[1:] &= same[1:] == same[:-1]
+    new = ~new
+    new[:1] = True
+    return np.asarray(np.maximum.accumulate(np.where(new, number, 0)))

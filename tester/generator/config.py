@@ -1,0 +1,187 @@
+"""What kind of program to draw: the knobs, and what each agent is able to do.
+
+Invariant: a configuration that exists can be generated from; what is impossible is refused when it
+is made, with the number and what would be possible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from tester.errors import ConfigError
+from tester.limits import MAX_LENGTH
+from tester.program.address_map import MapConfig
+from tester.program.program import (
+    DMA,
+    MAX_ACCESS_BYTES,
+    MAX_LANES,
+    MAX_THREADS,
+    MAX_TRANSFER_BYTES,
+    Agent,
+)
+
+EPISODES: Final = "episodes"
+CHECKS: Final = "checks"
+BYTES: Final = "bytes"
+LONGEST_TRANSFER: Final = MAX_TRANSFER_BYTES // 2
+"""Bytes of a DMA engine's longest access; rounded out to whole lines it may become longer."""
+PATTERNS: Final = (EPISODES, CHECKS, BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What an agent of a system can do, as far as its protocol tells."""
+
+    flush: bool = False
+    """Its machine has an event for flushes."""
+    plain: bool = False
+    """It is coherent without acquire and release."""
+    instructions: bool = False
+    """Its machine tells instruction fetches from loads."""
+    longest: int = 0
+    """Bytes of its longest access at any place; 0: it keeps to aligned cells. If there are more
+    than MAX_ACCESS_BYTES, it may reach over several lines."""
+
+    @staticmethod
+    def of_kind(kind: str) -> Abilities:
+        """What agents of a kind usually can."""
+        longest = {"gpu": 0, DMA: LONGEST_TRANSFER}.get(kind, MAX_ACCESS_BYTES)
+        return Abilities(flush=kind == "gpu", plain=kind == "cpu", longest=longest)
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorConfig:
+    """The knobs of a program. Percentages are integers from 0 to 100; ConfigError otherwise."""
+
+    agents: tuple[Agent, ...]
+    episodes: int | None
+    """Exact number of episodes, or None for an endless run."""
+    map: MapConfig = field(default_factory=MapConfig)
+    abilities: tuple[Abilities, ...] = ()
+    """What each agent can do besides loads and stores; empty: what its kind usually can."""
+    camps: tuple[int, ...] = ()
+    """A number per agent: bytes change hands only within a camp (empty: one camp). Lines are still
+    shared. For agents whose system cannot hand data to each other."""
+    lengths: tuple[int, ...] = (10,)
+    """Actions per episode: one of these, each equally likely."""
+    load_percent: tuple[int, int] = (20, 80)
+    """Each episode draws its share of loads from this range."""
+    size_weights: tuple[int, int, int, int] = (1, 1, 4, 1)
+    """How often an action moves 1, 2, 4 or 8 bytes per lane."""
+    lane_percent: int = 100
+    """Chance of a lane to take part in an episode (at least one does)."""
+    shared_group_percent: int = 25
+    """Episodes whose lanes all belong to one group, and so add to one word."""
+    pattern_percent: int = 25
+    """Actions whose lanes take neighbouring cells, strides of them, or (loads) the same one."""
+    repeat_percent: int = 20
+    """Accesses that return to a cell the lane picked earlier in the episode."""
+    hot_percent: int = 0
+    """Accesses that go to the `hot_cells` of a group."""
+    hot_cells: int = 8
+    scope_percent: int = 0
+    """Actions that bypass caches (GLC or SLC)."""
+    atomic_scope_percent: int = 0
+    """Episodes whose fetch-adds bypass caches."""
+    quiet_percent: int = 0
+    """Episodes whose closing fetch-adds, and atomic actions that, ask for no old values."""
+    atomic_percent: int = 0
+    """Stores of 4 and 8 bytes that are made as atomic actions, of agents that make fetch-adds."""
+    bare_percent: int = 0
+    """Episodes without fetch-adds: acquire and release alone, and so a faster hand-over."""
+    plain_percent: int = 0
+    """Episodes of processors without fetch-adds and fences, handed over by completion alone."""
+    instruction_percent: int = 0
+    """Loads of processors that are made as instruction fetches."""
+    unaligned_percent: int = 0
+    """Accesses of processors, readers and engines that have any size and place: 1 to 16 bytes in a
+    line, of an engine up to some lines."""
+    flush_percent: int = 0
+    """Episodes that flush what they have stored, of agents that can."""
+    peek_percent: int = 0
+    """Episodes that load the lines they wait for, without a claim on what they see."""
+    chase_percent: int = 0
+    """Episodes that send half of their accesses after the latest stores of other threads."""
+    pattern: str = EPISODES
+    """What the program looks like: EPISODES, or as in `tester.generator.access_patterns`, CHECKS or
+    BYTES.
+    """
+    slack_percent: int = 100
+    """Reservations outlast an episode by up to this share of a mean duration."""
+    tight_percent: int = 15
+    """Episodes whose hand-overs leave no slack."""
+
+    def __post_init__(self) -> None:
+        def need(condition: bool, message: str) -> None:
+            if not condition:
+                raise ConfigError(message)
+
+        need(len(self.agents) >= 1, "a program needs at least one agent")
+        need(
+            len(self.agents) <= MAX_THREADS,
+            f"{len(self.agents)} agents, no more than {MAX_THREADS} are possible",
+        )
+        for agent in self.agents:
+            need(
+                1 <= agent.lanes <= MAX_LANES,
+                f"agent {agent.name} has {agent.lanes} lanes, 1 to {MAX_LANES} are possible",
+            )
+        if self.abilities:
+            need(len(self.abilities) == len(self.agents), "abilities needs one entry per agent")
+        if self.camps:
+            need(len(self.camps) == len(self.agents), "camps needs one number per agent")
+            need(
+                min(self.camps) >= 0 and max(self.camps) < self.map.groups,
+                f"{max(self.camps) + 1} camps need as many groups, there are {self.map.groups}",
+            )
+        need(self.episodes is None or self.episodes >= 0, "episodes must not be negative")
+        need(
+            self.pattern in PATTERNS,
+            f"no pattern {self.pattern!r}; there are {', '.join(PATTERNS)}",
+        )
+        need(len(self.lengths) >= 1, "lengths must name at least one episode length")
+        need(
+            all(1 <= n <= MAX_LENGTH for n in self.lengths),
+            f"an episode has 1 to {MAX_LENGTH} actions",
+        )
+        low, high = self.load_percent
+        need(0 <= low <= high <= 100, "load_percent must be a range within 0 to 100")
+        need(
+            len(self.size_weights) == 4
+            and all(0 <= w <= 10000 for w in self.size_weights)
+            and sum(self.size_weights) > 0,
+            "size_weights needs four weights from 0 to 10000, one of them positive",
+        )
+        for name in (
+            "lane_percent",
+            "shared_group_percent",
+            "pattern_percent",
+            "repeat_percent",
+            "hot_percent",
+            "scope_percent",
+            "atomic_scope_percent",
+            "quiet_percent",
+            "atomic_percent",
+            "bare_percent",
+            "plain_percent",
+            "instruction_percent",
+            "unaligned_percent",
+            "flush_percent",
+            "peek_percent",
+            "chase_percent",
+            "tight_percent",
+        ):
+            value = getattr(self, name)
+            need(0 <= value <= 100, f"{name} is {value}, a percentage is needed")
+        need(0 <= self.slack_percent <= 10000, "slack_percent must lie between 0 and 10000")
+        need(self.hot_cells >= 1, "hot_cells must be 1 or more")
+
+    def all_abilities(self) -> tuple[Abilities, ...]:
+        """One entry per agent."""
+        return self.abilities or tuple(Abilities.of_kind(agent.kind) for agent in self.agents)
+
+    def full_map(self) -> MapConfig:
+        """The map's configuration with the sizes that actions will have."""
+        used = [s for s, weight in zip((1, 2, 4, 8), self.size_weights) if weight]
+        return replace(self.map, smallest=used[0], largest=used[-1])

@@ -1,0 +1,75 @@
+"""Accesses that go where somebody else has just stored.
+
+Cells that are picked by chance rarely change hands at once: when they are read, the store of the
+other thread has long reached every copy. Chasing accesses follow one of the latest stores of their
+group by another thread, whoever holds its cell, so that their episode starts in the very tick in
+which the storing one is complete. Invariant: a cell that one lane of an episode stores into is
+touched by no other lane of it; with other episodes there is no conflict, because waits are derived
+from whatever was picked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tester.counter_rng import Draws
+from tester.program.program import BoolArray, IntArray
+
+_REACH: Final = 6
+"""How many stores of the group back, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pursuit:
+    """One entry per pick; picks stand in the order of their episodes."""
+
+    episode: IntArray
+    lane: IntArray
+    group: IntArray
+    thread: IntArray
+    is_store: BoolArray
+    size: IntArray
+    """Bytes that are to be moved."""
+    chases: BoolArray
+    name: IntArray
+    """Counters to draw numbers with."""
+
+
+def pursue(cell: IntArray, picks: Pursuit, cell_size: IntArray, draws: Draws) -> IntArray:
+    """The cells of all picks (-1: sits out), after those that chase have moved, if they can."""
+    stored = np.flatnonzero(picks.is_store & (cell >= 0))
+    wants = np.flatnonzero(picks.chases)
+    if not len(stored) or not len(wants):
+        return cell
+    span = int(picks.episode[-1]) + 1
+    key = picks.group * span + picks.episode
+    stored = stored[np.argsort(key[stored], kind="stable")]
+    latest = np.searchsorted(key[stored], key[wants], side="left") - 1
+    place = latest - draws.below(picks.name[wants], _REACH)
+    wants, place = wants[place >= 0], place[place >= 0]
+    source = stored[place]
+    suits = picks.group[source] == picks.group[wants]
+    suits &= picks.thread[source] != picks.thread[wants]
+    suits &= cell_size[cell[source]] >= picks.size[wants]
+    moved = cell.copy()
+    moved[wants[suits]] = cell[source[suits]]
+    while len(back := _clashing(cell, moved, picks)):
+        moved[back] = cell[back]
+    return moved
+
+
+def _clashing(cell: IntArray, moved: IntArray, picks: Pursuit) -> IntArray:
+    """Moved picks whose cell other lanes of their episode use, one of them all to store."""
+    used = np.flatnonzero(moved >= 0)
+    key = picks.episode[used] * (int(moved.max()) + 1) + moved[used]
+    order = np.argsort(key, kind="stable")
+    used, key = used[order], key[order]
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    lane = picks.lane[used]
+    several = np.minimum.reduceat(lane, first) != np.maximum.reduceat(lane, first)
+    clash = several & np.logical_or.reduceat(picks.is_store[used], first)
+    inside = used[np.repeat(clash, np.diff(np.append(first, len(key))))]
+    return np.asarray(inside[moved[inside] != cell[inside]])

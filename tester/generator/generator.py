@@ -1,0 +1,280 @@
+"""Draws programs: random, race-free by construction, and worth running.
+
+An episode's lanes pick cells of their group (`tester.generator.address_selection`) while the
+virtual clock says who else is alive. The order of starts is the order of episodes. Because clashing
+episodes stood apart on that clock, most of the waits derived from the order are over before they
+are needed: threads run side by side, although every hand-over of a byte is protected. Invariant:
+what a chunk contains depends on configuration, seed and position alone; chunks have the same size
+whatever the limit, only the last one is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from runtime.prng import Prng
+from tester.counter_rng import Draws
+from tester.errors import ConfigError
+from tester.generator.access_patterns import PatternGenerator
+from tester.generator.address_selection import LANE_BITS, SIZES, Block, Placing
+from tester.generator.config import EPISODES
+from tester.generator.config import GeneratorConfig as GeneratorConfig
+from tester.generator.native_kernels import Kernels
+from tester.generator.unaligned import Drawn, Unaligned
+from tester.generator.virtual_clock import Pace, Timetable, VirtualClock
+from tester.program.address_map import AddressMap, build_map
+from tester.program.expectations import Ledger, explode
+from tester.program.program import (
+    ATOMIC,
+    BARE,
+    CONTINUES,
+    FLUSHES,
+    GLC,
+    INACTIVE,
+    INSTRUCTION,
+    LOAD,
+    OPERATIONS,
+    PEEK,
+    PLAIN,
+    QUIET,
+    SLC,
+    STORE,
+    BoolArray,
+    ByteArray,
+    IntArray,
+    Program,
+    concatenate,
+)
+from tester.program.store_values import Versions
+
+_LENGTH_BITS: Final = 12
+_BLOCK_SLOTS: Final = 1 << 16
+_BLOCK_EPISODES: Final = 1024
+
+
+def generator_for(
+    config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None
+) -> Generator | PatternGenerator:
+    """The generator of the configuration's pattern. Raises ConfigError."""
+    kind = Generator if config.pattern == EPISODES else PatternGenerator
+    return kind(config, prng, kernels)
+
+
+def generate(
+    config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None
+) -> Iterator[Program]:
+    """The program chunk by chunk, without end if `config.episodes` is None."""
+    generator = generator_for(config, prng, kernels)
+    while (chunk := generator.next_chunk()) is not None:
+        yield chunk
+
+
+def generate_program(
+    config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None
+) -> Program:
+    """The whole program as one value. Raises ConfigError for an endless one."""
+    if config.episodes is None:
+        raise ConfigError("an endless program does not fit into one value; give `episodes`")
+    generator = generator_for(config, prng, kernels)
+    chunks = []
+    while (chunk := generator.next_chunk()) is not None:
+        chunks.append(chunk)
+    return concatenate([generator.empty(), *chunks]) if len(chunks) != 1 else chunks[0]
+
+
+class Generator:
+    """State between chunks: the clock, the places, byte versions and the ledger."""
+
+    def __init__(self, config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None) -> None:
+        self.config: Final = config
+        self.run_key: Final = prng.fork("run").bits64()
+        self.map: Final[AddressMap] = build_map(config.full_map(), prng.fork("map"))
+        self.ledger: Final = Ledger(
+            self.map.lines,
+            self.map.line_size,
+            self.run_key,
+            self.map.group_word,
+            len(config.agents),
+            kernels,
+        )
+        self._kernels = kernels
+        self._stores: BoolArray = np.array([a.stores for a in config.agents], np.bool_)
+        self._adds: BoolArray = np.array([a.adds for a in config.agents], np.bool_)
+        able = config.all_abilities()
+        self._flushes: BoolArray = np.array([a.flush for a in able], np.bool_)
+        self._plain: BoolArray = np.array([a.plain for a in able], np.bool_)
+        self._fetches: BoolArray = np.array([a.instructions for a in able], np.bool_)
+        self._agent_lanes: IntArray = np.array([a.lanes for a in config.agents], np.int64)
+        self._camp: IntArray = np.array(config.camps or (0,) * len(config.agents), np.int64)
+        self._wide = self._add_with_others()
+        self._lanes: Final = int(self._agent_lanes.max())
+        pace = Pace(config.lengths, config.slack_percent, config.tight_percent)
+        self._clock = VirtualClock(len(config.agents), pace, Draws(prng.fork("clock")))
+        self._versions = Versions(self.ledger.values, prng.fork("values"), kernels)
+        self._episode_draws = Draws(prng.fork("episode"))
+        self._lane_draws = Draws(prng.fork("lane"))
+        self._action_draws = Draws(prng.fork("action"))
+        self._atomic_draws = Draws(prng.fork("atomic"))
+        self._operation_draws = Draws(prng.fork("operation"))
+        self._instruction_draws = Draws(prng.fork("instruction"))
+        self._placing = Placing(config, self.map, prng, kernels)
+        self._unaligned = Unaligned(config, self.map, prng)
+        self._made = 0
+        slots = int(self._agent_lanes.mean() * sum(config.lengths) / len(config.lengths))
+        self._block: Final = max(1, min(_BLOCK_EPISODES, _BLOCK_SLOTS // max(1, slots)))
+
+    def empty(self) -> Program:
+        """The program before its first episode."""
+        none = np.zeros(0, np.int64)
+        nothing = np.zeros((0, self._lanes), np.int64)
+        program = Program(
+            agents=self.config.agents,
+            run_key=self.run_key,
+            line_size=self.map.line_size,
+            episode_thread=none.astype(np.int32),
+            episode_first_action=np.zeros(1, np.int64),
+            episode_group=nothing.astype(np.int32),
+            group_word=self.map.group_word,
+            action_kind=none.astype(np.uint8),
+            action_size=none.astype(np.uint8),
+            lane_address=nothing,
+            store_value=nothing.astype(np.uint64),
+        )
+        return replace(program, derived=True)
+
+    def next_chunk(self) -> Program | None:
+        """The next chunk, derived, or None after the last episode."""
+        count = self._block
+        if self.config.episodes is not None:
+            count = min(count, self.config.episodes - self._made)
+        if count <= 0:
+            return None
+        base = self.ledger.counts()
+        table = self._clock.take(count)
+        self._made += count
+        program, identity = self._draw(table, base)
+        events = explode(program, self.map.lines, self._kernels)
+        values = self._versions.assign(program, events, identity)
+        return self.ledger.advance(replace(program, store_value=values), events)
+
+    # ------------------------------------------------------------------ one block
+
+    def _draw(self, table: Timetable, base: IntArray) -> tuple[Program, IntArray]:
+        """A program without values, and the identity of each access [A, L] for hashing them."""
+        config, draws = self.config, self._action_draws
+        count, lanes = len(table.thread), self._lanes
+        first = np.concatenate(([0], np.cumsum(table.length)))
+        episode = np.repeat(np.arange(count), table.length)
+        number = np.arange(first[-1]) - first[episode]
+        action = (table.identity[episode] << _LENGTH_BITS) | number
+
+        low, high = config.load_percent
+        share = low + self._episode_draws.below(table.identity * 4, high - low + 1)
+        is_store = draws.below(action * 8, 100) >= share[episode]
+        is_store &= self._stores[table.thread][episode]
+        weights = np.cumsum(config.size_weights)
+        kind_of_size = np.searchsorted(
+            weights, draws.below(action * 8 + 1, int(weights[-1])), side="right"
+        )
+        group = self._groups(table)
+        block = Block(table, action, number, is_store, kind_of_size, first, group)
+        address = self._placing.addresses(block)
+        scoped = draws.percent(action * 8 + 2, config.scope_percent)
+        scope = np.where(scoped, 1 + draws.below(~action, GLC | SLC), 0)
+        fetched = self._instruction_draws.percent(action, config.instruction_percent)
+        fetched &= ~is_store & self._fetches[table.thread][episode]
+        scope |= np.where(fetched, INSTRUCTION, 0)
+        kind, op, quiet = self._operations(table, action, episode, is_store, kind_of_size)
+        scope |= quiet
+        manner = self._atomic_scope(table)
+        drawn = Drawn(action, episode, table.thread[episode], kind, SIZES[kind_of_size], address)
+        rows = self._unaligned.rows(drawn, manner, self._placing.reservations)
+        at = rows.action
+        program = Program(
+            agents=config.agents,
+            run_key=self.run_key,
+            line_size=self.map.line_size,
+            episode_thread=table.thread.astype(np.int32),
+            episode_first_action=np.searchsorted(episode[at], np.arange(count + 1)),
+            episode_group=group.astype(np.int32),
+            episode_scope=manner,
+            group_word=self.map.group_word,
+            action_kind=kind[at],
+            action_op=op[at],
+            action_size=rows.size.astype(np.uint8),
+            action_scope=(scope[at] | np.where(rows.part, CONTINUES, 0)).astype(np.uint8),
+            lane_address=rows.address,
+            store_value=np.zeros((len(at), lanes), np.uint64),
+            thread_base=base,
+        )
+        identity = (action[at, None] << LANE_BITS) | np.arange(lanes)
+        identity[:, 0] += rows.part  # whoever has pieces has one lane
+        return program, identity
+
+    def _operations(
+        self,
+        table: Timetable,
+        action: IntArray,
+        episode: IntArray,
+        is_store: BoolArray,
+        kind_of_size: IntArray,
+    ) -> tuple[ByteArray, ByteArray, IntArray]:
+        """[A] (kind, operation, scope bits): some of the stores are atomic actions."""
+        config, draws = self.config, self._operation_draws
+        atomic = is_store & (kind_of_size >= 2) & self._adds[table.thread][episode]
+        atomic &= draws.percent(action * 3, config.atomic_percent)
+        kind = np.where(is_store, STORE, LOAD)
+        op = np.array(OPERATIONS)[draws.below(action * 3 + 1, len(OPERATIONS))]
+        quiet = atomic & draws.percent(action * 3 + 2, config.quiet_percent)
+        return (
+            np.where(atomic, ATOMIC, kind).astype(np.uint8),
+            np.where(atomic, op, 0).astype(np.uint8),
+            np.where(quiet, QUIET, 0),
+        )
+
+    def _atomic_scope(self, table: Timetable) -> ByteArray:
+        """[E] how the fetch-adds of each episode are made."""
+        config, draws = self.config, self._atomic_draws
+        name = table.identity * 3
+        scoped = draws.percent(name, config.atomic_scope_percent)
+        scope = np.where(scoped, 1 + draws.below(name + 1, GLC | SLC), 0)
+        scope = np.where(self._wide[table.thread], SLC, scope)
+        quiet = np.where(draws.percent(name + 2, config.quiet_percent), QUIET, 0)
+        bare = np.where(draws.percent(~name, config.bare_percent), BARE, 0)
+        peek = np.where(draws.percent(~name - 1, config.peek_percent), PEEK, 0)
+        flush = draws.percent(~name - 2, config.flush_percent) & self._flushes[table.thread]
+        flushes = np.where(flush, FLUSHES, 0)
+        plain = draws.percent(~name - 3, config.plain_percent) & self._plain[table.thread]
+        manner = np.where(plain, PLAIN | BARE, scope | quiet | bare | peek)
+        return np.asarray(manner | flushes, np.uint8)
+
+    def _add_with_others(self) -> BoolArray:
+        """[T] wavefronts that add to the same words as processors do.
+
+        A GPU's shared cache performs what is not of system scope by itself, so these must be.
+        """
+        agents = self.config.agents
+        others = {int(c) for a, c in zip(agents, self._camp) if a.adds and a.kind != "gpu"}
+        wide = [a.kind == "gpu" and int(c) in others for a, c in zip(agents, self._camp)]
+        return np.array(wide, np.bool_)
+
+    def _groups(self, table: Timetable) -> IntArray:
+        """[E, L] the group of each lane, -1 for lanes that are off."""
+        config, draws = self.config, self._episode_draws
+        lane = np.arange(self._lanes)
+        own = ((table.identity[:, None] << LANE_BITS) | lane) * 2
+        camp = self._camp[table.thread][:, None]
+        camps = int(self._camp.max()) + 1
+        # Group g belongs to camp g modulo the number of camps.
+        choices = (len(self.map.group_word) - 1 - camp) // camps + 1
+        group = camp + camps * self._lane_draws.below(own, choices)
+        shared = draws.percent(table.identity * 4 + 2, config.shared_group_percent)
+        group = np.where(shared[:, None], group[:, :1], group)
+        exists = lane < self._agent_lanes[table.thread][:, None]
+        active = exists & self._lane_draws.percent(own + 1, config.lane_percent)
+        active[~active.any(axis=1), 0] = True
+        return np.where(active, group, INACTIVE)

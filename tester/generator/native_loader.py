@@ -1,0 +1,59 @@
+"""The generator's compiled inner loops, as soon as they are there."""
+
+from __future__ import annotations
+
+from runtime.native.build import loaded
+from runtime.native.tiered_object import COMPILE_ERRORS, Warn
+from runtime.native.toolchain.compiler import Compiler, one_line
+from runtime.native.toolchain.object_cache import Cache
+from runtime.native.toolchain.pending_object import PendingObject
+from tester.generator.native_kernels import Kernels, kernels_recipe, load_kernels
+
+
+class LaterKernels:
+    """The generator's inner loops, once they are compiled; until then numpy does the same.
+
+    ``warn``: called if they fail to come.
+    """
+
+    def __init__(
+        self, compiler: Compiler, cache: Cache, warn: Warn, optimised: bool = False
+    ) -> None:
+        self._warn = warn
+        self._cache = cache
+        self._kernels: Kernels | None = None
+        self._pending: PendingObject | None = None
+        try:
+            how = kernels_recipe(compiler)
+            path = how.make(cache) if optimised else how.find(cache)
+            if path is None:
+                self._pending = how.begin(cache)
+            else:
+                self._kernels = loaded(path, load_kernels)
+        except COMPILE_ERRORS as error:
+            self._refuse(error)
+
+    def __call__(self) -> Kernels | None:
+        """What there is now."""
+        pending = self._pending
+        if pending is not None:
+            try:
+                path = pending.path()
+                if path is None:
+                    return None
+                self._kernels = loaded(path, load_kernels)
+            except COMPILE_ERRORS as error:
+                pending.stop()
+                self._refuse(error)
+            self._pending = None
+        return self._kernels
+
+    def close(self) -> None:
+        """Stop what is not finished."""
+        self()
+        if self._pending is not None:
+            self._pending.stop()
+            self._pending = None
+
+    def _refuse(self, error: Exception) -> None:
+        self._warn(f"programs are generated without compiled code: {one_line(error)}")

@@ -1,0 +1,100 @@
+"""When episodes would run, if nobody had to wait.
+
+Each thread gets a row of episodes with random durations and gaps on a clock that only the generator
+knows. Their starts give the total order, and the time in between decides who may reserve what (see
+`tester.generator.reservation`). Invariant: the times of an episode depend on the seed, its thread
+and its number within the thread, never on how many episodes were asked for at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tester.counter_rng import Draws
+from tester.program.program import IntArray
+
+ORDINAL_BITS: Final = 32
+_SYNCHRONISATION: Final = 60
+_PER_ACTION: Final = 12
+"""Rough cost of an episode in ticks: what counts is only how it grows with the length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long episodes last and keep what they reserved."""
+
+    lengths: tuple[int, ...]
+    """Actions of an episode: one of these, each as likely as another."""
+    slack_percent: int
+    """Reservations outlast an episode by up to this share of a mean duration."""
+    tight_percent: int
+    """Share of episodes whose reservations end with them: a hand-over without any slack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timetable:
+    """Consecutive episodes in the total order; times in ticks of the virtual clock."""
+
+    thread: IntArray
+    identity: IntArray  # thread << ORDINAL_BITS | number within the thread
+    length: IntArray
+    start: IntArray
+    hold: IntArray  # until when the episode keeps what it reserved
+
+
+class VirtualClock:
+    """Hands out episodes in the order of their starts (ties: lower thread first)."""
+
+    def __init__(self, threads: int, pace: Pace, draws: Draws) -> None:
+        self._pace = pace
+        self._draws = draws
+        self._lengths: IntArray = np.array(pace.lengths, np.int64)
+        self._mean = _SYNCHRONISATION + _PER_ACTION * sum(pace.lengths) // len(pace.lengths)
+        self._next_ordinal: IntArray = np.zeros(threads, np.int64)
+        self._next_start: IntArray = draws.below(np.arange(threads), self._mean)
+
+    def take(self, count: int) -> Timetable:
+        """The next `count` episodes."""
+        threads = len(self._next_start)
+        each = count // threads + count // (4 * threads) + 8
+        while True:
+            ordinal = self._next_ordinal[:, None] + np.arange(each)
+            identity = (np.arange(threads)[:, None] << ORDINAL_BITS) | ordinal
+            length, duration, gap = self._episode(identity)
+            after = np.cumsum(duration + gap, axis=1) + self._next_start[:, None]
+            start = after - duration - gap
+            order = np.argsort(start.ravel(), kind="stable")[:count]
+            if count == 0 or start.ravel()[order[-1]] < after[:, -1].min():
+                break
+            each *= 2  # some thread might start even more episodes in that time
+        thread = order // each
+        taken = np.bincount(thread, minlength=threads)
+        used = np.flatnonzero(taken)
+        self._next_start[used] = after[used, taken[used] - 1]
+        self._next_ordinal += taken
+        identity = identity.ravel()[order]
+        begin = start.ravel()[order]
+        return Timetable(
+            thread=thread,
+            identity=identity,
+            length=length.ravel()[order],
+            start=begin,
+            hold=begin + duration.ravel()[order] + self._slack(identity),
+        )
+
+    def _episode(self, identity: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Length in actions, duration and following gap in ticks."""
+        base = identity * 4
+        length = self._lengths[self._draws.below(base + 1, len(self._lengths))]
+        work = _SYNCHRONISATION + _PER_ACTION * length
+        duration = work * (60 + self._draws.below(base + 2, 81)) // 100
+        return length, duration, self._draws.below(base + 3, 8)
+
+    def _slack(self, identity: IntArray) -> IntArray:
+        draws = self._draws
+        limit = self._mean * self._pace.slack_percent // 100
+        slack = draws.below(-1 - identity * 2, limit + 1)
+        return np.where(draws.percent(-2 - identity * 2, self._pace.tight_percent), 0, slack)

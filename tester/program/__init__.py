@@ -1,0 +1,1 @@
+"""A test as a value: arrays, expectations, verification, replay files."""

@@ -1,0 +1,1 @@
+"""Which system to build and how to load it."""

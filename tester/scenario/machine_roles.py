@@ -1,0 +1,229 @@
+"""Which machines of a protocol are its first level, second level, directories and processors.
+
+Profiles speak of units and banks; a system description speaks of the protocol's own machines. The
+translation is read off the declarations: who has a requester that agents use, who is interleaved
+over lines, who owns a directory memory. Invariant: only machines and caches that the description
+already has are ever named, so a profile fits any protocol and ignores what it lacks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runtime.controller.declarations import BufferParameter, Parameter, ProtocolInfo
+from runtime.description import SystemDescription
+from runtime.description.inference import DMA as DMA_SEQUENCER
+from tester.generator.config import Abilities
+from tester.program.program import DMA, FETCH
+from tester.scenario.scenario import Shape
+
+_WRITE_BACK_PARAMETER = "WB"
+_L3_WRITES_PARAMETER = "useL3OnWT"
+_ENTRIES_PARAMETER = "number_of_TBEs"
+SWITCHES = (_WRITE_BACK_PARAMETER, _L3_WRITES_PARAMETER)
+"""Parameters of machines that a shape decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Machine names by role; agents and requesters that drive the first level."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    private: tuple[str, ...]
+    """Caches between them that belong to one first-level cache each."""
+    directories: tuple[str, ...]
+    processors: tuple[str, ...]
+    dmas: tuple[str, ...]
+    fetchers: tuple[str, ...]
+    """Instruction caches."""
+    scalars: tuple[str, ...]
+    """Caches for plain loads of readers, whose acquires empty them."""
+    agents: tuple[str, ...]
+    """Groups of agents on the first level."""
+    is_gpu: bool
+
+
+def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
+    """Roles in a completed description."""
+    kinds = agent_kinds(description)
+    is_gpu = has_gpu(description)
+    subject = "gpu" if is_gpu else "cpu"
+
+    def machines(kind: str) -> tuple[str, ...]:
+        return _machines_of([n for n, found in kinds.items() if found == kind], description)
+
+    directories = tuple(
+        group
+        for m in protocol.machines
+        if any(p.name == "requestToMemory" or _is_directory(p) for p in m.PARAMETERS)
+        for group in description.groups_of(m.MACHINE)
+    )
+    readers = [n for n, kind in kinds.items() if kind == FETCH and not _fetches(n, description)]
+    scalars = _machines_of(readers, description)
+    first = machines(subject)
+    away = (*directories, *first, *machines(DMA), *machines(FETCH), *machines("cpu"))
+    return Roles(
+        first=first,
+        second=tuple(
+            name
+            for name, machine in description.machines.items()
+            if machine.interleaved and machine.caches and name not in directories + first
+        ),
+        private=tuple(
+            name
+            for name, machine in description.machines.items()
+            if machine.caches and not machine.interleaved and name not in away
+        ),
+        directories=directories,
+        processors=machines("cpu") if is_gpu else (),
+        dmas=machines(DMA),
+        fetchers=tuple(name for name in machines(FETCH) if name not in scalars),
+        scalars=scalars,
+        agents=tuple(name for name, kind in kinds.items() if kind == subject),
+        is_gpu=is_gpu,
+    )
+
+
+def agent_kinds(description: SystemDescription) -> dict[str, str]:
+    """Kind of agent in each group, as `tester.program.program.Agent` has it.
+
+    Whoever fetches, or has a cache to walk and nothing to store, is FETCH; an engine that does not
+    store stays one here.
+    """
+    kinds: dict[str, str] = {}
+    for name, group in description.agents.items():
+        requester = description.requesters[group.requester]
+        kind = group.kind or "cpu"
+        reads = kind == "cpu" and bool(requester.walk) and "stores" in group.without
+        kinds[name] = FETCH if requester.fetch or reads else kind
+    return kinds
+
+
+def _fetches(group: str, description: SystemDescription) -> bool:
+    """Whether the loads of a group of agents are instruction fetches."""
+    return description.requesters[description.agents[group].requester].fetch
+
+
+def _machines_of(groups: list[str], description: SystemDescription) -> tuple[str, ...]:
+    """The machines that these groups of agents use."""
+    agents, requesters = description.agents, description.requesters
+    return tuple(dict.fromkeys(requesters[agents[name].requester].machine for name in groups))
+
+
+def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[str, Abilities]:
+    """What the agents of each group can do, by the events of the machines that they use.
+
+    Whoever flushes may do so while others store; engines and readers are never asked to.
+    """
+    kinds = agent_kinds(description)
+    found: dict[str, Abilities] = {}
+    for name, group in description.agents.items():
+        requester = description.requesters[group.requester]
+        events = [
+            event.lower()
+            for machine in protocol.machines
+            if (description.machines[requester.machine].of or requester.machine) == machine.MACHINE
+            for event in machine.EVENTS.members()
+        ]
+        processor = kinds[name] == "cpu"
+        # An engine that only reads is a reader to whoever issues, and a device may have the
+        # requester of a processor; their accesses stay within a line.
+        short = "stores" in group.without or (
+            kinds[name] == DMA and requester.class_name != DMA_SEQUENCER
+        )
+        found[name] = Abilities(
+            flush=kinds[name] in ("cpu", "gpu")
+            and "flush" not in group.without
+            and any("flush" in event for event in events),
+            plain=processor and not requester.walk and requester.invalidates is None,
+            instructions=processor
+            and "instructions" not in group.without
+            and any("ifetch" in event for event in events),
+            longest=Abilities.of_kind(FETCH if short else kinds[name]).longest,
+        )
+    return found
+
+
+def has_gpu(description: SystemDescription) -> bool:
+    """Whether any agents are wavefronts."""
+    return "gpu" in agent_kinds(description).values()
+
+
+def idle(shape: Shape, description: SystemDescription) -> list[str]:
+    """Groups of agents that have nothing to do in a system of that shape."""
+    return [name for name in description.agents if not _wanted(name, shape, description)]
+
+
+def _wanted(group: str, shape: Shape, description: SystemDescription) -> bool:
+    """Whether the shape has a place for these agents."""
+    kind = agent_kinds(description)[group]
+    if kind == FETCH:
+        return bool(shape.fetchers if _fetches(group, description) else shape.scalars)
+    return kind != DMA or shape.dmas > 0
+
+
+def overrides(
+    shape: Shape, protocol: ProtocolInfo, description: SystemDescription
+) -> dict[str, object]:
+    """Assignments for `SystemDescription.override` that give a completed description the shape."""
+    roles = find_roles(protocol, description)
+    result: dict[str, object] = {"network.delays": shape.delays}
+    for name in roles.agents:
+        # One-lane agents keep their width: a processor has no wavefronts.
+        if roles.is_gpu:
+            result[f"agents.{name}.wavefronts"] = shape.wavefronts
+            result[f"agents.{name}.lanes"] = shape.lanes
+        elif shape.processor_threads > 1:  # else as many as the description says
+            result[f"agents.{name}.wavefronts"] = shape.processor_threads
+    for name, kind in agent_kinds(description).items():
+        if kind in ("cpu", DMA) and shape.outstanding:
+            result[f"requester.{description.agents[name].requester}.outstanding"] = (
+                shape.outstanding
+            )
+        if kind == FETCH and _wanted(name, shape, description):
+            result[f"agents.{name}.wavefronts"] = shape.fetch_waves
+    counts = (
+        (roles.first, shape.units),
+        (roles.second, shape.banks),
+        (roles.directories, shape.directories),
+        (roles.processors, shape.cpus),
+        (roles.dmas, max(1, shape.dmas)),
+        (roles.fetchers, max(1, shape.fetchers)),
+        (roles.scalars, shape.scalars),
+    )
+    for machines, count in counts:
+        result |= {f"machine.{name}.count": count for name in machines}
+    geometry = (
+        (roles.first, shape.l1_sets, shape.l1_ways),
+        (roles.fetchers, shape.l1_sets, shape.l1_ways),
+        (roles.scalars, shape.l1_sets, shape.l1_ways),
+        (roles.second, shape.l2_sets, shape.l2_ways),
+        (roles.private, shape.l2_sets, shape.l2_ways),
+        (roles.directories, shape.l3_sets, shape.l3_ways),
+    )
+    for machines, sets, ways in geometry:
+        for name in machines:
+            for cache in description.machines[name].caches:
+                path = f"machine.{name}.cache.{cache}"
+                result[f"{path}.sets"] = sets
+                result[f"{path}.ways"] = ways
+                # Trees need a power of two, which nobody promised who fixed the ways.
+                result[f"{path}.replacement"] = "lru" if ways & (ways - 1) else shape.replacement
+    switches = (
+        (roles.second, _WRITE_BACK_PARAMETER, shape.write_back),
+        (roles.directories, _L3_WRITES_PARAMETER, shape.l3_writes),
+    )
+    declared = {m.MACHINE: {p.name for p in m.PARAMETERS} for m in protocol.machines}
+    for machines, switch, value in switches:
+        for name in machines:
+            if switch in declared[description.machines[name].of or name]:
+                result[f"machine.{name}.parameters.{switch}"] = value
+    for name in roles.first + roles.second + roles.processors:
+        if shape.entries and _ENTRIES_PARAMETER in description.machines[name].parameters:
+            result[f"machine.{name}.parameters.{_ENTRIES_PARAMETER}"] = shape.entries
+    return result
+
+
+def _is_directory(parameter: Parameter | BufferParameter) -> bool:
+    return isinstance(parameter, Parameter) and parameter.type == "DirectoryMemory"

@@ -1,0 +1,117 @@
+"""Draws a scenario's parts by name: what all profiles share, and how a map is sized.
+
+Invariant: every number is drawn from a fork named after it, so fixing one on the command line, or
+adding another, changes no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Final, TypeVar
+
+from runtime.prng import Prng
+from tester.generator.generator import GeneratorConfig
+from tester.program.address_map import MapConfig
+from tester.program.program import Agent
+from tester.scenario.scenario import Shape, locations_for, under_way
+
+T = TypeVar("T")
+
+
+class Dice:
+    """Draws by name, unless a value was fixed from outside."""
+
+    def __init__(self, prng: Prng, fixed: Mapping[str, object]) -> None:
+        self._prng = prng
+        self._fixed = fixed
+        self.crowding: int | None = None
+
+    def __call__(self, name: str, *choices: T) -> T:
+        """One of the choices (repeat one to make it likelier)."""
+        drawn = choices[self._prng.fork(name).below(len(choices))]
+        return self._fixed.get(name, drawn)  # type: ignore[return-value]
+
+    def build(self, kind: type[T], **drawn: Any) -> T:
+        """A configuration of the drawn values; fixed ones win."""
+        names = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+        fixed = {name: value for name, value in self._fixed.items() if name in names}
+        return kind(**(drawn | fixed))
+
+    def shape(self, **choices: tuple[Any, ...]) -> Shape:
+        """A shape with each field drawn from its choices."""
+        choices = {
+            "delays": ("nominal", "uniform", "gem5", "gem5", "heavy_tail", "skewed", "stragglers"),
+            "replacement": ("tree_plru", "lru"),
+            "cpus": (1, 2, 2),
+            "dmas": (0, 1, 1, 2),
+            "fetchers": (0, 0, 1, 2),
+            "scalars": (0, 0, 1, 2),
+            "fetch_waves": (1, 2, 3),
+            "processor_threads": (1,),
+            "entries": (0,),
+            "outstanding": (0,),
+            "l3_sets": (2, 2, 2, 32),
+            "l3_ways": (1, 1, 2, 4),
+            "l3_writes": (False, True, True),
+        } | choices
+        shape = self.build(Shape, **{name: self(name, *of) for name, of in choices.items()})
+        shape.check()
+        return shape
+
+    def program(self, shape: Shape, places: MapConfig, **drawn: Any) -> GeneratorConfig:
+        agents = tuple(
+            Agent("gpu", unit, shape.lanes, f"unit{unit}.wave{wave}")
+            for unit in range(shape.units)
+            for wave in range(shape.wavefronts)
+        )
+        drawn = {
+            "scope_percent": self("scope_percent", 0, 0, 10, 30),
+            "atomic_scope_percent": self("atomic_scope_percent", 0, 0, 20),
+            "quiet_percent": self("quiet_percent", 0, 30),
+            "atomic_percent": self("atomic_percent", 0, 10, 30),
+            "bare_percent": self("bare_percent", 0, 0, 50),
+            "chase_percent": self("chase_percent", 0, 0, 10),
+            "peek_percent": self("peek_percent", 0, 50, 100),
+            "plain_percent": self("plain_percent", 50, 80, 100),
+            "instruction_percent": self("instruction_percent", 0, 10, 30),
+            "unaligned_percent": self("unaligned_percent", 0, 20, 50),
+            "flush_percent": self("flush_percent", 0, 0, 15),
+        } | drawn
+        return self.build(GeneratorConfig, agents=agents, episodes=None, map=places, **drawn)
+
+    def crowded(
+        self, shape: Shape, lengths: tuple[int, ...], percent: int, groups: int, **drawn: Any
+    ) -> MapConfig:
+        """A map with `percent` / 100 locations for every access that is under way at a time."""
+        if self._fixed.get("locations") is None:
+            self.crowding = percent
+        accesses = under_way(shape.threads * shape.lanes, lengths)
+        locations = locations_for(accesses, percent, groups)
+        return self.build(MapConfig, groups=groups, locations=locations, **drawn)
+
+    def spread(
+        self, shape: Shape, lengths: tuple[int, ...], lines: int, groups: int, **drawn: Any
+    ) -> MapConfig:
+        """A map of so many lines, or of more if half of the accesses would find no room."""
+        fill = self("fill_percent", 30, 60, 100)
+        least = under_way(shape.threads * shape.lanes, lengths) * 50 // (_CELLS_PER_LINE * fill)
+        return self.build(
+            MapConfig,
+            groups=groups,
+            locations=None,
+            lines=max(lines, least, -(-groups // 4)),
+            fill_percent=fill,
+            **drawn,
+        )
+
+
+_CELLS_PER_LINE: Final = 14
+"""About what a line of 64 bytes is cut into."""
+SIZES: Final = ((0, 0, 1, 0), (1, 1, 4, 1), (1, 1, 4, 1), (4, 2, 2, 1), (1, 1, 1, 1))
+"""How often an access has 1, 2, 4 or 8 bytes: what most profiles choose from."""
+
+
+def set_stride(shape: Shape) -> int:
+    """Lines this far apart share a set in both levels, a bank and a directory."""
+    return max(shape.l1_sets, shape.l2_sets * shape.banks) * shape.directories

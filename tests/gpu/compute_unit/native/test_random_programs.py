@@ -1,0 +1,125 @@
+"""Units that run ahead do at every tick what units do that carry out what issues."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpu.compute_unit.native import issue_engine
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.memory.coherent import native_backend
+from gpu.memory.coherent.coherent_memory import CoherentMemory
+from gpu.memory.coherent.native_backend import NativeBackend, OutOfRoom
+from runtime.native.plan import Capacities
+from tests.gpu.compute_unit.native.random_programs import program
+from tests.gpu.compute_unit.native.units import Outcome, Setup, library, run
+from tests.gpu.memory.coherent.streams import opened
+
+SEEDS = 16
+MORE = 400
+
+
+def setup_of(seed: int, mistakes: float = 0) -> Setup:
+    """A program, and units that it runs on; both drawn."""
+    numbers = np.random.default_rng(seed)
+
+    def one(*values: int) -> int:
+        return int(numbers.choice(values))
+
+    timing = Timing(
+        vector_cycles=one(1, 4, 7),
+        scalar_cycles=one(1, 4),
+        branch_cycles=one(1, 4, 9),
+        fetch_bytes=one(8, 16, 32, 64),
+        buffer_bytes=128,
+        lines_per_cycle=one(1, 4),
+        memory_queue=one(1, 2, 16),
+        address_cycles=one(1, 4),
+        lds_cycles=one(1, 32),
+        scalar_memory_cycles=one(1, 4),
+        sleep_cycles=one(1, 16),
+    )
+    return Setup(
+        program(seed, mistakes=mistakes),
+        groups=one(1, 1, 3, 3, 3, 9, 9, 40),  # 40 of four waves are more than fit
+        items=one(64, 100, 256),
+        timing=timing,
+        policy=("oldest-first", "round-robin")[one(0, 1)],
+        stops=(None, 1, 13, 200)[one(0, 1, 2, 3)],
+    )
+
+
+def both(setup: Setup, seed: int) -> tuple[Outcome, Outcome]:
+    """On units that do not run ahead, and on those that do."""
+    library()
+    delays = ("nominal", "uniform")[seed % 2]
+    one, other = (opened("GPU_VIPER", 2, 2, delays, seed, "native") for _ in range(2))
+    return run(setup, one, False), run(setup, other, True)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_the_same_at_every_tick(seed: int) -> None:
+    expected, found = both(setup_of(seed), seed)
+    assert found == expected
+    assert not expected.faults and expected.transitions > 100
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_the_same_mistakes(seed: int) -> None:
+    expected, found = both(setup_of(seed, mistakes=0.1), seed)
+    assert found.faults == expected.faults
+    assert found == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mistakes", [0, 0.1])
+@pytest.mark.parametrize("seed", range(SEEDS, MORE))
+def test_many_more(seed: int, mistakes: float) -> None:
+    expected, found = both(setup_of(seed, mistakes), seed)
+    assert found == expected
+
+
+TINY = Capacities(lines=32, messages=64, flights=16, rows=128, atomics=64, logs=64)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_system_that_is_too_small_grows_unseen(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another engine is told what the front told the one that had no room."""
+    setup = replace(setup_of(seed), groups=9, items=256)
+    expected, _ = both(setup, seed)
+    monkeypatch.setattr(native_backend, "first_capacities", lambda kernel: TINY)
+    monkeypatch.setattr(
+        issue_engine, "SLOTS", 1 + seed % 3
+    )  # taken while requests wait to be given
+    memory = opened("GPU_VIPER", 2, 2, ("nominal", "uniform")[seed % 2], seed, "native")
+    assert run(setup, memory, True) == expected
+    assert isinstance(memory.backend, NativeBackend)
+    assert memory.backend._capacities.rows > TINY.rows
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_memory_that_is_mapped_meanwhile(seed: int) -> None:
+    """There is to be room for it, so another engine is told everything so far."""
+    rooms = set()
+
+    def more(memory: CoherentMemory) -> None:
+        memory.space.allocate(1 << 20)
+        assert isinstance(memory.backend, NativeBackend)
+        rooms.add(memory.backend._capacities.lines)
+
+    setup = replace(setup_of(seed), groups=3, stops=100, meanwhile=more)
+    expected, found = both(setup, seed)
+    assert found == expected
+    assert len(rooms) > 1
+
+
+def test_what_can_grow_no_more_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    library()
+    monkeypatch.setattr(native_backend, "first_capacities", lambda kernel: TINY)
+    monkeypatch.setattr(native_backend, "_MOST_KEPT", 10)
+    with pytest.raises(OutOfRoom, match=r"the pool of \w+ is exhausted .* the Python engine needs"):
+        run(replace(setup_of(3), groups=9, items=256), opened("GPU_VIPER", engine="native"), True)

@@ -1,0 +1,43 @@
+"""Our text is LLVM's: on stored samples always, on all stored kernels where it is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpu.isa.encoding.decoder import decode
+from gpu.isa.encoding.printer import mnemonic, text
+from tests.gpu.isa.encoding.objdump import (
+    COMPILED,
+    DISASSEMBLER,
+    ENCODED,
+    configurations,
+    listing,
+    read_sample,
+)
+from tests.gpu.isa.encoding.random_words import every_form
+from tests.gpu.kernels.stored import CONFIGURATIONS, stored_bytes
+
+
+@pytest.mark.parametrize("sample", [COMPILED, ENCODED], ids=["compiled", "encoded"])
+def test_stored_sample(sample: Path) -> None:
+    for words, shown in read_sample(sample):
+        instruction = decode(words[0], words[1] if len(words) > 1 else None)
+        assert (text(instruction), instruction.size) == (shown, 4 * len(words))
+
+
+def test_the_sample_holds_every_opcode_in_every_form() -> None:
+    decoded = [decode(words[0], words[-1]) for words, _ in read_sample(ENCODED)]
+    forms = {(instruction.opcode.key, instruction.form) for instruction in decoded}
+    assert {(opcode.key, form) for opcode, form in every_form()} == forms
+    assert len({mnemonic(instruction) for instruction in decoded}) > 1200
+
+
+@pytest.mark.skipif(DISASSEMBLER is None, reason="no llvm-objdump on PATH")
+@pytest.mark.parametrize("configuration", configurations())
+def test_all_stored_kernels(configuration: str, tmp_path: Path) -> None:
+    for source in CONFIGURATIONS[configuration].sources:
+        for words, shown in listing(stored_bytes(source, configuration), tmp_path):
+            instruction = decode(words[0], words[1] if len(words) > 1 else None)
+            assert (text(instruction), instruction.size) == (shown, 4 * len(words))

@@ -1,0 +1,32 @@
+"""Stored kernels of all compilers: all of their code is instructions that are carried out."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu.isa.coverage import EXECUTED, Coverage
+from gpu.isa.encoding.disassembler import disassemble
+from tests.gpu.isa.encoding.objdump import configurations
+from tests.gpu.kernels.stored import CONFIGURATIONS, stored
+
+
+@pytest.mark.parametrize("configuration", configurations())
+def test_all_code_is_carried_out(configuration: str) -> None:
+    coverage = Coverage()
+    for source in CONFIGURATIONS[configuration].sources:
+        code_object = stored(source, configuration)
+        kernels = code_object.kernels
+        places = [(kernel.entry, kernel.code_size) for kernel in kernels.values()]
+        places += [
+            (function.address, function.size)
+            for function in code_object.functions()
+            if function.name not in kernels
+        ]
+        for address, size in places:
+            code = code_object.elf.read(address, size) or b""
+            for line in disassemble(code, address):
+                assert line.instruction is not None, f"{source}: {line}"
+                assert line.instruction.opcode.tier == EXECUTED, f"{source}: {line}"
+                coverage.add(line.instruction.opcode)
+    met = sum(entry.met for entry in coverage.formats())
+    assert met > (180 if len(CONFIGURATIONS[configuration].sources) > 20 else 25)

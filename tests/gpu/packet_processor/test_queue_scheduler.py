@@ -1,0 +1,116 @@
+"""More queues than slots: all get on, none starves, and they may wait for each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu.errors import NoProgressError
+from gpu.host.device_core import Options
+from gpu.hsa.queue_state import QueueState
+from gpu.hsa.signal import ERROR_VALUE, Signal
+from tests.gpu.packet_processor.harness import Bench
+
+ARGS = [0, 0, 0, 64]
+
+
+def bench_of(slots: int | None, quantum: int = 500) -> Bench:
+    return Bench(options=Options(slots=slots, quantum=quantum))
+
+
+@pytest.mark.parametrize("slots", [1, 2, 3, None])
+def test_every_queue_makes_progress(slots: int | None) -> None:
+    bench = bench_of(slots)
+    queues = [bench.device.create_queue() for _ in range(7)]
+    signals = [bench.device.signal(5) for _ in queues]
+    for _ in range(5):
+        for queue, signal in zip(queues, signals):
+            queue.dispatch(bench.kernel(), 64, 64, ARGS, completion=signal)
+            queue.ring()
+    bench.device.run()
+    assert [signal.value for signal in signals] == [0] * 7
+    assert len(bench.events("end")) == 35
+    if slots is not None:
+        assert len(bench.device._scheduler.mapped) == slots
+
+
+def test_turns_are_fair() -> None:
+    """Nobody has a second turn before everybody had one."""
+    bench = bench_of(1)
+    queues = [bench.device.create_queue() for _ in range(4)]
+    for _ in range(3):
+        for queue in queues:
+            queue.dispatch(bench.kernel(), 64, 64, ARGS)
+            queue.ring()
+        bench.device.run()
+    order = [group.queue for kind, _, group in bench.log if kind == "start"]
+    for first in range(0, 12, 4):
+        assert sorted(order[first : first + 4]) == sorted(queue.address for queue in queues)
+
+
+def test_all_slots_hold_queues_that_wait() -> None:
+    """What they wait for comes from a queue without a slot."""
+    bench = bench_of(2)
+    waiting = [bench.device.create_queue() for _ in range(2)]
+    source = bench.device.create_queue()
+    met = bench.device.signal(1)
+    done = [bench.device.signal(1) for _ in waiting]
+    for queue, signal in zip(waiting, done):
+        queue.barrier_and([met])
+        queue.dispatch(bench.kernel(), 64, 64, ARGS, completion=signal)
+        queue.ring()
+    bench.device.run()
+    assert [signal.value for signal in done] == [1, 1]
+    source.dispatch(bench.kernel(), 64, 64, ARGS, completion=met)
+    source.ring()
+    bench.device.run()
+    assert [signal.value for signal in done] == [0, 0]
+    assert bench.device.packets.launched == {"barrier and": 2, "kernel dispatch": 3}
+    assert bench.device.packets.completed == 5
+
+
+def test_a_doorbell_of_an_unmapped_queue_is_kept() -> None:
+    bench = bench_of(1, quantum=10_000)
+    bench.ticks[0] = 30_000
+    first, second = bench.device.create_queue(), bench.device.create_queue()
+    first.dispatch(bench.kernel(), 64, 64, ARGS)
+    first.ring()
+    bench.device.run(limit=100)
+    done = Signal(1)
+    second.dispatch(bench.kernel(), 64, 64, ARGS, completion=done)
+    second.ring()
+    bench.device.run(limit=15_000)
+    assert bench.device._scheduler.mapped == [first.link], "nothing is pre-empted"
+    bench.device.run(until=done)
+    assert bench.tick_of("start", 0) < 100
+    starts = [tick for kind, tick, _ in bench.log if kind == "start"]
+    assert starts[1] > 30_000
+
+
+def test_a_deadlock_of_queues_is_told() -> None:
+    bench = bench_of(1)
+    queues = [bench.device.create_queue() for _ in range(3)]
+    signals = [bench.device.signal(1) for _ in queues]
+    for place, queue in enumerate(queues):
+        queue.barrier_and([signals[place]], completion=signals[(place + 1) % 3])
+        queue.ring()
+    with pytest.raises(NoProgressError, match="waits for signal"):
+        bench.device.run(until=signals[0])
+    signals[1].store(0)
+    bench.device.run()
+    assert [signal.value for signal in signals] == [0, -1, 0]
+
+
+def test_destroying_queues_with_and_without_a_slot() -> None:
+    bench = bench_of(1)
+    first, second, third = (bench.device.create_queue() for _ in range(3))
+    left = bench.device.signal(1)
+    second.dispatch(bench.kernel(), 64, 64, ARGS, completion=left)
+    second.ring()
+    bench.device.destroy(second)
+    assert (left.value, second.state) == (ERROR_VALUE, QueueState.DESTROYED)
+    bench.device.destroy(first)
+    done = bench.device.signal(1)
+    third.dispatch(bench.kernel(), 64, 64, ARGS, completion=done)
+    third.ring()
+    bench.device.run(until=done)
+    assert bench.device._scheduler.mapped == [third.link]

@@ -1,0 +1,567 @@
+"""Building systems: what is inferred, what is refused and where, what can be seen inside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from runtime.controller.declarations import BufferParameter, Parameter, ProtocolInfo
+from runtime.description import (
+    DELAYS,
+    DescriptionError,
+    SystemDescription,
+    load_description,
+    parse_assignment,
+)
+from runtime.description.inference import complete
+from runtime.prng import initial_byte
+from runtime.requesters.port import Access, AccessKind
+from runtime.sim.delay_policy import POLICY_NAMES
+from runtime.system.system import System, agent_places, build_system
+from runtime.types.messages import MachineType
+from tests.coherent_view import coherent_bytes
+from tests.runtime.mini_protocol import GPU, MINI, CacheController, DirectoryController
+from tests.runtime.requesters.requester_kit import Recorder
+
+LOAD, STORE, ATOMIC = AccessKind.LOAD, AccessKind.STORE, AccessKind.ATOMIC
+
+
+def build(text: str = "", protocol: ProtocolInfo = MINI, key: int = 1, **fields: Any) -> System:
+    description = SystemDescription.from_toml(text, "mini.toml").override(fields)
+    return build_system(protocol, description, key)
+
+
+def run(system: System, *accesses: tuple[int, Access]) -> list[tuple[Any, ...]]:
+    """Issue accesses one after the other, each when the one before has ended; their answers."""
+    client = Recorder(system.engine)
+    for requester, access in accesses:
+        access.client = client
+        client.issue(system.requesters[requester], access)
+        system.engine.run()
+    return client.answers
+
+
+def access(kind: int, addresses: list[int] = [], **fields: Any) -> Access:  # noqa: B006
+    client: Any = None
+    return Access(kind, client, addresses=addresses, **fields)
+
+
+# ------------------------------------------------------------------ inference
+
+
+def test_a_small_protocol_needs_no_description_at_all() -> None:
+    system = build()
+    assert [repr(c) for c in system.controllers] == [
+        *(f"L1Cache {i}" for i in range(4)),
+        "Directory 0",
+        "DMA 0",
+    ]
+    assert [(r.name, r.kind, r.index) for r in system.requesters] == [
+        *((f"cpu{i}", "cpu", i) for i in range(4)),
+        ("dma0", "dma", 4),
+    ]
+    assert [a.name for a in system.agents()] == ["cpu0", "cpu1", "cpu2", "cpu3", "dma0"]
+    ids = [c.consumer_id for c in (*system.controllers, *system.requesters)]
+    assert ids == list(range(len(ids)))
+    description = system.description
+    assert description.machines["L1Cache"].parameters["send_evictions"] is False
+    assert description.machines["L1Cache"].interleaved is False
+    assert description.machines["Directory"].interleaved is True
+    assert system.leaks() == []
+
+
+def test_completion_says_everything_and_is_its_own_completion() -> None:
+    given = SystemDescription.from_toml("[machine.Directory]\ncount = 2", "x.toml")
+    completed = complete(given, GPU)
+    assert complete(completed, GPU) == completed
+    assert completed.machines["TCP"].parameters["Directory_select_num_bits"] == 1
+    assert completed.machines["L1Cache"].caches["cache"].start_index_bit == 6
+    assert list(completed.machines) == ["TCP", "L1Cache", "Directory"]
+    assert list(completed.requesters) == ["gpu", "cpu"]
+    assert (completed.requesters["gpu"].walk, completed.requesters["cpu"].walk) == (True, False)
+    assert completed.agents["gpu"].lanes == 16
+    text = completed.to_toml()
+    assert SystemDescription.from_toml(text) == completed
+    plain = json.loads(json.dumps(completed.to_dict(), sort_keys=True))
+    assert complete(SystemDescription.from_dict(plain), GPU) == completed
+    again = complete(SystemDescription.from_dict(plain), GPU)
+    assert list(again.machines) == list(completed.machines)
+    assert list(again.requesters) == list(completed.requesters)
+    assert completed.summary().startswith("protocol not named: 4 TCP, 4 L1Cache, 2 Directory")
+
+
+def test_a_requester_parameter_that_nobody_names_is_there_and_idle() -> None:
+    system = build(protocol=GPU)
+    assert [r.name for r in system.idle_requesters] == [f"TCP{i}.sequencer" for i in range(4)]
+    for controller in system.controllers[:4]:
+        assert controller.parameters["sequencer"] in system.idle_requesters
+        assert controller.parameters["coalescer"].controller is controller
+
+
+def test_a_machine_may_be_left_out() -> None:
+    class Wired(CacheController):
+        MACHINE = "L3Cache"
+        MACHINE_TYPE = MachineType.L3Cache
+        PARAMETERS = (Parameter("wire", "WireBuffer", pointer=True), *CacheController.PARAMETERS)
+
+    protocol = ProtocolInfo("wired", (Wired, *MINI.machines))
+    system = build("machine.DMA.count = 0", protocol)
+    assert {c.MACHINE for c in system.controllers} == {"L1Cache", "Directory"}
+    assert [r.name for r in system.requesters] == ["cpu0", "cpu1", "cpu2", "cpu3"]
+    assert build("machine.L3Cache.count = 1", protocol).buffers["L3Cache0.wire"].capacity == 0
+
+
+def test_explicit_groups_links_and_agents() -> None:
+    text = """
+        [machine.TCP]
+        count = 4
+        [machine.L1Cache]
+        count = 2
+        [requester.vector]
+        machine = "TCP"
+        invalidates = "instructions"
+        tokens = 7
+        [requester.instructions]
+        machine = "L1Cache"
+        fetch = true
+        [agents.waves]
+        requester = "vector"
+        wavefronts = 2
+        lanes = 8
+    """
+    system = build(text, GPU)
+    vectors = system.requesters[:4]
+    scalars = system.requesters[4:]
+    assert [v.linked[0] for v in vectors] == [scalars[0], scalars[0], scalars[1], scalars[1]]  # type: ignore[union-attr]
+    assert scalars[0].walks  # type: ignore[union-attr]
+    assert vectors[0].max_tokens == 7  # type: ignore[union-attr]
+    places = agent_places(system.description)
+    assert [(p.group, p.kind, p.requester, p.lanes) for p in places] == [
+        ("waves", "gpu", i, 8) for i in range(4) for _ in range(2)
+    ]
+    assert [p.name for p in places][:3] == ["waves0.0", "waves0.1", "waves1.0"]
+
+
+def test_lines_are_dealt_out_to_directories() -> None:
+    system = build("[machine.Directory]\ncount = 3")
+    answers = run(system, *((0, access(LOAD, [64 * i])) for i in range(6)))
+    assert len(answers) == 6
+    directories = [c for c in system.controllers if c.MACHINE == "Directory"]
+    assert [c.parameters["directory"].isPresent(64 * 4) for c in directories] == [
+        False,
+        True,
+        False,
+    ]
+
+
+def test_banked_caches_index_above_the_bank_bits() -> None:
+    class Bank(CacheController):
+        MACHINE = "L2Cache"
+        MACHINE_TYPE = MachineType.L2Cache
+        PARAMETERS = (Parameter("cache", "CacheMemory", pointer=True),)
+
+    protocol = ProtocolInfo("banked", (Bank,))
+    for count, bit in ((1, 7), (4, 9), (3, 7)):
+        given = SystemDescription.from_toml(f"line_size = 128\nmachine.L2Cache.count = {count}")
+        assert complete(given, protocol).machines["L2Cache"].caches["cache"].start_index_bit == bit
+
+
+# ------------------------------------------------------------------ running
+
+
+def test_data_really_moves_through_caches_and_memory() -> None:
+    system = build("[machine.L1Cache.cache.cache]\nsets = 1\nways = 1", key=5)
+    answers = run(
+        system,
+        (0, access(LOAD, [0x44], size=2)),
+        (0, access(STORE, [0x44], size=4, values=[0xAABBCCDD])),
+        (0, access(LOAD, [0x1000])),
+        (1, access(LOAD, [0x45], size=2)),
+        (1, access(ATOMIC, [0x48], values=[1])),
+        (1, access(LOAD, [0x48])),
+    )
+    loads = [answer[4] for answer in answers if answer[0] == "loaded"]
+    first = [initial_byte(5, address) for address in range(0x44, 0x4C)]
+    assert loads[0] == [first[0] | first[1] << 8]
+    assert loads[2] == [0xBBCC]
+    before = int.from_bytes(bytes(first[4:8]), "little")
+    assert loads[3] == [(before + 1) % (1 << 32)]
+    assert system.leaks() == []
+    assert system.memory_byte(0x48) == first[4]
+    assert system.memory_bytes([0x48]) == [first[4]]
+    assert coherent_bytes(system, [0x44, 0x48]) == [0xDD, (first[4] + 1) % 256]
+
+
+def test_gpu_lanes_atomics_walk_and_flush() -> None:
+    system = build(protocol=GPU)
+    answers = run(
+        system,
+        (0, access(STORE, [0, 4, 64, 68], values=[1, 2, 3, 4])),
+        (0, access(ATOMIC, [0, 0, 64], values=[10, 20, 30])),
+        (0, access(LOAD, [0, 4, 64, 68], tag=1)),
+        (0, access(AccessKind.FLUSH, [0, 64], size=1)),
+        (0, access(LOAD, [128])),
+        (0, access(AccessKind.ACQUIRE)),
+    )
+    old = [answer[3] for answer in answers if answer[0] == "atomic"]
+    assert old == [[1, 11], [3]]
+    loaded = [answer[2:5] for answer in answers if answer[0] == "loaded" and answer[1] == 1]
+    assert loaded == [([0, 1], 0, [31, 2]), ([2, 3], 64, [33, 4])]
+    assert [answer[0] for answer in answers].count("synchronized") == 2
+    assert not system.controllers[0].caches()[0].visible
+    assert [system.memory_byte(a) for a in (0, 4, 64, 68)] == [31, 2, 33, 4]
+    assert system.leaks() == []
+
+
+def test_dma_and_caches_see_the_same_memory() -> None:
+    system = build()
+    data = bytes(range(1, 101))
+    answers = run(
+        system,
+        (4, access(STORE, [0x70], size=100, values=[int.from_bytes(data, "little")])),
+        (0, access(LOAD, [0x7F], size=1)),
+        (4, access(LOAD, [0x70], size=100)),
+    )
+    assert answers[2][4] == [16]
+    assert answers[3][4][0].to_bytes(100, "little") == data
+    assert system.leaks() == []
+
+
+def test_same_key_same_run_and_another_key_another_one() -> None:
+    def trace(key: int, delays: str) -> list[Any]:
+        system = build(f'network.delays = "{delays}"', key=key)
+        client = Recorder(system.engine)
+        for i in range(20):
+            client.issue(
+                system.requesters[i % 4],
+                Access(LOAD, client, tag=i, addresses=[64 * (i // 2)]),
+            )
+        system.engine.run()
+        return [(a[1], a[-1]) for a in client.answers]
+
+    assert trace(1, "uniform") == trace(1, "uniform")
+    assert trace(1, "uniform") != trace(2, "uniform")
+    assert trace(1, "nominal") == trace(2, "nominal")
+
+
+def test_buffers_that_are_not_randomized_have_no_delays() -> None:
+    text = """
+        network.delays = "gem5"
+        [machine.L1Cache.buffer]
+        mandatoryQueue = { randomized = false }
+        out = { randomized = false, latency = 9 }
+    """
+    system = build(text)
+    assert system.buffers["L1Cache0.mandatoryQueue"].delays is None
+    assert system.buffers["Directory0.requestToMemory"].delays is not None
+    port = system.controllers[0].parameters["out"]
+    assert (port.latency, port.route(4).delays) == (9, None)
+    assert system.controllers[4].parameters["out"].route(0).delays is not None
+
+
+def test_joined_buffers_are_one_object_per_instance() -> None:
+    class Upper(CacheController):
+        MACHINE = "L0Cache"
+        MACHINE_TYPE = MachineType.L0Cache
+        PARAMETERS = (
+            Parameter("latency", "Cycles", default=1),
+            BufferParameter("down", direction="To"),
+            BufferParameter("up", direction="From"),
+        )
+
+        def __init__(self, context: Any) -> None:
+            context.parameters |= {"cache": None}
+            super().__init__(context)
+
+    class Lower(Upper):
+        MACHINE = "L1Cache"
+        MACHINE_TYPE = MachineType.L1Cache
+        PARAMETERS = (
+            Parameter("latency", "Cycles", default=1),
+            BufferParameter("fromAbove", direction="From"),
+            BufferParameter("toAbove", direction="To"),
+        )
+
+    protocol = ProtocolInfo("pair", (Upper, Lower))
+    text = """
+        [machine.L0Cache]
+        count = 2
+        [machine.L0Cache.buffer]
+        down = { joined = "L1Cache.fromAbove" }
+        [machine.L1Cache.buffer]
+        toAbove = { joined = "L0Cache.up", ordered = true }
+    """
+    system = build(text, protocol)
+    assert len(system.controllers) == 4
+    for i in range(2):
+        upper, lower = system.controllers[i], system.controllers[2 + i]
+        assert upper.parameters["down"] is lower.parameters["fromAbove"]
+        assert lower.parameters["toAbove"] is upper.parameters["up"]
+    assert system.controllers[0].parameters["up"] is not system.controllers[1].parameters["up"]
+    with pytest.raises(DescriptionError, match="another number"):
+        build(text, protocol, **{"machine.L1Cache.count": 3})
+
+
+# ------------------------------------------------------------------ looking inside
+
+
+def test_leaks_name_what_is_left_behind() -> None:
+    system = build()
+    client = Recorder(system.engine)
+    client.issue(system.requesters[4], Access(LOAD, client, addresses=[0x40]))
+    client.issue(system.requesters[0], Access(LOAD, client, addresses=[0x80]))
+    system.engine.run(until=4)
+    found = "\n".join(system.leaks())
+    assert "DMA 0: TBEs still has line 0x40 Coming" in found
+    assert "cpu0: <LOAD #1 tag 0 0x80> sent" in found
+    assert "under way" in found
+    system.engine.run()
+    assert system.leaks() == []
+
+
+def test_copies_name_every_place_with_bytes_of_a_line() -> None:
+    system = build()
+    run(system, (0, access(STORE, [0x48], values=[0x01020304])), (1, access(LOAD, [0x48])))
+    found = system.copies(0x4B)
+    assert [(c.kind, c.where, c.state) for c in found] == [
+        ("cache", "L1Cache0.cache", "Here"),
+        ("cache", "L1Cache1.cache", "Here"),
+        ("memory", "memory", ""),
+    ]
+    assert [c.byte(0x4B) for c in found] == [1, initial_byte(1, 0x4B), initial_byte(1, 0x4B)]
+    assert found[0].holds(0x40)
+
+    client = Recorder(system.engine)
+    system.requesters[4].issue(Access(STORE, client, addresses=[0x104], values=[0x55], size=1))
+    system.engine.run(until=system.engine.now + 2)
+    places = system.copies(0x104)
+    tbe = next(c for c in places if c.kind == "tbe")
+    assert (tbe.where, tbe.state, tbe.byte(0x104)) == ("DMA 0 TBEs", "Coming", 0x55)
+    assert tbe.holds(0x104) and not tbe.holds(0x105)
+    assert any(c.kind == "message" and c.byte(0x104) == 0x55 for c in places)
+
+
+# ------------------------------------------------------------------ errors
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("line_size = 48", 1, "line_size = 48: must be a power of two"),
+        ("line_size = 512", 1, "between 16 and 256"),
+        ("\nlinesize = 64", 2, "linesize = 64: no such field; did you mean `line_size`?"),
+        ("[network]\nlatency = 0", 2, "network.latency = 0"),
+        ("[network]\ndelays = 'gem6'", 2, "did you mean `gem5`"),
+        ("[machine.L2Cache]\ncount = 1", 1, "machine.L2Cache: no such machine; did you mean"),
+        ("[machine.L1Cache]\ncount = -1", 2, "count = -1: must be between 0 and 64"),
+        ("[machine.L1Cache]\ncount = true", 2, "expected an integer"),
+        ("[machine.L1Cache.cache.cache]\n\nways = 0", 3, "ways = 0"),
+        ("[machine.L1Cache.cache.cache]\nsets = 3", 2, "sets = 3: must be a power of two"),
+        ("[machine.L1Cache.cache.cache]\nways = 3", 2, "tree_plru needs a power of two"),
+        (
+            "[machine.L1Cache.cache.cache]\nsets = 1048576\nways = 2",
+            2,
+            "more than 1048576 lines",
+        ),
+        ("[machine.L1Cache.cache.cash]\nsets = 1", 1, "no such cache; did you mean `cache`?"),
+        ("[machine.L1Cache.parameters]\nlatenzy = 1", 2, "did you mean `latency`?"),
+        ("[machine.L1Cache.parameters]\nlatency = -1", 2, "must be between 0 and"),
+        ("[machine.L1Cache.parameters]\nlatency = 'a'", 2, "expected an integer (Cycles)"),
+        ("[machine.L1Cache.parameters]\nsend_evictions = 1", 2, "expected true or false"),
+        ("[machine.L1Cache.parameters]\ncache = 1", 2, "is a CacheMemory, not a number"),
+        ("[machine.L1Cache.parameters]\nnumber_of_TBEs = 0", 2, "between 1 and"),
+        ("[machine.L1Cache.buffer]\nout = { capacity = -1 }", 2, "capacity = -1"),
+        (
+            "[machine.L1Cache.buffer]\n\n\nmandatoryQueue.capacity = 4",
+            4,
+            "must be 0 (unbounded), because requester cpu fills",
+        ),
+        ("[machine.L1Cache.buffer.into]\nlatency = 2", 2, "only buffers towards the network"),
+        ("[machine.L1Cache.buffer.out]\njoined = 'DMA.into'", 2, "connected to the network"),
+        ("[machine.L1Cache.buffer.out]\njoined = 'DMA'", 2, "expected Machine.name"),
+        ("[machine.L1Cache.buffer.out]\njoined = 'DMB.x'", 2, "no such machine"),
+        ("[machine.L1Cache.buffer.out]\njoined = 'DMA.x'", 2, "no such buffer"),
+        ("[requester.a]\nmachine = 'Directory'", 1, "requester.a.parameter: required"),
+        ("[requester.a]\nqueue = 'x'", 1, "requester.a.machine: required"),
+        ("[requester.a]\nmachine = 'DMA'\nqueue = 'x'", 3, "no such buffer"),
+        ("[requester.a]\nmachine = 'DMA'\nqueue = 'into'", 3, "connected to the network"),
+        ("[requester.a]\nmachine = 'DMA'\nclass = 'Sequencer'", 3, "is a DMASequencer"),
+        ("[requester.a]\nmachine = 'DMA'\nparameter = 'dma'", 3, "there is dma_sequencer"),
+        ("[requester.a]\nmachine = 'L1Cache'\ncaches = ['x']", 3, "no such cache of L1Cache"),
+        ("[requester.a]\nmachine = 'L1Cache'\ninvalidates = 'b'", 3, "no such requester"),
+        ("[requester.a]\nmachine = 'L1Cache'\ninvalidates = 'a'", 3, "behind a Sequencer"),
+        (
+            "[requester.a]\nmachine = 'DMA'\n[requester.b]\nmachine = 'DMA'",
+            3,
+            "requester a is DMA.dma_sequencer already",
+        ),
+        ("[agents.a]\nrequester = 'cpu'\nlanes = 65", 3, "lanes = 65: must be between 1 and 64"),
+        ("[agents.a]\nrequester = 'cpu'\nlanes = 0", 3, "lanes = 0"),
+        ("[agents.a]\nlanes = 1", 1, "required: the requester"),
+        ("[agents.a]\nrequester = 'cpv'", 2, "did you mean `cpu`?"),
+        ("[agents.a]\nrequester = 'dma'\nkind = 'cpu'", 3, "its requester is a DMASequencer"),
+        ("[agents.a]\nrequester = 'cpu'\nwithout = ['store']", 3, "did you mean `stores`?"),
+        ("[[defect]]\nwhere = 'there'", 1, "defect[0].what: required"),
+        ("[[defect]]\nwhat = 'x'\n[defect.avoid]\n'a.b' = 1.5", 4, "expected an integer"),
+        ("defect = 3", 1, "expected at most 256 tables [[defect]]"),
+        (
+            "[agents.a]\nrequester = 'cpu'\nlanes = 20\n[requester.cpu]\nmachine='L1Cache'\n"
+            "outstanding = 10",
+            6,
+            "the 20 lanes of its agents need as many",
+        ),
+        ("[[handover]]\ngiver = 'cpu'\ntaker = 'gpu'", 3, "no such group of agents"),
+        ("[[handover]]\ngiver = 'cpu'", 1, "handover[0].taker: required"),
+        ("[[handover]]\ngiver='cpu'\ntaker='cpu'\ngiver_steps = ['fly']", 4, 'giver_steps[0] = "f'),
+        ("handover = 3", 1, "expected at most 256 tables"),
+        ("machine = 3", 1, "machine = 3: expected a table"),
+        ("a = [1,\n", 2, "not TOML"),
+        ("a = 1\na = 2", 2, "not TOML: Cannot overwrite a value"),
+        (f"\nline_size = {'9' * 5000}", 2, "a number of too many digits"),
+        ("line_size = 2020-01-01", 1, "line_size = 2020-01-01: expected an integer"),
+    ],
+)
+def test_a_bad_description_names_file_line_field_and_value(
+    text: str, line: int, words: str
+) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        build(text)
+    error = caught.value
+    assert (error.file, error.line) == ("mini.toml", line)
+    assert words in str(error)
+    assert str(error).startswith(f"mini.toml:{line}: ")
+
+
+def test_a_parameter_without_default_must_be_given() -> None:
+    class Picky(DirectoryController):
+        PARAMETERS = (
+            Parameter("width", "int"),
+            Parameter("label", "std::string"),
+            *DirectoryController.PARAMETERS,
+        )
+
+    protocol = ProtocolInfo("picky", (Picky,))
+    with pytest.raises(DescriptionError) as caught:
+        build("line_size = 64", protocol)
+    assert "machine Directory has no default for `width` (int), `label` (std::string)" in str(
+        caught.value
+    )
+    text = "[machine.Directory.parameters]\nwidth = 3\nlabel = 'x'"
+    assert build(text, protocol).controllers[0].parameters["width"] == 3
+
+
+def test_bank_counts_behind_a_logarithm_are_powers_of_two() -> None:
+    with pytest.raises(DescriptionError, match=r"x.toml:2: .*count = 3: must be a power of two"):
+        complete(SystemDescription.from_toml("[machine.Directory]\ncount = 3", "x.toml"), GPU)
+
+
+def test_sizes_are_bounded_together() -> None:
+    text = "[machine.L1Cache]\ncount = 64\n[machine.L1Cache.cache.cache]\nsets = 131072\nways = 8"
+    with pytest.raises(DescriptionError, match="cached lines"):
+        build(text)
+    with pytest.raises(DescriptionError, match="agents in all"):
+        build("machine.L1Cache.count = 64\n[agents.a]\nrequester = 'cpu'\nwavefronts = 65")
+    with pytest.raises(DescriptionError, match="larger than"):
+        SystemDescription.from_toml("#" * (1 << 21), "big.toml")
+    with pytest.raises(DescriptionError, match="more than 64 tables"):
+        SystemDescription.from_toml("".join(f"[machine.M{i}]\n" for i in range(65)))
+    with pytest.raises(
+        DescriptionError, match=r"nested too deeply|no such field"
+    ):  # Python's limit
+        SystemDescription.from_toml("a = " + "[" * 5000 + "]" * 5000)
+    with pytest.raises(DescriptionError, match=r"expected an integer|nested too deeply"):
+        SystemDescription.from_toml("line_size = " + "[" * 300 + "]" * 300)
+    assert parse_assignment("a=" + "[" * 5000) == ("a", "[" * 5000)
+
+
+def test_overrides_name_the_option_that_was_wrong() -> None:
+    base = SystemDescription.from_toml("[machine.L1Cache]\ncount = 2", "x.toml")
+    changed = base.override(dict([parse_assignment("machine.L1Cache.count=3")]))
+    assert changed.machines["L1Cache"].count == 3
+    changed = changed.override({"network.delays": "gem5", "machine.Directory.count": 2})
+    assert (changed.network.delays, changed.machines["Directory"].count) == ("gem5", 2)
+    for option, words in (
+        ("machine.L1Cache.count=65", "--set machine.L1Cache.count=65: .*between 0 and 64"),
+        ("machine.L1Cache.size=1", "no such field"),
+        ("colour=1", "no such field; there is protocol, line_size, "),
+        ("machine.L1Cache.count.x.y=1", "machine.L1Cache.count is not a table"),
+        ("line_size.x=1", "line_size has no field x"),
+    ):
+        with pytest.raises(DescriptionError, match=words):
+            base.override(dict([parse_assignment(option)]))
+    assert parse_assignment("a.b = word") == ("a.b", "word")
+    assert parse_assignment(f"a=0x{'f' * 5000}") == ("a", f"0x{'f' * 5000}")
+    assert parse_assignment("a=[1, 'x']") == ("a", [1, "x"])
+    with pytest.raises(DescriptionError, match="expected path=value"):
+        parse_assignment("count")
+
+
+def test_handovers_keep_their_positions_in_overrides() -> None:
+    text = "[[handover]]\ngiver = 'cpu'\ntaker = 'dma'\n"
+    base = SystemDescription.from_toml(text)
+    changed = base.override({"handover.0.allowed": False})
+    assert not changed.handovers[0].allowed
+    assert replace(changed.handovers[0], allowed=True) == base.handovers[0]
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(DescriptionError, match="cannot be read"):
+        load_description(tmp_path / "none.toml")
+    bad = tmp_path / "bad.toml"
+    bad.write_bytes(b"\xff\xfe")
+    with pytest.raises(DescriptionError, match="not UTF-8 text"):
+        load_description(bad)
+    good = tmp_path / "good.toml"
+    good.write_text("line_size = 32\n")
+    assert load_description(good).line_size == 32
+
+
+def test_tables_in_tables_without_end() -> None:
+    deep = "gpu." + "a." * 500 + "b"
+    with pytest.raises(DescriptionError, match=r"gpu = .*: nested too deeply"):
+        SystemDescription.from_toml(f"{deep} = 1\n")
+    with pytest.raises(DescriptionError, match=r"--set gpu.a.a.*: nested too deeply"):
+        SystemDescription().override({deep: 1})
+    assert SystemDescription.from_toml("gpu.a.b.c = 1\n").gpu == {"a": {"b": {"c": 1}}}
+
+
+def test_a_replay_file_may_hold_nulls() -> None:
+    """TOML has none, JSON does."""
+    tables = {"machine": {"L1Cache": {"parameters": {"latency": None}}}}
+    with pytest.raises(DescriptionError, match=r"parameters.latency: expected an integer, or true"):
+        SystemDescription.from_dict(tables, "x.leg")
+
+
+def test_keys_are_found_whatever_the_toml_looks_like() -> None:
+    text = '''
+# a comment with [machine.X]
+"machine" . 'L1Cache'.count = 2   # dotted
+[machine."L1Cache".cache]
+cache = { sets = 4, "ways" = 2, replacement = "lru" }
+[machine.L1Cache.parameters]
+note = """
+[machine.L1Cache]
+count = 9 \\"""
+"""
+'''
+    description = SystemDescription.from_toml(text, "x.toml")
+    cache = ("machine", "L1Cache")
+    assert description.origin.place((*cache, "count")) == ("x.toml", 3)
+    assert description.origin.place((*cache, "cache", "cache", "ways")) == ("x.toml", 5)
+    assert description.origin.place((*cache, "parameters", "note")) == ("x.toml", 7)
+    assert description.origin.place((*cache, "interleaved")) == ("x.toml", 3)
+    assert SystemDescription.from_toml(description.to_toml()) == description
+
+
+def test_the_manual_shows_descriptions_that_read() -> None:
+    manual = (Path(__file__).parents[3] / "docs" / "system.md").read_text()
+    blocks = manual.split("```toml\n")[1:]
+    assert len(blocks) >= 2
+    for block in blocks:
+        description = SystemDescription.from_toml(block.split("```")[0], "docs/system.md")
+        assert description.machines
+    assert DELAYS == POLICY_NAMES

@@ -1,0 +1,235 @@
+"""Runs as a whole, on the shipped protocol of two machines: drawn, repeated, counted, explained."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from protocols.loader import LoadedProtocol, ProtocolMissing, load_protocol, locate, shipped
+from runtime.system.system import build_system
+from tester.campaign.campaign import Campaign, Options, leg_run
+from tester.campaign.coverage import SCHEMA
+from tester.diagnosis.failure_report import render
+from tester.errors import ConfigError
+from tester.execution.events import Verdict
+from tester.program.replay_file import load_leg, save_leg
+
+PROTOCOLS = Path(__file__).parents[3] / "protocols"
+
+
+@pytest.fixture(scope="module")
+def mi() -> LoadedProtocol:
+    return load_protocol("MI")
+
+
+def run(protocol: LoadedProtocol, **options: object) -> Campaign:
+    """All legs of a campaign that must pass."""
+    given = {"seed": 4, "episodes": 150, **options}
+    campaign = Campaign(protocol, Options(**given))  # type: ignore[arg-type]
+    number = 0
+    while campaign.totals.episodes < campaign.options.episodes:
+        _, finding = campaign.run_leg(campaign.plan(number).leg)
+        assert finding is None, finding.headline
+        number += 1
+    return campaign
+
+
+def test_episodes_are_counted_exactly(mi: LoadedProtocol) -> None:
+    campaign = run(mi, episodes=130, leg_episodes=50)
+    assert campaign.totals.episodes == 130
+    assert campaign.totals.legs == 3
+
+
+def test_same_seed_same_run(mi: LoadedProtocol) -> None:
+    first, second, other = run(mi), run(mi), run(mi, seed=5)
+    assert first.totals == second.totals
+    assert first.coverage == second.coverage
+    assert first.totals != other.totals
+
+
+def test_a_leg_does_not_depend_on_the_ones_before_it(mi: LoadedProtocol) -> None:
+    campaign = run(mi, episodes=100, leg_episodes=50)
+    fresh = Campaign(mi, campaign.options)
+    assert fresh.plan(1).leg.program.equals(Campaign(mi, campaign.options).plan(1).leg.program)
+    assert not fresh.plan(1).leg.program.equals(fresh.plan(0).leg.program)
+
+
+def test_a_leg_says_what_was_built_and_what_applies_to_it(mi: LoadedProtocol) -> None:
+    fixed = {
+        "units": 3,
+        "l1_sets": 4,
+        "l1_ways": 2,
+        "scope_percent": 30,
+        "lanes": 8,
+        "flush_percent": 15,
+    }
+    fixed |= {"write_back": True, "lengths": (4,), "cluster_bytes": 16, "crowding": 70}
+    options = Options(4, 40, profile="coherence", fixed=fixed, leg_episodes=40)
+    text = Campaign(mi, options).plan(0).words
+    first, machines, *program = text.splitlines()
+    assert first.startswith("coherence: 40 episodes by ") and first.endswith(" of 1 lane")
+    assert machines.startswith("3 L1Cache (4x2), ")
+    knobs = " ".join(program)
+    assert " layout=dense " in knobs and " lengths=4 " in knobs and " crowding=" in knobs
+    words = ("units", "wavefronts", "lanes=", "l2", "l3", "WB", "scope", "cluster", "flush", "None")
+    assert [word for word in words if word in text] == []
+    assert all(len(line) <= 96 for line in text.splitlines())
+
+    options = Options(4, 40, profile="lane-merge", fixed=fixed, leg_episodes=40)
+    gpu = Campaign(load_protocol("GPU_VIPER"), options).plan(0).words
+    assert "3 TCP (4x2)" in gpu and "WB=true" in gpu and "scope_percent=30" in gpu
+    assert "cluster_bytes=16" in gpu and " of 1 or 8 lanes" in gpu
+    assert all(len(line) <= 96 for line in gpu.splitlines())
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_most_wavefronts_are_live_on_the_default_system(seed: int) -> None:
+    """As many as GPU_VIPER.toml has, on average over the ticks of a run of the real system."""
+    viper = load_protocol("GPU_VIPER")
+    units, group = viper.description.machines["TCP"].count, viper.description.agents["gpu"]
+    shape = {"units": units, "wavefronts": group.wavefronts, "lanes": group.lanes}
+    fixed = {**shape, "dmas": 0, "fetchers": 0, "delays": "uniform"}
+    fixed["chase_percent"] = 0
+    options = Options(seed, 160, "coherence", fixed, leg_episodes=160)
+    leg = Campaign(viper, options).plan(0).leg
+    outcome = leg_run(leg, build_system(viper.info, leg.description, leg.run_key)).run_episodes()
+    assert outcome.finding is None
+    assert units is not None
+    assert outcome.statistics.mean_live >= 0.6 * units * group.wavefronts
+
+
+def test_fixed_options_hold_in_every_leg(mi: LoadedProtocol) -> None:
+    fixed = {"units": 3, "l1_sets": 2, "l1_ways": 1, "directories": 2, "delays": "uniform"}
+    options = Options(2, 1000, fixed=fixed, assignments={"memory.latency": 9})
+    campaign = Campaign(mi, options)
+    for number in range(6):
+        description = campaign.plan(number).leg.description
+        assert description.machines["L1Cache"].count == 3
+        assert description.machines["Directory"].count == 2
+        cache = description.machines["L1Cache"].caches["cacheMemory"]
+        assert (cache.sets, cache.ways) == (2, 1)
+        assert description.network.delays == "uniform"
+        assert description.memory.latency == 9
+
+
+def test_profiles_differ_between_legs(mi: LoadedProtocol) -> None:
+    campaign = Campaign(mi, Options(1, 10_000))
+    assert len({campaign.plan(number).leg.profile for number in range(12)}) > 3
+
+
+def test_impossible_options(mi: LoadedProtocol) -> None:
+    with pytest.raises(ConfigError, match="profile"):
+        Campaign(mi, Options(1, 10, profile="hotpingpong")).plan(0)
+    with pytest.raises(ConfigError, match="power of two"):
+        Campaign(mi, Options(1, 10, fixed={"l1_sets": 3})).plan(0)
+
+
+def test_coverage_counts_what_ran(mi: LoadedProtocol, tmp_path: Path) -> None:
+    campaign = run(mi)
+    path = tmp_path / "coverage.json"
+    campaign.coverage.write(path)
+    data = json.loads(path.read_text())
+    assert (data["schema"], data["protocol"]) == (SCHEMA, "MI")
+    cache = data["machines"]["L1Cache"]
+    cells = [count for row in cache["counts"].values() for count in row.values()]
+    assert len(cells) == cache["defined"]
+    assert sum(count > 0 for count in cells) == cache["hit"] > 5
+    total = sum(
+        count
+        for machine in data["machines"].values()
+        for row in machine["counts"].values()
+        for count in row.values()
+    )
+    assert total == campaign.transitions > 1000
+    assert cache["counts"]["I"]["Load"] > 0
+    for name, machine in campaign.coverage.machines.items():
+        counts = data["machines"][name]
+        assert len(machine.missed()) == counts["defined"] - counts["hit"]
+
+
+# ------------------------------------------------------------------ planted bugs
+
+BUGS = {
+    "fill without data": (
+        "transition(IM, Data, M) {\n    u_writeDataToFrame;",
+        "transition(IM, Data, M) {",
+        {Verdict.ATOMIC_FOREIGN, Verdict.FOREIGN_BYTES},
+    ),
+    "no wake-up after a fill": (
+        "x_loadMissDone;\n    n_popResponse;\n    k_wakeWaiting;",
+        "x_loadMissDone;\n    n_popResponse;",
+        {Verdict.HANG},
+    ),
+    "two owners": (
+        "transition(M, Fwd_GETX, I) {\n    d_sendDataFromCache;\n    j_freeFrame;",
+        "transition(M, Fwd_GETX) {\n    d_sendDataFromCache;",
+        {Verdict.ATOMIC_REPEATED, Verdict.STALE_READ},
+    ),
+    "missing pair": (
+        "transition({IS, IM}, Fwd_GETX) {",
+        "transition(IS, Fwd_GETX) {",
+        {Verdict.UNDEFINED_TRANSITION},
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_planted_bugs_are_found_explained_and_repeated(bug: str, tmp_path: Path) -> None:
+    before, after, verdicts = BUGS[bug]
+    for path in PROTOCOLS.glob("MI*"):
+        shutil.copy(path, tmp_path / path.name)
+    cache = tmp_path / "MI-cache.sm"
+    text = cache.read_text()
+    assert before in text
+    cache.write_text(text.replace(before, after))
+    protocol = load_protocol(str(tmp_path / "MI.slicc"))
+    campaign = Campaign(protocol, Options(1, 1000, version="test"))
+    number, finding = 0, None
+    while finding is None and campaign.totals.episodes < 1000:
+        leg = campaign.plan(number).leg
+        first, finding = campaign.run_leg(leg)
+        number += 1
+    assert finding is not None
+    assert finding.verdict in verdicts
+
+    failure = campaign.explain(leg, first, finding)
+    assert failure.repeated
+    report = render(failure)
+    assert "MI-cache.sm:" in report
+    assert f"seed 1, leg {leg.number}" in report
+
+    save_leg(leg, tmp_path / "failed.leg")
+    loaded = load_leg(tmp_path / "failed.leg")
+    assert loaded.program.equals(leg.program)
+    _, again = Campaign(protocol, Options(9, 1)).run_leg(loaded)
+    assert again is not None
+    assert (again.verdict, again.tick) == (finding.verdict, finding.tick)
+
+
+# ------------------------------------------------------------------ which protocol
+
+
+def test_shipped_protocols_are_found_by_name() -> None:
+    assert "MI" in shipped()
+    assert locate("MI") == (shipped()["MI"], True)
+
+
+def test_a_slip_in_a_name_is_explained() -> None:
+    with pytest.raises(ProtocolMissing, match="did you mean MI"):
+        locate("mi")
+    with pytest.raises(ProtocolMissing, match=r"protocol file no/such\.slicc does not exist"):
+        locate("no/such.slicc")
+
+
+def test_a_protocol_without_a_port(tmp_path: Path) -> None:
+    for path in PROTOCOLS.glob("MI*"):
+        shutil.copy(path, tmp_path / path.name)
+    (tmp_path / "MI.slicc").write_text(
+        'protocol "Portless";\ninclude "MI-msg.sm";\ninclude "MI-dir.sm";\n'
+    )
+    (tmp_path / "MI.toml").unlink()
+    with pytest.raises(ProtocolMissing, match="no port to drive"):
+        load_protocol(str(tmp_path / "MI.slicc"))

@@ -1,0 +1,162 @@
+"""What a description says is broken stays out of the way of tests, unless they ask for it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from protocols import DIRECTORY, shipped
+from protocols.loader import LoadedProtocol, load_protocol
+from runtime.description import SystemDescription
+from tester.campaign.campaign import Campaign, Options, agents_of, avoided
+from tester.cli.options import Request
+from tester.cli.session import run
+from tester.program.program import FETCH, GLC, SLC, STORE
+from tests.tester.native.solo import write
+
+WRITTEN = """
+[machine.DMA]
+count = 1
+[requester.cpu]
+machine = "L1Cache"
+[requester.dma]
+machine = "DMA"
+[agents.cpu]
+requester = "cpu"
+[agents.dma]
+requester = "dma"
+[[defect]]
+what = "two directories get in each other's way"
+where = "MI-dir.sm:1"
+avoid = { "machine.Directory.count" = 1, "machine.Directory.parameters.directory_latency" = 3 }
+[[defect]]
+what = "engines store in the wrong place"
+avoid = { "agents.dma.without" = ["stores"], "agents.nobody.lanes" = 4 }
+"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("system") / "MI.toml"
+    path.write_text(WRITTEN)
+    return path
+
+
+@pytest.fixture(scope="module")
+def loaded(file: Path) -> LoadedProtocol:
+    return load_protocol("MI", system=file)
+
+
+def descriptions(loaded: LoadedProtocol, **options: Any) -> list[SystemDescription]:
+    campaign = Campaign(loaded, Options(seed=3, episodes=400, **options))
+    return [campaign.plan(number).leg.description for number in range(8)]
+
+
+def test_every_leg_avoids_them(loaded: LoadedProtocol) -> None:
+    legs = descriptions(loaded)
+    assert {leg.machines["Directory"].count for leg in legs} == {1}
+    assert {leg.machines["Directory"].parameters["directory_latency"] for leg in legs} == {3}
+    assert not any(leg.defects for leg in legs), "replay files need not know"
+    engines = [leg.agents["dma"].without for leg in legs if "dma" in leg.agents]
+    assert engines and set(engines) == {("stores",)}
+
+
+def test_they_are_attacked_on_request(loaded: LoadedProtocol) -> None:
+    legs = descriptions(loaded, known_defects=True)
+    assert {leg.machines["Directory"].count for leg in legs} > {1, 2}
+    assert not any(leg.agents["dma"].without for leg in legs if "dma" in leg.agents)
+
+
+def test_the_command_line_has_the_last_word(loaded: LoadedProtocol) -> None:
+    legs = descriptions(loaded, assignments={"machine.Directory.count": 4})
+    assert {leg.machines["Directory"].count for leg in legs} == {4}
+
+
+def test_only_what_is_there_is_assigned(loaded: LoadedProtocol) -> None:
+    found = avoided(loaded.written, loaded.description)
+    assert found == {
+        "machine.Directory.count": 1,
+        "machine.Directory.parameters.directory_latency": 3,
+        "agents.dma.without": ("stores",),
+    }
+    alone = replace(loaded.written, agents={"cpu": loaded.written.agents["cpu"]})
+    assert "agents.dma.without" not in avoided(alone, loaded.description)
+
+
+def test_agents_without_stores_only_load(loaded: LoadedProtocol) -> None:
+    campaign = Campaign(loaded, Options(seed=3, episodes=400))
+    legs = [campaign.plan(number).leg for number in range(8)]
+    leg = next(leg for leg in legs if "dma" in leg.description.agents)
+    agents, groups = agents_of(leg.description)
+    kinds = {group: agent.kind for agent, group in zip(agents, groups, strict=True)}
+    assert kinds == {"cpu": "cpu", "dma": FETCH}
+    program = leg.program
+    of_dma = [groups[thread] == "dma" for thread in program.episode_thread]
+    assert any(of_dma)
+    bounds = zip(program.episode_first_action[:-1], program.episode_first_action[1:], strict=True)
+    for (first, last), engine in zip(bounds, of_dma, strict=True):
+        if engine:
+            assert STORE not in program.action_kind[first:last]
+
+
+def test_agents_without_scopes_never_bypass(loaded: LoadedProtocol) -> None:
+    gpu = load_protocol("GPU_VIPER")
+    fixed = {"scope_percent": 50, "atomic_scope_percent": 50}
+    for without, some in ((["scopes"], False), ([], True)):
+        options = Options(
+            seed=3, episodes=100, fixed=fixed, assignments={"agents.gpu.without": without}
+        )
+        program = Campaign(gpu, options).plan(0).leg.program
+        assert (program.action_scope & (GLC | SLC)).any() == some
+        assert (program.episode_scope & (GLC | SLC)).any() == some
+
+
+def test_a_run_says_what_it_leaves_out(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (
+        "known defects are kept out of the way (--known-defects attacks them):\n"
+        "  - two directories get in each other's way (MI-dir.sm:1)\n"
+        "  - engines store in the wrong place\n"
+    )
+    for known_defects in (False, True):
+        request = Request(
+            protocol="MI", episodes=30, seed=1, system=file, known_defects=known_defects
+        )
+        assert run(request) == 0
+        assert (words in capsys.readouterr().out) != known_defects
+
+
+def copied(name: str, directory: Path) -> Path:
+    """A shipped protocol somewhere else, without its description."""
+    for path in (shipped()[name], *DIRECTORY.glob("*.sm")):
+        shutil.copy(path, directory)
+    return directory / f"{name}.slicc"
+
+
+@pytest.mark.parametrize("name", ["MSI", "MESI_Two_Level"])
+def test_who_shares_names_does_not_share_defects(name: str, tmp_path: Path) -> None:
+    """Ours have the names, machines and most states of gem5's: only their tables are others."""
+    found = load_protocol(str(copied(name, tmp_path))).written
+    assert found.origin.file == f"known system {name}"
+    assert not found.defects
+
+
+@pytest.mark.parametrize("name", ["GPU_VIPER", "MSI", "Garnet_standalone"])
+def test_a_protocol_of_ones_own_may_be_called_as_it_likes(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path)
+    driver = (tmp_path / "Solo.slicc").read_text().replace('"Solo"', f'"{name}"')
+    path = tmp_path / f"{name}.slicc"
+    path.write_text(driver)
+    assert load_protocol(str(path)).written == SystemDescription()
+    request = Request(
+        protocol=str(path), episodes=60, seed=1, assignments=["machine.L1Cache.count=1"]
+    )
+    assert run(request) == 0
+    said = capsys.readouterr().out.splitlines()[2]
+    assert said.startswith(f"note: this is not the {name} that is known (")
+    assert said.endswith("% of its states agree): its system is inferred")

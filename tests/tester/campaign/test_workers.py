@@ -1,0 +1,167 @@
+"""Several processes: the output of one, also when a leg fails, one dies or an interrupt comes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tester.campaign.campaign import Totals
+from tester.campaign.coverage import Coverage
+from tester.campaign.workers import LegResult, Tell, WorkerDied, Workers
+from tests.planted.bugs import BY_NAME
+from tests.processes import heed_signals
+
+ROOT = Path(__file__).parents[3]
+
+
+def start(*words: str, directory: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tester.cli", *words],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_signals,
+    )
+
+
+def run(*words: str, directory: Path) -> tuple[int, str]:
+    """(exit status, stdout without the rates)."""
+    process = start(*words, directory=directory)
+    output, errors = process.communicate(timeout=120)
+    assert "Traceback" not in errors, errors
+    return process.returncode, re.sub(r"^\d[\d.]* s: .*$", "", output, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("jobs", ["2", "5"])
+def test_the_output_does_not_depend_on_the_number(tmp_path: Path, jobs: str) -> None:
+    words = ("-p", "MI", "--episodes", "333", "--seed", "4", "--engine", "python")
+    files = []
+    for number in ("1", jobs):
+        directory = tmp_path / number
+        directory.mkdir()
+        files.append(directory / "coverage.json")
+        status, output = run(
+            *words, "-j", number, "--coverage", "coverage.json", directory=directory
+        )
+        assert status == 0, output
+        (directory / "output").write_text(output)
+    assert (tmp_path / "1/output").read_text() == (tmp_path / jobs / "output").read_text()
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_a_failure_is_the_same(tmp_path: Path) -> None:
+    broken = BY_NAME["mi-late-order-wakes-nobody"].plant(tmp_path)
+    results = []
+    for jobs in ("1", "3"):
+        directory = tmp_path / jobs
+        directory.mkdir()
+        results.append(
+            run("-p", str(broken), "--seed", "1", "--episodes", "2000", "--engine", "python",
+                "-j", jobs, directory=directory)
+        )  # fmt: skip
+        assert results[-1][0] == 1
+    assert results[0] == results[1]
+    one, three = (next((tmp_path / jobs).glob("*.leg")) for jobs in ("1", "3"))
+    assert one.name == three.name and one.read_bytes() == three.read_bytes()
+
+
+@pytest.mark.parametrize("ending, status", [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_signal_ends_all_of_them(tmp_path: Path, ending: str, status: int, jobs: str) -> None:
+    """Nothing is compiled beside this run, so nobody but the command itself heeds signals."""
+    process = start(
+        "-p", "MI", "--episodes", "1000000", "--seed", "1", "--engine", "python", "-j", jobs,
+        directory=tmp_path,
+    )  # fmt: skip
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "passed" in line:
+            break
+    children = [int(each) for each in _children(process.pid)]
+    assert jobs == "1" or len(children) == 2
+    time.sleep(0.1)
+    process.send_signal(getattr(signal, ending))
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == status
+    assert "INTERRUPTED: " in output
+    assert "Traceback" not in errors
+    assert not [child for child in children if Path(f"/proc/{child}").exists()]
+
+
+def _children(parent: int) -> list[str]:
+    path = Path(f"/proc/{parent}/task/{parent}/children")
+    if not path.exists():
+        pytest.skip("this system does not list the children of a process")
+    return path.read_text().split()
+
+
+def passed(number: int) -> LegResult:
+    return LegResult(number, totals=Totals(legs=1, episodes=10), coverage=Coverage("P"))
+
+
+def results(work: Callable[[int, Tell], LegResult], count: int, jobs: int = 3) -> list[LegResult]:
+    found = []
+    with Workers(jobs, work, lambda episodes, transitions: None) as workers:
+        for result in workers.results():
+            found.append(result)
+            if len(found) == count:
+                break
+    return found
+
+
+def test_results_come_in_order() -> None:
+    def work(number: int, tell: Tell) -> LegResult:
+        time.sleep(0.02 * ((number * 7) % 3))
+        return passed(number)
+
+    assert [result.number for result in results(work, 20)] == list(range(20))
+
+
+def test_what_raises_is_left_to_whoever_asks() -> None:
+    def work(number: int, tell: Tell) -> LegResult:
+        if number == 2:
+            raise ValueError("seen again where it is run again")
+        return passed(number)
+
+    found = results(work, 5)
+    assert [result.totals is None for result in found] == [False, False, True, False, False]
+
+
+def test_a_dead_worker_is_an_error() -> None:
+    def work(number: int, tell: Tell) -> LegResult:
+        if number == 3:
+            os._exit(9)
+        return passed(number)
+
+    with pytest.raises(WorkerDied, match=r"leg 3 has died \(exit status 9\)"):
+        results(work, 10)
+
+
+def test_progress_of_all_is_summed() -> None:
+    def work(number: int, tell: Tell) -> LegResult:
+        tell(10 + number, 100)
+        return passed(number)
+
+    heard: list[tuple[int, int]] = []
+    with Workers(1, work, lambda *sums: heard.append(sums)) as workers:
+        assert next(workers.results()).number == 0
+    assert heard == [(10, 100)]
+
+
+@pytest.mark.parametrize(
+    "words", [("--replay", "x.leg"), ("--trace", "all"), ("--diff-engines",), ("-j", "0")]
+)
+def test_options_that_need_one_process(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "x.leg").write_bytes(b"")
+    status, _ = run("-j", "2", *words, directory=tmp_path)
+    assert status == 2

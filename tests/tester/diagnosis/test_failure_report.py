@@ -1,0 +1,171 @@
+"""Reports of failing legs: what a person reads, word for word where it matters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from protocols.identity import ProtocolIdentity
+from runtime.description import SystemDescription
+from runtime.prng import initial_byte
+from tester.diagnosis.failure_report import Failure, refine, render
+from tester.diagnosis.history import History, lane_list
+from tester.diagnosis.likely_causes import suspect
+from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
+from tester.execution.events import Finding, Kind, Request, Role, Verdict
+from tester.execution.leg import LegRun
+from tester.program.expectations import derive
+from tester.program.program import INACTIVE, LOAD, STORE, Agent, Program
+from tester.program.replay_file import Leg
+from tests.tester.execution.fake_system import FakeSystem, Fault
+
+WORD = 0x1000
+DATA = 0x1044
+
+
+def hand_over() -> Program:
+    """Thread 0 stores a word twice in two episodes; thread 1 then loads it."""
+    agents = (Agent("gpu", 0, 2, "writer"), Agent("gpu", 1, 2, "reader"))
+    return derive(
+        Program(
+            agents=agents,
+            run_key=5,
+            line_size=64,
+            episode_thread=np.array([0, 0, 1]),
+            episode_first_action=np.array([0, 1, 2, 3]),
+            episode_group=np.zeros((3, 2), np.int64),
+            group_word=np.array([WORD]),
+            action_kind=np.array([STORE, STORE, LOAD]),
+            action_size=np.array([4, 4, 4]),
+            lane_address=np.array([[DATA, INACTIVE]] * 3),
+            store_value=np.array([[0x11223344, 0], [0xA5B6C7D8, 0], [0, 0]], np.uint64),
+        )
+    )
+
+
+def failure(fault: Fault, program: Program | None = None) -> Failure:
+    """The failure that a planted fault makes, run twice as the campaign does."""
+    test = program or hand_over()
+
+    def system() -> FakeSystem:
+        planted = Fault(fault.kind, fault.at)
+        return FakeSystem(
+            lambda a: initial_byte(test.run_key, a), lanes=2, fault=planted, longest=9
+        )
+
+    found = LegRun(test, system(), 1000).run().finding
+    assert found is not None
+    failed = range(found.address, found.address + max(1, found.size))
+    history = History([found.address & -64], 64, failed)
+    run = LegRun(test, system(), 1000, watchers=[history])
+    again = run.run().finding
+    assert again is not None
+    leg = Leg(test, SystemDescription(), ProtocolIdentity("Fake", "0"), 1000, 7, 2, "none", "0.1.0")
+    return Failure(leg, run, history, refine(again, test), True, "gpu-tester --replay x.leg")
+
+
+STALE = """\
+BUG: stale-read at tick 111: load returned 0x11223344, expected 0xa5b6c7d8
+  Fake, seed 7, leg 2 (profile none), configuration ffffffffffff, version 0.1.0
+
+  load by thread 1 lane 0 (fake.gpu1), episode 2 action 0, issued at 93
+  4 bytes at 0x1044, byte 4 of line 0x1040
+
+  expected 0xa5b6c7d8  version 2, thread 0 lane 0, episode 1 action 0: issued 53, accepted 61, \
+complete 65
+  got      0x11223344  version 1, thread 0 lane 0, episode 0 action 0: issued 20, accepted 23, \
+complete 28
+
+copies of 0x1044 now
+  memory                                  0xa5b6c7d8  as expected
+
+history of line 0x1040
+   20 * thread 0 lane 0  store/4 +4=0x11223344  issued
+   23 * thread 0 lane 0  store/4 +4             accepted
+   28 * thread 0 lane 0  store/4 +4             complete
+   53 * thread 0 lane 0  store/4 +4=0xa5b6c7d8  issued
+   61 * thread 0 lane 0  store/4 +4             accepted
+   65 * thread 0 lane 0  store/4 +4             complete
+   93 * thread 1 lane 0  load/4 +4              issued
+  111 * thread 1 lane 0  load/4 +4=0x11223344   WRONG DATA
+
+synchronisation
+  writer  thread 0   episode 1     release 54 to 65, closing fetch-add returned at 74
+  reader  thread 1   episode 2     acquire 89 to 92, opening fetch-add returned at 88
+  the acquire was issued 15 ticks after the writer's closing fetch-adds had returned: it must see \
+the store
+
+suspect
+  expected bytes in memory
+  no old copy is left: the reader was answered with data that left its source before the write (a
+  fill in flight across the acquire?)
+
+run it again
+  gpu-tester --replay x.leg
+"""
+
+
+def test_a_stale_read_word_for_word() -> None:
+    report = failure(Fault("stale value"))
+    text = render(report).replace(report.leg.digest(), "ffffffffffff")
+    assert text == STALE
+
+
+@pytest.mark.parametrize(
+    ("fault", "at", "verdict", "said"),
+    [
+        ("torn store", 2, Verdict.TORN_BYTES, "a byte mask lost or cut"),
+        ("foreign value", 1, Verdict.FOREIGN_BYTES, "never written there by anyone"),
+        ("duplicated atomic", 1, Verdict.ATOMIC_REPEATED, "(initial + 0)"),
+        ("skipped atomic", 1, Verdict.ATOMIC_SKIPPED, "more than the"),
+        ("lost completion", 1, Verdict.HANG, "accepted, not complete"),
+        ("lost data", 1, Verdict.HANG, "no answer"),
+        ("lost synchronization", 1, Verdict.HANG, "acquire: issued"),
+        ("lost atomic", 1, Verdict.HANG, "thread 1 waits for 2 episodes of thread 0 (has 0)"),
+        ("leak", 1, Verdict.LEAK, "fake.queue: 1 message stalled"),
+        ("double completion", 1, Verdict.UNEXPECTED_RESPONSE, "not waiting for"),
+    ],
+)
+def test_what_reports_say(fault: str, at: int, verdict: Verdict, said: str) -> None:
+    report = failure(Fault(fault, at))
+    text = render(report)
+    assert report.finding.verdict is verdict
+    assert said in text
+    assert text.splitlines()[0].startswith(f"BUG: {verdict.value} at tick ")
+    assert text.rstrip().endswith("gpu-tester --replay x.leg")
+
+
+def test_torn_bytes_are_told_byte_by_byte() -> None:
+    text = render(failure(Fault("torn store", 2)))
+    assert "ok 0x1044 to +1  expected d8 c7  version 2" in text
+    assert "!! 0x1046 to +1  expected b6 a5  version 2" in text
+    assert "got      22 11  version 1" in text
+
+
+def test_a_lost_store_is_a_lost_write_at_the_end() -> None:
+    test = hand_over().keep_episodes(np.array([True, True, False]))
+    report = failure(Fault("lost store", 2), derive(test))
+    assert report.finding.verdict is Verdict.LOST_WRITE
+    assert "after the last episode" in render(report)
+
+
+def test_bytes_of_another_place_are_recognised() -> None:
+    test = hand_over()
+    row = 2
+    wrong = sum(initial_byte(test.run_key, DATA + 8 + i) << 8 * i for i in range(4))
+    verdicts = judge_bytes(test, DATA, 4, wrong, row)
+    assert misplaced_from(test, verdicts) == DATA + 8
+
+
+def test_lane_lists() -> None:
+    assert lane_list([7, 0, 1, 2, 3]) == "0-3,7"
+    assert lane_list([5]) == "5"
+
+
+def test_a_stale_read_back_is_explained_without_an_episode_of_its_own() -> None:
+    """Its episodes and rows are those of the read-back, of which the program knows nothing."""
+    program = hand_over()
+    request = Request(1, 1, 99, Role.READ_BACK, Kind.LOAD, [0], [DATA], 4, [], [0], row=1)
+    finding = Finding(Verdict.STALE_READ, 9, "stale", request, 0, DATA, 4, 0xA5B6C7D8, 0x11223344)
+    said = " ".join(suspect(finding, program, None))
+    assert "own earlier store" not in said

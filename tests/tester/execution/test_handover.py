@@ -1,0 +1,149 @@
+"""Reading back: every byte, by somebody who may, behind another port where there is one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from runtime.description import SystemDescription
+from runtime.prng import Prng, initial_byte
+from runtime.sim.engine import Consumer
+from tester.execution.events import Verdict
+from tester.execution.handover import Manners
+from tester.execution.leg import LegRun
+from tester.execution.thread import Steps
+from tester.generator.generator import generate_program
+from tester.program.expectations import final_memory
+from tester.program.final_memory import final_contents
+from tester.program.program import Program
+from tester.program.read_back import read_back_program
+from tests.tester.execution.fake_system import FakeSystem
+from tests.tester.program.test_final_memory import last_writers
+from tests.tester.programs import CONFIGS
+
+HANDOVERS = """
+[[handover]]
+giver = "gpu"
+taker = "cpu"
+giver_steps = ["release", "flush"]
+
+[[handover]]
+giver = "cpu"
+taker = "gpu"
+taker_steps = ["acquire", "invalidate_l2"]
+
+[[handover]]
+giver = "dma"
+taker = "cpu"
+allowed = false
+"""
+
+
+def test_manners_follow_the_description() -> None:
+    description = SystemDescription.from_toml(HANDOVERS)
+    manners = Manners.of(description, ["gpu", "gpu", "cpu", "dma"])
+    assert manners.camps == (0, 0, 0, 1)
+    flush, both = Steps(flush=True, invalidate=True), Steps()
+    assert manners.steps == (flush, flush, both, both)
+    alone = Manners.of(description, ["gpu", "gpu"])
+    assert alone.steps == (Steps(), Steps())
+
+
+def loads(program: Program) -> list[tuple[int, int, int, int]]:
+    """(thread, address, size, expected) of every lane."""
+    found = []
+    for episode in range(program.episodes):
+        for action in program.actions_of(episode):
+            for lane, address in enumerate(program.lane_address[action].tolist()):
+                if address >= 0:
+                    size = int(program.action_size[action])
+                    value = int(program.expected[action, lane])
+                    found.append((int(program.episode_thread[episode]), address, size, value))
+    return found
+
+
+@pytest.mark.parametrize("name", ["default", "mixed", "bytes"])
+def test_every_byte_is_read_by_somebody_who_may(name: str) -> None:
+    config = CONFIGS[name]
+    program = generate_program(config, Prng(4))
+    addresses, contents = final_memory(program)
+    expected = dict(zip(addresses.tolist(), contents.tolist()))
+    camps = config.camps or (0,) * program.threads
+    back = read_back_program(program, final_contents(program), camps)
+    assert back is not None
+    assert back.shape_errors() == []
+    camp_of = {agent.name: camp for agent, camp in zip(program.agents, camps)}
+    port_of = {agent.name: agent.requester for agent in program.agents}
+    writers = last_writers(program)[0]
+    seen: set[int] = set()
+    elsewhere = 0
+    for thread, address, size, value in loads(back):
+        reader = back.agents[thread].name
+        for byte in range(address, address + size):
+            assert byte not in seen
+            seen.add(byte)
+            assert value >> 8 * (byte - address) & 0xFF == expected[byte]
+            if byte in writers:
+                assert camp_of[reader] == camps[writers[byte]]
+                elsewhere += port_of[reader] != program.agents[writers[byte]].requester
+    assert seen == set(expected)
+    assert elsewhere > len(writers) * 0.8
+
+
+@pytest.mark.parametrize("steps", [Steps(), Steps(flush=True), Steps(flush=True, invalidate=True)])
+def test_steps_at_hand_overs_are_carried_out(steps: Steps) -> None:
+    config = replace(CONFIGS["default"], episodes=30)
+    agents = tuple(replace(agent, requester=i % 2) for i, agent in enumerate(config.agents))
+    program = generate_program(replace(config, agents=agents), Prng(6))
+
+    class Counter:
+        """Counts synchronisations by kind."""
+
+        def __init__(self) -> None:
+            self.kinds: dict[int, int] = {}
+
+        def issued(self, request: object, tick: int) -> None:
+            kind = getattr(request, "kind", -1)
+            self.kinds[kind] = self.kinds.get(kind, 0) + 1
+
+        def loaded(self, *_: object) -> None: ...
+
+        def accepted(self, *_: object) -> None: ...
+
+        def completed(self, *_: object) -> None: ...
+
+        def returned(self, *_: object) -> None: ...
+
+        def synchronized(self, *_: object) -> None: ...
+
+    counter = Counter()
+    system = FakeSystem(lambda a: initial_byte(program.run_key, a))
+    manners = Manners((0,) * program.threads, (steps,) * program.threads)
+    outcome = LegRun(program, system, 10_000, manners, [counter]).run()
+    assert outcome.finding is None
+    flushes, invalidations = counter.kinds.get(5, 0), counter.kinds.get(6, 0)
+    assert (flushes > 20) == steps.flush
+    assert (invalidations > 20) == steps.invalidate
+
+
+@pytest.mark.parametrize("busy", [0, 5_000, 200_000])
+def test_a_system_may_take_its_time_to_rest_but_not_for_ever(busy: int) -> None:
+    """Nobody waits for what moves: ten deadlock limits are granted."""
+    config = CONFIGS["default"]
+    agents = tuple(replace(agent, requester=i % 2) for i, agent in enumerate(config.agents))
+    program = generate_program(replace(config, agents=agents, episodes=5), Prng(6))
+    system = FakeSystem(lambda a: initial_byte(program.run_key, a))
+
+    class Restless(Consumer):
+        def wakeup(self) -> None:
+            if self.engine.now < busy:
+                self.engine.schedule(self, self.engine.now + 10)
+
+    system.engine.schedule(Restless(system.engine), 1)
+    finding = LegRun(program, system, 1_000).run().finding
+    if busy <= 5_000:
+        assert finding is None
+    else:
+        assert finding is not None and finding.verdict is Verdict.HANG
+        assert "messages still move" in finding.headline

@@ -1,0 +1,118 @@
+"""Both engines make the same transitions, tick for tick, on everything that is shipped."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtime.native.plan import POOLS, Capacities
+from runtime.native.system import JUDGED
+from tester.campaign.campaign import Campaign, Options, manners_of
+from tester.execution.native_leg import NativeLegRun
+from tester.scenario.profiles import PROFILES
+from tester.scenario.special_profiles import COMPARISONS
+from tests.tester.native.equality import (
+    PROTOCOLS,
+    engine,
+    in_python,
+    leg_of,
+    loaded,
+    native,
+    natively,
+)
+
+CASES = [
+    (protocol, seed)
+    for protocol in PROTOCOLS
+    for seed in ((1, 2) if protocol in ("MI", "GPU_VIPER") else (1,))
+]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(("protocol", "seed"), CASES)
+def test_every_profile_runs_alike(protocol: str, profile: str, seed: int) -> None:
+    leg = leg_of(protocol, profile, seed)
+    assert natively(protocol, leg)[0] == in_python(protocol, leg)[0]
+
+
+@pytest.mark.parametrize("profile", COMPARISONS)
+def test_comparisons_run_alike(profile: str) -> None:
+    leg = leg_of("MI", profile, 1)
+    assert natively("MI", leg)[0] == in_python("MI", leg)[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10, 60))
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_many_seeds_run_alike(protocol: str, seed: int) -> None:
+    for profile in PROFILES:
+        leg = leg_of(protocol, profile, seed)
+        assert natively(protocol, leg)[0] == in_python(protocol, leg)[0], profile
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_campaigns_add_up_alike(protocol: str) -> None:
+    """Totals and coverage of a run do not tell which engine has made it."""
+    runs = []
+    for chosen in (engine(protocol), None):
+        arguments = (loaded(protocol), Options(7, 150))
+        campaign = Campaign(*arguments) if chosen is None else Campaign(*arguments, chosen)
+        number = 0
+        while campaign.totals.episodes < 150:
+            _, finding = campaign.run_leg(campaign.plan(number).leg)
+            assert finding is None
+            number += 1
+        runs.append((campaign.totals, campaign.coverage.to_json(), campaign.transitions))
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_restored_run_goes_on_as_before(protocol: str) -> None:
+    leg = leg_of(protocol, "coherence", 3)
+    system = NativeLegRun(leg, native(protocol), manners_of(leg)).start()
+    system.run(200)
+    snapshot, state = system.snapshot(), system.state_hash()
+    system.run(400)
+    middle = system.state_hash()
+    assert middle != state
+    assert system.run() != JUDGED
+    end = system.trace_hash, system.state_hash(), system.now
+    for _ in range(2):
+        system.restore(snapshot)
+        assert system.state_hash() == state
+        assert system.now <= 200
+        system.run(400)
+        assert system.state_hash() == middle
+        system.run()
+        assert (system.trace_hash, system.state_hash(), system.now) == end
+
+
+def test_a_snapshot_fits_only_its_system() -> None:
+    system = NativeLegRun(
+        leg := leg_of("MI", "coherence", 3), native("MI"), manners_of(leg)
+    ).start()
+    with pytest.raises(ValueError, match="another system"):
+        system.restore(b"\0" * (system.size - 8))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_stopping_often_changes_nothing(protocol: str) -> None:
+    leg = leg_of(protocol, "hot-ping-pong", 4)
+    hashes = set()
+    for step in (1, 7, 100_000):
+        system = NativeLegRun(leg, native(protocol), manners_of(leg)).start()
+        while (tick := system.next_tick) is not None:
+            system.run(tick + step)
+        hashes.add((system.trace_hash, system.now, system.lane_accesses))
+    assert len(hashes) == 1
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_pools_that_are_too_small_grow(protocol: str) -> None:
+    leg = leg_of(protocol, "coherence", 5)
+    expected = natively(protocol, leg)[0]
+    run = NativeLegRun(leg, native(protocol), manners_of(leg))
+    run.capacities = Capacities(**dict.fromkeys(POOLS, 16))
+    run.run()
+    assert run.outcome.ticks == expected.ticks
+    assert run.system.trace_hash == expected.trace
+    assert run.capacities != Capacities(**dict.fromkeys(POOLS, 16))

@@ -1,0 +1,147 @@
+"""Protocols with a random slip run alike on both engines, down to the words of the verdict.
+
+Slips are what authors make: an action too many or too few, two in the wrong order, a condition
+turned round, a row or an assignment forgotten. Most mutants end in a verdict, all kinds of them.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from protocols.loader import LoadedProtocol, ProtocolBroken, load_protocol
+from runtime.errors import ProtocolError
+from runtime.native.system import NativeError
+from runtime.system.system import System
+from tester.campaign.campaign import Campaign, Options
+from tests.tester.native.equality import native_engine, run_in_python, run_natively
+
+FILES = {
+    "MI": ("MI-cache.sm", "MI-dir.sm", "MI-dma.sm"),
+    "MSI": ("MSI-cache.sm", "MSI-dir.sm"),
+    "MESI_Two_Level": (
+        "MESI_Two_Level-L1cache.sm",
+        "MESI_Two_Level-L2cache.sm",
+        "MESI_Two_Level-dir.sm",
+    ),
+    "MOESI_AMD_Base": ("MOESI_AMD_Base-CorePair.sm", "MOESI_AMD_Base-APUdir.sm"),
+    "GPU_VIPER": (
+        "GPU_VIPER-TCP.sm",
+        "GPU_VIPER-TCC.sm",
+        "GPU_VIPER-SQC.sm",
+        "MOESI_AMD_Base-dir.sm",
+    ),
+}
+LEGS = 4
+DEADLOCK_LIMIT = 5000
+PROTOCOLS = Path(__file__).parents[3] / "protocols"
+
+
+def slip(text: str, dice: random.Random) -> str:
+    """The text with one slip in it."""
+    lines = text.split("\n")
+    actions = _matching(lines, r"\s+\w+;\s*(//.*)?$")
+    kind = dice.randrange(6)
+    place = dice.choice(actions)
+    if kind == 0:
+        lines[place] = ""
+    elif kind == 1:
+        lines[place] += lines[place]
+    elif kind == 2:
+        other = dice.choice(actions)
+        lines[place], lines[other] = lines[other], lines[place]
+    elif kind == 3:
+        lines[dice.choice(_matching(lines, r".*:="))] = ""
+    elif kind == 4:
+        place = dice.choice(_matching(lines, r"\s+transition\("))
+        while "}" not in lines[place]:
+            lines[place] = ""
+            place += 1
+        lines[place] = ""
+    else:
+        place = dice.choice(_matching(lines, r".*\bif \(.*\) \{"))
+        lines[place] = re.sub(r"\bif \((.*)\) \{", r"if (!(\1)) {", lines[place])
+    return "\n".join(lines)
+
+
+def _matching(lines: list[str], pattern: str) -> list[int]:
+    return [place for place, line in enumerate(lines) if re.match(pattern, line)]
+
+
+def mutant(name: str, dice: random.Random, directory: Path) -> LoadedProtocol:
+    """A protocol with a slip that the compiler does not see."""
+    for path in PROTOCOLS.glob("*.*"):
+        if path.suffix in (".sm", ".slicc", ".toml"):
+            shutil.copy(path, directory / path.name)
+    file = directory / dice.choice(FILES[name])
+    original = file.read_text(encoding="utf-8")
+    while True:
+        file.write_text(slip(original, dice), encoding="utf-8")
+        try:
+            return load_protocol(str(directory / f"{name}.slicc"), native=True)
+        except ProtocolBroken:
+            continue
+
+
+@pytest.mark.parametrize("seed", (1, 2))
+def test_a_few_mutants_end_alike(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check("MI", seed, tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 140))
+@pytest.mark.parametrize("name", FILES)
+def test_many_mutants_end_alike(
+    name: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(name, seed, tmp_path, monkeypatch)
+
+
+def check(name: str, seed: int, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLICC_CXXFLAGS", "-O0")  # they run for milliseconds
+    monkeypatch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
+    dice = random.Random(seed)
+    protocol = mutant(name, dice, directory)
+    chosen = native_engine(protocol)
+    assert chosen.native is not None
+    for _ in range(LEGS):
+        campaign = Campaign(protocol, Options(dice.randrange(1 << 30), 60))
+        leg = replace(campaign.plan(dice.randrange(14)).leg, deadlock_limit=DEADLOCK_LIMIT)
+        mine, native = run_natively(protocol, chosen.native, leg)
+        theirs, python = run_in_python(protocol, leg)
+        assert mine == theirs
+        error = python.outcome.error
+        assert (native.error is None) == (error is None)
+        if native.error is not None and error is not None:
+            assert isinstance(python.system, System)
+            assert in_words(native.error, protocol, python.system) == words_of(error)
+
+
+def words_of(error: ProtocolError) -> tuple[object, ...]:
+    """Everything that a verdict says but its sentence."""
+    who = None if error.machine is None else (error.machine, error.version)
+    when = error.tick, error.address
+    return (error.kind, who, when, error.state, error.event, error.action, error.location)
+
+
+def in_words(error: NativeError, protocol: LoadedProtocol, system: System) -> tuple[object, ...]:
+    """The same of a native verdict, whose numbers the system's controllers can name."""
+    assert protocol.native is not None
+    actions = json.loads(protocol.native.files["metadata.json"])["actions"]
+    file, line, _ = protocol.native.site(error.site)
+    who = state = event = None
+    if error.controller is not None:
+        one = system.controllers[error.controller]
+        who = (one.MACHINE, one.version)
+        state = None if error.state is None else one.STATES.name_of(error.state)
+        event = None if error.event is None else one.EVENTS.name_of(error.event)
+    when = error.tick, error.address
+    return (error.kind, who, when, state, event, actions[error.action], f"{file}:{line}")

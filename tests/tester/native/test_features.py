@@ -1,0 +1,454 @@
+"""Small protocols around one class of the library each run alike on both engines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from runtime.native.plan import Capacities
+from tester.execution import native_leg
+from tests.tester.native.solo import check
+
+PERSISTENT = """
+  structure(PersistentTable, external="yes") {
+    void persistentRequestLock(Addr, MachineID, AccessType);
+    void persistentRequestUnlock(Addr, MachineID);
+    bool okToIssueStarving(Addr, MachineID); MachineID findSmallest(Addr);
+    AccessType typeOfSmallest(Addr); void markEntries(Addr); bool isLocked(Addr);
+    int countStarvingForAddress(Addr); int countReadStarvingForAddress(Addr); }
+"""
+PERFECT = """
+  structure(Sheet, interface="AbstractCacheEntry", main="false") { int uses, default="7"; }
+  structure(PerfectCacheMemory, external="yes") {
+    void allocate(Addr); void deallocate(Addr); Sheet lookup(Addr); bool isTagPresent(Addr); }
+"""
+CYCLES = "Cycles intToCycles(int c);"
+TIMER_PORT = """
+  in_port(timer_in, Addr, timer, rank=2) {
+    if (timer_in.isReady(clockEdge())) {
+      Addr a := timer.nextAddress();
+      trigger(Event:Ring, a, getEntry(a), TBEs[a]); } }
+"""
+TIMER = {
+    "events": "Ring;",
+    "states": "H, AccessPermission:Read_Write;",
+    "objects": "TimerTable timer;",
+    "functions": CYCLES,
+    "after_store": ", H",
+    "on_store": "t_set;",
+    "ports": TIMER_PORT,
+}
+
+
+def test_nothing_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(tmp_path, monkeypatch, ["Load", "Store", "Filled"])
+
+
+def test_timers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that was stored to is left alone until its alarm rings."""
+    check(
+        tmp_path,
+        monkeypatch,
+        ["Ring"],
+        **TIMER,
+        actions="""
+          action(t_set, "t") {
+            assert(timer.isSet(address) == false);
+            timer.set(address, clockEdge() + cyclesToTicks(intToCycles(30))); }
+          action(u_unset, "u") { timer.unset(address); wakeUpAllBuffers(address); }""",
+        transitions="""
+          transition(H, Ring, V) { u_unset; }
+          transition(H, {Load, Store}) { z_wait; }""",
+    )
+
+
+def test_an_alarm_is_set_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(
+        tmp_path,
+        monkeypatch,
+        [],
+        "already_allocated",
+        **TIMER,
+        actions="""
+          action(t_set, "t") {
+            timer.set(address, clockEdge() + cyclesToTicks(intToCycles(30)));
+            timer.set(address, clockEdge()); }""",
+        transitions="transition(H, {Load, Store, Ring}) { z_wait; }",
+    )
+
+
+def test_persistent_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loads starve until a store comes, and what they find out is kept in the line."""
+    check(
+        tmp_path,
+        monkeypatch,
+        ["Store"],
+        types=PERSISTENT,
+        objects="PersistentTable table;",
+        entry="int seen;",
+        on_load="p_lock;",
+        on_store="q_unlock;",
+        actions="""
+          action(p_lock, "p") {
+            bool free := table.isLocked(address) == false;
+            assert(table.okToIssueStarving(address, machineID) == free);
+            if (free) {
+              table.persistentRequestLock(address, machineID, AccessType:Write);
+              assert(table.typeOfSmallest(address) == AccessType:Write);
+              assert(table.findSmallest(address) == machineID);
+              assert(table.countReadStarvingForAddress(address) == 0);
+              table.markEntries(address); }
+            cache_entry.seen := table.countStarvingForAddress(address); }
+          action(q_unlock, "q") {
+            if (table.isLocked(address)) {
+              assert(cache_entry.seen == 1);
+              table.persistentRequestUnlock(address, machineID); } }""",
+    )
+
+
+@pytest.mark.parametrize(
+    "call, verdict",
+    [
+        ("table.findSmallest(address) == machineID", "not_allocated"),
+        ("table.typeOfSmallest(address) == AccessType:Read", "not_allocated"),
+    ],
+)
+def test_nobody_starves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, verdict: str
+) -> None:
+    check(
+        tmp_path,
+        monkeypatch,
+        [],
+        verdict,
+        types=PERSISTENT,
+        objects="PersistentTable table;",
+        on_fill="p_look;",
+        actions=f'action(p_look, "p") {{ assert({call}); }}',
+    )
+
+
+def test_perfect_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uses of a line are counted in a sheet of its own, which every third store throws away."""
+    check(
+        tmp_path,
+        monkeypatch,
+        ["Load", "Store"],
+        types=PERFECT,
+        objects='PerfectCacheMemory sheets, template="<L1Cache_Sheet>";',
+        on_load="c_count;",
+        on_store="c_count; d_drop;",
+        functions="""
+          Sheet getSheet(Addr a), return_by_pointer="yes" { return sheets.lookup(a); }""",
+        actions="""
+          action(c_count, "c") {
+            Sheet sheet := getSheet(address);
+            assert(sheet.uses >= 7);
+            sheet.uses := sheet.uses + 1;
+            assert(sheets.isTagPresent(address)); }
+          action(d_drop, "d") {
+            if (sheets.lookup(address).uses > 9) {
+              sheets.deallocate(address);
+              assert(sheets.isTagPresent(address) == false);
+              sheets.allocate(address);
+              assert(getSheet(address).uses == 7); } }""",
+    )
+
+
+def test_more_ports_than_bits_of_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store sends a message through each of nine queues; they are taken in turn, and those that
+    come too early wait for the line: 110 pairs of a rank and a queue."""
+    count = 9
+    queues = range(count)
+    check(
+        tmp_path,
+        monkeypatch,
+        [f"Pass{i}" for i in queues],
+        parameters=" ".join(f"MessageBuffer * queue{i};" for i in queues),
+        events=" ".join(f"Pass{i};" for i in queues),
+        states=" ".join(f"Q{i}, AccessPermission:Busy;" for i in queues),
+        ports=" ".join(
+            f"""
+            out_port(out{i}, MemoryMsg, queue{i});
+            in_port(in{i}, MemoryMsg, queue{i}, rank={i + 2}) {{
+              if (in{i}.isReady(clockEdge())) {{ peek(in{i}, MemoryMsg) {{
+                trigger(Event:Pass{i}, in_msg.addr, getEntry(in_msg.addr), TBEs[in_msg.addr]);
+              }} }} }}"""
+            for i in queues
+        ),
+        after_store=", Q0",
+        on_store=" ".join(f"e_enter{i};" for i in queues),
+        actions=" ".join(
+            f"""
+            action(e_enter{i}, "e{i}") {{
+              enqueue(out{i}, MemoryMsg, {1 + i % 3}) {{ out_msg.addr := address;
+                out_msg.MessageSize := MessageSizeType:Request_Control; }} }}
+            action(w_wait{i}, "w{i}") {{ stall_and_wait(in{i}, address); }}
+            action(p_pass{i}, "p{i}") {{
+              in{i}.dequeue(clockEdge());
+              {"wakeUpBuffers(address);" if i % 2 else ""} wakeUpAllBuffers(address); }}"""
+            for i in queues
+        ),
+        transitions=" ".join(
+            f"""
+            transition(Q{i}, Pass{i}, {f"Q{i + 1}" if i + 1 < count else "V"}) {{ p_pass{i}; }}
+            transition(Q{i}, {{Load, Store}}) {{ z_wait; }}"""
+            + " ".join(f"transition(Q{i}, Pass{j}) {{ w_wait{j}; }}" for j in queues if j != i)
+            for i in queues
+        ),
+    )
+
+
+def test_transactions_in_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores are counted in a cache of marks. The fourth store of any line aborts: what was
+    written in the transaction starts again. Loads of lines with two stores commit."""
+    check(
+        tmp_path,
+        monkeypatch,
+        ["Load", "Store"],
+        parameters="CacheMemory * marks;",
+        entry="""
+          int stores;
+          void setInHtmReadSet(bool), external="yes"; bool getInHtmReadSet(), external="yes";
+          void setInHtmWriteSet(bool), external="yes"; bool getInHtmWriteSet(), external="yes";
+          void invalidateEntry() { stores := 0; }""",
+        functions="""
+          Entry getMark(Addr a), return_by_pointer="yes" {
+            return static_cast(Entry, "pointer", marks.lookup(a)); }""",
+        on_load="c_commit;",
+        on_store="c_count;",
+        actions="""
+          action(c_commit, "cc") {
+            if (is_valid(getMark(address)) && getMark(address).stores == 2) {
+              getMark(address).setInHtmReadSet(true);
+              marks.htmCommitTransaction();
+              assert(getMark(address).getInHtmReadSet() == false);
+              assert(getMark(address).getInHtmWriteSet() == false);
+              assert(getMark(address).stores == 2); } }
+          action(c_count, "c") {
+            if (marks.isTagPresent(address) == false && marks.cacheAvail(address)) {
+              marks.allocateVoid(address, new Entry); }
+            Entry mark := getMark(address);
+            if (is_valid(mark)) {
+              mark.changePermission(AccessPermission:Read_Write);
+              mark.setInHtmWriteSet(true);
+              mark.stores := mark.stores + 1;
+              if (mark.stores == 4) {
+                marks.htmAbortTransaction();
+                assert(mark.stores == 0); } } }""",
+    )
+
+
+STEPS = """
+  structure(TriggerQueue, external="yes") {
+    Event front(); Event back(); bool frontNB(); bool backNB(); bool empty();
+    void push(Event); void pushNB(Event); void pushFront(Event); void pushFrontNB(Event);
+    void pop(); void emplace(Addr, bool); Retry next(); int size(); }
+  structure(ExpectedMap, external="yes") {
+    void clear(int); void addExpectedRespType(Kind); void addExpectedDataType(Kind);
+    void setExpectedCount(int); void addExpectedCount(int); bool hasExpected();
+    bool hasReceivedResp(); bool hasReceivedData(); int expected(); int received();
+    bool receiveResp(Kind); bool receiveData(Kind); bool receivedDataType(Kind);
+    bool receivedRespType(Kind); }
+  structure(TBEStorage, external="yes") {
+    int size(); int capacity(); int reserved(); int slotsAvailable();
+    bool areNSlotsAvailable(int); void incrementReserved(); void decrementReserved();
+    int addEntryToNewSlot(); void addEntryToSlot(int); void removeEntryFromSlot(int); }
+"""
+
+
+QUEUES = {
+    "parameters": "MessageBuffer * triggerQueue;",
+    "description": "[machine.L1Cache.buffer]\ntriggerQueue = { randomized = false }\n"
+    "[machine.L1Cache.parameters]\nnumber_of_TBEs = 3\n",
+    "events": 'StepA; StepB; Arrive, in_trans="yes";',
+    "states": "H, AccessPermission:Read_Write;",
+    "types": """
+          enumeration(Kind) { Part; Whole; Never; }
+          structure(Retry) { Addr where; bool odd; }
+          structure(Step, interface="Message") { Addr addr; bool arrives;
+            bool functionalRead(Packet *pkt) { return false; }
+            bool functionalWrite(Packet *pkt) { return false; } }"""
+    + STEPS,
+    "tbe": """
+          TriggerQueue actions, template="<L1Cache_Event>"; int slot;
+          ExpectedMap expected, template="<Kind,Kind>"; """,
+    "objects": """
+          TBEStorage slots, constructor="this, m_number_of_TBEs";
+          TriggerQueue finished, template="<L1Cache_Retry>"; """,
+    "functions": """
+          void next(TBE tbe, Addr a) {
+            enqueue(trigger_out, Step, 0) { out_msg.addr := a;
+              out_msg.arrives := tbe.actions.empty(); } }""",
+    "ports": """
+          out_port(trigger_out, Step, triggerQueue);
+          in_port(trigger_in, Step, triggerQueue, rank=2) {
+            if (trigger_in.isReady(clockEdge())) { peek(trigger_in, Step) {
+              TBE record := TBEs[in_msg.addr];
+              if (in_msg.arrives) {
+                trigger(Event:Arrive, in_msg.addr, getEntry(in_msg.addr), record);
+              } else {
+                trigger(record.actions.front(), in_msg.addr, getEntry(in_msg.addr), record);
+              } } } }""",
+    "after_store": ", H",
+    "on_store": "q_queue;",
+    "actions": """
+          action(q_queue, "q") {
+            check_allocate(slots); check_allocate(TBEs);
+            TBEs.allocate(address); set_tbe(TBEs[address]);
+            tbe.slot := slots.addEntryToNewSlot();
+            slots.addEntryToSlot(tbe.slot); slots.removeEntryFromSlot(tbe.slot);
+            slots.incrementReserved(); slots.decrementReserved();
+            tbe.actions.push(Event:StepB); tbe.actions.pushFront(Event:StepA);
+            tbe.actions.pushNB(Event:StepA); tbe.actions.pushFrontNB(Event:StepB);
+            assert(tbe.actions.size() == 4);
+            assert(tbe.actions.frontNB() == tbe.actions.backNB());
+            tbe.expected.clear(2);
+            tbe.expected.addExpectedDataType(Kind:Part);
+            tbe.expected.addExpectedRespType(Kind:Whole);
+            tbe.expected.setExpectedCount(1); tbe.expected.addExpectedCount(1);
+            next(tbe, address); }
+          action(p_step, "p") {
+            trigger_in.dequeue(clockEdge()); tbe.actions.pop(); next(tbe, address); }
+          action(r_arrive, "r") {
+            trigger_in.dequeue(clockEdge());
+            assert(tbe.expected.expected() == 2);
+            assert(tbe.expected.receiveData(Kind:Never) == false);
+            assert(tbe.expected.receiveData(Kind:Part) && tbe.expected.hasReceivedData() == false);
+            assert(tbe.expected.receiveData(Kind:Part) && tbe.expected.hasReceivedData());
+            assert(tbe.expected.receiveResp(Kind:Whole) && tbe.expected.hasExpected() == false);
+            assert(tbe.expected.receivedRespType(Kind:Whole));
+            slots.removeEntryFromSlot(tbe.slot);
+            TBEs.deallocate(address); unset_tbe();
+            finished.emplace(address, slots.size() == 1);
+            if (finished.size() > 5) {
+              Retry oldest := finished.next();
+              assert(oldest.where == makeLineAddress(oldest.where));
+              finished.pop(); }
+            wakeUpAllBuffers(address); }""",
+    "transitions": """
+          transition(H, {StepA, StepB}) { p_step; }
+          transition(H, Arrive, V) { r_arrive; }
+          transition(H, {Load, Store}) { z_wait; }""",
+}
+
+
+def test_queues_of_events_in_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store is followed by a list of steps, each its own transition of the same tick, and by
+    messages that are expected in two parts; its slot is taken before and given back after."""
+    check(tmp_path, monkeypatch, ["StepA", "StepB", "Arrive"], **QUEUES)
+
+
+def test_a_pool_that_is_too_small_for_queues_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Items that nobody holds are collected; what is still too small is doubled by name."""
+    grown: list[str] = []
+
+    def doubled(self: Capacities, pool: str) -> Capacities:
+        grown.append(pool)
+        return replace(self, **{pool: 2 * getattr(self, pool)})
+
+    monkeypatch.setattr(native_leg, "Capacities", partial(Capacities, triggers=1))
+    monkeypatch.setattr(Capacities, "doubled", doubled)
+    check(tmp_path, monkeypatch, ["Arrive"], **QUEUES)
+    assert "triggers" in grown
+
+
+def test_prefetchers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every load pretends a row of misses; what the prefetcher asks for comes as messages, and
+    each asks for more until the page ends."""
+    check(
+        tmp_path,
+        monkeypatch,
+        ["Wanted"],
+        parameters="RubyPrefetcher * prefetcher; MessageBuffer * prefetchQueue;",
+        events="Wanted;",
+        types="""
+          structure(RubyPrefetcher, external="yes") {
+            void observeMiss(Addr, RubyRequestType); void observePfHit(Addr);
+            void observePfMiss(Addr); }""",
+        functions="""
+          Addr makeNextStrideAddress(Addr a, int stride);
+          void enqueuePrefetch(Addr a, RubyRequestType kind) {
+            enqueue(prefetch_out, RubyRequest, 1) {
+              out_msg.LineAddress := a; out_msg.Type := kind;
+              out_msg.Prefetch := PrefetchBit:Yes; } }""",
+        ports="""
+          out_port(prefetch_out, RubyRequest, prefetchQueue);
+          in_port(prefetch_in, RubyRequest, prefetchQueue, rank=2) {
+            if (prefetch_in.isReady(clockEdge())) { peek(prefetch_in, RubyRequest) {
+              trigger(Event:Wanted, in_msg.LineAddress, getEntry(in_msg.LineAddress),
+                TBEs[in_msg.LineAddress]); } } }""",
+        on_load="o_observe;",
+        actions="""
+          action(o_observe, "o") {
+            peek(mandatory_in, RubyRequest) {
+              prefetcher.observeMiss(in_msg.PhysicalAddress, in_msg.Type);
+              prefetcher.observeMiss(makeNextStrideAddress(address, 1), in_msg.Type);
+              prefetcher.observeMiss(makeNextStrideAddress(address, 2), in_msg.Type);
+              prefetcher.observeMiss(makeNextStrideAddress(address, 3), in_msg.Type);
+              prefetcher.observeMiss(makeNextStrideAddress(address, 4), in_msg.Type);
+              prefetcher.observePfMiss(makeNextStrideAddress(address, 5)); } }
+          action(w_wanted, "w") {
+            prefetch_in.dequeue(clockEdge()); prefetcher.observePfHit(address); }""",
+        transitions="transition({I, W, V}, Wanted) { w_wanted; }",
+    )
+
+
+def test_vectors_of_flags_and_large_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores are noted in flags and sets of the line, which grow and start again."""
+    check(
+        tmp_path,
+        monkeypatch,
+        ["Load", "Store"],
+        types="""
+          structure(BoolVec, external="yes") {
+            bool at(int), return_by_ref="yes"; void clear(); void resize(int); int size(); }""",
+        entry="BoolVec flags; Set numbers;",
+        functions="int countBoolVec(BoolVec v); NodeID intToID(int v);",
+        on_fill="i_init;",
+        on_load="r_read;",
+        on_store="w_write;",
+        actions="""
+          action(i_init, "i") {
+            cache_entry.flags.resize(3); cache_entry.numbers.setSize(900); }
+          action(w_write, "w") {
+            int size := cache_entry.flags.size();
+            cache_entry.flags.at(size - 1) := true;
+            cache_entry.numbers.add(intToID(size * 7));
+            cache_entry.flags.resize(size + 1);
+            if (size > 70) {
+              assert(countBoolVec(cache_entry.flags) == size - 2);
+              cache_entry.flags.resize(3); cache_entry.numbers.clear(); } }
+          action(r_read, "r") {
+            int size := cache_entry.flags.size();
+            assert(cache_entry.flags.at(size - 1) == false);
+            assert(cache_entry.numbers.count() == countBoolVec(cache_entry.flags) || size == 3);
+            BoolVec copy := cache_entry.flags;
+            copy.at(0) := copy.at(0) == false;
+            assert(copy.at(0) != cache_entry.flags.at(0)); }""",
+    )
+
+
+@pytest.mark.parametrize(
+    "call", ["flags.at(3) := true", "flags.resize(1025)", "numbers.setSize(1025)"]
+)
+def test_flags_and_sets_have_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    check(
+        tmp_path,
+        monkeypatch,
+        [],
+        "index_range",
+        types="""
+          structure(BoolVec, external="yes") {
+            bool at(int), return_by_ref="yes"; void clear(); void resize(int); int size(); }""",
+        entry="BoolVec flags; Set numbers;",
+        on_fill="i_init;",
+        actions=f'action(i_init, "i") {{ cache_entry.flags.resize(3); cache_entry.{call}; }}',
+    )

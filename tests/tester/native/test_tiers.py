@@ -1,0 +1,422 @@
+"""An object in two tiers: the same results on both, and no process or file left behind."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import multiprocessing
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from runtime.native.build import Recipe, build, recipe
+from runtime.native.ctypes_api import ABI, LibraryError
+from runtime.native.tiered_object import LARGE_LEG, Libraries, NotHere
+from runtime.native.toolchain.compiler import Compilation, Compiler, ToolchainError
+from runtime.native.toolchain.object_cache import Cache
+from runtime.native.toolchain.pending_object import PendingObject, stop_all
+from slicc.cli.exit_status import FINE, MISUSED
+from tester.generator import native_loader
+from tester.generator.native_kernels import kernels_recipe, load_kernels
+from tester.generator.native_loader import LaterKernels
+from tests.processes import gone, in_two_processes, see_end
+from tests.tester.native.equality import leg_of, loaded, native_engine, run_natively
+from tests.tester.native.tiers import (
+    SIZES,
+    SMALL,
+    compiler_that,
+    leavings,
+    objects,
+    run,
+    sources_of,
+    unit,
+    without_rates,
+)
+
+# ------------------------------------------------------------------ the two tiers
+
+
+HURRIED = 'set -- "$@" -O0'
+"""For a compiler whose optimised objects are none: where only their coming matters."""
+
+
+def test_both_tiers_run_alike(real: Compiler, tmp_path: Path) -> None:
+    engine = native_engine(loaded("MI")).native
+    assert engine is not None
+    said: list[str] = []
+    cache = Cache(tmp_path / "cache")
+    how = recipe(sources_of("MI"), SIZES, real)
+    unoptimised = how.at_tier0()
+    assert unoptimised is not None
+    libraries = Libraries(sources_of("MI"), real, cache, said.append)
+    assert libraries(SIZES).path == unoptimised.find(cache)
+    engine = type(engine)(engine.info, engine.plans, libraries)
+    leg = leg_of("MI", "default", 7)
+    first, _ = run_natively(loaded("MI"), engine, leg)
+    optimised = libraries(SIZES, LARGE_LEG)  # a large leg waits for it
+    assert optimised.path == how.find(cache)
+    second, _ = run_natively(loaded("MI"), engine, leg)
+    assert libraries(SIZES) is optimised
+    assert first == second
+    assert said == []
+    assert libraries.began_on_tier0
+    assert objects(cache.root) == 2
+    assert leavings(cache.root) == []
+
+
+def test_switching_in_the_middle_of_a_run_is_not_seen(
+    place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, HURRIED)))
+    asked = 0
+
+    def slowly(self: PendingObject) -> Path | None:
+        nonlocal asked
+        asked += 1
+        return None if asked < 6 else self.wait()
+
+    monkeypatch.setattr(PendingObject, "path", slowly)
+    status, first, complaint = run(*SMALL, "--engine", "native")
+    assert (status, complaint) == (FINE, "")
+    assert asked >= 6
+    assert first.endswith(" transitions/s; not yet optimised at first\n")
+    status, second, _ = run(*SMALL, "--engine", "native")
+    assert status == FINE
+    assert second.endswith(" transitions/s\n")
+    assert without_rates(first) == without_rates(second)
+
+
+def test_code_that_measures_gets_the_optimised_object(real: Compiler, tmp_path: Path) -> None:
+    said: list[str] = []
+    cache = Cache(tmp_path / "cache")
+    hurried = Compiler((str(compiler_that(tmp_path, real, HURRIED)),), real.version)
+    tiny = unit(real)
+    assert tiny.find(cache) is None
+    made = tiny.make(cache)
+    assert tiny.find(cache) == made
+    tier0 = tiny.at_tier0()
+    assert tier0 is not None
+    assert tier0.find(cache) is None
+    assert tier0.key != tiny.key
+    libraries = Libraries(sources_of("MI"), hurried, cache, said.append, optimised=True)
+    libraries(SIZES)
+    assert not libraries.began_on_tier0
+    assert objects(cache.root) == 2
+    assert said == []
+
+
+@pytest.mark.parametrize(("flags", "differ"), [("-O1", False), ("-g", True), ("-Og -g", False)])
+def test_flags_with_a_level_of_their_own_make_one_tier(
+    flags: str, differ: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLICC_CXXFLAGS", flags)
+    assert (unit(Compiler(("c++",), "1")).at_tier0() is not None) is differ
+
+
+# ------------------------------------------------------------------ failures
+
+
+def test_a_failing_background_compilation_is_a_warning(
+    place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = '[ $how = -O2 ] && echo "out of cheese" && exit 1'
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, body)))
+    monkeypatch.setattr(PendingObject, "path", PendingObject.wait)
+    status, said, complaint = run(*SMALL, "--engine", "native")
+    assert status == FINE
+    assert "native engine" in said
+    lines = complaint.splitlines()
+    assert len(lines) == 2
+    assert re.fullmatch(
+        r"gpu-tester: the run goes on with unoptimised code: .*cxx failed \(status 1\): "
+        r"out of cheese",
+        lines[1],
+    )
+    assert "programs are generated without compiled code: " in lines[0]
+    assert objects(place) == 1
+    assert leavings(place) == []
+
+
+def test_what_a_failing_compiler_prints_at_tier0_is_the_error(
+    place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "note"
+    body = f'echo $how >> {note}; [ $how = -O0 ] && echo "out of cheese" && exit 1'
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, body)))
+    status, _, complaint = run(*SMALL, "--engine", "native")
+    assert status == MISUSED
+    assert "out of cheese" in complaint
+    assert note.read_text().split() == ["none", "-O0"]
+    assert objects(place) == 0
+
+
+def test_a_full_disk_costs_only_time(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Recipe, cache: Cache) -> PendingObject:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Recipe, "begin", full)
+    status, said, complaint = run(*SMALL, "--engine", "native")
+    assert status == FINE
+    assert "native engine" in said
+    assert complaint.count("No space left on device") == 2
+
+
+def test_a_hanging_background_compiler_is_stopped_in_time(
+    tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "note"
+    path = compiler_that(tmp_path, real, f"sleep 600 & echo $! > {note}; wait")
+    monkeypatch.setenv("SLICC_COMPILE_SECONDS", "1")
+    cache = Cache(tmp_path / "cache")
+    pending = unit(Compiler((str(path),), "1")).begin(cache)
+    assert pending.path() is None
+    with pytest.raises(ToolchainError, match="had not finished after 1 seconds"):
+        pending.wait()
+    pending.stop()
+    assert gone(int(note.read_text()))
+    assert leavings(cache.root) == []
+
+
+def test_stopping_twice_is_no_mistake(tmp_path: Path, real: Compiler) -> None:
+    cache = Cache(tmp_path / "cache")
+    pending = unit(real).begin(cache)
+    pending.stop()
+    pending.stop()
+    assert list(cache.root.iterdir()) == []
+
+
+def test_a_compiler_that_cannot_be_run_leaves_nothing(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    with pytest.raises(ToolchainError, match="cannot be run"):
+        unit(Compiler(("/nowhere/c++",), "1")).begin(cache)
+    assert list(cache.root.iterdir()) == []
+    with pytest.raises(ToolchainError, match="cannot be run"):
+        Compilation(Compiler(("/nowhere/c++",), "1"), tmp_path, tmp_path / "a.so", [], {}, [])
+    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
+
+
+# ------------------------------------------------------------------ the end of the process
+
+
+@pytest.mark.parametrize("ending", ["exit", "error", "SIGINT", "SIGTERM", "SIGHUP"])
+def test_nothing_is_left_at_the_end(ending: str, tmp_path: Path, real: Compiler) -> None:
+    """Of a program that heeds endings, as our commands do."""
+    note, root = tmp_path / "note", tmp_path / "cache"
+    compiler = compiler_that(tmp_path, real, f"sleep 600 & echo $$ $! >> {note}; wait")
+    program = "from slicc.cli.exit_status import heed_endings\nheed_endings()\n"
+    see_end(program + beginning(compiler, root), ending, busy=note.exists)
+    children = note.read_text().split() if note.exists() else []
+    assert all(gone(int(child)) for child in children)
+    assert list(root.iterdir()) == []
+
+
+def beginning(compiler: Path, root: Path) -> str:
+    """A program that begins to compile."""
+    return (
+        "from pathlib import Path\n"
+        "from runtime.native.toolchain.object_cache import Cache\n"
+        "from runtime.native.toolchain.compiler import Compiler\n"
+        "from tests.tester.native.tiers import unit\n"
+        f"unit(Compiler(({str(compiler)!r},), '1')).begin(Cache(Path({str(root)!r})))\n"
+    )
+
+
+def test_a_run_that_is_ended_stops_its_compilers(
+    place: Path, tmp_path: Path, real: Compiler
+) -> None:
+    note = tmp_path / "note"
+    body = f"if [ $how = -O2 ]; then sleep 600 & echo $$ $! >> {note}; wait; fi"
+    path = compiler_that(tmp_path, real, body)
+    program = (
+        "from slicc.cli.exit_status import heed_endings\n"
+        "from tester.campaign.engine_choice import Choice\n"
+        "from tester.campaign.engine_selection import choose\n"
+        "from protocols.loader import load_protocol\n"
+        "heed_endings()\n"
+        "choose(Choice.native, load_protocol('MI', native=True), print)\n"
+    )
+
+    def busy() -> bool:
+        return note.exists() and len(note.read_text().split()) == 4
+
+    see_end(program, "SIGTERM", {**os.environ, "CXX": str(path)}, busy)
+    assert all(gone(int(child)) for child in note.read_text().split())
+    assert objects(place) == 1
+    assert leavings(place) == []
+
+
+def test_signals_stay_as_they_are(tmp_path: Path, real: Compiler) -> None:
+    """They belong to the program that uses us; its command line may handle them."""
+    signals = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    before = [signal.getsignal(each) for each in signals]
+    unit(real).begin(Cache(tmp_path / "cache")).wait()
+    assert [signal.getsignal(each) for each in signals] == before
+
+
+def test_a_killed_process_leaves_a_compiler_that_ends_and_no_object(
+    tmp_path: Path, real: Compiler
+) -> None:
+    """What it leaves in the cache is swept away later, as any abandoned directory."""
+    note = tmp_path / "note"
+    compiler = compiler_that(tmp_path, real, f"echo $$ >> {note}; sleep 0.5")
+    root = tmp_path / "cache"
+    see_end(beginning(compiler, root), "SIGKILL", busy=note.exists)
+    assert gone(int(note.read_text()))
+    assert objects(root) == 0
+    (left,) = root.iterdir()
+    os.utime(left, (0, 0))
+    Cache(root).prune()
+    assert list(root.iterdir()) == []
+
+
+def test_what_is_finished_at_the_end_is_kept(tmp_path: Path, real: Compiler) -> None:
+    cache = Cache(tmp_path / "cache")
+    how = unit(real)
+    pending = how.begin(cache)
+    for _ in range(400):
+        if pending._compilation._process._process.poll() is not None:
+            break
+        time.sleep(0.05)
+    assert how.find(cache) is None
+    stop_all()
+    assert how.find(cache) is not None
+    assert leavings(cache.root) == []
+
+
+# ------------------------------------------------------------------ several processes
+
+
+def _make(root: Path, compiler: Compiler) -> None:
+    answer = ctypes.CDLL(str(unit(compiler, TALE).begin(Cache(root)).wait()))
+    assert answer is not None
+
+
+TALE = "".join(f"int f{n}(int x) {{ return x * {n}; }}\n" for n in range(500))
+
+
+def test_two_processes_may_compile_the_same(tmp_path: Path, real: Compiler) -> None:
+    root = tmp_path / "cache"
+    in_two_processes(_make, root, real)
+    assert objects(root) == 1
+    assert leavings(root) == []
+    assert unit(real, TALE).find(Cache(root)) is not None
+
+
+def _as_a_worker(pending: PendingObject, path: Path, libraries: Libraries) -> None:
+    assert pending.path() is None
+    pending.stop()
+    stop_all()
+    with pytest.raises(NotHere):
+        libraries(SIZES)
+    path.touch()
+    for _ in range(1200):
+        if pending.path() is not None:
+            return
+        time.sleep(0.05)
+    raise AssertionError("what the parent has finished was not found")
+
+
+def test_forks_look_into_the_cache_only(tmp_path: Path, real: Compiler) -> None:
+    gate, asked = tmp_path / "gate", tmp_path / "asked"
+    path = compiler_that(tmp_path, real, f"while [ ! -e {gate} ]; do sleep 0.05; done")
+    cache = Cache(tmp_path / "cache")
+    pending = unit(Compiler((str(path),), "1")).begin(cache)
+    libraries = Libraries(sources_of("MI"), real, cache, print)
+    worker = multiprocessing.get_context("fork").Process(
+        target=_as_a_worker, args=(pending, asked, libraries)
+    )
+    worker.start()
+    while not asked.exists() and worker.is_alive():
+        time.sleep(0.05)
+    gate.touch()
+    pending.wait()
+    worker.join(60)
+    assert worker.exitcode == 0
+
+
+def test_workers_compile_nothing(
+    place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = run(*SMALL, "--engine", "python")[1]
+    note = tmp_path / "note"
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, f"echo $how >> {note}; {HURRIED}")))
+    status, said, _ = run(*SMALL, "--engine", "native", "--jobs", "2")
+    assert status == FINE
+    assert without_rates(said)[2:] == without_rates(expected)[2:]  # not the compiler's name
+    assert sorted(note.read_text().split()) == ["-O0", "-O2", "-O2", "none"]
+
+
+# ------------------------------------------------------------------ objects that are none
+
+
+def test_an_object_that_cannot_be_loaded_is_made_anew(tmp_path: Path, real: Compiler) -> None:
+    """One from a machine with another library of C, or from a compiler that has had a bad day."""
+    cache = Cache(tmp_path / "cache")
+    how = recipe(sources_of("MI"), SIZES, real).at_tier0()
+    assert how is not None
+
+    def fill(directory: Path) -> None:
+        (directory / "protocol.so").write_bytes(b"\x7fELF from elsewhere")
+
+    cache.make("object", how.key, fill)
+    assert how.find(cache) is not None
+    assert build(how, cache).abi() == ABI
+    assert build(how, cache).path == how.find(cache)
+
+
+def test_an_object_that_is_none_is_not_kept(tmp_path: Path, real: Compiler) -> None:
+    bad = compiler_that(tmp_path, real, 'for last; do :; done; echo no > "$last"; exit 0')
+    cache = Cache(tmp_path / "cache")
+    how = recipe(sources_of("MI"), SIZES, Compiler((str(bad),), "1"))
+    with pytest.raises(LibraryError, match="cannot be loaded"):
+        build(how, cache)
+    assert list(cache.root.iterdir()) == []
+
+
+# ------------------------------------------------------------------ kernels
+
+
+def test_kernels_come_later(tmp_path: Path, real: Compiler) -> None:
+    said: list[str] = []
+    cache = Cache(tmp_path / "cache")
+    kernels = LaterKernels(real, cache, said.append)
+    assert kernels() is None
+    for _ in range(1200):
+        if kernels() is not None:
+            break
+        time.sleep(0.05)
+    assert kernels() is kernels()
+    assert kernels() is not None
+    assert LaterKernels(real, cache, said.append)() is not None
+    assert said == []
+
+
+def test_kernels_of_another_version_are_left_away(
+    tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = 'extern "C" __attribute__((visibility("default"))) '
+    text = f"{seen} long tester_kernels_version() {{ return 1; }}\n"
+    foreign = unit(real, text).make(Cache(tmp_path / "cache"))
+    with pytest.raises(LibraryError, match="of version 1, not"):
+        load_kernels(foreign)
+    nonsense = tmp_path / "nonsense.so"
+    nonsense.write_text("nonsense")
+    with pytest.raises(LibraryError):
+        load_kernels(nonsense)
+    monkeypatch.setattr(native_loader, "kernels_recipe", lambda compiler: unit(compiler, text))
+    said: list[str] = []
+    kernels = LaterKernels(real, Cache(tmp_path / "cache"), said.append)
+    assert kernels() is None
+    assert len(said) == 1
+    assert "without compiled code: the generator's kernels are of version 1" in said[0]
+    assert unit(real, text).find(Cache(tmp_path / "cache")) is None, "nor found again"
+
+
+def test_kernels_that_are_there_are_used_at_once(real: Compiler, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache")
+    kernels_recipe(real).make(cache)
+    assert LaterKernels(real, cache, print)() is not None

@@ -1,0 +1,342 @@
+"""Profiles draw what they promise, the same for the same seed, and obey what is fixed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from protocols.loader import load_protocol
+from runtime.controller.declarations import Parameter, ProtocolInfo
+from runtime.description import SystemDescription
+from runtime.description.parts import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
+from runtime.prng import Prng
+from tester import limits
+from tester.campaign import profile_schedule
+from tester.errors import ConfigError
+from tester.generator.generator import generate_program
+from tester.program.verifier import verify
+from tester.scenario import machine_roles, profiles, special_profiles
+from tests.tester.programs import Execution, cpu, gpu
+
+ALL = tuple(profiles.PROFILES)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_profile_gives_legal_and_concurrent_programs(name: str) -> None:
+    live = []
+    for seed in range(4):
+        scenario = profiles.draw(name, Prng(seed))
+        threads = scenario.shape.threads
+        program = generate_program(
+            replace(scenario.program, episodes=max(6 * threads, 30)), Prng(seed)
+        )
+        if np.count_nonzero(program.active()) < 6000:
+            assert verify(program) == []
+        slots = int(np.diff(program.episode_first_action).sum()) * scenario.shape.lanes
+        assert program.active().sum() > 0.3 * slots
+        live.append(Execution(program, seed).live / threads)
+    # Who chases others mostly waits.
+    assert np.mean(live) >= (0.2 if name in ("relay", "system") else 0.6)
+
+
+def test_the_large_shapes_are_legal_too() -> None:
+    scenario = profiles.draw("lane-merge", Prng(0), {"lanes": 64, "units": 2})
+    program = generate_program(replace(scenario.program, episodes=12), Prng(0))
+    assert program.lanes == 64
+    assert verify(program) == []
+
+
+def test_same_seed_same_scenario() -> None:
+    for name in (*ALL, *special_profiles.COMPARISONS):
+        first = profiles.draw(name, Prng(5))
+        assert profiles.draw(name, Prng(5)) == first
+        assert any(profiles.draw(name, Prng(seed)) != first for seed in range(6, 12))
+
+
+def test_profiles_are_what_their_names_say() -> None:
+    for seed in range(8):
+        shapes = {name: profiles.draw(name, Prng(seed)) for name in ALL}
+        assert shapes["write-back"].shape.write_back
+        assert shapes["bank-skew"].shape.banks >= 2
+        assert shapes["bank-skew"].shape.directories >= 2
+        assert shapes["acquire-crossing"].shape.wavefronts >= 4
+        assert shapes["lane-merge"].shape.lanes >= 8
+        assert shapes["hot-ping-pong"].shape.wavefronts == 1
+        assert 2 <= (shapes["line-duel"].program.map.lines or 0) <= 4
+        replacement = shapes["replacement"]
+        assert (replacement.program.map.lines or 0) >= 2 * replacement.shape.l2_lines
+        conflict = shapes["set-conflict"]
+        stride = conflict.program.map.stride_lines
+        assert stride % conflict.shape.l1_sets == 0
+        assert stride % (conflict.shape.l2_sets * conflict.shape.banks) == 0
+        # With a single frame, two requests that need each other's frame are nobody's bug.
+        assert all(s.shape.l1_sets * s.shape.l1_ways >= 2 for s in shapes.values())
+        assert all(s.shape.l2_lines >= 2 for s in shapes.values())
+
+
+def test_famine_leaves_room_for_few_requests() -> None:
+    seen = set()
+    for seed in range(6):
+        shape = profiles.draw("resource-famine", Prng(seed)).shape
+        description = load_protocol("MESI_Two_Level").description
+        info = load_protocol("MESI_Two_Level").info
+        system = description.override(machine_roles.overrides(shape, info, description))
+        assert system.machines["L1Cache"].parameters["number_of_TBEs"] == shape.entries <= 4
+        assert system.machines["L2Cache"].parameters["number_of_TBEs"] == shape.entries
+        assert "number_of_TBEs" not in system.machines["Directory"].parameters or (
+            system.machines["Directory"].parameters["number_of_TBEs"] > 4
+        )
+        assert system.requesters["cpu"].outstanding == shape.outstanding <= 2
+        seen.add((shape.entries, shape.outstanding))
+    assert len(seen) > 2
+
+
+def test_the_default_deals_every_profile_in_each_round() -> None:
+    # Some have several turns, some none in the first round, one none at all; a protocol without a
+    # GPU has no use for some others.
+    early, late = set(profiles.DEALT), set(special_profiles.LATE)
+    of_gpus = {"lane-merge", "acquire-crossing", "relay", "scope-mix"}
+    for count, is_gpu, left_out in ((20, True, set()), (16, False, of_gpus), (20, True, set())):
+        dealt = [
+            profile_schedule.deal("default", Prng(count), n, is_gpu) for n in range(3 * count + 4)
+        ]
+        second = count + len(late - left_out)
+        assert set(dealt[:count]) == early - left_out
+        for first in (count, count + second):
+            assert set(dealt[first : first + second]) == (early | late) - left_out
+    assert dealt[:count] != [profile_schedule.deal("default", Prng(9), n) for n in range(count)]
+    assert profile_schedule.deal("line-duel", Prng(1), 7) == "line-duel"
+
+
+def test_a_round_has_every_kind_of_stimulus() -> None:
+    drawn = [profiles.draw(name, Prng(seed)) for seed in range(6) for name in ALL]
+    for values in (
+        {s.shape.dmas for s in drawn},
+        {s.shape.fetchers for s in drawn},
+        {s.shape.scalars for s in drawn},
+        {s.shape.l3_writes for s in drawn},
+        {s.shape.write_back for s in drawn},
+        {s.program.scope_percent for s in drawn},
+        {s.program.atomic_scope_percent for s in drawn},
+        {s.program.quiet_percent for s in drawn},
+    ):
+        assert len(values) >= 2 and 0 in values
+
+
+def test_fixing_one_option_changes_no_other() -> None:
+    for name in ALL:
+        free = profiles.draw(name, Prng(3))
+        fixed = profiles.draw(name, Prng(3), {"delays": "nominal"})
+        assert fixed.shape == replace(free.shape, delays="nominal")
+        assert fixed.program == free.program
+        for option, value in (("groups", 5), ("lengths", (7, 8)), ("tight_percent", 1)):
+            drawn = profiles.draw(name, Prng(3), {option: value})
+            owner = drawn.program.map if option == "groups" else drawn.program
+            assert getattr(owner, option) == value
+            assert drawn.shape == free.shape
+
+
+@pytest.mark.parametrize(
+    ("fixed", "message"),
+    [
+        ({"colour": 3}, "no option 'colour'; there are atomic_percent, atomic_scope"),
+        ({"agents": ()}, "no option 'agents'"),
+        ({"units": "four"}, "option units is 'four', int is needed"),
+        ({"units": 0}, "units is 0, 1 to 64"),
+        ({"dmas": -1}, "dmas is -1, 0 to 64"),
+        ({"l1_sets": 3}, "l1_sets is 3, a power of two"),
+        ({"write_back": 1}, "bool is needed"),
+        ({"groups": 0}, "groups is 0"),
+        ({"load_percent": (3, 200)}, "load_percent"),
+    ],
+)
+def test_bad_options_are_named(fixed: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        profiles.draw("coherence", Prng(1), fixed)
+
+
+def test_unknown_profiles_are_named() -> None:
+    with pytest.raises(ConfigError, match="no profile 'fast'; there are default, replacement"):
+        profiles.draw("fast", Prng(1))
+    with pytest.raises(ConfigError, match=r"no profile 'relai'; did you mean relay\?$"):
+        profiles.draw("relai", Prng(1))
+
+
+def test_what_was_fixed_leaves_room_for_the_rest() -> None:
+    crowd = profiles.draw("line-duel", Prng(1), {"groups": 60})
+    assert crowd.program.map.lines == 15
+    description = SystemDescription.from_toml(VIPER_TOML)
+    for ways, replacement in ((3, "lru"), (4, "tree_plru")):
+        shape = profiles.Shape(l1_ways=ways, replacement="tree_plru")
+        system = description.override(machine_roles.overrides(shape, VIPER_LIKE, description))
+        assert system.machines["TCP"].caches["L1cache"].replacement == replacement
+
+
+def test_limits_are_those_of_what_is_built() -> None:
+    assert limits.SHAPE["units"].high == MAX_COUNT and limits.SHAPE["lanes"].high == MAX_LANES
+    assert limits.SHAPE["wavefronts"].high == MAX_WAVEFRONTS
+    for name, limit in limits.SHAPE.items():
+        for value in (limit.low, limit.high):
+            replace(profiles.Shape(), **{name: value}).check()
+        for value in (limit.low - 1, limit.high + 1):
+            with pytest.raises(ConfigError, match=f"{name} is {value}, "):
+                replace(profiles.Shape(), **{name: value}).check()
+
+
+def test_relays_are_short_and_fast() -> None:
+    for seed in range(4):
+        scenario = profiles.draw("relay", Prng(seed))
+        assert max(scenario.program.lengths) <= 2 and scenario.program.chase_percent >= 60
+        assert scenario.program.bare_percent >= 60 and scenario.shape.wavefronts >= 2
+
+
+def test_a_scenario_is_applied_to_the_agents_that_exist() -> None:
+    scenario = profiles.draw("line-duel", Prng(4), {"groups": 1})
+    agents = gpu(2, 4) + cpu(2)
+    config = scenario.config(agents, 20, line_size=128, camps=(0, 0, 1, 2))
+    assert config.agents == agents and config.episodes == 20
+    assert config.map.line_size == 128 and config.map.groups == 3
+    assert verify(generate_program(config, Prng(1))) == []
+
+
+def test_crowding_follows_the_agents_that_exist() -> None:
+    scenario = profiles.draw("coherence", Prng(2), {"lanes": 16})
+    assert scenario.crowding is not None
+    drawn, wide, narrow = (
+        scenario.program.map.locations,
+        scenario.config(scenario.program.agents, 10).map.locations,
+        scenario.config(cpu(4), 10).map.locations,
+    )
+    assert drawn == wide and wide is not None and narrow is not None
+    assert 8 <= narrow < wide // 8
+    fixed = profiles.draw("coherence", Prng(2), {"locations": 77})
+    assert fixed.config(cpu(4), 10).map.locations == 77
+
+
+def _machine(name: str, *parameters: Parameter) -> Any:
+    """Stands for a compiled controller class: only its declarations are looked at."""
+    return SimpleNamespace(MACHINE=name, PARAMETERS=parameters)
+
+
+VIPER_LIKE = ProtocolInfo(
+    "test",
+    (
+        _machine("TCP", Parameter("WB", "bool", default=False)),
+        _machine("TCC", Parameter("WB", "bool", default=False)),
+        _machine("CorePair"),
+        _machine("SQC"),
+        _machine(
+            "Directory",
+            Parameter("directory", "DirectoryMemory", pointer=True),
+            Parameter("useL3OnWT", "bool", default=False),
+        ),
+    ),
+)
+VIPER_TOML = """
+[machine.TCP]
+count = 1
+[machine.TCP.cache.L1cache]
+[machine.TCC]
+interleaved = true
+[machine.TCC.cache.L2cache]
+[machine.CorePair]
+[machine.CorePair.cache.L2cache]
+[machine.Directory]
+interleaved = true
+[machine.Directory.cache.L3CacheMemory]
+[requester.gpu]
+machine = "TCP"
+[requester.cpu]
+machine = "CorePair"
+[agents.gpu]
+requester = "gpu"
+kind = "gpu"
+[agents.cpu]
+requester = "cpu"
+kind = "cpu"
+[machine.SQC.cache.L1cache]
+[machine.DMA]
+[requester.instructions]
+machine = "SQC"
+fetch = true
+[requester.dma]
+machine = "DMA"
+[agents.instructions]
+requester = "instructions"
+[agents.dma]
+requester = "dma"
+kind = "dma"
+"""
+
+
+def test_shapes_reach_the_machines_of_a_gpu() -> None:
+    description = SystemDescription.from_toml(VIPER_TOML)
+    found = machine_roles.find_roles(VIPER_LIKE, description)
+    assert found == machine_roles.Roles(
+        first=("TCP",),
+        second=("TCC",),
+        private=(),
+        directories=("Directory",),
+        processors=("CorePair",),
+        dmas=("DMA",),
+        fetchers=("SQC",),
+        scalars=(),
+        agents=("gpu",),
+        is_gpu=True,
+    )
+    shape = profiles.Shape(
+        units=3,
+        wavefronts=2,
+        lanes=8,
+        dmas=2,
+        fetchers=0,
+        banks=2,
+        directories=4,
+        write_back=True,
+        l3_sets=2,
+        l3_writes=True,
+    )
+    assert machine_roles.idle(shape, description) == ["instructions"]
+    changes = machine_roles.overrides(shape, VIPER_LIKE, description)
+    assert not any("CorePair.cache" in path for path in changes)
+    system = description.override(changes)
+    assert system.machines["TCP"].count == 3
+    assert system.machines["TCC"].count == 2
+    assert system.machines["TCC"].parameters == {"WB": True}
+    assert system.machines["TCP"].parameters == {}
+    assert system.machines["TCC"].caches["L2cache"].sets == shape.l2_sets
+    assert system.machines["TCP"].caches["L1cache"].ways == shape.l1_ways
+    assert system.machines["Directory"].count == 4
+    assert system.machines["Directory"].caches["L3CacheMemory"].sets == 2
+    assert system.machines["Directory"].parameters == {"useL3OnWT": True}
+    assert system.machines["DMA"].count == 2
+    assert system.machines["SQC"].count == 1
+    assert system.machines["SQC"].caches["L1cache"].ways == shape.l1_ways
+    assert system.agents["gpu"].wavefronts == 2 and system.agents["gpu"].lanes == 8
+    assert system.agents["cpu"].lanes is None
+    assert system.network.delays == "gem5"
+
+
+def test_a_protocol_without_gpu_gets_what_it_has_room_for() -> None:
+    protocol = ProtocolInfo(
+        "MI",
+        (
+            _machine("L1Cache"),
+            _machine("Directory", Parameter("directory", "DirectoryMemory", pointer=True)),
+        ),
+    )
+    text = (
+        "[machine.L1Cache.cache.cacheMemory]\n[machine.Directory]\ninterleaved = true\n"
+        '[requester.cpu]\nmachine = "L1Cache"\n[agents.cpu]\nrequester = "cpu"\nkind = "cpu"\n'
+    )
+    description = SystemDescription.from_toml(text)
+    changes = machine_roles.overrides(profiles.Shape(units=5), protocol, description)
+    system = description.override(changes)
+    assert system.machines["L1Cache"].count == 5
+    assert system.machines["L1Cache"].caches["cacheMemory"].sets == 16
+    assert system.agents["cpu"].wavefronts == 1
+    assert not any("agents" in path for path in changes)
