@@ -31,5 +31,5 @@ def test_checks_policies_and_limits() -> None:
 
 def test_files_that_are_named_exist() -> None:
     folder = Path(__file__).parents[2] / "gpu" / "compute_unit"
-    for name in re.findall(r"`(\w+\.py)`", PAGE):
+    for name in re.findall(r"`([\w/]+\.(?:py|cpp))`", PAGE):
         assert (folder / name).is_file(), name

@@ -29,7 +29,7 @@ from tests.slicc.codegen.python.emit.test_expressions import (
 )
 
 UNIT = """\
-#include "runtime/native/cpp/system/prelude.hpp"
+#include "system/prelude.hpp"
 
 struct Case {{ u64 value; u32 kind; }};
 
