@@ -25,7 +25,6 @@ from runtime.types.values import NetDest
 from tests.compiling import WARNINGS, compile_unit
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 NONE = (1 << 64) - 1
 MASK64 = NONE
 RECORDS = 6
@@ -33,10 +32,11 @@ SLOTS = (3, 5)
 
 
 @cache
-def library(source: str, *options: str) -> ctypes.CDLL:
-    """A C++ file of this directory, compiled and loaded; every function gives a 64-bit number."""
+def library(source: str | Path, *options: str) -> ctypes.CDLL:
+    """A C++ file, of this directory if not said otherwise, compiled and loaded; every function
+    gives a 64-bit number."""
     target = Path(mkdtemp()) / "core.so"
-    compile_unit(HERE / source, flags=(*WARNINGS, "-O1", *options), output=target)
+    compile_unit(HERE / source, HERE, flags=(*WARNINGS, "-O1", *options), output=target)
     return ctypes.CDLL(str(target))
 
 

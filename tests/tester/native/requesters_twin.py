@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -207,7 +208,7 @@ class NativeRun:
 
     def __init__(self, scene: Scene, flights: int = 4096, rows: int = 1 << 16) -> None:
         self.scene = scene
-        self.lib = library("requesters_driver.cpp")
+        self.lib = library(Path(__file__).with_name("requesters_driver.cpp"))
         self.kept: list[object] = []
         view = ProgramView(scene.program)
         agents = 2 * scene.program.threads + 2 * len(scene.ports)

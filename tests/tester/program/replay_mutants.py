@@ -22,9 +22,9 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from runtime.native.libraries import NotHere
 
 from runtime.description import DescriptionError
+from runtime.native.tiered_object import NotHere
 from tester.campaign.campaign import Campaign, Options
 from tester.campaign.replay_protocol import fitted, named_protocol
 from tester.diagnosis.failure_report import render

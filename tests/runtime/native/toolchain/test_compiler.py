@@ -12,7 +12,7 @@ import pytest
 
 from runtime.native import build
 from runtime.native.build import Recipe
-from runtime.native.toolchain import compiler
+from runtime.native.toolchain import compiler as toolchain
 from runtime.native.toolchain.compiler import (
     Compilation,
     Compiler,
@@ -32,7 +32,7 @@ def script(path: Path, body: str) -> Path:
 
 @pytest.fixture
 def no_zig(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler, "find_spec", lambda name: None)
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
 
 
 def test_cxx_comes_first_with_its_arguments(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def compiler_that(tmp_path: Path, body: str) -> Compiler:
 def start(compiler: Compiler, tmp_path: Path) -> Compilation:
     source = tmp_path / "unit.cpp"
     source.write_text('extern "C" int answer() { return ANSWER; }\n')
-    flags = compiler.all_flags(compiler)
+    flags = toolchain.all_flags(compiler)
     return Compilation(compiler, source, tmp_path / "unit.so", [tmp_path], {"ANSWER": 42}, flags)
 
 
@@ -156,14 +156,14 @@ def test_a_senseless_time_limit_is_refused(
 def test_further_flags_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
     gcc = Compiler(("g++",), "g++ 12")
     monkeypatch.setenv("SLICC_CXXFLAGS", "-g '-DTEXT=a b'")
-    assert compiler.all_flags(gcc) == (*compiler.FLAGS, "-g", "-DTEXT=a b")
+    assert toolchain.all_flags(gcc) == (*toolchain.FLAGS, "-g", "-DTEXT=a b")
     clang = Compiler(("clang++",), "clang version 19")
-    assert compiler.all_flags(clang)[-3:] == (compiler.FOR_CLANG[-1], "-g", "-DTEXT=a b")
+    assert toolchain.all_flags(clang)[-3:] == (toolchain.FOR_CLANG[-1], "-g", "-DTEXT=a b")
     monkeypatch.setenv("SLICC_CXXFLAGS", "-fsanitize=undefined")
-    assert compiler.all_flags(clang) == (*compiler.FLAGS, "-fsanitize=undefined")
+    assert toolchain.all_flags(clang) == (*toolchain.FLAGS, "-fsanitize=undefined")
     monkeypatch.setenv("SLICC_CXXFLAGS", "'half")
     with pytest.raises(ToolchainError, match="SLICC_CXXFLAGS='half: No closing quotation"):
-        compiler.all_flags(gcc)
+        toolchain.all_flags(gcc)
 
 
 def test_one_long_line_is_cut(tmp_path: Path) -> None:
@@ -252,6 +252,6 @@ def test_an_object_for_one_processor_is_found_on_no_other(
 
 
 def test_zig_compiles_for_all_processors_of_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler, "find_spec", lambda name: name)
-    monkeypatch.setattr(compiler, "_version", lambda command, called: "clang version 22")
+    monkeypatch.setattr(toolchain, "find_spec", lambda name: name)
+    monkeypatch.setattr(toolchain, "_version", lambda command, called: "clang version 22")
     assert find_compiler({"PATH": "/nowhere"}).command[-3:] == ("ziglang", "c++", "-mcpu=baseline")
