@@ -156,7 +156,8 @@ def render_errors(sink: DiagnosticSink, path: Path) -> str:
     from slicc.diagnostics.render_text import render_text
 
     errors = f"{sink.error_count} error{'s' if sink.error_count != 1 else ''}"
-    return f"{render_text(sink.in_source_order())}\n{path}: {errors}; nothing to test"
+    text = render_text(sink.in_source_order(), sink.left_out())
+    return f"{text}\n{path}: {errors}; nothing to test"
 
 
 def _check_named(written: SystemDescription, names: set[str], wanted: str) -> None:

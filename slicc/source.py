@@ -6,6 +6,7 @@ character offsets in one. Everything that can be wrong about a protocol carries 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,11 +21,7 @@ class SourceFile:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        for offset, char in enumerate(self.text):
-            if char == "\n":
-                starts.append(offset + 1)
-        return starts
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     @property
     def line_count(self) -> int:
@@ -35,11 +32,18 @@ class SourceFile:
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
-    def line_text(self, line: int) -> str:
-        """Text of a 1-based line without its newline."""
+    def line_bounds(self, line: int) -> tuple[int, int]:
+        """Offsets where a 1-based line begins, and where it ends without its newline."""
         start = self._line_starts[line - 1]
         end = self._line_starts[line] if line < len(self._line_starts) else len(self.text)
-        return self.text[start:end].rstrip("\r\n")
+        while end > start and self.text[end - 1] in "\r\n":
+            end -= 1
+        return start, end
+
+    def line_text(self, line: int) -> str:
+        """Text of a 1-based line without its newline."""
+        start, end = self.line_bounds(line)
+        return self.text[start:end]
 
 
 @dataclass(frozen=True, slots=True)

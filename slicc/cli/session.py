@@ -105,13 +105,14 @@ def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> Non
     if format is DiagnosticFormat.JSON:
         from slicc.diagnostics.render_json import render_json
 
-        sys.stderr.write(render_json(sink.in_source_order()))
+        sys.stderr.write(render_json(sink.in_source_order(), sink.left_out()))
     elif sink.diagnostics:
         from slicc.diagnostics.render_text import render_text
 
         colored = _colored(color)
         stream = own(sys.stderr) if colored else sys.stderr
-        stream.write(render_text(sink.in_source_order(), color=colored) + "\n")
+        text = render_text(sink.in_source_order(), sink.left_out(), color=colored)
+        stream.write(f"{text}\n")
     sys.stderr.flush()
 
 

@@ -6,14 +6,21 @@ else belongs to it (secondary labels), what to know (notes) and what to do (help
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import islice
 
 from slicc.source import Span
 
+SHOWN_PER_FILE = 100
+"""Errors shown of one file, and warnings; the others are counted."""
 PLACES_SHOWN = 12
-"""Places of one finding; whoever puts these right will look for more."""
+"""Further places of one finding; whoever puts these right will look for more."""
+
+Help = str | Callable[[], str | None] | None
+"""What to do about a finding; a function is asked only if the finding is shown."""
 
 
 class Severity(Enum):
@@ -42,13 +49,28 @@ class Diagnostic:
     help: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What was found in a file beyond what is shown of it."""
+
+    file: str
+    errors: int
+    warnings: int
+
+
 class DiagnosticSink:
-    """Collects what passes find. Passes report here and go on."""
+    """Collects what passes find. Passes report here and go on.
+
+    Of each file the first findings are shown, in the order in which they were found: what passes
+    find later often follows from them. Invariant: the cost of a finding that is not shown does not
+    depend on the size of the file or on what else was found.
+    """
 
     def __init__(self) -> None:
         self.diagnostics: list[Diagnostic] = []
-        """In the order in which they were found."""
+        """In the order in which they were found; also those that are not shown."""
         self._reported: set[Diagnostic] = set()
+        self._counts: Counter[tuple[str, Severity]] = Counter()
         self._files: dict[str, int] = {}
 
     def reading(self, file: str) -> None:
@@ -56,14 +78,32 @@ class DiagnosticSink:
         self._files.setdefault(file, len(self._files))
 
     def in_source_order(self) -> list[Diagnostic]:
-        """What readers want: by file as they were read, from top to bottom."""
+        """What is shown: by file as they were read, from top to bottom."""
         last = len(self._files)  # what no file contains
+        shown = []
+        counts: Counter[tuple[str, Severity]] = Counter()
+        for found in self.diagnostics:
+            counts[_kind(found)] += 1
+            if counts[_kind(found)] <= SHOWN_PER_FILE:
+                shown.append(found)
 
         def place(found: Diagnostic) -> tuple[int, int]:
             span = found.primary.span
             return self._files.get(span.file.name, last), span.start
 
-        return sorted(self.diagnostics, key=place)
+        return sorted(shown, key=place)
+
+    def left_out(self) -> list[LeftOut]:
+        """What is not shown, by file."""
+        found = []
+        for file in dict.fromkeys(name for name, _ in self._counts):
+            errors, warnings = (
+                max(0, self._counts[file, severity] - SHOWN_PER_FILE)
+                for severity in (Severity.ERROR, Severity.WARNING)
+            )
+            if errors or warnings:
+                found.append(LeftOut(file, errors, warnings))
+        return found
 
     def error(
         self,
@@ -74,7 +114,7 @@ class DiagnosticSink:
         *,
         secondary: Iterable[Label] = (),
         notes: Iterable[str] = (),
-        help: str | None = None,
+        help: Help = None,
     ) -> None:
         """Report an error; the pass goes on as well as it can."""
         self._add(Severity.ERROR, slug, headline, span, label, secondary, notes, help)
@@ -88,7 +128,7 @@ class DiagnosticSink:
         *,
         secondary: Iterable[Label] = (),
         notes: Iterable[str] = (),
-        help: str | None = None,
+        help: Help = None,
     ) -> None:
         """Report something legal that the author would want to know."""
         self._add(Severity.WARNING, slug, headline, span, label, secondary, notes, help)
@@ -102,19 +142,28 @@ class DiagnosticSink:
         label: str,
         secondary: Iterable[Label],
         notes: Iterable[str],
-        help: str | None,
+        help: Help,
     ) -> None:
-        found = Diagnostic(
-            slug, severity, headline, Label(span, label), tuple(secondary), tuple(notes), help
-        )
-        if found not in self._reported:
-            self._reported.add(found)
-            self.diagnostics.append(found)
+        places = tuple(islice(secondary, PLACES_SHOWN))
+        found = Diagnostic(slug, severity, headline, Label(span, label), places, tuple(notes))
+        self.add(found, help)
+
+    def add(self, found: Diagnostic, help: Help = None) -> None:
+        """Report a finding unless it was reported before."""
+        if found in self._reported:
+            return
+        self._reported.add(found)
+        kind = _kind(found)
+        self._counts[kind] += 1
+        if not isinstance(help, str | None):
+            help = help() if self._counts[kind] <= SHOWN_PER_FILE else None
+        self.diagnostics.append(found if help is None else replace(found, help=help))
 
     def take_back(self, position: int) -> None:
         """Forget what was reported since then: it is looked at again in another way."""
         del self.diagnostics[position:]
-        self._reported = set(self.diagnostics)
+        self._reported = {replace(found, help=None) for found in self.diagnostics}
+        self._counts = Counter(map(_kind, self.diagnostics))
 
     def add_place(self, position: int, span: Span) -> None:
         """Show with the finding at ``position`` that it holds for another place as well."""
@@ -131,3 +180,7 @@ class DiagnosticSink:
     @property
     def warning_count(self) -> int:
         return sum(d.severity is Severity.WARNING for d in self.diagnostics)
+
+
+def _kind(found: Diagnostic) -> tuple[str, Severity]:
+    return found.primary.span.file.name, found.severity

@@ -4,7 +4,11 @@
         "severity": "error", "slug": "unknown-action", "headline": "…",
         "file": "MI-cache.sm", "line": 459, "column": 5, "end": {"line": 459, "column": 18},
         "label": "…", "labels": [{"text": "…", "file": …, "line": …, "column": …, "end": …}],
-        "notes": ["…"], "help": null}]}
+        "notes": ["…"], "help": null}],
+     "left_out": [{"file": "MI-dir.sm", "errors": 20, "warnings": 0}]}
+
+Of a file with very many findings only the first are diagnostics here; ``left_out`` counts the
+others, and ``errors`` and ``warnings`` count all.
 
 Lines and columns count from 1, columns in characters; ``end`` is the first place behind.
 Invariant: keys are only ever added; ``version`` changes if one changes its meaning.
@@ -13,22 +17,24 @@ Invariant: keys are only ever added; ``version`` changes if one changes its mean
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
-from slicc.diagnostics.model import Diagnostic, Severity
+from slicc.diagnostics.model import Diagnostic, LeftOut, Severity
 from slicc.source import Span
 from slicc.text.data import json_text
 
 VERSION = 1
 
 
-def render_json(diagnostics: Sequence[Diagnostic]) -> str:
+def render_json(diagnostics: Sequence[Diagnostic], left_out: Sequence[LeftOut] = ()) -> str:
     """The document, ending in a newline. The order of diagnostics is kept."""
     errors = sum(found.severity is Severity.ERROR for found in diagnostics)
     document = {
         "version": VERSION,
-        "errors": errors,
-        "warnings": len(diagnostics) - errors,
+        "errors": errors + sum(one.errors for one in left_out),
+        "warnings": len(diagnostics) - errors + sum(one.warnings for one in left_out),
         "diagnostics": [_diagnostic(found) for found in diagnostics],
+        "left_out": [asdict(one) for one in left_out],
     }
     return json_text(document, indent=2) + "\n"
 

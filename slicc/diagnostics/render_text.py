@@ -19,13 +19,16 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from slicc.diagnostics.model import Diagnostic, Label, Severity
-from slicc.source import SourceFile
+from slicc.diagnostics.model import SHOWN_PER_FILE, Diagnostic, Label, LeftOut, Severity
+from slicc.source import Span
 from slicc.text.escapes import inert
 
 TAB_WIDTH = 4
 LINE_WIDTH = 120
-"""Columns of source shown of one line; a longer line is cut around its label."""
+"""Columns of source shown of one line; a longer line is cut around its labels."""
+
+MESSAGE_WIDTH = 2000
+"""Characters of one headline, label, note or help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +56,20 @@ COLORED = Style(
 )
 
 
-def render_text(diagnostics: Iterable[Diagnostic], *, color: bool = False) -> str:
+def render_text(
+    diagnostics: Iterable[Diagnostic], left_out: Iterable[LeftOut] = (), *, color: bool = False
+) -> str:
     """All diagnostics in order, an empty line between them; ends in a newline unless empty."""
     style = COLORED if color else PLAIN
-    return "\n".join(render_one(diagnostic, style) for diagnostic in diagnostics)
+    parts = [render_one(diagnostic, style) for diagnostic in diagnostics]
+    parts += [_more(one) for one in left_out]
+    return "\n".join(parts)
+
+
+def _more(left_out: LeftOut) -> str:
+    numbers = ((left_out.errors, "error"), (left_out.warnings, "warning"))
+    counts = " and ".join(f"{n} more {noun}{'' if n == 1 else 's'}" for n, noun in numbers if n)
+    return f"and {counts} in {clean(left_out.file)}; the first {SHOWN_PER_FILE} are shown\n"
 
 
 def render_one(diagnostic: Diagnostic, style: Style = PLAIN) -> str:
@@ -68,7 +81,7 @@ def render_one(diagnostic: Diagnostic, style: Style = PLAIN) -> str:
     margin = " " * len(str(max(lines, default=1)))
 
     title = f"{tone}{diagnostic.severity.value}[{diagnostic.slug}]{style.reset}"
-    result = [f"{title}: {style.bold}{inert(diagnostic.headline)}{style.reset}"]
+    result = [f"{title}: {style.bold}{clean(diagnostic.headline)}{style.reset}"]
     files: dict[str, list[tuple[Label, bool]]] = {}
     for label, primary in labels:
         files.setdefault(label.span.file.name, []).append((label, primary))
@@ -80,56 +93,84 @@ def render_one(diagnostic: Diagnostic, style: Style = PLAIN) -> str:
         if group[0][0].span.file.text:
             result.append(f"{margin} {style.gutter}|{style.reset}")
             result += _snippet(group, len(margin), tone, style)
-    result += [f"note: {inert(note)}" for note in diagnostic.notes]
+    result += [f"note: {clean(note)}" for note in diagnostic.notes]
     if diagnostic.help is not None:
-        result.append(f"{style.help}help{style.reset}: {inert(diagnostic.help)}")
+        result.append(f"{style.help}help{style.reset}: {clean(diagnostic.help)}")
     return "\n".join(result) + "\n"
 
 
 def _snippet(group: list[tuple[Label, bool]], margin: int, tone: str, style: Style) -> list[str]:
     """The labelled lines of one file, each followed by its underlines."""
-    file = group[0][0].span.file
     result = []
-    for line in sorted({label.span.line for label, _ in group}):
-        here = [(label, primary) for label, primary in group if label.span.line == line]
+    by_line: dict[int, list[tuple[Label, bool]]] = {}
+    for entry in group:
+        by_line.setdefault(entry[0].span.line, []).append(entry)
+    gutter = f"{' ' * margin} {style.gutter}|{style.reset}"
+    for line, here in sorted(by_line.items()):
         here.sort(key=lambda entry: (entry[0].span.start, not entry[1]))
-        ranges = [_columns(file, label, line) for label, _ in here]
-        text = _displayed(file.line_text(line))
-        first, last = _window(text, ranges)
-        shown = "".join(text[first:last]).rstrip()
-        before, after = ("…" if first else ""), ("…" if last < len(text) else "")
         number = f"{style.gutter}{line:>{margin}} |{style.reset}"
-        result.append(f"{number} {before}{shown}{after}".rstrip())
-        for (label, primary), (start, end) in zip(here, ranges, strict=True):
-            start, end = max(start, first), max(min(end, last), start + 1)
-            mark = ("^" if primary else "-") * (end - start)
-            words = inert(label.text)
-            end_line = file.position(label.span.end)[0]
-            if end_line > line and label.span.end > label.span.start + 1:
-                words = f"{words} (until line {end_line})".strip()
-            indent = " " * (start - first + len(before))
-            paint = tone if primary else style.secondary
-            gutter = f"{' ' * margin} {style.gutter}|{style.reset}"
-            result.append(f"{gutter} {indent}{paint}{mark} {words}".rstrip() + style.reset)
+        while here:
+            excerpt = Excerpt(here[0][0].span)
+            result.append(f"{number} {excerpt.text}".rstrip())
+            shown = 1
+            while shown < len(here) and excerpt.shows(here[shown][0].span):
+                shown += 1
+            for label, primary in here[:shown]:
+                paint = tone if primary else style.secondary
+                marks = _underline(label, excerpt, "^" if primary else "-")
+                result.append(f"{gutter} {marks[0]}{paint}{marks[1]}".rstrip() + style.reset)
+            del here[:shown]
     return result
 
 
-def _columns(file: SourceFile, label: Label, line: int) -> tuple[int, int]:
-    """Display columns, from 0, of the part of a label that lies in its first line."""
-    text = file.line_text(line)
-    begin = label.span.column - 1
-    end = min(begin + max(label.span.end - label.span.start, 1), max(len(text), begin + 1))
-    start_column = len(_displayed(text[:begin]))
-    return start_column, max(len(_displayed(text[:end])), start_column + 1)
+def _underline(label: Label, excerpt: Excerpt, mark: str) -> tuple[str, str]:
+    """The indent of a label below its line, and what stands there."""
+    span = label.span
+    start, end = excerpt.columns(span)
+    words = clean(label.text)
+    end_line = span.file.position(span.end)[0]
+    if end_line > span.line and span.end > span.start + 1:
+        words = f"{words} (until line {end_line})".strip()
+    return " " * start, f"{mark * (end - start)} {words}"
 
 
-def _window(text: list[str], ranges: list[tuple[int, int]]) -> tuple[int, int]:
-    """Which display columns of a line to show."""
-    if len(text) <= LINE_WIDTH:
-        return 0, len(text)
-    start = min(start for start, _ in ranges)
-    first = max(0, min(start - LINE_WIDTH // 4, len(text) - LINE_WIDTH))
-    return first, first + LINE_WIDTH
+class Excerpt:
+    """What is shown of the line in which a span begins.
+
+    Only characters near the span are looked at. Invariant: the cost of an excerpt does not depend
+    on the length of its line.
+    """
+
+    def __init__(self, span: Span) -> None:
+        begin, end = span.file.line_bounds(span.line)
+        self._begin = max(begin, span.start - LINE_WIDTH)
+        self._end = min(end, span.start + LINE_WIDTH)
+        self._characters = span.file.text[self._begin : self._end]
+        columns = _displayed(self._characters)
+        self._first = 0
+        if begin < self._begin or self._end < end or len(columns) > LINE_WIDTH:
+            start = len(_displayed(self._characters[: span.start - self._begin]))
+            self._first = max(0, min(start - LINE_WIDTH // 4, len(columns) - LINE_WIDTH))
+            self._first += columns[self._first] == ""  # the second half of a wide character
+        self._last = min(len(columns), self._first + LINE_WIDTH)
+        self._before = "…" if begin < self._begin or self._first else ""
+        self._after = "…" if self._end < end or self._last < len(columns) else ""
+        shown = "".join(columns[self._first : self._last]).rstrip()
+        self.text = f"{self._before}{shown}{self._after}"
+
+    def shows(self, span: Span) -> bool:
+        """Whether a span of the same line begins in the excerpt."""
+        return self._column(span.start) < self._last + (self._after == "")
+
+    def columns(self, span: Span) -> tuple[int, int]:
+        """Where the part of a span that is shown stands in :attr:`text`."""
+        start = max(self._column(span.start), self._first)
+        end = max(min(self._column(span.end), self._last), start + 1)
+        shift = len(self._before) - self._first
+        return start + shift, end + shift
+
+    def _column(self, offset: int) -> int:
+        return len(_displayed(self._characters[: max(0, offset - self._begin)]))
 
 
 def _displayed(text: str) -> list[str]:
@@ -149,3 +190,8 @@ def _displayed(text: str) -> list[str]:
             if unicodedata.east_asian_width(char) in "WF":
                 columns.append("")
     return columns
+
+
+def clean(text: str) -> str:
+    """Text from a protocol, safe to print on one line of a terminal and not endless."""
+    return inert(text if len(text) <= MESSAGE_WIDTH else f"{text[:MESSAGE_WIDTH]}…")

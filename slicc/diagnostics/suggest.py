@@ -1,11 +1,17 @@
 """Did you mean …? Only when fairly sure.
 
-Invariant: a suggestion is one of the candidates and differs from the word.
+Invariant: a suggestion is one of the candidates and differs from the word; finding it costs at most
+one look at each candidate and ``MOST_COMPARED`` comparisons.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+LONGEST = 80
+"""Characters of a word that anything is suggested for."""
+MOST_COMPARED = 1000
+"""Candidates of about the word's length. Among more, a close one is there by chance."""
 
 
 def suggest(word: str, candidates: Iterable[str]) -> str | None:
@@ -15,15 +21,20 @@ def suggest(word: str, candidates: Iterable[str]) -> str | None:
     characters is forgiven (at least one from three characters on), difference in case alone is
     always forgiven, and a tie between two candidates is no answer.
     """
-    budget = max(1 if len(word) >= 3 else 0, len(word) // 4)
+    size = len(word)
+    if size > LONGEST:
+        return None
+    least = max(1 if size >= 3 else 0, size // 4)
+    near = dict.fromkeys(other for other in candidates if -least <= len(other) - size <= least)
+    near.pop(word, None)
+    if len(near) > MOST_COMPARED:
+        return None
+    lower = word.lower()
     best: list[str] = []
-    least = budget
-    for candidate in dict.fromkeys(candidates):
-        if candidate == word:
-            continue
-        if candidate.lower() == word.lower():
+    for candidate in near:
+        if candidate.lower() == lower:
             found = 0
-        elif len(candidate) < 2 or abs(len(candidate) - len(word)) > least:
+        elif len(candidate) < 2 or abs(len(candidate) - size) > least:
             continue
         else:
             found = edit_distance(word, candidate, least)

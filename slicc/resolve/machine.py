@@ -165,7 +165,7 @@ def _machine_name(outer: GlobalScope, node: syntax.Machine) -> str | None:
             f"there is no machine type `{node.type.type.text}:{name}`",
             node.type.span,
             "not a member of `MachineType`",
-            help=did_you_mean(name, known),
+            help=lambda: did_you_mean(name, known),
         )
         return None
     first = outer.machines.get(name)

@@ -6,6 +6,7 @@ Invariant: the IR lists library types only if the protocol mentions them, in ord
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from slicc import ir, prelude
 from slicc.diagnostics.model import DiagnosticSink
@@ -135,7 +136,7 @@ def _check_global(scope: GlobalScope, node: syntax.Declaration) -> None:
                         f"the protocol's option `{option.text}` means nothing and is ignored",
                         option.span,
                         "unknown option",
-                        help=did_you_mean(option.text, prelude.PROTOCOL_OPTIONS),
+                        help=partial(did_you_mean, option.text, prelude.PROTOCOL_OPTIONS),
                     )
         case syntax.ObjectDeclaration():
             check_keys(node.pairs, scope.sink)

@@ -120,9 +120,11 @@ def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:
         f"no function named `{name}`",
         node.function.span,
         "an action" if is_action else "not declared",
-        help="actions are run by transitions; what several actions do belongs in a function"
-        if is_action
-        else did_you_mean(name, body.scope.function_names()),
+        help=lambda: (
+            "actions are run by transitions; what several actions do belongs in a function"
+            if is_action
+            else did_you_mean(name, body.scope.function_names())
+        ),
     )
     return unknown(node.span)
 
@@ -270,7 +272,7 @@ def call_method(
             f"`{described}` has no method `{name}`",
             name_span,
             "no such method",
-            help=None if symbol is None else did_you_mean(name, symbol.method_names()),
+            help=lambda: None if symbol is None else did_you_mean(name, symbol.method_names()),
         )
         return unknown(span)
     if chosen is None:
@@ -341,7 +343,7 @@ def _no_method(
         f"{what} has no method `{name}`",
         node.method.span,
         "no such method",
-        help=did_you_mean(name, candidates),
+        help=lambda: did_you_mean(name, candidates),
     )
     return unknown(node.span)
 

@@ -119,7 +119,7 @@ def _unknown_variable(body: Body, name: syntax.Name) -> None:
         f"no variable named `{name.text}`",
         name.span,
         "not declared here",
-        help=variable_hint(body, name.text),
+        help=lambda: variable_hint(body, name.text),
     )
 
 
@@ -163,7 +163,7 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
             f"no enumeration named `{name}`",
             node.type.span,
             "not declared",
-            help=did_you_mean(name, body.scope.type_names()),
+            help=lambda: did_you_mean(name, body.scope.type_names()),
         )
         return unknown(node.span)
     if symbol.kind is not TypeKind.ENUM:
@@ -192,7 +192,7 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
         f"`{name}` has no member `{member}`",
         node.member.span,
         "no such member",
-        help=did_you_mean(member, symbol.members),
+        help=lambda: did_you_mean(member, symbol.members),
     )
     return ir.Local("?", symbol.type, span=node.span)
 
@@ -237,7 +237,7 @@ def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
             f"`{type_rules.describe(type_)}` has no field `{name}`",
             node.field.span,
             "no such field",
-            help=did_you_mean(name, symbol.field_names()),
+            help=lambda: did_you_mean(name, symbol.field_names()),
         )
     return unknown(node.span)
 

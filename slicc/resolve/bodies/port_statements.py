@@ -33,7 +33,7 @@ def _port(body: Body, name: syntax.Name, kind: VariableKind) -> PortSymbol | Non
             f"no {word} named `{name.text}`",
             name.span,
             "not declared in this machine",
-            help=did_you_mean(name.text, ports),
+            help=lambda: did_you_mean(name.text, ports),
         )
         return None
     if variable.kind is not kind or variable.port is None:
@@ -98,7 +98,7 @@ def _address(body: Body, name: syntax.Name) -> ir.Expr:
             f"no variable named `{name.text}`",
             name.span,
             "not declared here",
-            help=variable_hint(body, name.text),
+            help=lambda: variable_hint(body, name.text),
         )
         return unknown(name.span)
     if not type_rules.same(variable.type, ir.ADDR):
@@ -156,7 +156,7 @@ def _address_field(body: Body, pair: syntax.Pair | None, symbol: TypeSymbol | No
             f"`{symbol.name}` has no field `{pair.value}`",
             pair.value_span,
             "no such field",
-            help=did_you_mean(pair.value, symbol.field_names()),
+            help=lambda: did_you_mean(pair.value, symbol.field_names()),
         )
     elif not type_rules.same(found.type, ir.ADDR):
         body.sink.error(
@@ -318,7 +318,7 @@ def check_allocate(body: Body, node: syntax.CheckAllocate, into: Statements) -> 
             f"no variable named `{name}`",
             node.target.span,
             "not declared here",
-            help=did_you_mean(name, body.locals.names()),
+            help=lambda: did_you_mean(name, body.locals.names()),
         )
         return
     symbol = body.scope.symbol_of(variable.type)

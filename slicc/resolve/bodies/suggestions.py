@@ -5,9 +5,8 @@ Invariant: a hint is only given when it is the one explanation.
 
 from __future__ import annotations
 
-from collections.abc import Container
-
 from slicc.resolve.bodies.context import Body, BodyKind
+from slicc.resolve.scope.scopes import MachineScope
 from slicc.resolve.scope.symbols import TypeKind, did_you_mean
 
 _INSIDE = {"in_msg": "`peek`", "out_msg": "`enqueue`"}
@@ -34,10 +33,10 @@ def _member_hint(body: Body, name: str) -> str | None:
     return f"did you mean `{owners[0]}:{name}`?" if len(owners) == 1 else None
 
 
-def action_hint(functions: Container[str], name: str) -> str | None:
+def action_hint(scope: MachineScope, name: str) -> str | None:
     """Help for a name in a transition that is no action."""
     if name == "z_stall":
         return 'declare it: `action(z_stall, "z") { }`'
-    if name in functions:
+    if name in scope.functions:
         return f"`{name}` is a function; call it in an action"
-    return None
+    return did_you_mean(name, scope.actions)

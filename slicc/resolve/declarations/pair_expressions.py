@@ -54,7 +54,7 @@ def element_type(scope: GlobalScope, type_: ir.Type, pairs: syntax.Pairs) -> ir.
             f"no type named `{name}` to fill `{type_.name}` with",
             pair.value_span,
             "not declared",
-            help=did_you_mean(name.removeprefix(f"{scope.machine}_"), scope.type_names()),
+            help=lambda: did_you_mean(name.removeprefix(f"{scope.machine}_"), scope.type_names()),
         )
         return type_
     return ir.ClassType(type_.name, type_.value, type_.immutable, found.type)
@@ -143,7 +143,7 @@ def _read(scope: GlobalScope, pair: syntax.Pair, expected: ir.Type) -> list[ir.E
             f"`{pair.value}` cannot be read: {reason}",
             pair.value_span,
             "not understood",
-            help=_hint(scope, pair.value),
+            help=lambda: _hint(scope, pair.value),
         )
         return None
 

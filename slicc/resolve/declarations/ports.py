@@ -7,7 +7,7 @@ never moves one.
 from __future__ import annotations
 
 from slicc import ir
-from slicc.diagnostics.model import Label
+from slicc.diagnostics.model import SHOWN_PER_FILE, Label
 from slicc.diagnostics.suggest import suggest
 from slicc.ir import type_rules
 from slicc.resolve.scope.pairs import check_keys, integer
@@ -51,7 +51,7 @@ def declare_ports(scope: MachineScope, nodes: list[syntax.InPort | syntax.OutPor
 def _message_type(scope: MachineScope, node: syntax.InPort | syntax.OutPort) -> ir.Type:
     """What a port carries. gem5 never looks at it: what is peeked or sent names its own type."""
     name = node.message.text
-    if scope.find_type(name) is None:
+    if scope.find_type(name) is None and len(scope.ports) < SHOWN_PER_FILE:
         close = suggest(name, scope.type_names())
         symbol = None if close is None else scope.find_type(close)
         if symbol is not None and symbol.kind is TypeKind.MESSAGE:
@@ -94,7 +94,7 @@ def _buffer(scope: MachineScope, node: syntax.InPort | syntax.OutPort) -> Variab
             f"machine `{scope.name}` has no buffer named `{name}`",
             node.buffer.span,
             "not declared in this machine",
-            help=did_you_mean(name, scope.variables),
+            help=lambda: did_you_mean(name, scope.variables),
         )
         return None
     if isinstance(buffer.type, ir.UnknownType):
@@ -181,7 +181,7 @@ def stall_handler(scope: MachineScope, node: syntax.InPort, key: str) -> ir.Func
             f"machine `{scope.name}` has no function named `{pair.value}`",
             pair.value_span,
             "not declared",
-            help=did_you_mean(pair.value, scope.functions),
+            help=lambda: did_you_mean(pair.value, scope.functions),
         )
     return None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 
 from slicc import ir
 from slicc.diagnostics.model import Label
@@ -49,8 +50,7 @@ def _transition(
                 name.span,
                 "not declared in this machine",
                 secondary=[context],
-                help=action_hint(scope.functions, name.text)
-                or did_you_mean(name.text, scope.actions),
+                help=partial(action_hint, scope, name.text),
             )
             continue
         actions.append(symbol.ref)
@@ -100,7 +100,7 @@ def _members(
             name.span,
             "not declared in this machine",
             secondary=[context],
-            help=None if symbol is None else did_you_mean(name.text, symbol.members),
+            help=None if symbol is None else partial(did_you_mean, name.text, symbol.members),
         )
     return tuple(found)
 
@@ -126,7 +126,7 @@ def _next_state(scope: MachineScope, node: syntax.Transition, context: Label) ->
             name.span,
             "not declared in this machine",
             secondary=[context],
-            help=did_you_mean(name.text, scope.states.members),
+            help=partial(did_you_mean, name.text, scope.states.members),
         )
         return ir.NextState(ir.NextKind.STAY)
     return ir.NextState(ir.NextKind.STATE, name.text)

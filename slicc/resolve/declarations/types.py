@@ -7,6 +7,7 @@ declared below it. Invariant: a name is entered once; a second declaration of it
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from slicc import ir, prelude
 from slicc.diagnostics.model import Label
@@ -134,8 +135,10 @@ def _default_member(
         f"the default of `{name}` names none of its members",
         pair.value_span,
         f"expected `{prefixes[0]}` and a member",
-        help=did_you_mean(pair.value, [prefixes[0] + member for member in known])
-        or did_you_mean(wanted, known),
+        help=lambda: (
+            did_you_mean(pair.value, [prefixes[0] + member for member in known])
+            or did_you_mean(wanted, known)
+        ),
     )
     return "NUM"
 
@@ -188,7 +191,7 @@ def _declare_states(scope: GlobalScope, node: syntax.StateDeclaration) -> None:
                 f"state `{member.name.text}` needs an access permission",
                 permission.span,
                 f"there is no `{permission.type.text}:{text}`",
-                help=did_you_mean(text, permissions),
+                help=partial(did_you_mean, text, permissions),
             )
             text = "Invalid"
         scope.permissions.setdefault(member.name.text, text)

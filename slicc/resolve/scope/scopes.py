@@ -119,7 +119,7 @@ class GlobalScope:
             f"no type named `{text}`",
             name.span,
             "not declared",
-            help=did_you_mean(text, self.type_names()),
+            help=lambda: did_you_mean(text, self.type_names()),
         )
         return ir.UNKNOWN
 

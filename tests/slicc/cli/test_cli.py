@@ -145,6 +145,20 @@ def test_json_is_all_there_is_on_stderr(here: Path) -> None:
     assert json.loads(done.stderr)["errors"] == 1
 
 
+def test_very_many_errors_are_counted(here: Path) -> None:
+    fields = "\n".join(f"Nope{number} field{number};" for number in range(150))
+    (here / "many.sm").write_text(f"structure(Many) {{\n{fields}\n}}\n")
+    done = slicc("check", "many.sm")
+    assert done.stderr.count("error[unknown-type]") == 100
+    assert (
+        "\n\nand 50 more errors in many.sm; the first 100 are shown\n\nslicc: 150 errors ("
+        in done.stderr
+    )
+    document = json.loads(slicc("check", "many.sm", "--format", "json").stderr)
+    assert (document["errors"], len(document["diagnostics"])) == (150, 100)
+    assert document["left_out"] == [{"file": "many.sm", "errors": 50, "warnings": 0}]
+
+
 def test_compile_writes_a_package(here: Path) -> None:
     done = slicc("compile", DRIVER)
     assert done.returncode == 0, done.stderr

@@ -165,7 +165,7 @@ def test_json_schema() -> None:
 
 def test_json_of_nothing() -> None:
     document = json.loads(render_json([]))
-    assert document == {"version": 1, "errors": 0, "warnings": 0, "diagnostics": []}
+    assert document == {"version": 1, "errors": 0, "warnings": 0, "diagnostics": [], "left_out": []}
 
 
 # ------------------------------------------------------------------ suggestions
