@@ -19,13 +19,9 @@ def brace_for_semicolon(at: Recovery) -> bool | None:
     before = at.before()
     if at.token.type != "LBRACE" or before is None or "SEMI" not in at.accepts():
         return None
-    depth = 0
-    for token in at.tokens[at.index :]:
-        depth += (token.type == "LBRACE") - (token.type == "RBRACE")
-        if depth == 0:
-            if _indent(at, token) >= _indent(at, at.token):
-                return None
-            break
+    closing = at.tokens[at.closing[at.index]]
+    if closing.type == "RBRACE" and at.indent(closing) >= at.indent(at.token):
+        return None
     at.sink.error(
         "missing-semicolon",
         "a `;` is missing",
@@ -89,13 +85,10 @@ def missing_braces(at: Recovery) -> bool | None:
 
 def _closed_later(at: Recovery) -> bool:
     """Whether only the opening brace is missing: some later ``}`` has no other partner."""
-    line = _indent(at, at.before() or at.token)
-    depth = 0
-    for token in at.tokens[at.index :]:
-        depth += (token.type == "LBRACE") - (token.type == "RBRACE")
-        if depth < 0:
-            return _indent(at, token) >= line and at.line(token) != at.line(at.token)
-    return False
+    closing = at.tokens[at.closing[at.index]]
+    if closing.type != "RBRACE" or at.line(closing) == at.line(at.token):
+        return False
+    return at.indent(closing) >= at.indent(at.before() or at.token)
 
 
 def unmatched_bracket(at: Recovery) -> bool | None:
@@ -117,8 +110,8 @@ def unmatched_bracket(at: Recovery) -> bool | None:
 
 def _early_close(at: Recovery) -> str | None:
     """Where a block was closed by a brace further left than the line that opened it."""
-    for opened, closing in at.pairs:
-        if opened.token.type == "LBRACE" and _indent(at, closing) > _indent(at, opened.token):
+    for opened, closing in at.askew:
+        if at.indent(closing) > at.indent(opened.token):
             line = at.line(closing)
             return f"the `}}` in line {line} may be one too many"
     return None
@@ -178,16 +171,11 @@ def unclosed_brace(at: Recovery) -> bool | None:
 
 def _culprit(at: Recovery, innermost: OpenBracket) -> tuple[OpenBracket, Token | None]:
     """The brace that was probably left open, and the one that closed it by mistake."""
-    for opened, closing in at.pairs:
-        inside = opened.token.type == "LBRACE" and opened.index > innermost.index
-        if inside and _indent(at, closing) < _indent(at, opened.token):
+    for opened, closing in at.askew:
+        inside = opened.index > innermost.index
+        if inside and at.indent(closing) < at.indent(opened.token):
             return opened, closing
     return innermost, None
-
-
-def _indent(at: Recovery, token: Token) -> int:
-    text = at.source.line_text(at.line(token)).expandtabs()
-    return len(text) - len(text.lstrip())
 
 
 def end_of_text(at: Recovery) -> Span:

@@ -19,6 +19,9 @@ from slicc.parser.token_names import BINARY_OPERATORS, END, RESERVED
 Slip = Callable[[Recovery], bool | None]
 """None: not this slip. True: reported and put right. False: reported, go on further down."""
 
+_LOOK_BACK = 200
+"""Tokens of one statement before the refused one that are searched for its cause."""
+
 _FOREIGN = {
     "while": "SLICC has no loops",
     "for": "SLICC has no loops",
@@ -301,7 +304,8 @@ def _missing_semicolon(at: Recovery) -> bool | None:
 
 def _missing_semicolon_above(at: Recovery) -> bool | None:
     """``a := b`` without ``;``, and ``c.d`` in the next line: ``b c`` was read as a declaration."""
-    for index in range(at.index, at.statement_start(), -1):
+    first = max(at.statement_start(), at.index - _LOOK_BACK)
+    for index in range(at.index, first, -1):
         before, token = at.tokens[index - 1], at.tokens[index]
         if before.type == "ID" and token.type == "ID" and at.starts_line(index):
             if not at.restart(index):

@@ -11,8 +11,7 @@ import unicodedata
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from slicc.diagnostics.model import DiagnosticSink
-from slicc.parser.limits import ERRORS
+from slicc.diagnostics.model import SHOWN_PER_FILE, DiagnosticSink
 from slicc.source import SourceFile, Span
 
 _PIECES = re.compile(
@@ -28,8 +27,8 @@ _PIECES = re.compile(
 # comment without end must not pass as an operator.
 _FINE_CHARACTER = re.compile(r"/(?![*/])|[A-Za-z_0-9 \t\n;,:=.()\[\]{}&<>!+\-*%]+")
 
-_TAIL = re.compile(r"(.+?)(\)\s*(?:\{\s*\}?|;\s*\}?)?\s*|;\s*\}?\s*)(?://.*)?\Z", re.DOTALL)
-"""What probably stood behind a string that lacks its closing quote."""
+_TAIL = re.compile(r"(.+?)(\)\s*+(?:\{\s*+\}?|;\s*+\}?)?\s*+|;\s*+\}?\s*+)(?://.*)?\Z", re.DOTALL)
+"""What probably stood behind a string that lacks its closing quote. Nothing is tried twice."""
 
 _OPERATORS_ELSEWHERE = {
     "|": "SLICC has no bit operators; the logical or is `||`",
@@ -102,7 +101,7 @@ def clean(source: SourceFile, sink: DiagnosticSink) -> Cleaned:
         else:
             position = max(position, _end_of_foreign(text, start))
             result.damage.append((start, position))
-            if len(result.damage) <= ERRORS:
+            if len(result.damage) <= SHOWN_PER_FILE:
                 _report_character(Span(source, start, position), sink)
             pieces.append(" " * (position - start))
     result.text = "".join(pieces)

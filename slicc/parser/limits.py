@@ -20,8 +20,10 @@ OPERATORS = 400
 """Operators, dots and the like between two ``;`` or braces."""
 ALTERNATIVES = 200
 """``else`` branches of one chain."""
-ERRORS = 50
-"""Errors of characters and grammar reported for one file."""
+NAME = 200
+"""Characters of one name: messages and generated code repeat it."""
+OVERLOADS = 50
+"""Functions of one name in one place: a call is compared with all of them."""
 DIGITS = 24
 """Digits of one number: 64 bits need 20."""
 
@@ -60,6 +62,8 @@ def within_limits(source: SourceFile, sink: DiagnosticSink) -> bool:
             brackets = max(0, brackets - 1)
         elif first.isdigit() and len(token) > DIGITS:
             report("number-out-of-range", f"a number of more than {DIGITS} digits", *match.span())
+        elif len(token) > NAME and (first.isalpha() or first == "_"):
+            report("name-too-long", f"a name of more than {NAME} characters", *match.span())
         elif first in "-+*/%<>=!&|.":
             operators += len(token)
             if operators > OPERATORS:

@@ -23,7 +23,9 @@ Note = Callable[[str, Span, str], None]
 """Called with what was found, where, and what it was read as."""
 
 _HINT = re.compile(r"\bmachine\s*\(\s*(?:\w+\s*[,)]|\{)|\blatency\s*=")
-_FILE_LIST = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/|[\w./-]+\.(?:sm|slicc)\b)*\Z", re.DOTALL)
+_FILE_LIST = re.compile(
+    r"(?:\s++|//[^\n]*+\n|(?>/\*.*?\*/)|(?>[\w./-]+\.(?:sm|slicc)\b))*+\Z", re.DOTALL
+)
 _FILE_NAME = re.compile(r"//[^\n]*|/\*.*?\*/|(?P<name>[\w./-]+\.(?:sm|slicc))", re.DOTALL)
 
 

@@ -10,20 +10,22 @@ on in the text or takes back the parser, and at least one error is reported.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from slicc.diagnostics.model import DiagnosticSink
+from slicc.diagnostics.model import SHOWN_PER_FILE, DiagnosticSink
 from slicc.parser.lexical_errors import Cleaned, clean
-from slicc.parser.limits import ERRORS
 from slicc.parser.older_text import older_tokens
 from slicc.parser.token_names import DECLARATION_WORDS, END, Words
 from slicc.source import SourceFile, Span
 
 _QUIET_TOKENS = 2
 """Tokens that must be read after an error before the next one counts."""
+_REFUSALS = 1000
+"""Tokens refused in one file, reported or not, before the rest of it is given up."""
 
 OPENING = {"LBRACE": "RBRACE", "LPAR": "RPAR", "LBRACKET": "RBRACKET"}
 CLOSING = {closing: opening for opening, closing in OPENING.items()}
@@ -31,19 +33,20 @@ CLOSING = {closing: opening for opening, closing in OPENING.items()}
 
 def report_syntax_errors(source: SourceFile, parser: Lark, sink: DiagnosticSink) -> None:
     """Report everything that keeps ``source`` from parsing, as far as it can be told apart."""
-    first = len(sink.diagnostics)
-    cleaned = clean(source, sink)
+    own = DiagnosticSink()
+    cleaned = clean(source, own)
     tokens = older_tokens(list(parser.lex(cleaned.text)), source, parser)
     end = len(source.text)
     tokens.append(Token(END, "", end, 1, 1, 1, 1, end))
-    Recovery(source, parser, cleaned, tokens, sink).run()
-    found = sorted(sink.diagnostics[first:], key=lambda one: one.primary.span.start)
-    if len(found) >= ERRORS:
-        last = found[ERRORS - 1]
-        note = "further mistakes in this file are not reported"
-        found[ERRORS - 1 :] = [replace(last, notes=(*last.notes, note))]
-    sink.diagnostics[first:] = found
+    finished = Recovery(source, parser, cleaned, tokens, own).run()
+    found = sorted(own.diagnostics, key=lambda one: one.primary.span.start)
     assert found, "a text that does not parse has an error"
+    del found[SHOWN_PER_FILE:]
+    if not finished or len(found) == SHOWN_PER_FILE:
+        note = "further mistakes in this file are not reported"
+        found[-1] = replace(found[-1], notes=(*found[-1].notes, note))
+    for one in found:
+        sink.add(replace(one, help=None), one.help)
 
 
 @dataclass
@@ -72,14 +75,17 @@ class Recovery:
         self.tokens = tokens
         self.index = 0
         self.brackets: list[OpenBracket] = []
-        self.pairs: list[tuple[OpenBracket, Token]] = []  # closed ones, in order of closing
+        self.askew: list[tuple[OpenBracket, Token]] = []
+        """Braces closed by one that is indented otherwise, in order of closing."""
         self._cleaned = cleaned
         self._parser: InteractiveParser = parser.parse_interactive("")
         self._single_statements: list[int] = []  # bracket depths of braces that we supplied
         self._restarted: set[int] = set()
         self._quiet_until = 0
         self._quiet_line = 0
-        self._reported = 0
+        self._refused = 0
+        self._indents: dict[int, int] = {}
+        self._statement = (0, 0)  # a place in the text, and where its statement starts
         self._inserted = 0  # tokens supplied since the last one read
 
     # ------------------------------------------------------------ what slips look at
@@ -119,12 +125,44 @@ class Recovery:
         """Whether a token is the first of its line."""
         return index == 0 or self.line(self.tokens[index - 1]) < self.line(self.tokens[index])
 
+    def indent(self, token: Token) -> int:
+        """Columns of white space before the first token of a token's line."""
+        line = self.line(token)
+        if line not in self._indents:
+            text = self.source.text
+            begin, end = self.source.line_bounds(line)
+            blank = begin
+            while blank < end and text[blank].isspace():
+                blank += 1
+            self._indents[line] = len(text[begin:blank].expandtabs())
+        return self._indents[line]
+
     def statement_start(self) -> int:
         """Index of the first token behind the last ``;`` or brace."""
+        known, start = self._statement if self._statement[0] <= self.index else (0, 0)
         first = self.index
-        while first > 0 and self.tokens[first - 1].type not in ("SEMI", "LBRACE", "RBRACE"):
+        while first > known and self.tokens[first - 1].type not in ("SEMI", "LBRACE", "RBRACE"):
             first -= 1
-        return first
+        self._statement = (self.index, start if first == known else first)
+        return self._statement[1]
+
+    @cached_property
+    def closing(self) -> list[int]:
+        """For every token the index of the brace that closes its block; of a brace, its own.
+
+        The last index stands for one that is missing.
+        """
+        last = len(self.tokens) - 1
+        found = [last] * len(self.tokens)
+        waiting = [last]
+        for index in range(last, -1, -1):
+            kind = self.tokens[index].type
+            if kind == "RBRACE":
+                waiting.append(index)
+            found[index] = waiting[-1]
+            if kind == "LBRACE" and len(waiting) > 1:
+                waiting.pop()
+        return found
 
     def declaration_word(self) -> Token | None:
         """The word that began the unfinished declaration or statement."""
@@ -196,7 +234,8 @@ class Recovery:
 
     # ------------------------------------------------------------ the loop
 
-    def run(self) -> None:
+    def run(self) -> bool:
+        """Report what is wrong; False if the rest of the text was given up."""
         from slicc.parser.common_mistakes import explain  # needs this module's names
 
         while True:
@@ -204,25 +243,24 @@ class Recovery:
             try:
                 self._feed(token)
             except UnexpectedToken:
-                if self._reported >= ERRORS:
-                    return
+                self._refused += 1
+                if self._refused > _REFUSALS or len(self.sink.diagnostics) >= SHOWN_PER_FILE:
+                    return False
                 if self._is_consequence():
                     if token.type == END:
-                        return
+                        return True
                     self.resume()
                     continue
-                before = len(self.sink.diagnostics)
                 index, inserted = self.index, self._inserted
                 repaired = explain(self)
-                self._reported += len(self.sink.diagnostics) - before
                 if token.type == END and self.sink.diagnostics[-1].slug != "missing-semicolon":
-                    return  # more at the end of the file would say the same
+                    return True  # more at the end of the file would say the same
                 moved = self.index != index or self._inserted > inserted
                 if not repaired or not (moved or self.token is not token):
                     self.resume()
                 continue
             if token.type == END:
-                return
+                return True
             self.index += 1
             self._inserted = 0
 
@@ -232,7 +270,10 @@ class Recovery:
             height = len(self._parser.parser_state.state_stack)
             self.brackets.append(OpenBracket(token, self.index, height))
         elif token.type in CLOSING and self.brackets:
-            self.pairs.append((self.brackets.pop(), token))
+            opened = self.brackets.pop()
+            braces = opened.token.type == "LBRACE"
+            if braces and self.indent(opened.token) != self.indent(token):
+                self.askew.append((opened, token))
         if token.type in ("SEMI", "RBRACE"):
             self._close_single_statements(token)
 
@@ -250,7 +291,7 @@ class Recovery:
     def _is_consequence(self) -> bool:
         """Whether the refusal follows from an error already reported."""
         if self.index < self._quiet_until or self.line(self.token) == self._quiet_line:
-            return self.token.type != END or self._reported > 0
+            return self.token.type != END or bool(self.sink.diagnostics)
         first = self.statement_start()
         start = self.tokens[first - 1].end_pos or 0 if first > 0 else 0
         return self._cleaned.damaged(start, self.token.end_pos or 0)

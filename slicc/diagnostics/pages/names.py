@@ -145,6 +145,14 @@ CODES: tuple[Code, ...] = (
     ),
     _duplicate("port", "in the machine", "out_port(o, M, b);\nout_port(o, M, c);", "// two names"),
     Code(
+        "too-many-overloads",
+        "too many functions of one name",
+        what="A machine may define 50 functions of one name, and a structure 50 methods.",
+        why="Every call is compared with all of them, and no reader knows which one it means.",
+        example="int f(T1 a) { return 1; }  // … to f(T51 a)",
+        instead="int f1(T1 a) { return 1; }",
+    ),
+    Code(
         "not-an-enumeration",
         "`T:M` where `T` has no members",
         what="`T:M` is the member `M` of the enumeration `T`; this `T` is another kind of type.",

@@ -182,4 +182,12 @@ CODES: tuple[Code, ...] = (
         example="int f() { return " + "(" * 61 + "1" + ")" * 61 + "; }",
         instead="int f() { return (1); }",
     ),
+    Code(
+        "name-too-long",
+        "a name that is too long",
+        what="A name may have 200 characters.",
+        why="Messages and generated code repeat the names of a protocol in many places.",
+        example="int " + "f" * 201 + "() { return 1; }",
+        instead="int f() { return 1; }",
+    ),
 )

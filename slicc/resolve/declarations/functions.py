@@ -8,6 +8,7 @@ from __future__ import annotations
 from slicc import ir, prelude
 from slicc.diagnostics.model import Label
 from slicc.ir import type_rules
+from slicc.parser.limits import OVERLOADS
 from slicc.resolve.declarations.prototypes import (
     match_runtime,
     name_overloads,
@@ -62,7 +63,9 @@ def _declare_prototype(scope: GlobalScope, node: syntax.Function) -> None:
     offered = scope.builtins(name)
     match_runtime(declared, offered)
     if declared.target is CallTarget.MISSING:
-        scope.prototypes.setdefault(name, []).append(declared)
+        missing = scope.prototypes.setdefault(name, [])
+        if len(missing) < OVERLOADS:
+            missing.append(declared)
         return
     runtime = next(o for o in offered if o.signature is declared.signature)
     if not type_rules.same(runtime.result, declared.result):

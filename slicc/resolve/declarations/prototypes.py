@@ -8,6 +8,7 @@ from __future__ import annotations
 from slicc import ir
 from slicc.diagnostics.model import Label
 from slicc.ir import type_rules
+from slicc.parser.limits import OVERLOADS
 from slicc.resolve.scope.scopes import GlobalScope
 from slicc.resolve.scope.symbols import CallTarget, FunctionSymbol, Overload, ParameterSymbol
 from slicc.syntax import nodes as syntax
@@ -56,7 +57,16 @@ def report_duplicate_function(
     where: str,
     slug: str = "duplicate-function",
 ) -> bool:
-    """Report a second body for one signature."""
+    """Report a second body for one signature, and one more body than a name may have."""
+    if len(others) >= OVERLOADS:
+        scope.sink.error(
+            "too-many-overloads",
+            f"{where} defines `{declared.name}` more than {OVERLOADS} times",
+            declared.span,
+            "one too many",
+            secondary=[Label(others[0].span, "first defined here")],
+        )
+        return True
     for other in others:
         if other.function is not None and [p.type for p in other.parameters] == [
             p.type for p in declared.parameters

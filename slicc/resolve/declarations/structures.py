@@ -96,7 +96,7 @@ def _find_interface(scope: GlobalScope, symbol: TypeSymbol, node: syntax.Structu
             f"no type named `{pair.value}`",
             pair.value_span,
             "not declared",
-            help=did_you_mean(pair.value, ["Message", *scope.type_names()]),
+            help=lambda: did_you_mean(pair.value, ["Message", *scope.type_names()]),
         )
         return
     symbol.interface = found
@@ -160,13 +160,10 @@ def _add_field(scope: GlobalScope, symbol: TypeSymbol, member: syntax.ObjectDecl
 def _add_method(scope: GlobalScope, symbol: TypeSymbol, member: syntax.Function) -> FunctionSymbol:
     declared = prototype(scope, member)
     declared.target = CallTarget.STRUCT_METHOD
-    report_duplicate_function(
-        scope,
-        symbol.methods.get(declared.name, []),
-        declared,
-        f"`{symbol.name}`",
-        "duplicate-method",
-    )
-    symbol.methods.setdefault(declared.name, []).append(declared)
+    others = symbol.methods.setdefault(declared.name, [])
+    if not report_duplicate_function(
+        scope, others, declared, f"`{symbol.name}`", "duplicate-method"
+    ):
+        others.append(declared)
     declared.function = ir.FunctionRef(scope.machine, symbol.name, declared.name)
     return FunctionSymbol(declared, member, scope.machine, symbol)
