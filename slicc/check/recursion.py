@@ -2,16 +2,22 @@
 
 Every function must have a bound on what it sends, so that a controller can ask for free slots
 before a transition starts; a value that contains one of its own kind has no size. Invariant: each
-circle is reported once, at the member that is declared first.
+circle is reported once, at the member that is declared first; of very many only the first are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
+
+import networkx as nx
 
 from slicc import ir
-from slicc.diagnostics.model import DiagnosticSink, Label
-from slicc.resolve.call_order import call_graph, walk
+from slicc.diagnostics.model import PLACES_SHOWN, SHOWN_PER_FILE, DiagnosticSink, Label
+from slicc.resolve.call_order import call_graph
+
+K = TypeVar("K", bound=Hashable)
 
 
 def check_recursion(
@@ -23,19 +29,35 @@ def check_recursion(
     """
     listed = [*functions, *(method for struct in structs for method in struct.methods)]
     by_ref = {function.ref: function for function in listed}
-    for circle in walk(call_graph(listed))[1]:
+    for circle in islice(_circles(call_graph(listed)), SHOWN_PER_FILE):
         _report_calls([by_ref[ref] for ref in circle], where, sink)
     by_type = {struct.ref: struct for struct in structs}
-    for contained in walk(_containment(by_type))[1]:
+    for contained in islice(_circles(_containment(by_type)), SHOWN_PER_FILE):
         _report_structures([by_type[ref] for ref in contained], sink)
 
 
-def _containment(structs: dict[ir.TypeRef, ir.Struct]) -> dict[ir.TypeRef, list[ir.TypeRef]]:
+def _circles(graph: nx.DiGraph[K]) -> Iterator[list[K]]:
+    """One for every arrow that leads back to where a search in depth came from."""
+    path: list[K] = []
+    places: dict[K, int] = {}
+    for _, node, kind in nx.dfs_labeled_edges(graph):
+        if kind == "forward":
+            places[node] = len(path)
+            path.append(node)
+        elif kind == "reverse":
+            del places[path.pop()]
+        elif node in places:
+            yield path[places[node] :]
+
+
+def _containment(structs: dict[ir.TypeRef, ir.Struct]) -> nx.DiGraph[ir.TypeRef]:
     """Which of these each one holds by value; entries and TBEs are held by pointer."""
-    graph: dict[ir.TypeRef, list[ir.TypeRef]] = {}
+    graph: nx.DiGraph[ir.TypeRef] = nx.DiGraph()
+    graph.add_nodes_from(structs)
     for ref, struct in structs.items():
-        held = [field.type.ref for field in struct.fields if isinstance(field.type, ir.StructType)]
-        graph[ref] = [other for other in dict.fromkeys(held) if other in structs]
+        for field in struct.fields:
+            if isinstance(field.type, ir.StructType) and field.type.ref in structs:
+                graph.add_edge(ref, field.type.ref)
     return graph
 
 
@@ -52,7 +74,7 @@ def _report_calls(circle: list[ir.Function], where: str, sink: DiagnosticSink) -
         headline,
         circle[0].span,
         "part of the circle",
-        secondary=[Label(function.span, "and this one") for function in circle[1:]],
+        secondary=(Label(function.span, "and this one") for function in circle[1:]),
         notes=["a call must have a bound on what it sends, so recursion is not possible"],
     )
 
@@ -70,9 +92,11 @@ def _report_structures(circle: list[ir.Struct], sink: DiagnosticSink) -> None:
         headline,
         circle[0].span,
         "has no end",
-        secondary=[Label(struct.span, "and this one") for struct in circle[1:]],
+        secondary=(Label(struct.span, "and this one") for struct in circle[1:]),
     )
 
 
 def _way(names: Sequence[str]) -> str:
-    return " → ".join(f"`{name}`" for name in [*names, names[0]])
+    shown = [f"`{name}`" for name in names[:PLACES_SHOWN]]
+    left_out = ["…"] if len(names) > PLACES_SHOWN else []
+    return " → ".join([*shown, *left_out, shown[0]])

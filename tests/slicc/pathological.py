@@ -63,6 +63,12 @@ SHAPES: dict[str, Callable[[int], str]] = {
         "\n".join(f"int f{i}() {{ return f{max(i - 1, 0)}(); }}" for i in range(1, count))
         + "int f0() { return 1; }"
     ),
+    "a circle of calls": lambda count: machine(
+        "\n".join(f"int f{i}() {{ return f{(i + 1) % count}(); }}" for i in range(count))
+    ),
+    "many circles of calls": lambda count: machine(
+        "\n".join(f"int f{i}() {{ return f{(i + 1) % count}() + f0(); }}" for i in range(count))
+    ),
     "overloads of one name": lambda count: machine(
         f"{_repeated('structure(S@) { int n; }', count)}\n"
         f"{_repeated('int f(S@ s) { return 1; }', count)}"
@@ -71,6 +77,9 @@ SHAPES: dict[str, Callable[[int], str]] = {
         f"{_repeated('structure(S@) { int n; }', count)}\n"
         f"{_repeated('int f(S@ s) { return 1; }', count)}\n"
         f"int g(bool b) {{ int n := 0; {_repeated('f(b);', count)} return n; }}"
+    ),
+    "structures in a circle": lambda count: machine(
+        "\n".join(f"structure(S{i}) {{ S{(i + 1) % count} s; }}" for i in range(count))
     ),
     "events never handled": lambda count: machine("").replace(
         "Extra; }\n\nstructure(TBE)", f"Extra; {_repeated('E@;', count)} }}\n\nstructure(TBE)"

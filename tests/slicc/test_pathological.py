@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from slicc.check import recursion
 from slicc.compiler import compile_text
 from slicc.diagnostics import model
 from slicc.diagnostics.model import PLACES_SHOWN, SHOWN_PER_FILE, DiagnosticSink, Label, LeftOut
@@ -56,7 +57,7 @@ def report(text: str) -> str:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_work_grows_no_faster_than_the_text(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (model, lexical_errors, syntax_errors, ports):
+    for module in (model, lexical_errors, recovery, recursion, ports):
         monkeypatch.setattr(module, "SHOWN_PER_FILE", 10)  # far below the counts
     report(SHAPES[shape](1))  # whatever is made once
     counts = []
