@@ -21,7 +21,7 @@ from slicc.diagnostics.model import PLACES_SHOWN, SHOWN_PER_FILE, DiagnosticSink
 from slicc.diagnostics.render_json import render_json
 from slicc.diagnostics.render_text import LINE_WIDTH, MESSAGE_WIDTH, render_text
 from slicc.diagnostics.suggest import LONGEST, MOST_COMPARED, suggest
-from slicc.parser import lexical_errors
+from slicc.parser import lexical_errors, recovery
 from slicc.parser.lexical_errors import clean
 from slicc.parser.limits import OVERLOADS
 from slicc.parser.older_tokens import listed_files

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import networkx as nx
+
 from slicc import ir
 from slicc.codegen.body_analysis import walk
 
@@ -27,39 +29,34 @@ def functions_of(machine: ir.Machine, structs: Iterable[ir.Struct]) -> list[ir.F
         for method in struct.methods
         if struct.kind is ir.StructKind.ENTRY and method.written_name == INVALIDATE
     ]
-    found: dict[ir.FunctionRef, ir.Function] = {}
-    begun: set[ir.FunctionRef] = set()
+    runtime = ir.FunctionRef(machine.name, None, "")  # calls what is called from outside
+    graph: nx.DiGraph[ir.FunctionRef] = nx.DiGraph()
+    graph.add_node(runtime)
 
-    def visit(part: object) -> None:
-        for node in walk(part):
+    def arrows(caller: ir.FunctionRef, body: tuple[ir.Stmt, ...]) -> None:
+        for node in walk(_run(body)):
             match node:
                 case ir.CallFunction(function=ref) | ir.CallStructMethod(function=ref):
-                    enter(ref)
+                    graph.add_edge(caller, ref)
                 case ir.CallMethod(method="htmAbortTransaction"):
-                    for ref in invalidated:
-                        enter(ref)
+                    graph.add_edges_from((caller, ref) for ref in invalidated)
                 case _:
                     pass
-
-    def enter(ref: ir.FunctionRef) -> None:
-        if ref in begun or ref not in known:
-            return
-        begun.add(ref)
-        visit(_run(known[ref].body))
-        found[ref] = known[ref]
 
     for name in _roots(machine):
         function = by_name(machine, name)
         if function is not None:
-            enter(function.ref)
+            graph.add_edge(runtime, function.ref)
     for port in machine.in_ports:
         for handler in (port.resource_stall_handler, port.protocol_stall_handler):
             if handler is not None:
-                enter(handler)
-        visit(_run(port.body))
+                graph.add_edge(runtime, handler)
+        arrows(runtime, port.body)
     for action in actions_of(machine):
-        visit(_run(action.body))
-    return list(found.values())
+        arrows(runtime, action.body)
+    for ref, function in known.items():
+        arrows(ref, function.body)
+    return [known[ref] for ref in nx.dfs_postorder_nodes(graph, runtime) if ref in known]
 
 
 def _run(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
