@@ -1,11 +1,9 @@
 """What every generated controller derives from.
 
 A generated class declares states, events, ports, actions and a table; ``runtime.controller.wakeup``
-polls its ports, and ``trigger`` here runs one cell of its table. The four shapes differ in what the
-machine has: cache entries, TBEs, both or neither.
-
-Invariant: a transition either runs completely or changes nothing. The four bodies of
-``trigger`` are written out because a call that would share them costs a tenth of a transition.
+polls its ports and runs the cells of its table. The four shapes differ in what the machine has:
+cache entries, TBEs, both or neither, and so in what its ``getState``, ``setState`` and
+``setAccessPermission`` take.
 """
 
 from __future__ import annotations
@@ -24,6 +22,7 @@ from runtime.controller.declarations import ProtocolInfo as ProtocolInfo
 from runtime.controller.declarations import Transaction as Transaction
 from runtime.controller.declarations import Transition as Transition
 from runtime.controller.declarations import TransitionTable as TransitionTable
+from runtime.controller.wakeup import Accessors
 from runtime.controller.wakeup import Controller as Controller
 from runtime.controller.wakeup import TransitionObserver as TransitionObserver
 
@@ -33,40 +32,8 @@ class EntryTbeController(Controller):
 
     __slots__ = ()
 
-    def trigger(self, event: int, address: int, entry: Any, tbe: Any) -> bool:
-        """Run the transition of the line's state on ``event``; false if it stalled."""
-        state = self.getState(tbe, entry, address)
-        index = state * self._stride + event
-        self.transition_event = event
-        self.transition_state = state
-        try:
-            row = self._rows[index]
-        except IndexError:
-            row = None
-        if row is None:
-            raise self._undefined(state, event)
-        next_state, actions, guard = row
-        if next_state == COMPUTED:
-            next_state = self.getNextState(address)
-        if guard is not None:
-            blocked = self._blocked(guard, address)
-            if blocked is not None:
-                return blocked
-        t = self.transaction
-        t.address = address
-        t.cache_entry = entry
-        t.tbe = tbe
-        for action in actions:
-            action(self, t)
-        self.counts[index] += 1
-        entry = t.cache_entry
-        self.setState(t.tbe, entry, address, next_state)
-        self.setAccessPermission(entry, address, next_state)
-        observer = self.observer
-        if observer is not None:
-            comment, self._comment = self._comment, ""
-            observer(self, address, state, event, next_state, comment)
-        return True
+    def accessors(self) -> Accessors:
+        return self.getState, self.setState, self.setAccessPermission
 
     def getState(self, tbe: Any, entry: Any, address: int, /) -> int:
         raise NotImplementedError
@@ -83,38 +50,13 @@ class TbeController(Controller):
 
     __slots__ = ()
 
-    def trigger(self, event: int, address: int, tbe: Any) -> bool:
-        """Run the transition of the line's state on ``event``; false if it stalled."""
-        state = self.getState(tbe, address)
-        index = state * self._stride + event
-        self.transition_event = event
-        self.transition_state = state
-        try:
-            row = self._rows[index]
-        except IndexError:
-            row = None
-        if row is None:
-            raise self._undefined(state, event)
-        next_state, actions, guard = row
-        if next_state == COMPUTED:
-            next_state = self.getNextState(address)
-        if guard is not None:
-            blocked = self._blocked(guard, address)
-            if blocked is not None:
-                return blocked
-        t = self.transaction
-        t.address = address
-        t.tbe = tbe
-        for action in actions:
-            action(self, t)
-        self.counts[index] += 1
-        self.setState(t.tbe, address, next_state)
-        self.setAccessPermission(address, next_state)
-        observer = self.observer
-        if observer is not None:
-            comment, self._comment = self._comment, ""
-            observer(self, address, state, event, next_state, comment)
-        return True
+    def accessors(self) -> Accessors:
+        get, put, permit = self.getState, self.setState, self.setAccessPermission
+        return (
+            lambda tbe, entry, address: get(tbe, address),
+            lambda tbe, entry, address, state: put(tbe, address, state),
+            lambda entry, address, state: permit(address, state),
+        )
 
     def getState(self, tbe: Any, address: int, /) -> int:
         raise NotImplementedError
@@ -131,39 +73,13 @@ class EntryController(Controller):
 
     __slots__ = ()
 
-    def trigger(self, event: int, address: int, entry: Any) -> bool:
-        """Run the transition of the line's state on ``event``; false if it stalled."""
-        state = self.getState(entry, address)
-        index = state * self._stride + event
-        self.transition_event = event
-        self.transition_state = state
-        try:
-            row = self._rows[index]
-        except IndexError:
-            row = None
-        if row is None:
-            raise self._undefined(state, event)
-        next_state, actions, guard = row
-        if next_state == COMPUTED:
-            next_state = self.getNextState(address)
-        if guard is not None:
-            blocked = self._blocked(guard, address)
-            if blocked is not None:
-                return blocked
-        t = self.transaction
-        t.address = address
-        t.cache_entry = entry
-        for action in actions:
-            action(self, t)
-        self.counts[index] += 1
-        entry = t.cache_entry
-        self.setState(entry, address, next_state)
-        self.setAccessPermission(entry, address, next_state)
-        observer = self.observer
-        if observer is not None:
-            comment, self._comment = self._comment, ""
-            observer(self, address, state, event, next_state, comment)
-        return True
+    def accessors(self) -> Accessors:
+        get, put, permit = self.getState, self.setState, self.setAccessPermission
+        return (
+            lambda tbe, entry, address: get(entry, address),
+            lambda tbe, entry, address, state: put(entry, address, state),
+            permit,
+        )
 
     def getState(self, entry: Any, address: int, /) -> int:
         raise NotImplementedError
@@ -180,37 +96,13 @@ class PlainController(Controller):
 
     __slots__ = ()
 
-    def trigger(self, event: int, address: int) -> bool:
-        """Run the transition of the line's state on ``event``; false if it stalled."""
-        state = self.getState(address)
-        index = state * self._stride + event
-        self.transition_event = event
-        self.transition_state = state
-        try:
-            row = self._rows[index]
-        except IndexError:
-            row = None
-        if row is None:
-            raise self._undefined(state, event)
-        next_state, actions, guard = row
-        if next_state == COMPUTED:
-            next_state = self.getNextState(address)
-        if guard is not None:
-            blocked = self._blocked(guard, address)
-            if blocked is not None:
-                return blocked
-        t = self.transaction
-        t.address = address
-        for action in actions:
-            action(self, t)
-        self.counts[index] += 1
-        self.setState(address, next_state)
-        self.setAccessPermission(address, next_state)
-        observer = self.observer
-        if observer is not None:
-            comment, self._comment = self._comment, ""
-            observer(self, address, state, event, next_state, comment)
-        return True
+    def accessors(self) -> Accessors:
+        get, put, permit = self.getState, self.setState, self.setAccessPermission
+        return (
+            lambda tbe, entry, address: get(address),
+            lambda tbe, entry, address, state: put(address, state),
+            lambda entry, address, state: permit(address, state),
+        )
 
     def getState(self, address: int, /) -> int:
         raise NotImplementedError

@@ -1,7 +1,8 @@
 """The wake-up loop of a controller, and what may hold a transition back.
 
 Invariant: polling starts again from the first port after every transition, so that early ports
-have absolute priority; a controller that has nothing to do is never run.
+have absolute priority; a controller that has nothing to do is never run; a transition either runs
+completely or changes nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 from runtime.controller.base import ControllerBase
 from runtime.controller.declarations import (
+    COMPUTED,
     UNCOUNTED,
     BufferParameter,
     ControllerContext,
@@ -62,6 +64,12 @@ class _Guard:
         self.stalls = stalls
 
 
+GetState = Callable[[Any, Any, int], int]
+SetState = Callable[[Any, Any, int, int], None]
+SetAccessPermission = Callable[[Any, int, int], None]
+Accessors = tuple[GetState, SetState, SetAccessPermission]
+"""The state of a line by TBE, entry and address, setting it, and setting the entry's permission."""
+
 _Row = tuple[int, tuple[Callable[[Any, Transaction], None], ...], _Guard | None]
 
 
@@ -70,10 +78,13 @@ class Controller(ControllerBase):
 
     __slots__ = (
         "_comment",
+        "_get_state",
         "_limit",
         "_polls",
         "_ranked",
         "_rows",
+        "_set_access_permission",
+        "_set_state",
         "_stride",
         "busy_cycles",
         "counts",
@@ -126,6 +137,7 @@ class Controller(ControllerBase):
         """
         self.ports = ports
         self.transitions = transitions
+        self._get_state, self._set_state, self._set_access_permission = self.accessors()
         self._ranked = len({port.rank for port in ports}) > 1
         polls = []
         for port in ports:
@@ -219,6 +231,41 @@ class Controller(ControllerBase):
                 self.woken = False
         return left
 
+    def trigger(self, event: int, address: int, entry: Any = None, tbe: Any = None) -> bool:
+        """Run the transition of the line's state on ``event``; false if it stalled."""
+        state = self._get_state(tbe, entry, address)
+        index = state * self._stride + event
+        self.transition_event = event
+        self.transition_state = state
+        try:
+            row = self._rows[index]
+        except IndexError:
+            row = None
+        if row is None:
+            raise self._undefined(state, event)
+        next_state, actions, guard = row
+        if next_state == COMPUTED:
+            next_state = self.getNextState(address)
+        if guard is not None:
+            blocked = self._blocked(guard, address)
+            if blocked is not None:
+                return blocked
+        t = self.transaction
+        t.address = address
+        t.cache_entry = entry
+        t.tbe = tbe
+        for action in actions:
+            action(self, t)
+        self.counts[index] += 1
+        entry = t.cache_entry
+        self._set_state(t.tbe, entry, address, next_state)
+        self._set_access_permission(entry, address, next_state)
+        observer = self.observer
+        if observer is not None:
+            comment, self._comment = self._comment, ""
+            observer(self, address, state, event, next_state, comment)
+        return True
+
     def _exhausted(self, now: int) -> None:
         if self.transitions_per_cycle > self.max_transitions_per_tick:
             raise ProtocolError(
@@ -287,6 +334,10 @@ class Controller(ControllerBase):
             self.trace_sink(f"{self.engine.now}: {self!r}: {flag or ''}: {text.rstrip()}")
 
     # ------------------------------------------------------------ defined by machines
+
+    def accessors(self) -> Accessors:
+        """What `trigger` calls; the four shapes differ in what their machines' functions take."""
+        raise NotImplementedError
 
     def checkResourceAvailable(self, request: int, address: int, /) -> bool:
         """Whether a request type's resources are free. Machines with request types define it."""

@@ -69,26 +69,11 @@ def state_of(controller: Any, line: int) -> str:
         record = record_of(controller, line)
         get_entry = getattr(controller, "getCacheEntry", None)
         entry = get_entry(line) if get_entry is not None else None
-        for arguments in ((record, entry, line), (record, line), (entry, line), (line,)):
-            if len(arguments) == _state_arguments(type(controller)):
-                return str(controller.STATES.name_of(controller.getState(*arguments)))
+        get_state = controller.accessors()[0]
+        return str(controller.STATES.name_of(get_state(record, entry, line)))
     except Exception:
-        # The protocol's own function fails: the report goes on without this field.
+        # The protocol's own function fails: the report does without this field.
         return ""
-    return ""
-
-
-def _state_arguments(kind: type) -> int:
-    """How many arguments the machine's getState takes, and so which shape it has.
-
-    Two arguments are ambiguous (TBE or entry, and the address); the base class decides.
-    """
-    names = [base.__name__ for base in kind.__mro__]
-    if "EntryTbeController" in names:
-        return 3
-    if "PlainController" in names:
-        return 1
-    return 2
 
 
 def messages_about(controller: Any, line: int, line_size: int) -> list[Waiting]:

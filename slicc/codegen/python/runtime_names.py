@@ -72,7 +72,7 @@ GENERIC_CLASSES = ENTRY_CLASSES | words(
 
 CONTROLLER_ATTRIBUTES = words(
     "EVENTS MACHINE MACHINE_TYPE PARAMETERS PERMISSIONS REQUEST_TYPES RESOURCES_ONLY_CACHES "
-    "STATES TRANSITIONS allUpstreamDest assertion_failed bind bit block_line blocked "
+    "STATES TRANSITIONS accessors allUpstreamDest assertion_failed bind bit block_line blocked "
     "broadcast buffer_size busy_cycles busy_tick caches clockEdge clusterID comment "
     "connect_memory consumer_id context count_of counts createMachineID curCycle curTick "
     "curTransitionEvent curTransitionNextState current cyclesToTicks debug delays_seen "

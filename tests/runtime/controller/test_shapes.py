@@ -110,7 +110,7 @@ class Both(EntryTbeController, Recorder):
 
 class OnlyTbe(TbeController, Recorder):
     def poll(self) -> PollResult:
-        return self.trigger(Event.Go, 64, "tbe")
+        return self.trigger(Event.Go, 64, tbe="tbe")
 
     def getState(self, tbe: Any, address: int) -> int:
         return self.states[0]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.controller.shapes import Controller, ControllerContext, InPort, PollResult
+from runtime.controller.shapes import ControllerContext, InPort, PlainController, PollResult
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.network.network import Topology
 from runtime.sim.engine import Consumer, Engine
@@ -409,7 +409,7 @@ def test_the_digest_of_memory_covers_every_byte(byte: int) -> None:
     assert one.digest() != two.digest()
 
 
-class Librarian(Controller):
+class Librarian(PlainController):
     """A controller that only has a memory port."""
 
     MACHINE = "Directory"

@@ -181,8 +181,11 @@ class Statements:
                     return
 
     def _trigger(self, node: ir.Trigger) -> None:
-        given = (node.event, node.address, node.entry, node.tbe)
+        given = (node.event, node.address, node.entry)
         arguments = [self.expression(each) for each in given if each is not None]
+        if node.tbe is not None:
+            tbe = self.expression(node.tbe)
+            arguments.append(tbe if node.entry is not None else python_tree.keyword("tbe", tbe))
         code = python_tree.method(python_tree.SELF, "trigger", *arguments)
         self.out.statement("if ", code, ":", node.span)
         with self.out.indented():

@@ -177,9 +177,9 @@ def test_a_trigger_that_stalls_goes_on_with_the_next_statement() -> None:
         "if self.rx_in.isReady():",
         "    in_msg = self.rx_in.peek(Note)",
         "    if in_msg.last:",
-        "        if self.trigger(Event.Stop, in_msg.addr, self.T.lookup(in_msg.addr)):",
+        "        if self.trigger(Event.Stop, in_msg.addr, tbe=self.T.lookup(in_msg.addr)):",
         "            return True",
-        "    if self.trigger(Event.Go, in_msg.addr, self.T.lookup(in_msg.addr)):",
+        "    if self.trigger(Event.Go, in_msg.addr, tbe=self.T.lookup(in_msg.addr)):",
         "        return True",
         "return False",
     ]
