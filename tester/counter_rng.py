@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.prng import GOLDEN, Prng, mix64_array
-from tester.program.program import BoolArray, IntArray, WordArray
+from tester.arrays import BoolArray, IntArray, WordArray
 
 _HALF: Final = np.uint64(32)
 

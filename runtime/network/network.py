@@ -19,7 +19,7 @@ from runtime.types.values import MachineID, NetDest
 if TYPE_CHECKING:
     from runtime.sim.delay_policy import ChannelDelays, DelayPolicy
     from runtime.sim.engine import Engine
-    from runtime.sim.message import Message
+    from runtime.types.message import Message
 
 
 class Topology:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from runtime.prng import GOLDEN, Prng, hash64, hash_name, mix64
 
 if TYPE_CHECKING:
-    from runtime.sim.message import Message
+    from runtime.types.message import Message
 
 TABLE_SIZE = 4096
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from runtime.errors import ErrorKind, ProtocolError
 
 if TYPE_CHECKING:
-    from runtime.sim.message import Message
     from runtime.sim.message_buffer import MessageBuffer
+    from runtime.types.message import Message
 
 MAX_ROUNDS = 10_000
 

@@ -17,7 +17,7 @@ from runtime.sim.send_path import Path, open_path
 if TYPE_CHECKING:
     from runtime.sim.delay_policy import ChannelDelays
     from runtime.sim.engine import Consumer, Engine
-    from runtime.sim.message import M, Message
+    from runtime.types.message import M, Message
 
 
 def _age(message: Message) -> tuple[int, int]:

@@ -17,8 +17,8 @@ from runtime.sim.delay_policy import MASK32, STEP_FACTOR, STEP_TERM
 if TYPE_CHECKING:
     from runtime.sim.delay_policy import ChannelDelays
     from runtime.sim.engine import Engine
-    from runtime.sim.message import Message
     from runtime.sim.message_buffer import MessageBuffer
+    from runtime.types.message import Message
 
 Path = Callable[["Message", int], None]
 """``path(message, cycles)``: it arrives after the cycles and the delay of its channel."""

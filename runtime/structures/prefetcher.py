@@ -7,14 +7,11 @@ for lines, and whether anybody fetches them is the protocol's affair.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.types.values import DataBlock
-
-if TYPE_CHECKING:
-    from runtime.controller.shapes import Controller
 
 STREAMS = 4
 FILTERS = 8
@@ -22,6 +19,13 @@ TRAINING = 4
 """Hits of a filter that begin a stream."""
 PAGE_BITS = 12
 _MASK64 = (1 << 64) - 1
+
+
+class PrefetchingController(Protocol):
+    """As much of a controller as its prefetcher needs."""
+
+    def curCycle(self) -> int: ...
+    def enqueuePrefetch(self, address: int, kind: int, /) -> None: ...
 
 
 class _Stream:
@@ -58,13 +62,13 @@ class RubyPrefetcher:
 
     def __init__(self, line_size: int) -> None:
         self._line_size = line_size
-        self._controller: Controller | None = None
+        self._controller: PrefetchingController | None = None
         self._streams = [_Stream() for _ in range(STREAMS)]
         self._ahead: deque[_Filter] = deque(maxlen=FILTERS)
         self._back: deque[_Filter] = deque(maxlen=FILTERS)
         self._pages: deque[_Filter] = deque(maxlen=FILTERS)
 
-    def attach(self, controller: Controller) -> None:
+    def attach(self, controller: PrefetchingController) -> None:
         """Whom it asks for lines, and whose clock it looks at."""
         self._controller = controller
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from runtime.sim.message import Message
 from runtime.structures.tbe_table import TBETable, TimerTable
+from runtime.types.message import Message
 from runtime.types.messages import AccessPermission
 from runtime.types.values import DataBlock, WriteMask
 

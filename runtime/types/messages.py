@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.errors import ErrorKind, ProtocolError
-from runtime.sim.message import Message as Message
 from runtime.types.enumerations import AccessPermission as AccessPermission
 from runtime.types.enumerations import AccessType as AccessType
 from runtime.types.enumerations import CacheRequestType as CacheRequestType
@@ -44,6 +43,7 @@ from runtime.types.functional_packet import testAndRead as testAndRead
 from runtime.types.functional_packet import testAndReadMask as testAndReadMask
 from runtime.types.functional_packet import testAndWrite as testAndWrite
 from runtime.types.integers import remainder
+from runtime.types.message import Message as Message
 from runtime.types.values import BoolVec, DataBlock, MachineID, WriteMask
 
 INVALID_MACHINE = MachineID(MachineType.NUM, 0)

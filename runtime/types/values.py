@@ -10,7 +10,8 @@ asking controller first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.types.atomic_op import AtomicKind as AtomicKind
@@ -23,10 +24,6 @@ from runtime.types.integers import shift_left as shift_left
 from runtime.types.integers import shift_right as shift_right
 from runtime.types.integers import uint32 as uint32
 from runtime.types.integers import uint64 as uint64
-
-if TYPE_CHECKING:
-    from runtime.controller.shapes import Controller
-
 
 MAX_BYTES = 65536
 """Of a range of bytes where nobody knows how long a line is."""
@@ -70,6 +67,26 @@ class MachineID:
         from runtime.types.messages import MachineType
 
         return f"{MachineType.name_of(self.type)}-{self.num}"
+
+
+class TopologyView(Protocol):
+    """As much of the network's topology as a set of nodes is asked with."""
+
+    @property
+    def nodes(self) -> Sequence[MachineID]: ...
+    def mask_of(self, machine_type: int, /) -> int: ...
+    def first_node(self, machine_type: int, /) -> int: ...
+
+
+class ControllerView(Protocol):
+    """As much of a controller as values are handed by generated code."""
+
+    @property
+    def topology(self) -> TopologyView: ...
+    @property
+    def line_size(self) -> int: ...
+    @property
+    def full_mask(self) -> int: ...
 
 
 class NetDest:
@@ -125,15 +142,15 @@ class NetDest:
     def AND(self, other: NetDest) -> NetDest:
         return NetDest(self.bits & other.bits)
 
-    def broadcast(self, controller: Controller, machine_type: int) -> None:
+    def broadcast(self, controller: ControllerView, machine_type: int) -> None:
         """Add every controller of the type."""
         self.bits |= controller.topology.mask_of(machine_type)
 
-    def broadcast_all(self, controller: Controller) -> None:
+    def broadcast_all(self, controller: ControllerView) -> None:
         """Add every controller of the system."""
         self.bits |= (1 << len(controller.topology.nodes)) - 1
 
-    def setNetDest(self, controller: Controller, machine_type: int, members: Set) -> None:
+    def setNetDest(self, controller: ControllerView, machine_type: int, members: Set) -> None:
         """Replace the controllers of one type by the numbers in ``members``."""
         topology = controller.topology
         mask = topology.mask_of(machine_type)
@@ -141,14 +158,14 @@ class NetDest:
             raise ProtocolError(ErrorKind.INDEX_RANGE, f"{members!r} has more than the system")
         self.bits = (self.bits & ~mask) | (members.bits << topology.first_node(machine_type))
 
-    def smallestElement(self, controller: Controller) -> MachineID:
+    def smallestElement(self, controller: ControllerView) -> MachineID:
         """The member that comes first in node order."""
         bits = self.bits
         if not bits:
             raise ProtocolError(ErrorKind.ASSERTION, "smallest element of an empty NetDest")
         return controller.topology.nodes[(bits & -bits).bit_length() - 1]
 
-    def smallestElement_of(self, controller: Controller, machine_type: int) -> MachineID:
+    def smallestElement_of(self, controller: ControllerView, machine_type: int) -> MachineID:
         """The first member of one type."""
         bits = self.bits & controller.topology.mask_of(machine_type)
         if not bits:
@@ -307,7 +324,7 @@ def byte_range(offset: int, length: int, end: int = MAX_BYTES) -> int:
     return ((1 << 8 * length) - 1) << 8 * offset
 
 
-def _range_of_line(controller: Controller | None, offset: int, length: int) -> int:
+def _range_of_line(controller: ControllerView | None, offset: int, length: int) -> int:
     """The same within a line; a method of a structure has no controller that knows its size."""
     return byte_range(offset, length, MAX_BYTES if controller is None else controller.line_size)
 
@@ -342,25 +359,25 @@ class WriteMask:
         return self.bits >> 8 * offset & 1 == 1
 
     def setMask(
-        self, controller: Controller | None, offset: int, length: int, value: bool = True
+        self, controller: ControllerView | None, offset: int, length: int, value: bool = True
     ) -> None:
         if value:
             self.bits |= _range_of_line(controller, offset, length)
         else:
             self.bits &= ~_range_of_line(controller, offset, length)
 
-    def getMask(self, controller: Controller | None, offset: int, length: int) -> bool:
+    def getMask(self, controller: ControllerView | None, offset: int, length: int) -> bool:
         """Whether all bytes of the range are selected."""
         wanted = _range_of_line(controller, offset, length)
         return self.bits & wanted == wanted
 
-    def fillMask(self, controller: Controller) -> None:
+    def fillMask(self, controller: ControllerView) -> None:
         self.bits = controller.full_mask
 
-    def isFull(self, controller: Controller) -> bool:
+    def isFull(self, controller: ControllerView) -> bool:
         return self.bits == controller.full_mask
 
-    def setInvertedMask(self, controller: Controller, other: WriteMask) -> None:
+    def setInvertedMask(self, controller: ControllerView, other: WriteMask) -> None:
         """Become the complement of ``other`` (the old contents do not matter)."""
         self.bits = controller.full_mask & ~other.bits
 
@@ -390,7 +407,7 @@ class WriteMask:
         _check_byte(offset)
         return (self.bits >> 8 * offset).bit_count() >> 3
 
-    def firstBitSet(self, controller: Controller, value: bool, offset: int = 0) -> int:
+    def firstBitSet(self, controller: ControllerView, value: bool, offset: int = 0) -> int:
         """The lowest byte from ``offset`` on that is selected (for false: that is not).
 
         The line size if there is none.
@@ -456,7 +473,7 @@ class DataBlock:
         self.data = data ^ ((data ^ block.data) & mask.bits)
 
     def copyPartial_range(
-        self, controller: Controller | None, block: DataBlock, offset: int, length: int
+        self, controller: ControllerView | None, block: DataBlock, offset: int, length: int
     ) -> None:
         """Copy ``length`` bytes at ``offset`` to the same place."""
         data = self.data

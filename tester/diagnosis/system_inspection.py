@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from runtime.errors import source_location
-from runtime.sim.message import Message
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.tbe_table import TBETable
+from runtime.types.message import Message
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from runtime.native.system import (
     enlarged,
     sum_counts,
 )
+from tester.arrays import IntArray
 from tester.execution.driver import Statistics
 from tester.execution.events import Finding, Role, Verdict
 from tester.execution.handover import (
@@ -46,7 +47,7 @@ from tester.execution.native_program import ProgramView
 from tester.execution.thread import Steps
 from tester.program.expectations import touched_lines
 from tester.program.final_memory import FinalContents, final_contents
-from tester.program.program import IntArray, Program
+from tester.program.program import Program
 from tester.program.read_back import read_back_program
 from tester.program.replay_file import Leg
 

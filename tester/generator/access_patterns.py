@@ -19,22 +19,13 @@ from typing import Final
 import numpy as np
 
 from runtime.prng import Prng
+from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import Draws
 from tester.errors import ConfigError
 from tester.generator.config import BYTES, GeneratorConfig
 from tester.generator.native_kernels import Kernels
 from tester.program.expectations import Ledger, explode
-from tester.program.program import (
-    BARE,
-    INACTIVE,
-    INSTRUCTION,
-    LOAD,
-    PLAIN,
-    STORE,
-    BoolArray,
-    IntArray,
-    Program,
-)
+from tester.program.program import BARE, INACTIVE, INSTRUCTION, LOAD, PLAIN, STORE, Program
 from tester.program.store_values import Versions
 
 _FIRST: Final = 1000

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from runtime.prng import Prng
+from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import Draws, scaled
 from tester.generator.config import GeneratorConfig
 from tester.generator.conflict_targeting import Pursuit, pursue
@@ -21,7 +22,7 @@ from tester.generator.native_kernels import Kernels, PickedBlock, Picking
 from tester.generator.reservation import ROUNDS, Reservations, Wishes
 from tester.generator.virtual_clock import Timetable
 from tester.program.address_map import AddressMap
-from tester.program.program import INACTIVE, BoolArray, IntArray
+from tester.program.program import INACTIVE
 
 LANE_BITS: Final = 6
 SIZES: Final = np.array((1, 2, 4, 8), np.int64)

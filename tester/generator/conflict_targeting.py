@@ -15,8 +15,8 @@ from typing import Final
 
 import numpy as np
 
+from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import Draws
-from tester.program.program import BoolArray, IntArray
 
 _REACH: Final = 6
 """How many stores of the group back, at most."""

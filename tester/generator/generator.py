@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from runtime.prng import Prng
+from tester.arrays import BoolArray, ByteArray, IntArray
 from tester.counter_rng import Draws
 from tester.errors import ConfigError
 from tester.generator.access_patterns import PatternGenerator
@@ -43,9 +44,6 @@ from tester.program.program import (
     QUIET,
     SLC,
     STORE,
-    BoolArray,
-    ByteArray,
-    IntArray,
     Program,
     concatenate,
 )

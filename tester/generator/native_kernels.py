@@ -22,26 +22,19 @@ import numpy.typing as npt
 from runtime.native.build import Recipe
 from runtime.native.ctypes_api import LibraryError
 from runtime.native.toolchain.compiler import Compiler
-from tester.program.program import (
-    ATOMIC,
-    INACTIVE,
-    BoolArray,
-    ByteArray,
-    IntArray,
-    Program,
-    WordArray,
-)
+from tester.arrays import BoolArray, ByteArray, IntArray, WordArray
+from tester.program.byte_events import ATTEMPTS
+from tester.program.program import ATOMIC, INACTIVE, Program
 
 if TYPE_CHECKING:
     from tester.generator.generator import GeneratorConfig
     from tester.generator.reservation import Wishes
     from tester.program.address_map import AddressMap
-    from tester.program.expectations import ByteEvents
+    from tester.program.byte_events import ByteEvents
 
 _SOURCES: Final = Path(__file__).parents[1] / "native" / "cpp" / "generator"
 _UNIT: Final = "kernels.cpp"
 VERSION: Final = 3
-ATTEMPTS: Final = 16
 """How often a stored byte is drawn again before the array version has to do it."""
 
 _WORD: Final = ctypes.c_int64

@@ -19,9 +19,10 @@ from typing import Final
 
 import numpy as np
 
+from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import Draws, scaled
 from tester.generator.native_kernels import Kernels, Picking
-from tester.program.program import INACTIVE, MAX_LANES, BoolArray, IntArray
+from tester.program.program import INACTIVE, MAX_LANES
 
 ROUNDS: Final = 8
 """How often a lane tries to find a free cell for an action."""

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.prng import Prng
+from tester.arrays import BoolArray, ByteArray, IntArray
 from tester.counter_rng import Draws
 from tester.generator.config import GeneratorConfig
 from tester.generator.reservation import Reservations
@@ -28,9 +29,6 @@ from tester.program.program import (
     MAX_ROW_BYTES,
     MAX_TRANSFER_BYTES,
     STORE,
-    BoolArray,
-    ByteArray,
-    IntArray,
 )
 
 _WHOLE_LINES_PERCENT: Final = 25

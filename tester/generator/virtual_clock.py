@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
+from tester.arrays import IntArray
 from tester.counter_rng import Draws
-from tester.program.program import IntArray
 
 ORDINAL_BITS: Final = 32
 _SYNCHRONISATION: Final = 60

@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tester.arrays import BoolArray, IntArray
 from tester.limits import MAX_LENGTH
 from tester.program.array_validation import entry
 from tester.program.expectations import MAX_BYTES, touched_lines
@@ -26,8 +27,6 @@ from tester.program.program import (
     INACTIVE,
     INSTRUCTION,
     LOAD,
-    BoolArray,
-    IntArray,
     Program,
 )
 

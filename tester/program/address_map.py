@@ -18,10 +18,11 @@ from typing import Final
 import numpy as np
 
 from runtime.prng import Prng
+from tester.arrays import ByteArray, IntArray
 from tester.counter_rng import Draws, shuffled
 from tester.errors import ConfigError
 from tester.limits import MAX_CELLS, MAX_GROUPS
-from tester.program.program import ATOMIC_BYTES, ByteArray, IntArray
+from tester.program.program import ATOMIC_BYTES
 
 DENSE: Final = "dense"
 SET_CONFLICT: Final = "set-conflict"

@@ -9,15 +9,12 @@ with its complement where it is meant to fail. Invariant: `new_values` is the op
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from runtime.types.atomic_op import AtomicKind, AtomicOp
-from tester.program.program import ATOMIC, FAILS, ByteArray, Program, WordArray
-
-if TYPE_CHECKING:
-    from tester.program.expectations import ByteEvents
+from tester.arrays import ByteArray, WordArray
+from tester.program.byte_events import ByteEvents
+from tester.program.program import ATOMIC, FAILS, Program
 
 
 def comparands(op: int, size: int, expected: list[int]) -> list[int]:

@@ -17,25 +17,17 @@ vector clock per episode, removes every wait that the remaining waits already im
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from runtime.prng import initial_bytes
+from tester.arrays import ByteArray, IntArray, WordArray
 from tester.errors import ConfigError
-from tester.generator.native_kernels import Kernels
 from tester.program.atomics import perform
-from tester.program.program import (
-    ATOMIC,
-    ATOMIC_BYTES,
-    LOAD,
-    BoolArray,
-    ByteArray,
-    IntArray,
-    Program,
-    WordArray,
-)
+from tester.program.byte_events import ByteEvents, NativeLoops
+from tester.program.program import ATOMIC, ATOMIC_BYTES, LOAD, Program
 
 MAX_BYTES: Final = 1 << 26
 """Bytes under test; a ledger keeps about 10 bytes for each."""
@@ -45,25 +37,7 @@ _REMEMBERED: Final = 64
 """Vector clocks kept per thread. Older ones only made waits redundant that now stay, harmlessly."""
 
 
-@dataclass(frozen=True, slots=True)
-class ByteEvents:
-    """Every byte of every access, sorted by (byte, place in the order).
-
-    `byte` counts within the lines of a ledger; `slot` is action * lanes + lane; `offset` is the
-    byte's place in its access; `before`/`after` are the positions here of the nearest store to the
-    same byte, -1 without one.
-    """
-
-    byte: IntArray
-    slot: IntArray
-    offset: IntArray
-    is_store: BoolArray
-    first: IntArray  # positions where a new byte starts
-    before: IntArray
-    after: IntArray
-
-
-def explode(program: Program, lines: IntArray, kernels: Kernels | None = None) -> ByteEvents:
+def explode(program: Program, lines: IntArray, kernels: NativeLoops | None = None) -> ByteEvents:
     """Byte events of a program whose accesses all lie in `lines` (ascending line addresses)."""
     if kernels is not None:
         return _exploded(program, lines, kernels)
@@ -109,7 +83,7 @@ def explode(program: Program, lines: IntArray, kernels: Kernels | None = None) -
     return ByteEvents(byte, slot, byte - start_of_slot[slot], is_store, first, before, after)
 
 
-def _exploded(program: Program, lines: IntArray, kernels: Kernels) -> ByteEvents:
+def _exploded(program: Program, lines: IntArray, kernels: NativeLoops) -> ByteEvents:
     """The same by the compiled kernel."""
     lanes = np.count_nonzero(program.lane_address >= 0, axis=1)
     count = int((lanes * program.action_size.astype(np.int64)).sum())
@@ -169,7 +143,7 @@ class Ledger:
         run_key: int,
         group_word: IntArray,
         threads: int,
-        kernels: Kernels | None = None,
+        kernels: NativeLoops | None = None,
     ) -> None:
         """`lines`: ascending addresses of all lines that chunks will use, MAX_BYTES at most."""
         self._kernels = kernels
@@ -198,7 +172,7 @@ class Ledger:
         self._counts: IntArray = np.zeros(threads, np.int64)
 
     @classmethod
-    def of(cls, program: Program, kernels: Kernels | None = None) -> Ledger:
+    def of(cls, program: Program, kernels: NativeLoops | None = None) -> Ledger:
         """A ledger for all lines that one program touches, at its beginning."""
         return cls(
             touched_lines(program),

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from runtime.prng import initial_bytes
+from tester.arrays import ByteArray, IntArray
 from tester.program.atomics import written
 from tester.program.expectations import touched_lines
-from tester.program.program import ATOMIC_BYTES, LOAD, ByteArray, IntArray, Program
+from tester.program.program import ATOMIC_BYTES, LOAD, Program
 
 _WIDEST = 8
 _NOBODY = -1

@@ -31,11 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.types.atomic_op import AtomicKind
-
-IntArray = npt.NDArray[np.int64]
-ByteArray = npt.NDArray[np.uint8]
-WordArray = npt.NDArray[np.uint64]
-BoolArray = npt.NDArray[np.bool_]
+from tester.arrays import BoolArray, ByteArray, IntArray, WordArray
 
 LOAD: Final = 0
 STORE: Final = 1

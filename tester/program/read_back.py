@@ -12,8 +12,9 @@ from typing import Final
 
 import numpy as np
 
+from tester.arrays import IntArray, WordArray
 from tester.program.final_memory import FinalContents
-from tester.program.program import INACTIVE, LOAD, IntArray, Program, WordArray
+from tester.program.program import INACTIVE, LOAD, Program
 
 _WIDEST: Final = 8
 _NOBODY: Final = -1

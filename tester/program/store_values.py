@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 
 from runtime.prng import Prng
+from tester.arrays import BoolArray, ByteArray, IntArray, WordArray
 from tester.counter_rng import Draws
-from tester.generator.native_kernels import ATTEMPTS, Kernels
-from tester.program.expectations import ByteEvents
-from tester.program.program import LOAD, BoolArray, ByteArray, IntArray, Program, WordArray
+from tester.program.byte_events import ATTEMPTS, ByteEvents, NativeLoops
+from tester.program.program import LOAD, Program
 
 HISTORY: Final = 8
 _SIZE_MASK: Final = np.array([(1 << 8 * s) - 1 for s in range(9)], np.uint64)
@@ -24,7 +24,7 @@ _SIZE_MASK: Final = np.array([(1 << 8 * s) - 1 for s in range(9)], np.uint64)
 class Versions:
     """The last versions of every byte under test; `initial` is what memory holds at first."""
 
-    def __init__(self, initial: ByteArray, prng: Prng, kernels: Kernels | None = None) -> None:
+    def __init__(self, initial: ByteArray, prng: Prng, kernels: NativeLoops | None = None) -> None:
         self._prng = prng
         self._kernels = kernels
         self._draws = [Draws(prng)]

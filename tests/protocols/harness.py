@@ -14,8 +14,8 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.prng import initial_byte
 from runtime.requesters.port import Access, AccessKind, Requester
 from runtime.sim.engine import Consumer
-from runtime.sim.message import Message
 from runtime.system.system import System, build_system
+from runtime.types.message import Message
 from runtime.types.values import DataBlock
 
 PROTOCOLS = Path(__file__).parents[2] / "protocols"

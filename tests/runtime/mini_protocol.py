@@ -16,11 +16,11 @@ from runtime.controller.shapes import (
     Parameter,
     ProtocolInfo,
 )
-from runtime.sim.message import Message
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import AbstractCacheEntry
 from runtime.structures.tbe_table import TBETable
 from runtime.types.enumeration import Enumeration
+from runtime.types.message import Message
 from runtime.types.messages import (
     AccessPermission,
     MachineType,

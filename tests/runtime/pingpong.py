@@ -23,11 +23,11 @@ from runtime.controller.shapes import (
 from runtime.network.network import Network, NetworkPort, Topology
 from runtime.sim.delay_policy import DelayPolicy
 from runtime.sim.engine import Engine
-from runtime.sim.message import Message
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import AbstractCacheEntry, CacheMemory
 from runtime.structures.tbe_table import TBETable
 from runtime.types.enumeration import Enumeration
+from runtime.types.message import Message
 from runtime.types.messages import AccessPermission, MachineType, MessageSizeType
 from runtime.types.values import DataBlock, NetDest
 

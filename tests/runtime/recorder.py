@@ -22,9 +22,9 @@ from runtime.controller.shapes import (
 )
 from runtime.network.network import Topology
 from runtime.sim.engine import Engine
-from runtime.sim.message import Message
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.types.enumeration import Enumeration
+from runtime.types.message import Message
 from runtime.types.messages import MachineType
 
 

@@ -39,7 +39,7 @@ _MODULES: dict[str, str] = {
         "log2 machineIDToMachineType machineIDToNodeID maskLowOrderBits max_tokens mod "
         "testAndRead testAndReadMask testAndWrite zero_time "
     ),
-    "runtime.sim.message": "Message",
+    "runtime.types.message": "Message",
     "runtime.sim.message_buffer": "MessageBuffer",
     "runtime.structures.dvm_tables": "MN_TBEStorage MN_TBETable",
     "runtime.network.network": "NetworkPort",

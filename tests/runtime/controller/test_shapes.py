@@ -24,9 +24,9 @@ from runtime.controller.shapes import (
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.network.network import Topology
 from runtime.sim.engine import Engine
-from runtime.sim.message import Message
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.types.enumeration import NO_VALUE, Enumeration
+from runtime.types.message import Message
 from runtime.types.messages import MachineType
 
 

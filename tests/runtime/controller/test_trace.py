@@ -10,7 +10,7 @@ import pytest
 
 from runtime.controller.trace import LineHistory, Observers, TraceHash
 from runtime.sim.delay_policy import POLICY_NAMES, DelayPolicy
-from runtime.sim.message import Message
+from runtime.types.message import Message
 from runtime.types.messages import RubyRequest
 from runtime.types.values import DataBlock, NetDest
 from tests.runtime.pingpong import BallMsg, Entry, HoldingController, Kind, State, World

@@ -10,8 +10,8 @@ from runtime.errors import ErrorKind, ProtocolError
 from runtime.network.network import Network, NetworkPort, Topology
 from runtime.sim.delay_policy import POLICY_NAMES, DelayPolicy
 from runtime.sim.engine import Consumer, Engine
-from runtime.sim.message import Message
 from runtime.sim.message_buffer import MessageBuffer
+from runtime.types.message import Message
 from runtime.types.messages import MachineType
 from runtime.types.values import NetDest
 

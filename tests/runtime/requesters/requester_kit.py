@@ -11,8 +11,8 @@ from typing import Any
 from runtime.requesters.base import RequesterBase
 from runtime.requesters.port import Access, Requester
 from runtime.sim.engine import Consumer, Engine
-from runtime.sim.message import Message
 from runtime.sim.message_buffer import MessageBuffer
+from runtime.types.message import Message
 from runtime.types.messages import RubyRequest, RubyRequestType, SequencerMsg, SequencerRequestType
 from runtime.types.values import DataBlock, WriteMask
 

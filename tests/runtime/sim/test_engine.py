@@ -8,8 +8,8 @@ import pytest
 
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.sim.engine import Consumer, Engine
-from runtime.sim.message import Message
 from runtime.sim.message_buffer import MessageBuffer
+from runtime.types.message import Message
 
 
 class Actor(Consumer):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.sim.engine import Consumer, Engine
-from runtime.sim.message import Message
 from runtime.sim.message_buffer import MessageBuffer
+from runtime.types.message import Message
 
 
 class Note(Message):

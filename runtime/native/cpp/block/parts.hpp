@@ -8,7 +8,7 @@
 #pragma once
 
 #include "block/layout.hpp"
-#include "sim/message.hpp"
+#include "types/message.hpp"
 #include "types/values.hpp"
 
 inline constexpr u32 WHEEL = 256;   // ticks that the engine holds without sorting

@@ -5,7 +5,7 @@
 #include "block/base.hpp"
 #include "block/layout.hpp"
 #include "block/errors.hpp"
-#include "sim/message.hpp"
+#include "types/message.hpp"
 #include "types/values.hpp"
 #include "types/enumerations.hpp"
 #include "types/messages.hpp"

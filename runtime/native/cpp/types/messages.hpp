@@ -6,7 +6,7 @@
 #pragma once
 
 #include "types/enumerations.hpp"
-#include "sim/message.hpp"
+#include "types/message.hpp"
 #include "types/values.hpp"
 
 struct RubyRequest : Message {

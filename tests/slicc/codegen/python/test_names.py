@@ -16,9 +16,9 @@ from runtime.controller.shapes import (
     PlainController,
     TbeController,
 )
-from runtime.sim.message import Message
 from runtime.structures.cache_memory import AbstractCacheEntry
 from runtime.types.enumeration import Enumeration
+from runtime.types.message import Message
 from slicc.codegen.python import runtime_names
 from slicc.codegen.python.names import Namespace, snake
 from slicc.prelude import CLASSES, FUNCTIONS, Home
