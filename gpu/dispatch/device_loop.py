@@ -20,8 +20,8 @@ import numpy as np
 from gpu.dispatch.dispatcher import Dispatcher
 from gpu.dispatch.launch import ComputeUnit, SteppedUnit
 from gpu.host_wait import HostWait, Watcher, host_waits
+from gpu.hsa.activities import Activities, Activity
 from gpu.memory.interface import Memory, hand_out
-from gpu.packet_processor.activities import Activities, Activity
 
 Due = Callable[[], int | None]
 """When somebody else acts next; None while nobody will."""

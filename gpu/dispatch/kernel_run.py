@@ -13,11 +13,12 @@ from typing import Final
 
 from gpu.code_object.kernel_descriptor import KernelDescriptor
 from gpu.dispatch.launch import Demand, Fault, GroupStart, WaveStart
-from gpu.dispatch.occupancy import SGPR_GRANULE, round_up
+from gpu.dispatch.occupancy import SGPR_GRANULE
 from gpu.dispatch.work_groups import Size, clipped, group_counts, group_ids, wave_count, work_items
+from gpu.hsa.activities import Event
 from gpu.hsa.aql import KernelDispatch
 from gpu.hsa.scratch import ScratchPool
-from gpu.packet_processor.activities import Event
+from gpu.wave_size import round_up
 
 FIRST_WAVE: Final = 1 << 31
 
@@ -94,6 +95,10 @@ class KernelRun:
         self._shared = user_sgprs(self.descriptor, self.packet, self.around, offset)
 
     # ------------------------------------------------------------------ demand
+
+    @property
+    def packet_id(self) -> int:
+        return self.around.packet_id
 
     @property
     def scratch(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gpu.dispatch.launch import Demand
+from gpu.wave_size import round_up
 
 LDS_GRANULE: Final = 512
 SGPR_GRANULE: Final = 16
@@ -29,11 +30,6 @@ class Limits:
     sgprs: int = 800
     lds: int = 64 * 1024
     barriers: int = 16
-
-
-def round_up(value: int, granule: int) -> int:
-    """The next multiple of ``granule``."""
-    return -(-value // granule) * granule
 
 
 @dataclass(frozen=True, slots=True)

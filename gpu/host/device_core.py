@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gpu.code_object import CodeObject, Kernel, LoadedCodeObject, LoadedKernel, load
-from gpu.dispatch.command_processor import Apertures, CommandProcessor, ScratchLimits
 from gpu.dispatch.device_loop import Loop, Mover
 from gpu.dispatch.dispatcher import Dispatcher, Placement
 from gpu.dispatch.launch import ComputeUnit
@@ -30,11 +29,12 @@ from gpu.host.queue_allocation import DOORBELL_BYTES, DOORBELLS, QueueMemory
 from gpu.host.suballocator import Arena
 from gpu.host_wait import HostWait, NoWatcher, Watcher
 from gpu.hsa import queue_layout
+from gpu.hsa.activities import Activities
 from gpu.hsa.queue import check_size
 from gpu.hsa.queue_state import Connection, QueueState
 from gpu.hsa.signal import SIGNAL, VALUE, Signal
 from gpu.memory.interface import Memory
-from gpu.packet_processor.activities import Activities
+from gpu.packet_processor.command_processor import Apertures, CommandProcessor, ScratchLimits
 from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.events import EMPTY, SLOT, SLOTS, EventPage, HostEvent
 from gpu.packet_processor.fences import Fences, Obey

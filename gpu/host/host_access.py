@@ -11,7 +11,7 @@ from typing import TypeVar
 from gpu.dispatch.device_loop import Loop
 from gpu.errors import NoProgressError
 from gpu.host_wait import HostWait
-from gpu.packet_processor.activities import Pause, Steps
+from gpu.hsa.activities import Pause, Steps
 from gpu.packet_processor.control_port import ControlPort
 from runtime.types.atomic_op import AtomicKind, AtomicOp
 

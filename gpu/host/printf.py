@@ -47,7 +47,7 @@ class _Buffer:
     @property
     def over(self) -> bool:
         """Whether the kernel has ended."""
-        running = any(run.around.packet_id == self.packet for run in self.link.runs)
+        running = any(run.packet_id == self.packet for run in self.link.runs)
         return self.link.read_id > self.packet and not running
 
 

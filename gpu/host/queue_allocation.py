@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpu.dispatch.command_processor import Apertures
 from gpu.host.suballocator import Arena
 from gpu.hsa import queue_layout
 from gpu.hsa.aql import PACKET_BYTES
@@ -15,6 +14,7 @@ from gpu.hsa.queue import empty_ring, object_bytes
 from gpu.hsa.queue_state import Connection
 from gpu.hsa.signal import SIGNAL, SignalKind
 from gpu.memory.interface import Memory
+from gpu.packet_processor.command_processor import Apertures
 
 DOORBELL_BYTES: Final = 8
 DOORBELLS: Final = 1024

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
-from gpu.dispatch.kernel_run import KernelRun
 from gpu.errors import GpuError
 from gpu.hsa import draft_packets
+from gpu.hsa.activities import Event
 from gpu.hsa.aql import INVALID_HEADER, PacketType
 from gpu.hsa.scratch import ScratchPool
-from gpu.packet_processor.activities import Event
 
 _HALF: int = 1 << 31
 
@@ -26,6 +26,17 @@ class QueueState(Enum):
     """No further packet is taken; what runs comes to its end."""
     INACTIVE = "inactive"
     DESTROYED = "destroyed"
+
+
+class ActiveDispatch(Protocol):
+    """As much of a running kernel (`gpu.dispatch.kernel_run`) as its queue is asked about."""
+
+    @property
+    def packet_id(self) -> int: ...
+    @property
+    def scratch(self) -> bool: ...
+    @property
+    def finished(self) -> bool: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +65,7 @@ class Connection:
     error: GpuError | None = None
     incomplete: int = 0
     """Packets that were launched and have not completed."""
-    runs: list[KernelRun] = field(default_factory=list)
+    runs: list[ActiveDispatch] = field(default_factory=list)
     pool: ScratchPool = field(default_factory=ScratchPool)
     resting: bool = False
     """Its sequence pauses where it can be ended and begun again."""

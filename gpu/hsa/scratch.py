@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from gpu.dispatch.occupancy import round_up
 from gpu.hsa.queue_layout import AMD_QUEUE
-from gpu.wave_size import LANES
+from gpu.wave_size import LANES, round_up
 
 WAVE_GRANULE: Final = 1024
 LARGEST_ITEM: Final = 0x1FFF * WAVE_GRANULE // LANES

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpu.errors import PacketError
+from gpu.hsa.activities import Steps
 from gpu.hsa.signal import ERROR_VALUE, SIGNAL, SignalKind
-from gpu.packet_processor.activities import Steps
 from gpu.packet_processor.control_port import ControlPort
 from runtime.types.atomic_op import AtomicKind
 

@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
+from gpu.hsa.activities import Accesses, Activities, Steps, one_lane
 from gpu.memory.interface import Memory, PortKind, RequestKind
-from gpu.packet_processor.activities import Accesses, Activities, Steps, one_lane
 from runtime.types.atomic_op import AtomicKind
 
 LINE: Final = 64

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gpu.errors import HostError
-from gpu.packet_processor.activities import Steps
+from gpu.hsa.activities import Steps
 from gpu.packet_processor.control_port import ControlPort
 
 SLOT: Final = 8

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+from gpu.hsa.activities import Accesses, Steps
 from gpu.hsa.aql import FenceScope
 from gpu.memory.interface import Memory, Request, RequestKind
-from gpu.packet_processor.activities import Accesses, Steps
 
 
 class Obey(Enum):

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gpu.dispatch.command_processor import CommandProcessor
 from gpu.dispatch.dispatcher import Dispatcher
 from gpu.dispatch.kernel_run import KernelRun
 from gpu.dispatch.launch import Fault
@@ -26,6 +25,7 @@ from gpu.errors import (
     QueueError,
     RuleError,
 )
+from gpu.hsa.activities import Activity, Event, Pause, Steps
 from gpu.hsa.aql import (
     PACKET_BYTES,
     AgentDispatch,
@@ -39,7 +39,7 @@ from gpu.hsa.queue_layout import AMD_QUEUE, PROPERTY_PROFILING
 from gpu.hsa.queue_state import Connection, QueueState
 from gpu.hsa.signal import VALUE
 from gpu.memory.interface import Unmapped
-from gpu.packet_processor.activities import Activity, Event, Pause, Steps
+from gpu.packet_processor.command_processor import CommandProcessor
 from gpu.packet_processor.completion import Completions
 from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.fences import Fences

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from gpu.hsa.activities import Activities, Activity, Event, Pause, Steps
 from gpu.hsa.queue_state import Connection
-from gpu.packet_processor.activities import Activities, Activity, Event, Pause, Steps
 from gpu.packet_processor.packet_processor import PacketProcessor
 
 

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 
 from slicc.diagnostics.model import DiagnosticSink
-from slicc.dialect import note_dialect
+from slicc.diagnostics.older_dialect import note_dialect
 from slicc.parser.parser import parse
 from slicc.source import SourceFile, Span
 from slicc.syntax import nodes as syntax

@@ -11,7 +11,7 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
 
 from slicc.diagnostics.model import DiagnosticSink
-from slicc.dialect import note_dialect
+from slicc.diagnostics.older_dialect import note_dialect
 from slicc.parser.older_tokens import listed_files, may_be_older, modern_tokens
 from slicc.source import SourceFile, Span
 from slicc.syntax import nodes as syntax

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from gpu.cli.common.grid_size import SizeError, read_size
 from gpu.code_object import Kernel
 from gpu.dispatch.launch import Demand
-from gpu.dispatch.occupancy import LDS_GRANULE, SGPR_GRANULE, Limits, occupancy, round_up
-from gpu.wave_size import LANES
+from gpu.dispatch.occupancy import LDS_GRANULE, SGPR_GRANULE, Limits, occupancy
+from gpu.wave_size import LANES, round_up
 from slicc.text.terminal import printable
 
 _MOST_ITEMS = 1024

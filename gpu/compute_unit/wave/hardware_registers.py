@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from gpu.dispatch.launch import Demand
-from gpu.dispatch.occupancy import LDS_GRANULE, round_up
+from gpu.dispatch.occupancy import LDS_GRANULE
+from gpu.wave_size import round_up
 
 HW_ID: Final = 4
 GPR_ALLOC: Final = 5

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from slicc import ir, prelude
 from slicc.diagnostics.model import Label
-from slicc.dialect import note_dialect
+from slicc.diagnostics.older_dialect import note_dialect
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.prelude.signature import Flag

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from slicc import ir
-from slicc.dialect import note_dialect
+from slicc.diagnostics.older_dialect import note_dialect
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.resolve.bodies import calls, operators

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from slicc import ir, prelude
 from slicc.diagnostics.model import Label
-from slicc.dialect import note_dialect
+from slicc.diagnostics.older_dialect import note_dialect
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.resolve.declarations.constructors import check_element

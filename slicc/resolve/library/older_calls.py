@@ -9,7 +9,7 @@ import re
 from functools import cache
 
 from slicc import ir
-from slicc.dialect import note_dialect
+from slicc.diagnostics.older_dialect import note_dialect
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.resolve.bodies.context import Body, BodyKind

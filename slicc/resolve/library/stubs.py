@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from slicc import ir
 from slicc.diagnostics.model import DiagnosticSink
-from slicc.dialect import note_dialect
+from slicc.diagnostics.older_dialect import note_dialect
 from slicc.parser.parser import parse
 from slicc.resolve.declarations.prototypes import name_overloads, prototype
 from slicc.resolve.declarations.types import declare_types

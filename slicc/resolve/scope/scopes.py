@@ -11,7 +11,7 @@ from typing import Protocol
 
 from slicc import ir, prelude
 from slicc.diagnostics.model import DiagnosticSink
-from slicc.dialect import note_dialect
+from slicc.diagnostics.older_dialect import note_dialect
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.resolve.library.builtin_symbols import Library

@@ -19,12 +19,12 @@ from gpu.dispatch.dispatcher import Dispatcher
 from gpu.dispatch.kernel_run import KernelRun, Surroundings
 from gpu.errors import PacketError
 from gpu.hsa import scratch
+from gpu.hsa.activities import Pause, Steps
 from gpu.hsa.aql import PACKET_BYTES, KernelDispatch
 from gpu.hsa.packet_validation import check_dispatch, check_kernel_object
 from gpu.hsa.queue_layout import AMD_QUEUE
 from gpu.hsa.queue_state import Connection
 from gpu.memory.address_space import AddressSpace
-from gpu.packet_processor.activities import Pause, Steps
 from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.fences import Fences
 

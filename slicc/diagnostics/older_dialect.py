@@ -1,0 +1,13 @@
+"""The one warning about a text of another version of the language."""
+
+from __future__ import annotations
+
+from slicc.diagnostics.model import DiagnosticSink
+from slicc.source import Span
+
+
+def note_dialect(sink: DiagnosticSink, what: str, span: Span, now: str) -> None:
+    """Say once per compilation that something older was read as ``now``."""
+    headline = f"older dialect: {what}"
+    if all(found.headline != headline for found in sink.diagnostics):
+        sink.warning("older-dialect", headline, span, f"read as {now}")
