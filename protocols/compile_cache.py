@@ -43,7 +43,7 @@ from slicc.text.data import json_text
 
 if TYPE_CHECKING:
     from slicc import ir
-    from slicc.compiler import CompiledProtocol
+    from slicc.compiled import CompiledProtocol
 
 _KIND: Final = "front"
 _ENTRY: Final = "front.json"
@@ -101,18 +101,28 @@ def finish(
 
     With ``native`` there are two, and they are remembered. Raises slicc's GenerationError, OSError.
     """
-    from slicc.codegen.python.importer import load_package
-
-    module = load_package(compiled.protocol)
-    digest = digest_of(compiled)
-    if not native:
-        return Front(compiled.path, digest, module.PROTOCOL)
-    key = _key(path, include, preludes)
-    sources, why = native_sources(compiled.protocol)
-    front = Front(compiled.path, digest, module.PROTOCOL, sources, why)
+    front, module = _generate(compiled, native)
+    key = _key(path, include, preludes) if native else None
     if key is not None:
         _remember(key, front, module)
     return front
+
+
+def generate(compiled: CompiledProtocol, native: bool) -> Front:
+    """The same without remembering: for protocols that are not files as they are.
+
+    Raises slicc's GenerationError, OSError.
+    """
+    return _generate(compiled, native)[0]
+
+
+def _generate(compiled: CompiledProtocol, native: bool) -> tuple[Front, ModuleType]:
+    from slicc.codegen.python.importer import load_package
+
+    module = load_package(compiled.protocol)
+    sources, why = native_sources(compiled.protocol) if native else (None, "")
+    digest = digest_of(compiled)
+    return Front(compiled.path, digest, module.PROTOCOL, sources, why), module
 
 
 def digest_of(compiled: CompiledProtocol) -> str:

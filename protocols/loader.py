@@ -1,20 +1,22 @@
-"""From a name or a path on the command line to a compiled protocol with its description.
+"""From a name, a path or a compiled protocol to one that can be built, with its description.
 
-Only command lines come here: it is the one place besides `slicc` itself that calls the compiler.
+Command lines and users' programs come here: it is the one place besides `slicc` itself that calls
+the compiler.
 Invariant: what is loaded is the protocol as its files say now; its identity holds a hash of their
 texts, so that a replay can tell whether they have changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from protocols import SYSTEMS, shipped
 from protocols.catalog import written_system
-from protocols.compile_cache import Front, finish, remembered
+from protocols.compile_cache import Front, finish, generate, remembered
 from protocols.identity import ProtocolIdentity
 from runtime.controller.declarations import ProtocolInfo
 from runtime.description import SystemDescription
@@ -22,7 +24,7 @@ from runtime.description.inference import complete
 from runtime.native.build import Sources
 
 if TYPE_CHECKING:
-    from slicc.diagnostics.model import DiagnosticSink
+    from slicc.compiled import CompiledProtocol
 
 SUFFIXES = (".slicc", ".sm")
 
@@ -111,53 +113,83 @@ def load_protocol(
     path, is_shipped = locate(name)
     front = remembered(path, include, preludes) if native else None
     if front is None:
-        front = _compiled(name, path, include, preludes, native)
+        front = _compiled(path, include, preludes, native)
     identity = ProtocolIdentity(
         name if is_shipped else path.stem,
         front.digest,
         "" if is_shipped else str(path.resolve()),
     )
+    return _described(front, identity, (path.stem, front.path.stem), system, name)
+
+
+def load(
+    protocol: str | Path | CompiledProtocol | LoadedProtocol,
+    include: Sequence[str | Path] = (),
+    system: str | Path | None = None,
+    native: bool = False,
+    preludes: Sequence[str | Path] = (),
+) -> LoadedProtocol:
+    """A protocol ready to be built, from whatever a program has of it.
+
+    A name or a path is read as :func:`load_protocol` does; a compiled protocol is generated and
+    described; a loaded one is returned as it is. Raises what :func:`load_protocol` raises.
+    """
+    if isinstance(protocol, LoadedProtocol):
+        return protocol
+    system = None if system is None else Path(system)
+    if isinstance(protocol, str | Path):
+        return load_protocol(
+            str(protocol), [*map(Path, include)], system, native, [*map(Path, preludes)]
+        )
+    path = protocol.path
+    with _generating(path):
+        front = generate(protocol, native)
+    known = shipped().get(path.stem) == path.resolve() or not path.is_file()
+    identity = ProtocolIdentity(path.stem, front.digest, "" if known else str(path.resolve()))
+    return _described(front, identity, (protocol.name, path.stem), system, path.stem)
+
+
+def _described(
+    front: Front,
+    identity: ProtocolIdentity,
+    names: Sequence[str],
+    system: Path | None,
+    wanted: str,
+) -> LoadedProtocol:
+    """A generated protocol with its description; ``names``: what its files are called."""
     info = front.info
-    names = (path.stem, front.path.stem)
     written, note = written_system(front.path, system, info, names, SYSTEMS)
-    _check_named(written, {front.path.stem, path.stem, info.name}, name)
+    _check_named(written, {*names, info.name}, wanted)
     description = require_agents(complete(written, info), info)
     return LoadedProtocol(
         identity, info, written, description, note, front.native, front.why_not_native
     )
 
 
-def _compiled(
-    name: str, path: Path, include: Sequence[Path], preludes: Sequence[Path], native: bool
-) -> Front:
-    from slicc.codegen.python.errors import GenerationError
-    from slicc.compiler import compile_files
-    from slicc.diagnostics.model import DiagnosticSink
+def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path], native: bool) -> Front:
+    from slicc.compiled import CompileError
+    from slicc.compiler import compile
     from slicc.loading.reader import CannotRead
 
-    sink = DiagnosticSink()
     try:
-        compiled = compile_files([path], [path.parent, *include], sink, preludes)
+        compiled = compile(path, include, preludes)
     except CannotRead as error:
         raise ProtocolMissing(str(error)) from None
-    if sink.error_count or not compiled:
-        raise ProtocolBroken(render_errors(sink, path))
-    if len(compiled) > 1:
-        named = ", ".join(str(found.path) for found in compiled)
-        raise ProtocolMissing(f"{name} belongs to several protocols ({named}): name one of them")
+    except CompileError as error:
+        raise ProtocolBroken(f"{error}; nothing to test") from None
+    with _generating(path):
+        return finish(compiled, path, include, native, preludes)
+
+
+@contextmanager
+def _generating(path: Path) -> Iterator[None]:
+    """What cannot be written as controllers is a protocol that cannot be driven."""
+    from slicc.codegen.python.errors import GenerationError
+
     try:
-        return finish(compiled[0], path, include, native, preludes)
+        yield
     except GenerationError as error:
         raise ProtocolMissing(f"{path}: {error}") from None
-
-
-def render_errors(sink: DiagnosticSink, path: Path) -> str:
-    """The compiler's diagnostics as it prints them itself."""
-    from slicc.diagnostics.render_text import render_text
-
-    errors = f"{sink.error_count} error{'s' if sink.error_count != 1 else ''}"
-    text = render_text(sink.in_source_order(), sink.left_out())
-    return f"{text}\n{path}: {errors}; nothing to test"
 
 
 def _check_named(written: SystemDescription, names: set[str], wanted: str) -> None:

@@ -1,21 +1,25 @@
-"""The compiler, read aloud: load, resolve, check.
+"""The compiler as a whole: load, resolve, check.
 
-Invariant: a protocol is only handed on if nothing was wrong with it.
+:func:`compile` and :func:`compile_source` are for programs: one protocol in, one out, or an
+exception. Commands compile many files into a sink. Invariant: a protocol is only handed on if
+nothing was wrong with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from slicc import ir
 from slicc.check import check_protocol
-from slicc.diagnostics.model import DiagnosticSink
-from slicc.loading.loader import LoadedProtocol, load
+from slicc.compiled import CompiledProtocol, CompileError
+from slicc.diagnostics.model import Diagnostic, DiagnosticSink
+from slicc.loading.loader import LoadedProtocol, load, load_text
+from slicc.loading.reader import CannotRead
 from slicc.parser.parser import parse
 from slicc.resolve.library.extensions import Additions
-from slicc.resolve.library.user_library import read_library, read_preludes
+from slicc.resolve.library.user_library import UserPrelude, read_library, read_preludes
 from slicc.resolve.protocol import resolve
 from slicc.source import SourceFile, Span
 from slicc.syntax import nodes as syntax
@@ -32,13 +36,54 @@ LIBRARY_FILES: tuple[str, ...] = (
 """Files whose contents the compiler declares itself; including them is allowed and does nothing."""
 
 
-@dataclass(frozen=True)
-class CompiledProtocol:
-    """A protocol without errors. ``path`` is the file it was compiled from."""
+def compile(
+    path: str | Path, include: Iterable[str | Path] = (), preludes: Iterable[str | Path] = ()
+) -> CompiledProtocol:
+    """Compile a ``.slicc`` driver, or a ``.sm`` file of a single protocol.
 
-    protocol: ir.Protocol
-    path: Path
-    sources: tuple[SourceFile, ...]
+    ``include``: directories where included files are also looked for. ``preludes``: files that
+    declare what the protocol uses and the runtime does not have. Raises CompileError, CannotRead.
+    """
+    path = Path(path)
+    sink = DiagnosticSink()
+    roots = [path.parent, *map(Path, include)]
+    compiled = compile_files([path], roots, sink, [*map(Path, preludes)])
+    if len(compiled) > 1:
+        named = ", ".join(str(found.path) for found in compiled)
+        raise CannotRead(f"{path} belongs to several protocols ({named}): name one of them")
+    return _only(compiled, sink, path)
+
+
+def compile_source(
+    text: str,
+    name: str = "Protocol",
+    include: Iterable[str | Path] = (),
+    preludes: Iterable[str | Path] = (),
+) -> CompiledProtocol:
+    """Compile a protocol that is one string, as if it stood in ``NAME.slicc`` in this directory.
+
+    ``protocol "…";`` in the text names it, else ``name`` does. Raises CompileError, CannotRead.
+    """
+    path = Path(f"{name}.slicc")
+    sink = DiagnosticSink()
+    prelude = read_preludes([*map(Path, preludes)], sink)
+    loaded = load_text(text, path, [*map(Path, include)], sink, LIBRARY_FILES)
+    return _only(_compile_all([loaded], sink, prelude), sink, path)
+
+
+def check_source(text: str, name: str = "Protocol") -> tuple[Diagnostic, ...]:
+    """The errors and warnings of a protocol that is one string."""
+    try:
+        return compile_source(text, name).diagnostics
+    except CompileError as error:
+        return error.diagnostics
+
+
+def _only(compiled: list[CompiledProtocol], sink: DiagnosticSink, path: Path) -> CompiledProtocol:
+    diagnostics = tuple(sink.in_source_order())
+    if sink.error_count or not compiled:
+        raise CompileError(diagnostics, path)
+    return replace(compiled[0], diagnostics=diagnostics)
 
 
 def compile_files(
@@ -53,8 +98,14 @@ def compile_files(
     Raises :class:`slicc.loading.reader.CannotRead` if a file named here is not there.
     """
     prelude = read_preludes(preludes, sink)
+    return _compile_all(load(paths, include_roots, sink, LIBRARY_FILES), sink, prelude)
+
+
+def _compile_all(
+    protocols: Iterable[LoadedProtocol], sink: DiagnosticSink, prelude: UserPrelude
+) -> list[CompiledProtocol]:
     found = []
-    for loaded in load(paths, include_roots, sink, LIBRARY_FILES):
+    for loaded in protocols:
         if not prelude.complete:
             break
         protocol = compile_loaded(loaded, sink, prelude.additions)

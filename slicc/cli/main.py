@@ -24,7 +24,7 @@ from slicc.cli.session import Color, DiagnosticFormat, compiling, counted
 from slicc.cli.version import version_option
 
 if TYPE_CHECKING:
-    from slicc.compiler import CompiledProtocol
+    from slicc.compiled import CompiledProtocol
 
 app = typer.Typer(
     name="slicc",

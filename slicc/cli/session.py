@@ -19,7 +19,7 @@ from slicc.cli.exit_status import FOUND, Stop
 from slicc.text.terminal import own
 
 if TYPE_CHECKING:
-    from slicc.compiler import CompiledProtocol
+    from slicc.compiled import CompiledProtocol
     from slicc.diagnostics.model import DiagnosticSink
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from slicc.compiler import CompiledProtocol
+    from slicc.compiled import CompiledProtocol
 
 
 class SystemRefused(ValueError):

@@ -70,6 +70,19 @@ def load(
     ]
 
 
+def load_text(
+    text: str,
+    path: Path,
+    include_roots: Sequence[Path],
+    sink: DiagnosticSink,
+    prelude_names: Collection[str],
+) -> LoadedProtocol:
+    """The protocol that a file ``path`` with this text would be; the file itself is not read."""
+    texts = _Texts(sink)
+    texts.hold(path, text.encode("utf-8", "surrogatepass"))
+    return _Splicer(path, IncludeRoots(path, include_roots), texts, sink, prelude_names).load()
+
+
 # ------------------------------------------------------------------ files, each read once
 
 
@@ -81,6 +94,10 @@ class _Texts:
         self._contents: dict[Path, bytes | Unreadable] = {}
         self._sources: dict[Path, SourceFile | None] = {}
         self._units: dict[Path, syntax.Unit | None] = {}
+
+    def hold(self, path: Path, content: bytes) -> None:
+        """Let a file have this content, whatever lies on the disk."""
+        self._contents[real_path(path)] = content
 
     def content(self, path: Path) -> bytes:
         """Raises :class:`Unreadable`."""

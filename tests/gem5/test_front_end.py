@@ -8,7 +8,8 @@ import pytest
 
 from slicc import ir
 from slicc.codegen.python.writer import write_package
-from slicc.compiler import CompiledProtocol, compile_files
+from slicc.compiled import CompiledProtocol
+from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.ir.verifier import verify
 from tests.gem5.checkout import Counts, expected_counts

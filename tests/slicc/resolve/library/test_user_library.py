@@ -10,7 +10,8 @@ from runtime.errors import ErrorKind, ProtocolError
 from slicc import ir
 from slicc.codegen.cpp import package as native_package
 from slicc.codegen.python.importer import load_package
-from slicc.compiler import CompiledProtocol, compile_files
+from slicc.compiled import CompiledProtocol
+from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink, Severity
 from slicc.ir.verifier import verify
 from slicc.loading.reader import CannotRead
