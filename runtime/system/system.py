@@ -80,6 +80,14 @@ class System:
         """The threads of the description, group by group."""
         return agent_places(self.description)
 
+    def run(self, ticks: int | None = None) -> int:
+        """Run until nothing is pending, or for so many ticks. Returns the tick that was reached.
+
+        Accesses issued before or in between are answered on the way; call it as often as needed.
+        """
+        self.engine.run(None if ticks is None else self.engine.now + ticks)
+        return self.engine.now
+
     def leaks(self) -> list[str]:
         """What should be empty at rest and is not, in words. Empty for a clean system."""
         return leaks(self)
