@@ -8,7 +8,7 @@ same command gives the same output, except for rates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
@@ -28,10 +28,12 @@ from tester.campaign import profile_schedule
 from tester.campaign.coverage import Coverage
 from tester.campaign.engine_selection import CANNOT, PYTHON, Chosen, confirm
 from tester.campaign.leg_summary import leg_words
+from tester.campaign.watcher import Watcher, Watching
 from tester.diagnosis.failure_report import Failure, refine
 from tester.diagnosis.history import History
 from tester.errors import ConfigError
 from tester.execution.events import Finding
+from tester.execution.events import Watcher as PortWatcher
 from tester.execution.handover import Manners
 from tester.execution.leg import DEADLOCK_LIMIT, LegRun, Outcome
 from tester.execution.native_leg import NativeLegRun, NativeProtocol
@@ -126,13 +128,20 @@ class Plan:
 class Campaign:
     """Legs until enough episodes are complete or one fails."""
 
-    def __init__(self, protocol: LoadedProtocol, options: Options, engine: Chosen = PYTHON) -> None:
+    def __init__(
+        self,
+        protocol: LoadedProtocol,
+        options: Options,
+        engine: Chosen = PYTHON,
+        watchers: Sequence[Watcher] = (),
+    ) -> None:
         self.protocol = protocol
         self.options = options
         self.totals = Totals()
         self.coverage = Coverage(protocol.identity.name)
         self._prng = Prng(options.seed)
         self._engine = engine
+        self._watchers = watchers
         self._running: Callable[[], int] | None = None
         """Tells the transitions of the running leg."""
 
@@ -141,6 +150,13 @@ class Campaign:
         """Transitions executed so far, those of the running leg included."""
         running = 0 if self._running is None else self._running()
         return self.coverage.transitions + running
+
+    def plans(self) -> Iterator[Plan]:
+        """Leg after leg until enough episodes are complete; each is run before the next one."""
+        number = 0
+        while self.totals.episodes < self.options.episodes:
+            yield self.plan(number)
+            number += 1
 
     def plan(self, number: int) -> Plan:
         """Draw leg ``number``. Raises ConfigError, DescriptionError."""
@@ -189,11 +205,11 @@ class Campaign:
     ) -> tuple[AnyRun, Finding | None]:
         """Run a leg and add it to totals and coverage, also when it is interrupted.
 
-        A leg with a finding has been run on the Python engine, whichever found it. Raises
-        EngineDisagreement.
+        A leg with a finding has been run on the Python engine, whichever found it; so has one
+        that is observed or watched. Raises EngineDisagreement.
         """
         native = None
-        if self._engine.native is not None and observer is None:
+        if self._engine.native is not None and observer is None and not self._watchers:
             native = self._run_natively(leg, self._engine.native, on_progress)
             if native is not None and native.outcome.finding is None:
                 return native, None
@@ -211,11 +227,10 @@ class Campaign:
     ) -> LegRun:
         system = build_system(self.protocol.info, leg.description, leg.run_key)
         self._running = lambda: sum(sum(c.counts) for c in system.controllers)
-        for controller in system.controllers:
-            controller.observer = observer
-        run = leg_run(leg, system, on_progress=on_progress)
+        watching = Watching(self._watchers, system)
+        run = leg_run(leg, system, watching.attach(observer), on_progress)
         try:
-            run.run()
+            watching.run(run)
         finally:
             run.take_stock()
             self.totals.add(run.outcome)
@@ -255,9 +270,10 @@ class Campaign:
         failed = range(finding.address, finding.address + max(1, finding.size))
         lines = _lines_of(first, finding)
         history = History(lines, program.line_size, failed if finding.address >= 0 else range(0))
-        history.attach(system)
-        run = leg_run(leg, system, history)
-        again = run.run().finding
+        watching = Watching(self._watchers, system)
+        run = leg_run(leg, system, (history, *watching.attach(history.transition)))
+        watching.run(run)
+        again = run.outcome.finding
         alike = again is not None and (again.tick, again.address, again.headline) == (
             finding.tick,
             finding.address,
@@ -331,12 +347,11 @@ def avoided(description: SystemDescription, whole: SystemDescription) -> dict[st
 def leg_run(
     leg: Leg,
     system: System,
-    history: History | None = None,
+    watchers: Iterable[PortWatcher] = (),
     on_progress: Callable[[AnyRun], None] | None = None,
 ) -> LegRun:
     """A leg ready to run on a system built for it."""
     manners = manners_of(leg)
-    watchers = () if history is None else (history,)
     return LegRun(leg.program, system, leg.deadlock_limit, manners, watchers, on_progress)
 
 

@@ -67,11 +67,6 @@ class History:
 
     # ------------------------------------------------------------------ controllers
 
-    def attach(self, system: Any) -> None:
-        """Observe all controllers of a system."""
-        for controller in system.controllers:
-            controller.observer = self.transition
-
     def transition(
         self,
         controller: Any,

@@ -199,6 +199,7 @@ class Verdict(Enum):
     UNDEFINED_TRANSITION = "undefined-transition"
     PANIC = "panic"
     PROTOCOL_ERROR = "protocol-error"
+    FAILED_CHECK = "failed-check"
 
 
 @dataclass

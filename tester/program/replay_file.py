@@ -163,6 +163,14 @@ class Leg:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def with_expectations(program: Program) -> Program:
+    """The program with its derived arrays. Raises ValueError if it is malformed."""
+    errors = program.shape_errors() or access_errors(program)
+    if errors:
+        raise ValueError(errors[0])
+    return derive(program)
+
+
 def save_leg(leg: Leg, path: str | Path) -> None:
     """Write the file whole or not at all. Raises ReplayError when it cannot be written."""
     program = leg.program
@@ -287,14 +295,11 @@ def _read_program(fields: _Fields, blobs: memoryview) -> Program:
     agents = _read_agents(fields)
     try:
         program = Program(agents, **scalars, **_read_arrays(fields.fields("arrays"), blobs))
-        errors = program.shape_errors() or access_errors(program)
-        if not errors:
-            return derive(program)
+        return with_expectations(program)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         if isinstance(error, ReplayError):
             raise
-        errors = [str(error)]
-    raise ReplayError(path, f"its program is malformed: {errors[0]}")
+        raise ReplayError(path, f"its program is malformed: {error}") from None
 
 
 def _read_arrays(table: _Fields, blobs: memoryview) -> dict[str, Any]:

@@ -40,6 +40,22 @@ NAMES: Final = {
         "build_system",
         "load_description",
     },
+    "tester": {
+        "ConfigError",
+        "Finding",
+        "Leg",
+        "Program",
+        "ReplayError",
+        "Request",
+        "Result",
+        "Verdict",
+        "Watcher",
+        "generate",
+        "load_leg",
+        "replay",
+        "run",
+        "save_leg",
+    },
     "gpu": {"Buffer", "CodeObject", "Device", "GpuError", "LocalBytes", "Signal"},
 }
 

@@ -1,0 +1,160 @@
+"""Runs for programs: a protocol in, what became of it out.
+
+The command ``gpu-tester`` prints while it runs; these functions return. Invariant: the same seed
+and options give the legs that the command runs, with the same results on either engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from protocols.loader import LoadedProtocol, load
+from slicc.compiled import CompiledProtocol
+from tester.campaign.campaign import AnyRun, Campaign, Options, Plan, Totals
+from tester.campaign.coverage import Coverage
+from tester.campaign.engine_choice import Choice
+from tester.campaign.engine_selection import choose
+from tester.campaign.replay_protocol import fitted, named_protocol
+from tester.campaign.watcher import Watcher
+from tester.diagnosis.failure_report import render
+from tester.execution.events import Finding
+from tester.execution.leg import LegRun
+from tester.program.replay_file import Leg, ReplayError, load_leg, with_expectations
+
+AnyProtocol = str | Path | CompiledProtocol | LoadedProtocol
+"""A shipped protocol's name, a file, or what `slicc.compile` or `protocols.load` returned."""
+
+
+class MoreOptions(TypedDict, total=False):
+    """Those of `Options` that a run seldom needs."""
+
+    profile: str
+    fixed: Mapping[str, object]
+    assignments: Mapping[str, object]
+    one_request_per_lane: bool | None
+    known_defects: bool
+    leg_episodes: int | None
+    deadlock_limit: int
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What became of a run; the leg and its finding are None if everything passed.
+
+    ``last`` is the last leg that was run, with its system for those who want to look into it.
+    """
+
+    campaign: Campaign
+    last: AnyRun
+    leg: Leg | None = None
+    finding: Finding | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.finding is None
+
+    @property
+    def totals(self) -> Totals:
+        return self.campaign.totals
+
+    @property
+    def coverage(self) -> Coverage:
+        return self.campaign.coverage
+
+    def report(self) -> str:
+        """The failure as the command prints it: the leg is run again to say; empty if it passed."""
+        if self.leg is None or self.finding is None:
+            return ""
+        assert isinstance(self.last, LegRun), "findings are confirmed by the Python engine"
+        return render(self.campaign.explain(self.leg, self.last, self.finding))
+
+
+def run(
+    protocol: AnyProtocol,
+    episodes: int = 1000,
+    seed: int = 1,
+    *,
+    engine: str = Choice.auto,
+    watchers: Sequence[Watcher] = (),
+    on_leg: Callable[[Plan], None] | None = None,
+    **options: Unpack[MoreOptions],
+) -> Result:
+    """Test a protocol, leg after leg, until so many episodes are complete or one fails.
+
+    ``watchers`` check what the tester does not, on the Python engine. ``on_leg`` is called with
+    every leg before it runs. Raises what `protocols.load` raises, ConfigError, DescriptionError.
+    """
+    choice = _choice(engine, watchers)
+    loaded = load(protocol, native=choice is not Choice.python)
+    chosen = choose(choice, loaded, _ignore)
+    try:
+        campaign = Campaign(loaded, Options(seed, episodes, **options), chosen, watchers)
+        for plan in campaign.plans():
+            if on_leg is not None:
+                on_leg(plan)
+            last, finding = campaign.run_leg(plan.leg)
+            if finding is not None:
+                return Result(campaign, last, plan.leg, finding)
+        return Result(campaign, last)
+    finally:
+        chosen.close()
+
+
+def replay(
+    source: str | Path | Leg,
+    protocol: AnyProtocol | None = None,
+    *,
+    include: Iterable[str | Path] = (),
+    engine: str = Choice.auto,
+    watchers: Sequence[Watcher] = (),
+) -> Result:
+    """Run one leg again: that of a replay file, or a value, whose program may have been edited.
+
+    ``protocol``: another one than the leg names. Raises what :func:`run` raises, ReplayError.
+    """
+    directories = [*map(Path, include)]
+    leg = source if isinstance(source, Leg) else load_leg(source)
+    file = Path("leg") if isinstance(source, Leg) else Path(source)
+    if not leg.program.derived:
+        try:
+            leg = replace(leg, program=with_expectations(leg.program))
+        except ValueError as error:
+            raise ReplayError(file, f"its program is malformed: {error}") from None
+    choice = _choice(engine, watchers)
+    if protocol is None:
+        protocol = named_protocol(leg, file, directories)
+    loaded = load(protocol, directories, native=choice is not Choice.python)
+    leg = fitted(leg, loaded, file)
+    chosen = choose(choice, loaded, _ignore)
+    try:
+        options = Options(leg.seed, leg.program.episodes, leg.profile)
+        campaign = Campaign(loaded, options, chosen, watchers)
+        last, finding = campaign.run_leg(leg)
+        return Result(campaign, last, None if finding is None else leg, finding)
+    finally:
+        chosen.close()
+
+
+def generate(
+    protocol: AnyProtocol,
+    episodes: int = 1000,
+    seed: int = 1,
+    number: int = 0,
+    **options: Unpack[MoreOptions],
+) -> Leg:
+    """Leg ``number`` of such a run without running it: its program and its system.
+
+    ``episodes`` is the length of the run; ``leg_episodes`` that of the leg, which is drawn else.
+    """
+    return Campaign(load(protocol), Options(seed, episodes, **options)).plan(number).leg
+
+
+def _choice(engine: str, watchers: Sequence[Watcher]) -> Choice:
+    return Choice.python if watchers else Choice(engine)
+
+
+def _ignore(text: str) -> None:
+    """Which engine runs the legs changes no result."""

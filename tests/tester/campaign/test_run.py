@@ -1,0 +1,175 @@
+"""Runs as programs start them: what they return, and checks of the user's own on the way."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from protocols import DIRECTORY
+from protocols.loader import LoadedProtocol, load
+from runtime.controller.shapes import Controller
+from runtime.system.system import System
+from tester.campaign.campaign import Campaign, Options
+from tester.campaign.run import MoreOptions, generate, replay, run
+from tester.campaign.watcher import Watcher
+from tester.errors import ConfigError
+from tester.execution.events import Kind, Request, Verdict
+from tester.program.replay_file import ReplayError, load_leg, save_leg
+
+
+@pytest.fixture(scope="module")
+def mi() -> LoadedProtocol:
+    return load("MI")
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MI whose cache keeps what it hands on."""
+    directory = tmp_path_factory.mktemp("broken")
+    for file in DIRECTORY.glob("MI*"):
+        shutil.copy(file, directory)
+    cache = directory / "MI-cache.sm"
+    text = cache.read_text()
+    row = "transition(M, Fwd_GETX, I) {\n    d_sendDataFromCache;\n    j_freeFrame;"
+    assert text.count(row) == 1
+    cache.write_text(text.replace(row, "transition(M, Fwd_GETX) {\n    d_sendDataFromCache;"))
+    return directory / "MI.slicc"
+
+
+def test_a_run_is_that_of_the_campaign(mi: LoadedProtocol) -> None:
+    legs: list[str] = []
+    result = run(mi, 100, 3, engine="python", on_leg=lambda plan: legs.append(plan.leg.profile))
+    campaign = Campaign(mi, Options(3, 100))
+    for plan in campaign.plans():
+        campaign.run_leg(plan.leg)
+    assert result.passed and result.report() == ""
+    assert (result.totals, result.coverage) == (campaign.totals, campaign.coverage)
+    assert len(legs) == result.totals.legs
+    assert result.totals.episodes == 100
+
+
+def test_all_options_can_be_given() -> None:
+    named = {field.name for field in fields(Options)} - {"seed", "episodes", "version"}
+    assert named == set(MoreOptions.__annotations__)
+
+
+def test_options_reach_the_legs(mi: LoadedProtocol) -> None:
+    leg = generate(mi, 40, 3, leg_episodes=20, fixed={"cpus": 2}, profile="line-duel")
+    assert (leg.program.episodes, leg.profile, leg.number) == (20, "line-duel", 0)
+    with pytest.raises(ConfigError):
+        generate(mi, profile="nothing")
+
+
+def test_a_failure_has_its_leg_and_its_report(broken: Path, tmp_path: Path) -> None:
+    result = run(broken, 500, 1, engine="python")
+    assert not result.passed
+    assert result.finding is not None and result.leg is not None
+    assert result.finding.verdict.value in result.report()
+    path = tmp_path / "failure.leg"
+    save_leg(result.leg, path)
+    again = replay(path, broken, engine="python")
+    assert again.finding is not None
+    assert (again.finding.tick, again.finding.headline) == (
+        result.finding.tick,
+        result.finding.headline,
+    )
+    with pytest.raises(ReplayError, match="lies neither below"):
+        replay(path, engine="python")
+
+
+def test_an_edited_program_is_derived_and_run(mi: LoadedProtocol) -> None:
+    leg = generate(mi, 40, 3, leg_episodes=20)
+    half = leg.program.keep_episodes(np.arange(20) < 10)
+    assert replay(replace(leg, program=half), engine="python").totals.episodes == 10
+    wrong = replace(half, action_size=np.full_like(half.action_size, 200))
+    with pytest.raises(ReplayError, match="leg: its program is malformed"):
+        replay(replace(leg, program=wrong), mi, engine="python")
+
+
+class Count(Watcher):
+    """Counts calls; fails at the chosen one."""
+
+    def __init__(self, at: int = -1, at_end: bool = False) -> None:
+        self.at, self.at_end = at, at_end
+        self.starts = self.ends = 0
+
+    def on_start(self, system: System) -> None:
+        self.starts += 1
+        self.transitions = self.issues = self.loads = 0
+        self.lanes_open = 0
+
+    def on_transition(
+        self,
+        controller: Controller,
+        event: str,
+        state: str,
+        next_state: str,
+        address: int,
+        tick: int,
+    ) -> None:
+        assert event in controller.EVENTS.members() and tick == controller.engine.now
+        assert {state, next_state} <= set(controller.STATES.members())
+        self.transitions += 1
+        if self.transitions == self.at:
+            self.fail("that is one too many", address)
+
+    def on_issue(self, request: Request, tick: int) -> None:
+        self.issues += 1
+        self.lanes_open += len(request.addresses) or 1
+
+    def on_response(
+        self, request: Request, indices: list[int], values: list[int], tick: int
+    ) -> None:
+        self.lanes_open -= len(indices) or 1
+        if request.kind == Kind.LOAD:
+            self.loads += 1
+            if request.expected:
+                assert values == [request.expected[i] for i in indices]
+
+    def on_end(self, system: System) -> None:
+        self.ends += 1
+        assert self.lanes_open == 0, "every lane is answered once"
+        if self.at_end:
+            self.fail("nothing is ever right")
+
+
+def test_a_watcher_is_called_for_everything_and_changes_nothing(mi: LoadedProtocol) -> None:
+    watcher = Count()
+    result = run(mi, 60, 3, watchers=[watcher], leg_episodes=30)
+    assert (watcher.starts, watcher.ends) == (2, 2)
+    assert watcher.issues > 60 and watcher.loads > 0
+    plain = run(mi, 60, 3, engine="python", leg_episodes=30)
+    assert (result.totals, result.coverage) == (plain.totals, plain.coverage)
+    assert watcher.transitions < result.coverage.transitions
+
+
+def test_what_a_watcher_finds_is_a_finding_with_a_history(mi: LoadedProtocol) -> None:
+    watcher = Count(at=200)
+    result = run(mi, 60, 3, watchers=[watcher])
+    assert result.finding is not None
+    assert result.finding.verdict is Verdict.FAILED_CHECK
+    assert result.finding.address >= 0
+    report = result.report()
+    assert "BUG: failed-check" in report and "that is one too many" in report
+    assert watcher.starts == 2, "the report ran the leg again, and the check with it"
+    assert "did not fail alike" not in report
+
+
+def test_a_watcher_may_judge_the_end(mi: LoadedProtocol) -> None:
+    result = run(mi, 60, 3, watchers=[Count(at_end=True)])
+    assert result.finding is not None
+    assert result.finding.headline == "nothing is ever right"
+    assert result.totals.legs == 1
+
+
+def test_replays_are_watched_too(mi: LoadedProtocol, tmp_path: Path) -> None:
+    path = tmp_path / "one.leg"
+    save_leg(generate(mi, 30, 3), path)
+    assert load_leg(path).program.episodes == 30
+    watcher = Count()
+    assert replay(path, watchers=[watcher]).passed
+    assert watcher.ends == 1
