@@ -14,6 +14,7 @@ __all__ = [
     "AccessKind",
     "AtomicKind",
     "Client",
+    "Consumer",
     "DataBlock",
     "DescriptionError",
     "ProtocolError",
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from runtime.description import DescriptionError, SystemDescription, load_description
     from runtime.errors import ProtocolError
     from runtime.requesters.port import Access, AccessKind, Client, Requester
+    from runtime.sim.engine import Consumer
     from runtime.system.system import System, build_system
     from runtime.types.atomic_op import AtomicKind
     from runtime.types.values import DataBlock
@@ -39,6 +41,7 @@ else:
         "AccessKind": "runtime.requesters.port",
         "AtomicKind": "runtime.types.atomic_op",
         "Client": "runtime.requesters.port",
+        "Consumer": "runtime.sim.engine",
         "DataBlock": "runtime.types.values",
         "DescriptionError": "runtime.description",
         "ProtocolError": "runtime.errors",

@@ -122,6 +122,7 @@ class Client(Protocol):
     ``lanes`` index ``access.addresses``. Each lane of an access is reported exactly once by the
     method that answers its kind (a store: once by ``stored``, once by ``store_completed``); lanes
     of one line are reported together. A lane that crosses a line is reported with each of both.
+    A class that names this one as its base need not have the methods whose answers it ignores.
     """
 
     def loaded(self, access: Access, lanes: list[int], line: int, data: DataBlock) -> None:
@@ -130,21 +131,27 @@ class Client(Protocol):
         ``data`` is the cache's own block: read it now, keep nothing. A DMA engine reports a whole
         transfer at once; its ``data`` may then be longer than a line.
         """
+        return
 
     def stored(self, access: Access, lanes: list[int], line: int) -> None:
         """The first-level cache has taken the store; others may not see it yet."""
+        return
 
     def store_completed(self, access: Access, lanes: list[int], line: int) -> None:
         """The store is globally performed. Never before ``stored``."""
+        return
 
     def atomic_done(self, access: Access, lanes: list[int], old_values: list[int]) -> None:
         """``old_values`` are unsigned, parallel to ``lanes``; empty unless ``access.returns``."""
+        return
 
     def synchronized(self, access: Access) -> None:
         """An ACQUIRE, RELEASE, FLUSH or INVALIDATE_L2 has finished."""
+        return
 
     def retry(self, requester: Requester) -> None:
         """An access of this client that was refused may succeed from the next tick on."""
+        return
 
 
 class Outstanding(NamedTuple):

@@ -80,12 +80,12 @@ class System:
         """The threads of the description, group by group."""
         return agent_places(self.description)
 
-    def run(self, ticks: int | None = None) -> int:
-        """Run until nothing is pending, or for so many ticks. Returns the tick that was reached.
+    def run(self, until: int | None = None) -> int:
+        """Run until nothing is pending, or to the end of a tick. Returns the last tick that ran.
 
         Accesses issued before or in between are answered on the way; call it as often as needed.
         """
-        self.engine.run(None if ticks is None else self.engine.now + ticks)
+        self.engine.run(until)
         return self.engine.now
 
     def leaks(self) -> list[str]:

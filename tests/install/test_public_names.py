@@ -30,6 +30,7 @@ NAMES: Final = {
         "AccessKind",
         "AtomicKind",
         "Client",
+        "Consumer",
         "DataBlock",
         "DescriptionError",
         "ProtocolError",

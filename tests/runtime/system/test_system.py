@@ -196,6 +196,19 @@ def test_data_really_moves_through_caches_and_memory() -> None:
     assert coherent_bytes(system, [0x44, 0x48]) == [0xDD, (first[4] + 1) % 256]
 
 
+def test_a_system_runs_to_a_tick_or_to_its_rest() -> None:
+    system = build()
+    client = Recorder(system.engine)
+    load = access(LOAD, [0x40])
+    load.client = client
+    client.issue(system.requesters[0], load)
+    assert system.run(until=1) <= 1
+    assert client.answers == []
+    last = system.run()
+    assert client.answers and system.engine.now == last
+    assert system.run() == last, "nothing is left to do"
+
+
 def test_gpu_lanes_atomics_walk_and_flush() -> None:
     system = build(protocol=GPU)
     answers = run(
