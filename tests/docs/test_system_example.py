@@ -20,9 +20,7 @@ def test_the_worked_example_passes() -> None:
     protocol = load_protocol(Path(written.protocol).stem)
     protocol = replace(protocol, written=written, description=complete(written, protocol.info))
     campaign = Campaign(protocol, Options(seed=1, episodes=150))
-    number = 0
-    while campaign.totals.episodes < 150:
-        leg = campaign.plan(number).leg
-        assert {agent.kind for agent in leg.program.agents} >= {"gpu", "cpu"}
-        assert campaign.run_leg(leg)[1] is None
-        number += 1
+    for plan in campaign.plans():
+        assert {agent.kind for agent in plan.leg.program.agents} >= {"gpu", "cpu"}
+        assert campaign.run_leg(plan.leg)[1] is None
+    assert campaign.totals.episodes == 150

@@ -64,9 +64,8 @@ def hunt(
     Raises EngineDisagreement: what the native engine finds, the Python engine confirms.
     """
     campaign = Campaign(protocol, Options(seed, episodes), engine)
-    number = 0
-    while campaign.totals.episodes < episodes:
-        leg = campaign.plan(number).leg
+    for plan in campaign.plans():
+        leg = plan.leg
         _, finding = campaign.run_leg(leg)
         if finding is not None:
             return Detection(
@@ -75,10 +74,9 @@ def hunt(
                 finding.verdict,
                 finding.headline,
                 finding.tick,
-                number,
+                leg.number,
                 leg.profile,
             )
-        number += 1
     return Detection(seed, campaign.totals.episodes, None)
 
 
