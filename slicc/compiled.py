@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicc.diagnostics.model import Diagnostic, Severity
+from slicc.diagnostics.model import Diagnostic, LeftOut, Severity
 from slicc.ir import Machine as MachineIR
 from slicc.ir import Protocol, Transition
 from slicc.source import SourceFile
@@ -24,18 +24,23 @@ if TYPE_CHECKING:
 class CompileError(ValueError):
     """A text that is no protocol; ``str()`` gives the diagnostics as the command prints them."""
 
-    def __init__(self, diagnostics: tuple[Diagnostic, ...], path: Path) -> None:
-        super().__init__(diagnostics, path)
+    def __init__(
+        self, diagnostics: tuple[Diagnostic, ...], left_out: tuple[LeftOut, ...], path: Path
+    ) -> None:
+        super().__init__(diagnostics, left_out, path)
         self.diagnostics = diagnostics
-        """Errors and warnings in the order of the source."""
+        """Errors and warnings in the order of the source, the first ones of each file."""
+        self.left_out = left_out
+        """How many more there are, by file."""
         self.path = path
 
     def __str__(self) -> str:
         from slicc.diagnostics.render_text import render_text
 
         errors = sum(found.severity is Severity.ERROR for found in self.diagnostics)
+        errors += sum(file.errors for file in self.left_out)
         count = f"{errors} error{'s' if errors != 1 else ''}"
-        return f"{render_text(self.diagnostics)}\n{self.path}: {count}"
+        return f"{render_text(self.diagnostics, self.left_out)}\n{self.path}: {count}"
 
 
 class InvalidEdit(ValueError):

@@ -82,7 +82,7 @@ def check_source(text: str, name: str = "Protocol") -> tuple[Diagnostic, ...]:
 def _only(compiled: list[CompiledProtocol], sink: DiagnosticSink, path: Path) -> CompiledProtocol:
     diagnostics = tuple(sink.in_source_order())
     if sink.error_count or not compiled:
-        raise CompileError(diagnostics, path)
+        raise CompileError(diagnostics, tuple(sink.left_out()), path)
     return replace(compiled[0], diagnostics=diagnostics)
 
 
