@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final
@@ -48,6 +49,18 @@ def work_of(device: BareDevice) -> Work:
         elif isinstance(unit, TimedUnit | NativeUnit):
             instructions += unit.statistics.executed
     return Work(groups, waves, instructions)
+
+
+def progress_line(device: BareDevice) -> Callable[[], str]:
+    """A line for people about how far a run is that starts now."""
+    started = time.monotonic()
+
+    def line() -> str:
+        work = work_of(device)
+        rate = work.instructions / max(1e-9, time.monotonic() - started)
+        return f"{work} ({rate:,.0f}/s), tick {device.now:,}"
+
+    return line
 
 
 def lines_about_caches(memory: Memory) -> Iterator[str]:

@@ -12,16 +12,16 @@ from gpu.cli.common.files import check_writable, open_code_object, runnable_kern
 from gpu.cli.common.grid_size import Size3, SizeError, read_size
 from gpu.cli.run import results
 from gpu.cli.run.argument_parser import BufferArgument, read_argument
-from gpu.cli.run.counters import lines_about_caches, work_of
+from gpu.cli.run.counters import lines_about_caches, progress_line, work_of
 from gpu.cli.run.device import OpenedDevice, keep_recording, open_device
 from gpu.cli.run.options import Request
-from gpu.cli.run.progress import progress
 from gpu.code_object import Kernel
 from gpu.host.buffer import Buffer
 from gpu.host.device_core import BareDevice
 from gpu.hsa.signal import Signal
 from gpu.wave_size import LANES
 from slicc.text.data import json_text
+from slicc.text.progress import Progress
 from slicc.text.terminal import printable, printable_lines
 
 _MOST_GRID = (1 << 32) - 1
@@ -95,7 +95,8 @@ class _Session:
             private_bytes=self.request.scratch,
         )
         queue.ring()
-        with progress(device, self.request.progress and not self.request.quiet):
+        wanted = self.request.progress and not self.request.quiet
+        with Progress(progress_line(device), wanted):
             device.run(until=done)
         return buffers
 

@@ -1,0 +1,53 @@
+"""A line at the bottom of a terminal while a command works; nothing elsewhere.
+
+Another thread asks for the line, so that the work is the same with it and without it. Invariant:
+progress goes to stderr and leaves nothing behind; without a terminal there is none, so that a log
+holds results only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from slicc.text.terminal import own, printable_lines
+
+
+class Progress:
+    """A context manager, during which ``line`` is shown as it is at the time."""
+
+    def __init__(self, line: Callable[[], str], wanted: bool) -> None:
+        self._live: Any = None
+        if wanted and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+            from rich.text import Text
+
+            self._live = Live(
+                get_renderable=lambda: Text(line(), overflow="ellipsis", no_wrap=True),
+                console=Console(file=own(sys.stderr)),
+                transient=True,
+            )
+
+    def __enter__(self) -> Progress:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def say(self, text: str) -> None:
+        """A line of results, above the progress if there is any."""
+        if self._live is not None and sys.stdout.isatty():
+            self._live.console.out(printable_lines(text), highlight=False)
+        else:
+            print(text, flush=True)
