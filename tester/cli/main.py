@@ -1,302 +1,116 @@
-"""``gpu-tester``: parses, calls one function, and turns its result into an exit status.
+"""``gpu-tester``: parses, calls the function of a verb, and ends with its exit status.
 
 0: every episode passed. 1: a bug was found. 2: misuse or bad input, said in one message without
 a traceback. 130: interrupted (143: by SIGTERM), with what had been done until then. 70: a bug of
-ours, with its traceback; never mistaken for a bug of the protocol.
+ours, with its traceback; never mistaken for a bug of the protocol. Invariant: importing this
+module imports nothing heavy; ``gpu-tester --help`` answers at once.
 """
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any, Final, NoReturn
 
-import typer
+from typer.core import TyperGroup
 
 from slicc.cli.exit_status import Stop, heed_endings, run_command
 from slicc.cli.version import version_option
-from tester.campaign.engine_choice import Choice
-from tester.limits import LIMITS, Limit
+from slicc.text.command_line import Command, add_command, new_app
+from tester.cli.options import (
+    DiffOptions,
+    GenerateOptions,
+    ReplayOptions,
+    RunOptions,
+    VerifyOptions,
+)
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-class Delay(StrEnum):
-    """Policies of random message delays."""
-
-    nominal = "nominal"
-    uniform = "uniform"
-    heavy_tail = "heavy_tail"
-    gem5 = "gem5"
-    skewed = "skewed"
-    stragglers = "stragglers"
-
-
-def _bytes(text: str) -> int:
-    """``16384``, ``16k``, ``1M``: a size in bytes."""
-    units = {"k": 1 << 10, "m": 1 << 20}
-    digits, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in units else (text, "")
-    try:
-        size = int(digits, 0) * units.get(unit, 1)
-    except ValueError:
-        size = 0
-    if size <= 0:
-        raise typer.BadParameter(f"{text!r} is not a size in bytes (4096, 16k, 1M)")
-    return size
+_HELP: Final = """Break a coherence protocol: run random data-race-free programs on it and judge
+every byte."""
+_EPILOG: Final = """Without a verb, run: gpu-tester --protocol MI --episodes 10000 --seed 1.
+gpu-tester VERB -h shows the options of each."""
+_OF_THE_COMMAND: Final = ("-h", "--help", "--version")
 
 
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1
-    if not 0 <= seconds < math.inf:
-        raise typer.BadParameter(f"{text!r} is not a number of seconds")
-    return seconds
+class Verbs(TyperGroup):
+    """``run`` is the default."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_verb(args))
 
 
-def _within(limit: Limit) -> Callable[[str], int]:
-    """A reader of integers that says which value it refuses and what it would take."""
+class ReplayCommand(Command):
+    """Options to draw legs by are a mistake here."""
 
-    def read(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise typer.BadParameter(f"{text!r} is not an integer") from None
-        refusal = limit.refusal(value)
-        if refusal is not None:
-            raise typer.BadParameter(f"{value}: {refusal}")
-        return value
-
-    return read
+    refusal = "replay runs a leg as it is, so {option} has no effect with it"
 
 
-_RUN = "What to run"
-_SYSTEM = "System (fixes the value in every leg)"
-_PROGRAM = "Programs (fixes the value in every leg)"
-_OUTPUT = "Output"
+app = new_app("gpu-tester", _HELP, cls=Verbs, epilog=_EPILOG)
 
 
-def _option(panel: str, help_: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=help_, rich_help_panel=panel, show_default=False, **more)
+@app.callback()
+def options(version: Annotated[bool, version_option("gpu-tester")] = False) -> None:
+    """Options of the command as a whole; its help is that of the application."""
 
 
-def _number(panel: str, help_: str, limit: str, *names: str) -> Any:
-    """An option whose limits are those of that name in `tester.limits`."""
-    within = LIMITS[limit]
-    metavar = f"{within.low}..{within.high}" if within.high < 10_000 else "N"
-    return _option(panel, help_, *names, metavar=metavar, parser=_within(within))
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """Calls the function ``name`` of the module `tester.cli.NAME`, imported only then."""
+
+    name: str
+    options: type[Any]
+    help: str
+    cls: type[Command] = Command
+
+    def __call__(self, options: Any) -> int:
+        function = getattr(import_module(f"tester.cli.{self.name}"), self.name)
+        return _status(lambda: function(options))
 
 
-@app.command(context_settings={"help_option_names": ["-h", "--help"]})
-def main_command(
-    episodes: Annotated[
-        int, _number(_RUN, "Episodes to complete, over all legs (1000).", "episodes")
-    ] = 1000,
-    seed: Annotated[
-        int | None, _number(_RUN, "Everything is drawn from it (chosen and printed).", "seed")
-    ] = None,
-    protocol: Annotated[
-        str | None,
-        _option(
-            _RUN,
-            "Shipped protocol, or path of a .slicc or .sm file (GPU_VIPER).",
-            "--protocol",
-            "-p",
-        ),
-    ] = None,
-    profile: Annotated[
-        str, _option(_RUN, "How to attack; default draws another one for every leg.")
-    ] = "default",
-    replay: Annotated[
-        Path | None, _option(_RUN, "Run the one leg in this file again.", metavar="FILE")
-    ] = None,
-    include: Annotated[
-        list[Path] | None,
-        _option(
-            _RUN, "Where included files are also looked for.", "--include", "-I", metavar="DIR"
-        ),
-    ] = None,
-    prelude: Annotated[
-        list[Path] | None,
-        _option(_RUN, "Types and functions that the protocol uses and we lack.", metavar="FILE"),
-    ] = None,
-    system: Annotated[
-        Path | None, _option(_RUN, "System description to start from.", metavar="TOML")
-    ] = None,
-    leg_episodes: Annotated[
-        int | None,
-        _number(
-            _RUN,
-            "Episodes per leg (drawn if not given: 30 to 90, later up to 500).",
-            "leg_episodes",
-        ),
-    ] = None,
-    cus: Annotated[
-        int | None,
-        _number(
-            _SYSTEM,
-            "Compute units, or processors (first-level caches with a port).",
-            "units",
-        ),
-    ] = None,
-    wavefronts: Annotated[
-        int | None, _number(_SYSTEM, "Wavefronts per unit.", "wavefronts")
-    ] = None,
-    lanes: Annotated[int | None, _number(_SYSTEM, "Lanes per wavefront.", "lanes")] = None,
-    cpus: Annotated[int | None, _number(_SYSTEM, "CPUs beside the GPU.", "cpus")] = None,
-    tccs: Annotated[int | None, _number(_SYSTEM, "Banks of the second level.", "banks")] = None,
-    dirs: Annotated[int | None, _number(_SYSTEM, "Directories.", "directories")] = None,
-    l1_size: Annotated[
-        int | None,
-        _option(_SYSTEM, "First-level cache in bytes (256, 16k).", metavar="BYTES", parser=_bytes),
-    ] = None,
-    l1_sets: Annotated[int | None, _number(_SYSTEM, "Sets of it.", "l1_sets")] = None,
-    l1_ways: Annotated[int | None, _number(_SYSTEM, "Ways of it.", "l1_ways")] = None,
-    l2_size: Annotated[
-        int | None,
-        _option(_SYSTEM, "One second-level bank in bytes.", metavar="BYTES", parser=_bytes),
-    ] = None,
-    l2_sets: Annotated[int | None, _number(_SYSTEM, "Sets of it.", "l2_sets")] = None,
-    l2_ways: Annotated[int | None, _number(_SYSTEM, "Ways of it.", "l2_ways")] = None,
-    write_back: Annotated[
-        bool | None,
-        _option(
-            _SYSTEM, "Whether the second level keeps dirty data.", "--write-back/--write-through"
-        ),
-    ] = None,
-    one_request_per_lane: Annotated[
-        bool | None,
-        _option(
-            _SYSTEM,
-            "Whether every lane sends a request of its own.",
-            "--one-request-per-lane/--coalesce",
-        ),
-    ] = None,
-    known_defects: Annotated[
-        bool,
-        _option(
-            _SYSTEM,
-            "Also attack what the description says is broken and keeps out of the way.",
-            "--known-defects",
-        ),
-    ] = False,
-    delay: Annotated[Delay | None, _option(_SYSTEM, "Random message delays.")] = None,
-    set_: Annotated[
-        list[str] | None,
-        _option(_SYSTEM, "Field of the system description.", "--set", metavar="PATH=VALUE"),
-    ] = None,
-    episode_length: Annotated[
-        int | None, _number(_PROGRAM, "Loads and stores per lane and episode.", "length")
-    ] = None,
-    locations: Annotated[
-        int | None, _number(_PROGRAM, "Locations per atomic word.", "locations")
-    ] = None,
-    groups: Annotated[
-        int | None, _number(_PROGRAM, "Atomic words, each with its own locations.", "groups")
-    ] = None,
-    address_range: Annotated[int | None, _number(_PROGRAM, "Lines under test.", "lines")] = None,
-    scopes: Annotated[
-        int | None,
-        _number(_PROGRAM, "Percentage of actions that bypass caches.", "scope_percent"),
-    ] = None,
-    max_seconds: Annotated[
-        float | None,
-        _option(_RUN, "Begin no further leg after this time.", metavar="SECONDS", parser=_seconds),
-    ] = None,
-    deadlock_limit: Annotated[
-        int | None,
-        _number(_RUN, "Ticks without progress that are a hang (100000).", "deadlock_limit"),
-    ] = None,
-    save_program: Annotated[
-        Path | None, _option(_OUTPUT, "Write the first leg as a replay file.", metavar="FILE")
-    ] = None,
-    output: Annotated[
-        Path, _option(_OUTPUT, "Where replay files of failures go (here).", metavar="DIR")
-    ] = Path(),
-    coverage: Annotated[
-        Path | None, _option(_OUTPUT, "Write transition counts as JSON.", metavar="FILE")
-    ] = None,
-    trace: Annotated[
-        str | None,
-        _option(_OUTPUT, "Print transitions: of every line, or of one.", metavar="all|ADDRESS"),
-    ] = None,
-    engine: Annotated[
-        Choice,
-        _option(
-            _RUN,
-            "What runs the legs: controllers compiled to native code, or the Python ones; the "
-            "results are the same (auto: native where there is a compiler).",
-        ),
-    ] = Choice.auto,
-    jobs: Annotated[
-        int,
-        _number(_RUN, "Processes to run legs in (1).", "jobs", "--jobs", "-j"),
-    ] = 1,
-    diff_engines: Annotated[
-        bool,
-        _option(_RUN, "Run both engines and print the first transition in which they differ."),
-    ] = False,
-    quiet: Annotated[bool, _option(_OUTPUT, "Print the verdict only.", "--quiet", "-q")] = False,
-    no_progress: Annotated[bool, _option(_OUTPUT, "No live progress.", "--no-progress")] = False,
-    version: Annotated[
-        bool, version_option("gpu-tester", rich_help_panel=_OUTPUT, show_default=False)
-    ] = False,
-) -> None:
-    """Break a coherence protocol: run random data-race-free programs on it and judge every byte."""
-    from tester.cli.options import Request
-    from tester.cli.session import run
+VERBS: Final = (
+    Verb("run", RunOptions, "Run legs drawn from a seed (the default)."),
+    Verb(
+        "replay",
+        ReplayOptions,
+        "Run the one leg in a replay file again, as it was.",
+        ReplayCommand,
+    ),
+    Verb("diff", DiffOptions, "Run both engines and show where they first differ."),
+    Verb(
+        "generate",
+        GenerateOptions,
+        "Write the first leg of a run as a replay file; run nothing.",
+    ),
+    Verb("verify", VerifyOptions, "Judge the program in a replay file by a slow second opinion."),
+)
 
-    fixed: dict[str, object] = {
-        "units": cus,
-        "wavefronts": wavefronts,
-        "lanes": lanes,
-        "cpus": cpus,
-        "banks": tccs,
-        "directories": dirs,
-        "write_back": write_back,
-        "delays": delay.value if delay is not None else None,
-        "lengths": (episode_length,) if episode_length is not None else None,
-        "locations": locations,
-        "groups": groups,
-        "lines": address_range,
-        "scope_percent": scopes,
-    }
-    sizes = {
-        "l1": (l1_size, l1_sets, l1_ways),
-        "l2": (l2_size, l2_sets, l2_ways),
-    }
-    request = Request(
-        episodes=episodes,
-        seed=seed,
-        protocol=protocol,
-        profile=profile,
-        replay=replay,
-        include=tuple(include or ()),
-        preludes=tuple(prelude or ()),
-        system=system,
-        leg_episodes=leg_episodes,
-        fixed={name: value for name, value in fixed.items() if value is not None},
-        cache_sizes=sizes,
-        one_request_per_lane=one_request_per_lane,
-        known_defects=known_defects,
-        assignments=tuple(set_ or ()),
-        deadlock_limit=deadlock_limit,
-        max_seconds=max_seconds,
-        save_program=save_program,
-        output=output,
-        coverage=coverage,
-        trace=trace,
-        quiet=quiet,
-        engine=engine,
-        diff_engines=diff_engines,
-        jobs=jobs,
-        progress=not no_progress,
-    )
-    raise typer.Exit(_status(lambda: run(request)))
+for _verb in VERBS:
+    add_command(app, _verb.name, _verb.options, _verb, _verb.help, _verb.cls)
+
+
+def with_verb(words: Sequence[str]) -> list[str]:
+    """The words of a command with a verb; older spellings, which reports name, have theirs."""
+    if words[:1] == ["diff-engines"]:
+        return with_verb(["--diff-engines", *words[1:]])
+    first = words[0] if words else ""
+    if first in _OF_THE_COMMAND or (first and not first.startswith("-")):
+        return list(words)
+    replays, rest = _without_replay(words)
+    if "--diff-engines" in rest:
+        return ["diff", *(word for word in rest if word != "--diff-engines")]
+    return ["replay" if replays else "run", *rest]
+
+
+def _without_replay(words: Sequence[str]) -> tuple[bool, list[str]]:
+    """Whether ``--replay FILE`` is there, and the words with the file as an argument."""
+    for place, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == "--replay":
+            file = [value] if equals else []
+            return True, [*words[:place], *file, *words[place + 1 :]]
+    return False, list(words)
 
 
 def _status(command: Callable[[], object]) -> int:
@@ -320,8 +134,6 @@ def _in_words(error: Exception) -> Stop | None:
 
 def main() -> NoReturn:
     """Entry point of the ``gpu-tester`` command."""
-    if sys.argv[1:2] == ["diff-engines"]:
-        sys.argv[1] = "--diff-engines"
     heed_endings()
     sys.exit(_status(app))
 

@@ -1,154 +1,212 @@
-"""What a command line of ``gpu-tester`` asked for, and whether that makes sense.
+"""What each verb of ``gpu-tester`` takes; see `slicc.text.options`.
 
-Invariant: what passes `check` names places that can be written to, and no two options of it
-contradict each other.
+Fields of `LegOptions` that fix something of a leg are called as in `tester.limits` and as the
+profiles call it. A class lists its bases from last to first in the help. Invariant: nothing heavy
+is imported here.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from runtime.description import MAX_ENTRIES
+from slicc.text.options import argument, byte_count, integer, option, seconds
 from tester.campaign.engine_choice import Choice
-from tester.errors import ConfigError
 from tester.limits import LIMITS
-from tester.output_files import why_not_writable
 
 
-@dataclass(frozen=True)
-class Request:
-    """What the command line asked for; None: not given."""
+class Delay(StrEnum):
+    """Policies of random message delays."""
 
-    episodes: int = 1000
-    seed: int | None = None
-    protocol: str | None = None
-    profile: str = "default"
-    replay: Path | None = None
-    include: tuple[Path, ...] = ()
-    preludes: tuple[Path, ...] = ()
-    system: Path | None = None
-    leg_episodes: int | None = None
-    fixed: Mapping[str, object] = field(default_factory=dict)
-    cache_sizes: Mapping[str, tuple[int | None, int | None, int | None]] = field(
-        default_factory=dict
+    nominal = "nominal"
+    uniform = "uniform"
+    heavy_tail = "heavy_tail"
+    gem5 = "gem5"
+    skewed = "skewed"
+    stragglers = "stragglers"
+
+
+_RUN = "What to run"
+_SYSTEM = "System (fixes the value in every leg)"
+_PROGRAM = "Programs (fixes the value in every leg)"
+_OUTPUT = "Output"
+
+_run = partial(option, section=_RUN)
+_system = partial(option, section=_SYSTEM)
+_output = partial(option, section=_OUTPUT)
+
+
+def _number(section: str, limit: str, help: str, *names: str, default: int | None = None) -> Any:
+    """An option whose limits are those of that name in `tester.limits`."""
+    within = LIMITS[limit]
+    metavar = f"{within.low}..{within.high}" if within.high < 10_000 else "N"
+    read = integer(within.refusal)
+    return option(default, help, *names, section=section, metavar=metavar, read=read)
+
+
+_system_number = partial(_number, _SYSTEM)
+_program_number = partial(_number, _PROGRAM)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtocolOptions:
+    """Which protocol, and what it is made of."""
+
+    protocol: str | None = _run(
+        None,
+        "Shipped protocol, or path of a .slicc or .sm file (GPU_VIPER).",
+        "--protocol",
+        "-p",
+        metavar="NAME|PATH",
     )
-    """``l1``, ``l2`` -> (bytes, sets, ways)."""
-    one_request_per_lane: bool | None = None
-    known_defects: bool = False
-    assignments: tuple[str, ...] = ()
-    deadlock_limit: int | None = None
-    max_seconds: float | None = None
-    save_program: Path | None = None
-    output: Path = Path()
-    coverage: Path | None = None
-    trace: str | None = None
-    quiet: bool = False
-    engine: Choice = Choice.auto
-    diff_engines: bool = False
-    jobs: int = 1
-    progress: bool = True
+    include: tuple[Path, ...] = _run(
+        (), "Where included files are also looked for.", "--include", "-I", metavar="DIR"
+    )
+    prelude: tuple[Path, ...] = _run(
+        (), "Types and functions that the protocol uses and we lack.", metavar="FILE"
+    )
 
 
-def check(request: Request) -> None:
-    """Refuse, as ConfigError, what cannot have the effect that was asked for."""
-    if request.replay is not None:
-        _refuse_what_a_leg_fixes(request)
-    _refuse_what_needs_one_process(request)
-    _check_places(request)
-    for directory in request.include:
-        if not directory.is_dir():
-            raise ConfigError(f"--include {directory}: it is not a directory")
+@dataclass(frozen=True, kw_only=True)
+class LegOptions:
+    """What a leg is drawn from."""
+
+    episodes: int = _number(
+        _RUN, "episodes", "Episodes to complete, over all legs (1000).", default=1000
+    )
+    seed: int | None = _number(_RUN, "seed", "Everything is drawn from it (chosen and printed).")
+    profile: str = _run(
+        "default", "How to attack; default draws another one for every leg.", metavar="NAME"
+    )
+    system: Path | None = _run(None, "System description to start from.", metavar="TOML")
+    leg_episodes: int | None = _number(
+        _RUN, "leg_episodes", "Episodes per leg (drawn if not given: 30 to 90, later up to 500)."
+    )
+    deadlock_limit: int | None = _number(
+        _RUN, "deadlock_limit", "Ticks without progress that are a hang (100000)."
+    )
+    units: int | None = _system_number(
+        "units", "Compute units, or processors (first-level caches with a port).", "--cus"
+    )
+    wavefronts: int | None = _system_number("wavefronts", "Wavefronts per unit.")
+    lanes: int | None = _system_number("lanes", "Lanes per wavefront.")
+    cpus: int | None = _system_number("cpus", "CPUs beside the GPU.")
+    banks: int | None = _system_number("banks", "Banks of the second level.", "--tccs")
+    directories: int | None = _system_number("directories", "Directories.", "--dirs")
+    l1_size: int | None = _system(
+        None, "First-level cache in bytes (256, 16k).", metavar="BYTES", read=byte_count
+    )
+    l1_sets: int | None = _system_number("l1_sets", "Sets of it.")
+    l1_ways: int | None = _system_number("l1_ways", "Ways of it.")
+    l2_size: int | None = _system(
+        None, "One second-level bank in bytes.", metavar="BYTES", read=byte_count
+    )
+    l2_sets: int | None = _system_number("l2_sets", "Sets of it.")
+    l2_ways: int | None = _system_number("l2_ways", "Ways of it.")
+    write_back: bool | None = _system(
+        None, "Whether the second level keeps dirty data.", "--write-back/--write-through"
+    )
+    one_request_per_lane: bool | None = _system(
+        None,
+        "Whether every lane sends a request of its own.",
+        "--one-request-per-lane/--coalesce",
+    )
+    known_defects: bool = _system(
+        False,
+        "Also attack what the description says is broken and keeps out of the way.",
+        "--known-defects",
+    )
+    delay: Delay | None = _system(None, "Random message delays.")
+    assignments: tuple[str, ...] = _system(
+        (), "Field of the system description.", "--set", metavar="PATH=VALUE"
+    )
+    length: int | None = _program_number(
+        "length", "Loads and stores per lane and episode.", "--episode-length"
+    )
+    locations: int | None = _program_number("locations", "Locations per atomic word.")
+    groups: int | None = _program_number("groups", "Atomic words, each with its own locations.")
+    lines: int | None = _program_number("lines", "Lines under test.", "--address-range")
+    scope_percent: int | None = _program_number(
+        "scope_percent", "Percentage of actions that bypass caches.", "--scopes"
+    )
 
 
-def _refuse_what_a_leg_fixes(request: Request) -> None:
-    """A replayed leg runs as it was; an option that could not have its effect is a mistake."""
-    given = {
-        "--episodes": request.episodes != Request.episodes,
-        "--seed": request.seed is not None,
-        "--profile": request.profile != Request.profile,
-        "--system": request.system is not None,
-        "--leg-episodes": request.leg_episodes is not None,
-        "--set": bool(request.assignments),
-        "--known-defects": request.known_defects,
-        "--deadlock-limit": request.deadlock_limit is not None,
-        "--save-program": request.save_program is not None,
-        "an option of shape or size": bool(request.fixed)
-        or request.one_request_per_lane is not None
-        or any(size != (None, None, None) for size in request.cache_sizes.values()),
-    }
-    wrong = [option for option, is_given in given.items() if is_given]
-    if wrong:
-        raise ConfigError(f"--replay runs a leg as it is, so {wrong[0]} has no effect with it")
+@dataclass(frozen=True, kw_only=True)
+class SeriesOptions(LegOptions):
+    """A series of drawn legs."""
+
+    max_seconds: float | None = _run(
+        None, "Begin no further leg after this time.", metavar="SECONDS", read=seconds
+    )
+    output: Path = _output(Path(), "Where replay files of failures go (here).", metavar="DIR")
 
 
-def _refuse_what_needs_one_process(request: Request) -> None:
-    if request.jobs == 1:
-        return
-    for option, given in (
-        ("--replay", request.replay is not None),
-        ("--trace", request.trace is not None),
-        ("--diff-engines", request.diff_engines),
-    ):
-        if given:
-            raise ConfigError(f"--jobs {request.jobs} has no effect with {option}")
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What is shown and written of the legs that run."""
+
+    coverage: Path | None = _output(None, "Write transition counts as JSON.", metavar="FILE")
+    quiet: bool = _output(False, "Print the verdict only.", "--quiet", "-q")
+    no_progress: bool = _output(False, "No live progress.")
 
 
-def _check_places(request: Request) -> None:
-    """Refuse places that cannot be written to before hours of running are lost there."""
-    for option, path in (
-        ("--output", request.output / "any.leg"),
-        ("--coverage", request.coverage),
-        ("--save-program", request.save_program),
-    ):
-        if path is None:
-            continue
-        reason = why_not_writable(path.parent)
-        if reason is None and option != "--output" and not path.parent.is_dir():
-            reason = f"{path.parent} does not exist"
-        if reason is None and path.is_dir():
-            reason = "it is a directory"
-        if reason is not None:
-            shown = path.parent if option == "--output" else path
-            raise ConfigError(f"{option} {shown}: cannot be written: {reason}")
-    files = [os.path.realpath(file) for file in (request.save_program, request.coverage) if file]
-    if len(files) == 2 and files[0] == files[1]:
-        raise ConfigError(f"--save-program and --coverage both write to {request.coverage}")
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """What runs the legs."""
+
+    engine: Choice = _run(
+        Choice.auto,
+        "What runs the legs: controllers compiled to native code, or the Python ones; the "
+        "results are the same (auto: native where there is a compiler).",
+    )
+    trace: str | None = _output(
+        None, "Print transitions: of every line, or of one.", metavar="all|ADDRESS"
+    )
 
 
-def fixed_options(request: Request, line_size: int) -> dict[str, object]:
-    """The profiles' options that the command line fixes, cache sizes turned into sets and ways."""
-    fixed = dict(request.fixed)
-    for level, (size, sets, ways) in request.cache_sizes.items():
-        if size is not None:
-            lines, rest = divmod(size, line_size)
-            if rest or lines < 1:
-                raise ConfigError(
-                    f"--{level}-size {size} is not a number of {line_size}-byte lines"
-                )
-            if sets is not None and ways is not None:
-                raise ConfigError(f"--{level}-size with both --{level}-sets and --{level}-ways")
-            if sets is None:
-                ways = ways or (2 if lines % 2 == 0 else 1)
-                sets, rest = divmod(lines, ways)
-            else:
-                ways, rest = divmod(lines, sets)
-            if rest or not sets or not ways:
-                raise ConfigError(
-                    f"--{level}-size {size}: {lines} lines are not whole sets of {ways} ways"
-                )
-            refusal = LIMITS[f"{level}_sets"].refusal(sets) or LIMITS[f"{level}_ways"].refusal(ways)
-            if refusal:
-                raise ConfigError(f"--{level}-size {size}: {sets} sets of {ways} ways: {refusal}")
-        if (sets or 1) * (ways or 1) > MAX_ENTRIES:
-            raise ConfigError(
-                f"--{level}-sets {sets} with --{level}-ways {ways}: "
-                f"{MAX_ENTRIES} lines are possible"
-            )
-        if sets is not None:
-            fixed[f"{level}_sets"] = sets
-        if ways is not None:
-            fixed[f"{level}_ways"] = ways
-    return fixed
+@dataclass(frozen=True, kw_only=True)
+class LegsOptions(OutputOptions, ProtocolOptions):
+    """What every verb takes that runs legs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(EngineOptions, LegsOptions, SeriesOptions):
+    """``gpu-tester run``."""
+
+    jobs: int = _number(_RUN, "jobs", "Processes to run legs in (1).", "--jobs", "-j", default=1)
+    verify: bool = _run(False, "Have each program judged by the slow verifier before it runs.")
+    save_program: Path | None = _output(
+        None, "Write the first leg as a replay file.", metavar="FILE"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOptions(EngineOptions, LegsOptions):
+    """``gpu-tester replay``."""
+
+    file: Path = argument("Replay file of the leg.", "FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions(LegsOptions, SeriesOptions):
+    """``gpu-tester diff``."""
+
+    file: Path | None = argument("Replay file; without one, legs are drawn.", "FILE", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerateOptions(ProtocolOptions, LegOptions):
+    """``gpu-tester generate``."""
+
+    file: Path = argument("Where the leg is written.", "FILE")
+    quiet: bool = _output(False, "Print nothing.", "--quiet", "-q")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """``gpu-tester verify``."""
+
+    file: Path = argument("Replay file of the program.", "FILE")

@@ -1,4 +1,4 @@
-"""One invocation of ``gpu-tester``: legs, live progress, verdict, files.
+"""What the verbs share that run legs: live progress, verdict, reports, files.
 
 Results go to stdout and are the same for the same command, but for the last line of rates;
 progress and complaints go to stderr. Invariant: whatever happens, what was completed is reported.
@@ -7,43 +7,36 @@ progress and complaints go to stderr. Invariant: whatever happens, what was comp
 from __future__ import annotations
 
 import gc
-import secrets
 import shlex
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from protocols.loader import LoadedProtocol, load_protocol, reachable
-from runtime.description import load_description, parse_assignment
-from runtime.system.system import build_system
+from protocols.loader import LoadedProtocol, reachable
 from slicc.cli.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
-from slicc.cli.version import installed_version
+from slicc.text.progress import Progress
 from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import AnyRun, Campaign, Options
 from tester.campaign.engine_choice import Choice
 from tester.campaign.engine_selection import EngineDisagreement, choose
-from tester.campaign.leg_summary import defects_words
-from tester.campaign.replay_protocol import fitted, named_protocol
-from tester.campaign.workers import LegResult, Tell, WorkerDied, Workers
-from tester.cli.options import Request, check, fixed_options
-from tester.cli.progress import Progress
+from tester.campaign.workers import WorkerDied
+from tester.cli.options import LegsOptions
+from tester.cli.verify import ProgramWrong
 from tester.diagnosis.failure_report import render
 from tester.errors import ConfigError
 from tester.execution.events import Finding
-from tester.execution.leg import DEADLOCK_LIMIT, LegRun
-from tester.program.replay_file import Leg, ReplayError, load_leg, save_leg
+from tester.execution.leg import LegRun
+from tester.program.replay_file import Leg, ReplayError, save_leg
 
-DEFAULT_PROTOCOL: Final = "GPU_VIPER"
-_NO_END: Final = 1 << 40
-"""Episodes that no run has."""
-_WORDS: Final = {
+Failed = tuple[Leg, LegRun, Finding]
+
+_VERDICTS: Final = {
     FINE: "PASSED",
     FOUND: "FAILED",
     DISAGREE: "BROKEN: the engines disagree",
-    OURS: "BROKEN: a process died",
+    OURS: "BROKEN: a fault of the tester",
 }
 
 
@@ -52,313 +45,174 @@ def tune_collector() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-def run(request: Request) -> int:
-    """Do it; returns the exit status. Errors in the user's input are raised."""
-    tune_collector()
-    leg = None if request.replay is None else load_leg(request.replay)
-    check(request)
-    if request.protocol is not None:
-        name = request.protocol
-    elif leg is not None:
-        assert request.replay is not None, "a leg comes from a file"
-        name = named_protocol(leg, request.replay, request.include)
-    else:
-        name = _described_protocol(request.system) or DEFAULT_PROTOCOL
-    engine = _engine_for(request)
-    native = engine is not Choice.python
-    protocol = load_protocol(name, request.include, request.system, native, request.preludes)
-    return Session(request, protocol, engine).run(leg)
-
-
-def _engine_for(request: Request) -> Choice:
-    """The engine to ask for: what looks at single transitions is made for the Python one."""
-    if request.trace is None:
-        return Choice.native if request.diff_engines else request.engine
-    if request.engine is Choice.native or request.diff_engines:
-        raise ConfigError("--trace needs the Python engine: leave --engine native away")
-    return Choice.python
-
-
-def _described_protocol(system: Path | None) -> str | None:
-    """The protocol that a system description names, as a path from here."""
-    written = None if system is None else load_description(system).protocol
-    return str(system.parent / written) if system is not None and written else None
-
-
 class Session:
-    """A run with its output."""
+    """One command that runs legs.
+
+    ``file``: the replay file that its leg is from; None: legs are drawn, and the file of one that
+    fails goes into ``output``. ``trace``: of which line transitions are printed. ``before``: see
+    `prepare`.
+    """
 
     def __init__(
-        self, request: Request, protocol: LoadedProtocol, engine: Choice = Choice.python
+        self,
+        options: LegsOptions,
+        protocol: LoadedProtocol,
+        drawn: Options,
+        engine: Choice,
+        *,
+        file: Path | None = None,
+        output: Path = Path(),
+        trace: str | None = None,
+        before: Callable[[Session, Leg], None] | None = None,
     ) -> None:
-        self.request = request
+        self.options = options
         self.protocol = protocol
-        seed = secrets.randbelow(1 << 32) if request.seed is None else request.seed
-        self.options = Options(
-            seed=seed,
-            episodes=request.episodes,
-            profile=request.profile,
-            fixed=fixed_options(request, protocol.description.line_size),
-            assignments=dict(parse_assignment(text) for text in request.assignments),
-            one_request_per_lane=request.one_request_per_lane,
-            known_defects=request.known_defects,
-            leg_episodes=request.leg_episodes,
-            deadlock_limit=request.deadlock_limit or DEADLOCK_LIMIT,
-            version=installed_version(),
-        )
+        self.drawn = drawn
+        self.file = file
+        self._output = output
+        self._before = before
         self._started = time.monotonic()
-        self._progress = Progress(
-            request.episodes if request.replay is None else 0,
-            request.progress and not request.quiet and request.trace is None,
-        )
-        self._engine = choose(engine, protocol, self._say, warn=self._warn)
-        self.campaign = Campaign(protocol, self.options, self._engine)
+        self._live_episodes = self._live_transitions = 0
+        wanted = not (options.no_progress or options.quiet or trace is not None)
+        self._progress = Progress(self._line, wanted)
+        self.engine = choose(engine_for(engine, trace), protocol, self.say, warn=_warn)
+        self.campaign = Campaign(protocol, drawn, self.engine)
         self._tracer: Callable[..., None] | None = None
-        if request.trace is not None:
+        if trace is not None:
             from tester.cli.trace_output import tracer
 
-            self._tracer = tracer(request.trace, protocol.description.line_size)
+            self._tracer = tracer(trace, protocol.description.line_size)
 
-    def run(self, replayed: Leg | None) -> int:
-        """All legs, or the one from a file. Returns the exit status."""
-        status = FINE
+    @property
+    def seconds(self) -> float:
+        """How long it runs."""
+        return max(1e-9, time.monotonic() - self._started)
+
+    def run(self, legs: Callable[[Session], Failed | None]) -> int:
+        """Run legs until they are done or one fails. Returns the exit status."""
         self._started = time.monotonic()
         try:
             with self._progress:
-                failure = self._replay(replayed) if replayed is not None else self._legs()
-            if failure is not None:
-                self._report(*failure, replayed is not None)
-                status = FOUND
+                failed = legs(self)
+            if failed is not None:
+                self._report(*failed)
+            status = FINE if failed is None else FOUND
         except KeyboardInterrupt:
             status = INTERRUPTED
         except Ended as end:
             status = end.status
-        except EngineDisagreement as slip:
-            self._disagreement(slip, replayed is not None)
+        except EngineDisagreement as error:
+            self._our_bug(error, error.leg, "diff", "shows where they part")
+            print("  --engine python goes on without the native one", file=sys.stderr)
             status = DISAGREE
-        except WorkerDied as slip:
-            print(f"gpu-tester: {slip}; was there too little memory for --jobs?", file=sys.stderr)
+        except ProgramWrong as error:
+            self._our_bug(error, error.leg, "verify", "shows it again")
+            status = OURS
+        except WorkerDied as error:
+            print(f"gpu-tester: {error}; was there too little memory for --jobs?", file=sys.stderr)
             status = OURS
         finally:
-            self._engine.close()
+            self.engine.close()
         self._summary(status)
-        if self.request.coverage is not None:
-            try:
-                self.campaign.coverage.write(self.request.coverage)
-            except OSError as slip:
-                slip.filename = self.request.coverage  # a full disk does not say where
-                raise
+        self._write_coverage()
         return status
 
-    # ------------------------------------------------------------------ legs
+    def prepare(self, leg: Leg) -> None:
+        """What comes before each leg. Raises what ends the command."""
+        if self._before is not None:
+            self._before(self, leg)
 
-    def _legs(self) -> tuple[Leg, LegRun, Finding] | None:
-        options, campaign = self.options, self.campaign
-        self._say(
-            f"gpu-tester {options.version}: {self.protocol.identity.name} "
-            f"({self.protocol.identity.digest}), {options.episodes:,} episodes, seed {options.seed}"
-        )
-        self._say(self._engine.words)
-        if self.protocol.note:
-            self._say(f"note: {self.protocol.note}")
-        if not options.known_defects and self.protocol.written.defects:
-            self._say(defects_words(self.protocol.written))
-        if self.request.save_program is not None:
-            save_leg(campaign.plan(0).leg, self.request.save_program)
-        if self.request.jobs > 1:
-            return self._legs_of_many()
-        number = 0
-        while campaign.totals.episodes < options.episodes:
-            if number and self._out_of_time():
-                return None
-            failure = self._next_leg(number)
-            if failure is not None:
-                return failure
-            number += 1
-        return None
-
-    def _legs_of_many(self) -> tuple[Leg, LegRun, Finding] | None:
-        """The same legs, run ahead of time by several processes."""
-        campaign, episodes = self.campaign, self.options.episodes
-
-        def tell(ahead: int, transitions: int) -> None:
-            self._progress.show(
-                min(campaign.totals.episodes + ahead, episodes), campaign.transitions + transitions
-            )
-
-        with Workers(self.request.jobs, self._whole_leg, tell) as workers:
-            for result in workers.results():
-                self._engine.update()
-                if result.number and self._out_of_time():
-                    return None
-                totals, coverage = result.totals, result.coverage
-                if (
-                    totals is None
-                    or coverage is None
-                    or campaign.totals.episodes + totals.episodes > episodes
-                ):
-                    failure = self._next_leg(result.number)
-                    if failure is not None:
-                        return failure
-                else:
-                    self._say(f"leg {result.number}: {_indent(result.words)}")
-                    self._say(result.ending)
-                    campaign.totals.merge(totals)
-                    campaign.coverage.merge(coverage)
-                if campaign.totals.episodes >= episodes:
-                    break
-        return None
-
-    def _next_leg(self, number: int) -> tuple[Leg, LegRun, Finding] | None:
-        plan = self.campaign.plan(number)
-        self._say(f"leg {number}: {_indent(plan.words)}")
-        finding = self._leg(plan.leg)
-        return None if finding is None else (plan.leg, *finding)
-
-    def _whole_leg(self, number: int, tell: Tell) -> LegResult:
-        """Leg ``number`` as it is when nothing cuts it short; for worker processes."""
-        notes: list[str] = []
-        engine = self._engine if self._engine.say is None else self._engine.saying(notes.append)
-        campaign = Campaign(self.protocol, replace(self.options, episodes=_NO_END), engine)
-        plan = campaign.plan(number)
-        last = time.monotonic()
-
-        def progress(run: AnyRun) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if now - last >= 0.2:
-                last = now
-                tell(run.driver.completed, campaign.transitions)
-
-        run, finding = campaign.run_leg(plan.leg, progress)
-        if finding is not None or notes:
-            return LegResult(number)
-        return LegResult(number, plan.words, _ending(run), campaign.totals, campaign.coverage)
-
-    def _out_of_time(self) -> bool:
-        limit = self.request.max_seconds
-        if limit is None or time.monotonic() - self._started <= limit:
-            return False
-        self._say(f"stopped after {limit:g} seconds, as asked")
-        return True
-
-    def _replay(self, leg: Leg) -> tuple[Leg, LegRun, Finding] | None:
-        identity = self.protocol.identity
-        assert self.request.replay is not None, "a leg comes from a file"
-        leg = fitted(leg, self.protocol, self.request.replay)
-        self._say(
-            f"gpu-tester {self.options.version}: {identity.name}, leg {leg.number} of seed "
-            f"{leg.seed} from {self.request.replay}: {leg.program.episodes:,} episodes"
-        )
-        self._say(self._engine.words)
-        if leg.protocol.digest != identity.digest:
-            self._say(
-                f"note: {identity.name} is not the text that the file was made with "
-                f"({identity.digest}, then {leg.protocol.digest})"
-            )
-        finding = self._leg(leg)
-        return None if finding is None else (leg, *finding)
-
-    def _leg(self, leg: Leg) -> tuple[LegRun, Finding] | None:
-        if self.request.diff_engines:
-            self._compare_engines(leg)
+    def leg(self, leg: Leg) -> Failed | None:
+        """Run one leg and say how it went."""
+        self.prepare(leg)
         done = self.campaign.totals.episodes
-        last = 0.0
 
         def progress(run: AnyRun) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if now - last >= 0.2:
-                last = now
-                self._progress.show(done + run.driver.completed, self.campaign.transitions)
+            self.show(done + run.driver.completed, self.campaign.transitions)
 
         run, finding = self.campaign.run_leg(leg, progress, self._tracer)
         if finding is not None:
             assert isinstance(run, LegRun), "findings are confirmed by the Python engine"
-            return run, finding
-        self._say(_ending(run))
-        self._progress.show(self.campaign.totals.episodes, self.campaign.transitions)
+            return leg, run, finding
+        self.say(ending(run))
+        self.show(self.campaign.totals.episodes, self.campaign.transitions)
         return None
 
-    def _compare_engines(self, leg: Leg) -> None:
-        """Say where the engines part, if they do. Raises EngineDisagreement then."""
-        from tester.campaign.engine_diff import describe, first_difference
+    # ------------------------------------------------------------------ output
 
-        native = self._engine.native
-        assert native is not None, "asking for both engines asks for the native one"
-        difference = first_difference(self.protocol, native, leg)
-        if difference is None:
-            self._say("  both engines make the same transitions")
-            return
-        system = build_system(self.protocol.info, leg.description, leg.run_key)
-        for line in describe(difference, system):
-            print(line)
-        raise EngineDisagreement(leg, "another transition", "see above")
+    def say(self, text: str) -> None:
+        """A line of results."""
+        if not self.options.quiet:
+            self._progress.say(text)
 
-    # ------------------------------------------------------------------ words
+    def show(self, episodes: int, transitions: int) -> None:
+        """How far the run is, for the live progress."""
+        self._live_episodes, self._live_transitions = episodes, transitions
 
-    def _report(self, leg: Leg, run: LegRun, finding: Finding, replayed: bool) -> None:
-        request = self.request
-        if replayed:
-            assert request.replay is not None
-            path = request.replay
-        else:
-            path = self._save(leg)
-        failure = self.campaign.explain(leg, run, finding)
-        failure.reproduce = self._reproduce(path)
-        print(f"\n{render(failure)}")
-
-    def _disagreement(self, slip: EngineDisagreement, replayed: bool) -> None:
-        """Our own bug, and what shows it."""
-        path = self.request.replay if replayed else self._save(slip.leg)
-        assert path is not None, "what is replayed comes from a file"
-        print(
-            f"\ngpu-tester: BUG OF THE TESTER: {slip}\n"
-            f"  {self._reproduce(path)} --diff-engines shows where they part;\n"
-            "  --engine python goes on without the native one",
-            file=sys.stderr,
+    def _line(self) -> str:
+        episodes, transitions = self._live_episodes, self._live_transitions
+        share = "" if self.file is not None else f"/{self.drawn.episodes:,}"
+        return (
+            f"{episodes:,}{share} episodes, {episodes / self.seconds:,.0f}/s; "
+            f"{transitions:,} transitions, {transitions / self.seconds:,.0f}/s"
         )
 
-    def _save(self, leg: Leg) -> Path:
-        """A full disk must not cost the report as well."""
-        name = f"{self.protocol.identity.name}-seed{leg.seed}-leg{leg.number}.leg"
-        path = self.request.output / name
+    def _report(self, leg: Leg, run: LegRun, finding: Finding) -> None:
+        path = self._file_of(leg)
+        failure = self.campaign.explain(leg, run, finding)
+        failure.reproduce = self._command("replay", path)
+        print(f"\n{render(failure)}")
+
+    def _our_bug(self, error: Exception, leg: Leg, verb: str, use: str) -> None:
+        """Report a bug of the tester, and the command that shows it."""
+        path = self._file_of(leg)
+        command = f"gpu-tester verify {path}" if verb == "verify" else self._command(verb, path)
+        print(f"\ngpu-tester: BUG OF THE TESTER: {error}\n  {command} {use}", file=sys.stderr)
+
+    def _file_of(self, leg: Leg) -> Path:
+        """Where the leg is; written there unless it came from a file.
+
+        A full disk must not cost the report as well.
+        """
+        if self.file is not None:
+            return self.file
+        path = self._output / f"{self.protocol.identity.name}-seed{leg.seed}-leg{leg.number}.leg"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             save_leg(leg, path)
-        except (OSError, ReplayError) as slip:
-            print(f"gpu-tester: no replay file: {slip}", file=sys.stderr)
+        except (OSError, ReplayError) as error:
+            print(f"gpu-tester: no replay file: {error}", file=sys.stderr)
         return path
 
-    def _reproduce(self, path: Path) -> str:
-        words = ["gpu-tester", "--replay", str(path)]
+    def _command(self, verb: str, path: Path) -> str:
+        words = ["gpu-tester", verb, str(path)]
         protocol = self._protocol_to_name()
         if protocol is not None:
             words += ["--protocol", protocol]
-        for directory in self.request.include:
+        for directory in self.options.include:
             words += ["--include", str(directory)]
-        for prelude in self.request.preludes:
+        for prelude in self.options.prelude:
             words += ["--prelude", str(prelude)]
         return shlex.join(words)
 
     def _protocol_to_name(self) -> str | None:
         """What a command must name, because the file alone would not lead to this protocol."""
-        request, path = self.request, self.protocol.identity.path
-        if request.replay is not None:
-            return request.protocol
-        if not path or reachable(path, request.include):
+        path = self.protocol.identity.path
+        if self.file is not None:
+            return self.options.protocol
+        if not path or reachable(path, self.options.include):
             return None
         return path
 
     def _summary(self, status: int) -> None:
         totals, campaign = self.campaign.totals, self.campaign
-        word = _WORDS.get(status, "INTERRUPTED")
+        verdict = _VERDICTS.get(status, "INTERRUPTED")
         legs = f"{totals.legs} leg{'s' if totals.legs != 1 else ''}"
         print(
-            f"{word}: {totals.episodes:,} episodes in {legs}, {totals.lane_accesses:,} lane "
+            f"{verdict}: {totals.episodes:,} episodes in {legs}, {totals.lane_accesses:,} lane "
             f"accesses, {campaign.transitions:,} transitions, {totals.ticks:,} ticks"
         )
-        if self.request.quiet:
+        if self.options.quiet:
             return
         print(
             f"  {totals.mean_live:.1f} live episodes on average, "
@@ -368,8 +222,8 @@ class Session:
             print("coverage (executed / defined transitions)")
             for line in campaign.coverage.summary():
                 print(f"  {line}")
-        seconds = max(1e-9, time.monotonic() - self._started)
-        code = "; not yet optimised at first" if self._engine.began_on_tier0 else ""
+        seconds = self.seconds
+        code = "; not yet optimised at first" if self.engine.began_on_tier0 else ""
         print(
             f"{seconds:.1f} s: {totals.episodes / seconds:,.0f} episodes/s, "
             f"{totals.lane_accesses / seconds:,.0f} lane accesses/s, "
@@ -377,16 +231,26 @@ class Session:
             flush=True,
         )
 
-    def _say(self, text: str) -> None:
-        if not self.request.quiet:
-            self._progress.say(text)
+    def _write_coverage(self) -> None:
+        if self.options.coverage is None:
+            return
+        try:
+            self.campaign.coverage.write(self.options.coverage)
+        except OSError as error:
+            error.filename = self.options.coverage  # a full disk does not say where
+            raise
 
-    def _warn(self, text: str) -> None:
-        """What costs time only, and is no result."""
-        print(f"gpu-tester: {printable_lines(text)}", file=sys.stderr)
+
+def engine_for(choice: Choice, trace: str | None) -> Choice:
+    """What prints single transitions is made for the Python engine. Raises ConfigError."""
+    if trace is None:
+        return choice
+    if choice is Choice.native:
+        raise ConfigError("--trace needs the Python engine: leave --engine native away")
+    return Choice.python
 
 
-def _ending(run: AnyRun) -> str:
+def ending(run: AnyRun) -> str:
     """How a passed leg went."""
     outcome, statistics = run.outcome, run.outcome.statistics
     return (
@@ -396,5 +260,6 @@ def _ending(run: AnyRun) -> str:
     )
 
 
-def _indent(words: str) -> str:
-    return words.replace("\n", "\n  ")
+def _warn(text: str) -> None:
+    """What costs time only, and is no result."""
+    print(f"gpu-tester: {printable_lines(text)}", file=sys.stderr)

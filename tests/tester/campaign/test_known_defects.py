@@ -13,8 +13,8 @@ from protocols import DIRECTORY, shipped
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import SystemDescription
 from tester.campaign.campaign import Campaign, Options, agents_of, avoided
-from tester.cli.options import Request
-from tester.cli.session import run
+from tester.cli.options import RunOptions
+from tester.cli.run import run
 from tester.program.program import FETCH, GLC, SLC, STORE
 from tests.tester.native.solo import write
 
@@ -122,10 +122,10 @@ def test_a_run_says_what_it_leaves_out(file: Path, capsys: pytest.CaptureFixture
         "  - engines store in the wrong place\n"
     )
     for known_defects in (False, True):
-        request = Request(
+        options = RunOptions(
             protocol="MI", episodes=30, seed=1, system=file, known_defects=known_defects
         )
-        assert run(request) == 0
+        assert run(options) == 0
         assert (words in capsys.readouterr().out) != known_defects
 
 
@@ -153,10 +153,10 @@ def test_a_protocol_of_ones_own_may_be_called_as_it_likes(
     path = tmp_path / f"{name}.slicc"
     path.write_text(driver)
     assert load_protocol(str(path)).written == SystemDescription()
-    request = Request(
-        protocol=str(path), episodes=60, seed=1, assignments=["machine.L1Cache.count=1"]
+    options = RunOptions(
+        protocol=str(path), episodes=60, seed=1, assignments=("machine.L1Cache.count=1",)
     )
-    assert run(request) == 0
+    assert run(options) == 0
     said = capsys.readouterr().out.splitlines()[2]
     assert said.startswith(f"note: this is not the {name} that is known (")
     assert said.endswith("% of its states agree): its system is inferred")

@@ -88,7 +88,7 @@ def test_a_bug_is_reported_and_can_be_replayed(broken: Path, empty_directory: Pa
     assert done.exit_code == 1, done.output
     assert "\nBUG: " in done.stdout
     assert "FAILED: " in done.stdout
-    command = re.search(r"run it again\n  (gpu-tester --replay (\S+\.leg))\n", done.stdout)
+    command = re.search(r"run it again\n  (gpu-tester replay (\S+\.leg))\n", done.stdout)
     assert command is not None
     assert (empty_directory / command[2]).is_file()
 
@@ -147,14 +147,18 @@ def test_save_program_and_coverage_and_trace(empty_directory: Path) -> None:
     assert done.exit_code == 0, done.output
     assert re.search(r"L1Cache \d +0x[0-9a-f]+ +Load +I -> IS +MI-cache.sm:\d+", done.stdout)
     assert json.loads((empty_directory / "c.json").read_text())["protocol"] == "MI"
-    replayed = gpu_tester("--replay", "a.leg", "-q")
+    replayed = gpu_tester("replay", "a.leg", "-q")
     assert replayed.exit_code == 0
     assert replayed.stdout.startswith("PASSED: 30 episodes in 1 leg")
     assert (empty_directory / "a.leg").stat().st_mode & 0o777 == 0o666 & ~umask()
     for option in (("--seed", "4"), ("--lanes", "2"), ("--l1-sets", "2"), ("--set", "a=1")):
-        refused = gpu_tester("--replay", "a.leg", *option)
+        refused = gpu_tester("replay", "a.leg", *option)
         assert refused.exit_code == 2
-        assert "--replay runs a leg as it is" in refused.stderr
+        expected = f"replay runs a leg as it is, so {option[0]} has no effect with it"
+        assert expected in refused.stderr.replace("\n", " ")
+        refused = gpu_tester("diff", "a.leg", *option)
+        assert refused.exit_code == 2
+        assert f"so {option[0]} has no effect with it" in refused.stderr
 
 
 def umask() -> int:
@@ -187,7 +191,7 @@ def umask() -> int:
         (["--set", "machine.L1Cache.count=-3"], "machine.L1Cache.count"),
         (["--set", "machine.Nonsense.count=2"], "Nonsense"),
         (["--set", "nonsense"], "expected path=value"),
-        (["--replay", "no.leg"], "no.leg: cannot be read"),
+        (["replay", "no.leg"], "no.leg: cannot be read"),
         (["--system", "no.toml"], "no.toml"),
         (["--trace", "here"], "expected all or an address"),
         (["--episodes", "0"], "episodes"),
@@ -202,10 +206,10 @@ def umask() -> int:
         (["--protocol", "/dev/zero"], "protocol file /dev/zero is not a regular file"),
         (["--system", "/dev/zero"], "/dev/zero: larger than 1048576 bytes"),
         (["--system", "."], ".: cannot be read: Is a directory"),
-        (["--replay", "/dev/zero"], "/dev/zero: it is not a replay file"),
-        (["--replay", "."], ".: cannot be read: Is a directory"),
+        (["replay", "/dev/zero"], "/dev/zero: it is not a replay file"),
+        (["replay", "."], ".: cannot be read: Is a directory"),
         (["--include", "nowhere"], "--include nowhere: it is not a directory"),
-        (["--coverage", "same", "--save-program", "./same"], "both write to same"),
+        (["--coverage", "same", "--save-program", "./same"], "both write to "),
         (["--set", "line_size=48"], "--set line_size=48: line_size = 48: must be a power of two"),
         (["extra"], "(extra)"),
         (["--set", "a.b.c=1"], '--set a.b.c=1: a = {"b": {"c": 1}}: no such field'),
@@ -214,8 +218,10 @@ def umask() -> int:
     ],
 )
 def test_misuse_is_one_message_and_status_2(words: list[str], message: str) -> None:
-    given = words if "--protocol" in words or "--replay" in words else ["-p", "MI", *words]
-    done = gpu_tester("--episodes", "5", "--seed", "1", *given)
+    run = ["--episodes", "5", "--seed", "1"]
+    if "--protocol" not in words:
+        run += ["-p", "MI"]
+    done = gpu_tester(*words) if words[0] == "replay" else gpu_tester(*run, *words)
     assert done.exit_code == 2, done.output
     assert message in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.output
@@ -278,11 +284,12 @@ BAD_FILES = {
 def test_bad_files_are_named_with_the_place(name: str, empty_directory: Path) -> None:
     content, message = BAD_FILES[name]
     (empty_directory / name).write_bytes(content)
-    option = {"toml": "--system", "leg": "--replay", "sm": "--protocol"}[name.partition(".")[2]]
-    given = [option, name] if option != "--system" else ["-p", "MI", option, name]
-    done = gpu_tester(*given, "--save-program", "a.leg", "--coverage", "c.json")
-    if option == "--replay":
-        done = gpu_tester(*given, "--coverage", "c.json")
+    given = {
+        "toml": ["-p", "MI", "--system", name, "--save-program", "a.leg"],
+        "leg": ["replay", name],
+        "sm": ["--protocol", name, "--save-program", "a.leg"],
+    }[name.partition(".")[2]]
+    done = gpu_tester(*given, "--coverage", "c.json")
     assert (done.exit_code, message in done.stderr) == (2, True), done.output
     assert "Traceback" not in done.output
     assert [path.name for path in empty_directory.iterdir()] == [name], "nothing half-written"
@@ -290,7 +297,7 @@ def test_bad_files_are_named_with_the_place(name: str, empty_directory: Path) ->
 
 def test_a_leg_of_another_protocol_is_refused() -> None:
     assert gpu_tester("-p", "MI", "--episodes", "5", "--save-program", "a.leg").exit_code == 0
-    done = gpu_tester("-p", "GPU_VIPER", "--replay", "a.leg")
+    done = gpu_tester("replay", "a.leg", "-p", "GPU_VIPER")
     assert done.exit_code == 2
     assert "a.leg: the leg was made for the machines of MI (DMA, Directory, L1Cache)" in done.stderr
     assert "GPU_VIPER has other ones" in done.stderr

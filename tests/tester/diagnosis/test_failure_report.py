@@ -61,7 +61,7 @@ def failure(fault: Fault, program: Program | None = None) -> Failure:
     again = run.run().finding
     assert again is not None
     leg = Leg(test, SystemDescription(), ProtocolIdentity("Fake", "0"), 1000, 7, 2, "none", "0.1.0")
-    return Failure(leg, run, history, refine(again, test), True, "gpu-tester --replay x.leg")
+    return Failure(leg, run, history, refine(again, test), True, "gpu-tester replay x.leg")
 
 
 STALE = """\
@@ -101,7 +101,7 @@ suspect
   fill in flight across the acquire?)
 
 run it again
-  gpu-tester --replay x.leg
+  gpu-tester replay x.leg
 """
 
 
@@ -132,7 +132,7 @@ def test_what_reports_say(fault: str, at: int, verdict: Verdict, said: str) -> N
     assert report.finding.verdict is verdict
     assert said in text
     assert text.splitlines()[0].startswith(f"BUG: {verdict.value} at tick ")
-    assert text.rstrip().endswith("gpu-tester --replay x.leg")
+    assert text.rstrip().endswith("gpu-tester replay x.leg")
 
 
 def test_torn_bytes_are_told_byte_by_byte() -> None:

@@ -25,7 +25,7 @@ from tests.tester.native.equality import engine, loaded
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["--no-progress", *arguments])
+    result = CliRunner().invoke(app, [*arguments, "--no-progress"])
     return result.exit_code, result.stdout, result.stderr
 
 
@@ -174,15 +174,15 @@ def test_a_native_failure_that_python_does_not_see_is_our_bug(
     assert "native: leak in tick" in complaint
     assert "Python: passed after" in complaint
     leg = next(tmp_path.glob("*.leg"))
-    assert f"gpu-tester --replay {leg}" in complaint
+    assert f"gpu-tester diff {leg} shows where they part" in complaint
     with pytest.raises(EngineDisagreement):
         campaign = Campaign(loaded("MI"), Options(3, 40), engine("MI"))
         campaign.run_leg(campaign.plan(0).leg)
 
 
-def test_diff_engines_finds_nothing_where_nothing_is() -> None:
+def test_diff_finds_nothing_where_nothing_is() -> None:
     engine("MI")
-    status, said, _ = run(*SMALL, "--diff-engines")
+    status, said, _ = run("diff", *SMALL)
     assert status == FINE
     assert "both engines make the same transitions" in said
 
@@ -195,9 +195,7 @@ def test_a_fallback_is_said_once() -> None:
     assert after.native is None
 
 
-def test_diff_engines_shows_where_they_part(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_diff_shows_where_they_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """One of them gets a memory that is a tick slower."""
     engine("MI")
     honest = Plans.plan
@@ -208,7 +206,7 @@ def test_diff_engines_shows_where_they_part(
         return words
 
     monkeypatch.setattr(Plans, "plan", slower)
-    status, said, complaint = run(*SMALL, "--diff-engines", "--output", str(tmp_path))
+    status, said, complaint = run("diff", *SMALL, "--output", str(tmp_path))
     assert status == DISAGREE
     assert "BUG OF THE TESTER" in complaint
     shown = [

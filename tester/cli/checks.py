@@ -1,0 +1,117 @@
+"""Whether the options of a command make sense together, asked before anything runs.
+
+Invariant: what passes names places that can be written to, and no two options contradict each
+other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from runtime.description import MAX_ENTRIES
+from slicc.text.options import given
+from tester.cli.options import LegOptions, ProtocolOptions, RunOptions, SeriesOptions
+from tester.errors import ConfigError
+from tester.limits import LIMITS
+from tester.output_files import why_not_writable
+
+_FIXED: Final = (
+    *("units", "wavefronts", "lanes", "cpus", "banks", "directories", "write_back"),
+    *("locations", "groups", "lines", "scope_percent"),
+)
+"""Options that a profile has under the same name; see `fixed_options` for the others."""
+
+
+def check_includes(options: ProtocolOptions) -> None:
+    """Raises ConfigError."""
+    for directory in options.include:
+        if not directory.is_dir():
+            raise ConfigError(f"--include {directory}: it is not a directory")
+
+
+def check_run(options: RunOptions) -> None:
+    """Refuse, as ConfigError, what cannot have the effect that was asked for."""
+    if options.jobs > 1 and options.trace is not None:
+        raise ConfigError(f"--jobs {options.jobs} has no effect with --trace")
+    check_directory("--output", options.output)
+    check_files({"--coverage": options.coverage, "--save-program": options.save_program})
+
+
+def check_nothing_drawn(options: SeriesOptions) -> None:
+    """A leg from a file runs as it was: an option to draw others by is a mistake."""
+    for name in given(options, SeriesOptions):
+        raise ConfigError(f"diff runs the leg of a file as it is, so {name} has no effect with it")
+
+
+def check_directory(option: str, directory: Path) -> None:
+    """Refuse one that cannot be written to before hours of running are lost there."""
+    reason = why_not_writable(directory)
+    if reason is not None:
+        raise ConfigError(f"{option} {directory}: cannot be written: {reason}")
+
+
+def check_files(files: dict[str, Path | None]) -> None:
+    """As `check_directory`, for files; no two options may name one."""
+    there = {option: path for option, path in files.items() if path is not None}
+    for option, path in there.items():
+        reason = why_not_writable(path.parent)
+        if reason is None and not path.parent.is_dir():
+            reason = f"{path.parent} does not exist"
+        if reason is None and path.is_dir():
+            reason = "it is a directory"
+        if reason is not None:
+            raise ConfigError(f"{option} {path}: cannot be written: {reason}")
+    _refuse_one_file_twice(there.items())
+
+
+def _refuse_one_file_twice(files: Iterable[tuple[str, Path]]) -> None:
+    seen: dict[str, str] = {}
+    for option, path in files:
+        other = seen.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise ConfigError(f"{other} and {option} both write to {path}")
+
+
+def fixed_options(options: LegOptions, line_size: int) -> dict[str, object]:
+    """The profiles' options that the command line fixes, cache sizes turned into sets and ways."""
+    fixed: dict[str, object] = {name: getattr(options, name) for name in _FIXED}
+    fixed["delays"] = None if options.delay is None else options.delay.value
+    fixed["lengths"] = None if options.length is None else (options.length,)
+    for level, size, sets, ways in (
+        ("l1", options.l1_size, options.l1_sets, options.l1_ways),
+        ("l2", options.l2_size, options.l2_sets, options.l2_ways),
+    ):
+        if size is not None:
+            sets, ways = _geometry(level, size, sets, ways, line_size)
+        if (sets or 1) * (ways or 1) > MAX_ENTRIES:
+            raise ConfigError(
+                f"--{level}-sets {sets} with --{level}-ways {ways}: "
+                f"{MAX_ENTRIES} lines are possible"
+            )
+        fixed |= {f"{level}_sets": sets, f"{level}_ways": ways}
+    return {name: value for name, value in fixed.items() if value is not None}
+
+
+def _geometry(
+    level: str, size: int, sets: int | None, ways: int | None, line_size: int
+) -> tuple[int, int]:
+    """Sets and ways of a cache of ``size`` bytes, one of which may be given."""
+    lines, rest = divmod(size, line_size)
+    if rest or lines < 1:
+        raise ConfigError(f"--{level}-size {size} is not a number of {line_size}-byte lines")
+    if sets is not None and ways is not None:
+        raise ConfigError(f"--{level}-size with both --{level}-sets and --{level}-ways")
+    if sets is None:
+        ways = ways or (2 if lines % 2 == 0 else 1)
+        sets, rest = divmod(lines, ways)
+    else:
+        ways, rest = divmod(lines, sets)
+    if rest or not sets or not ways:
+        raise ConfigError(f"--{level}-size {size}: {lines} lines are not whole sets of {ways} ways")
+    refusal = LIMITS[f"{level}_sets"].refusal(sets) or LIMITS[f"{level}_ways"].refusal(ways)
+    if refusal:
+        raise ConfigError(f"--{level}-size {size}: {sets} sets of {ways} ways: {refusal}")
+    return sets, ways

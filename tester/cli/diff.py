@@ -1,0 +1,45 @@
+"""``gpu-tester diff``: each leg on both engines, and the first transition in which they differ."""
+
+from __future__ import annotations
+
+from runtime.system.system import build_system
+from tester.campaign.engine_choice import Choice
+from tester.campaign.engine_diff import describe, first_difference
+from tester.campaign.engine_selection import EngineDisagreement
+from tester.cli.checks import check_directory, check_files, check_includes, check_nothing_drawn
+from tester.cli.options import DiffOptions
+from tester.cli.replay import run_file
+from tester.cli.run import Series, drawn_options, load
+from tester.cli.session import Session, tune_collector
+from tester.program.replay_file import Leg
+
+
+def diff(options: DiffOptions) -> int:
+    """Returns the exit status. Errors in the user's input are raised."""
+    if options.file is not None:
+        check_nothing_drawn(options)
+        return run_file(options, options.file, Choice.native, before=_compare)
+    tune_collector()
+    check_includes(options)
+    check_directory("--output", options.output)
+    check_files({"--coverage": options.coverage})
+    protocol = load(options, options.system, native=True)
+    drawn = drawn_options(options, protocol)
+    session = Session(
+        options, protocol, drawn, Choice.native, output=options.output, before=_compare
+    )
+    return session.run(Series(options.max_seconds).run)
+
+
+def _compare(session: Session, leg: Leg) -> None:
+    """Print where the engines part, if they do. Raises EngineDisagreement then."""
+    native = session.engine.native
+    assert native is not None, "asking for both engines asks for the native one"
+    difference = first_difference(session.protocol, native, leg)
+    if difference is None:
+        session.say("  both engines make the same transitions")
+        return
+    system = build_system(session.protocol.info, leg.description, leg.run_key)
+    for line in describe(difference, system):
+        print(line)
+    raise EngineDisagreement(leg, "another transition", "see above")

@@ -1,0 +1,21 @@
+"""``gpu-tester generate``: the leg that a run would begin with, as a file."""
+
+from __future__ import annotations
+
+from tester.campaign.campaign import Campaign
+from tester.cli.checks import check_files, check_includes
+from tester.cli.options import GenerateOptions
+from tester.cli.run import drawn_options, load
+from tester.program.replay_file import save_leg
+
+
+def generate(options: GenerateOptions) -> None:
+    """Draw it and write it. Errors in the user's input are raised."""
+    check_includes(options)
+    check_files({"FILE": options.file})
+    protocol = load(options, options.system, native=False)
+    plan = Campaign(protocol, drawn_options(options, protocol)).plan(0)
+    save_leg(plan.leg, options.file)
+    if not options.quiet:
+        print(f"{options.file}: {protocol.identity.name}, seed {plan.leg.seed}")
+        print(f"leg 0: {plan.words}")

@@ -1,0 +1,64 @@
+"""``gpu-tester replay``: the one leg in a file, run as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from protocols.loader import LoadedProtocol
+from slicc.cli.version import installed_version
+from tester.campaign.campaign import Options
+from tester.campaign.engine_choice import Choice
+from tester.campaign.replay_protocol import fitted, named_protocol
+from tester.cli.checks import check_files, check_includes
+from tester.cli.options import LegsOptions, ReplayOptions
+from tester.cli.run import load
+from tester.cli.session import Failed, Session, engine_for, tune_collector
+from tester.program.replay_file import Leg, load_leg
+
+
+def replay(options: ReplayOptions) -> int:
+    """Returns the exit status. Errors in the user's input are raised."""
+    return run_file(options, options.file, options.engine, trace=options.trace)
+
+
+def run_file(
+    options: LegsOptions,
+    file: Path,
+    engine: Choice,
+    *,
+    trace: str | None = None,
+    before: Callable[[Session, Leg], None] | None = None,
+) -> int:
+    """Run the leg in a file; ``before``: see `Session`."""
+    tune_collector()
+    leg = load_leg(file)
+    check_includes(options)
+    check_files({"--coverage": options.coverage})
+    engine = engine_for(engine, trace)
+    protocol = _load(options, leg, file, engine)
+    drawn = Options(leg.seed, leg.program.episodes, version=installed_version())
+    session = Session(options, protocol, drawn, engine, file=file, trace=trace, before=before)
+    return session.run(lambda session: _run(session, leg, file))
+
+
+def _load(options: LegsOptions, leg: Leg, file: Path, engine: Choice) -> LoadedProtocol:
+    """The protocol that is asked for, else the one of the file."""
+    named = None if options.protocol is not None else named_protocol(leg, file, options.include)
+    return load(options, None, engine is not Choice.python, named)
+
+
+def _run(session: Session, leg: Leg, file: Path) -> Failed | None:
+    identity = session.protocol.identity
+    leg = fitted(leg, session.protocol, file)
+    session.say(
+        f"gpu-tester {session.drawn.version}: {identity.name}, leg {leg.number} of seed "
+        f"{leg.seed} from {file}: {leg.program.episodes:,} episodes"
+    )
+    session.say(session.engine.words)
+    if leg.protocol.digest != identity.digest:
+        session.say(
+            f"note: {identity.name} is not the text that the file was made with "
+            f"({identity.digest}, then {leg.protocol.digest})"
+        )
+    return session.leg(leg)

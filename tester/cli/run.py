@@ -1,0 +1,206 @@
+"""``gpu-tester run``: legs drawn from a seed, one after the other or several at once."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from protocols.loader import LoadedProtocol, load_protocol
+from runtime.description import load_description, parse_assignment
+from slicc.cli.version import installed_version
+from tester.campaign.campaign import AnyRun, Campaign, Options
+from tester.campaign.engine_choice import Choice
+from tester.campaign.leg_summary import defects_words
+from tester.campaign.workers import LegResult, Tell, Workers
+from tester.cli.checks import check_includes, check_run, fixed_options
+from tester.cli.options import LegOptions, ProtocolOptions, RunOptions
+from tester.cli.session import Failed, Session, ending, engine_for, tune_collector
+from tester.cli.verify import ProgramWrong, require_right
+from tester.execution.leg import DEADLOCK_LIMIT
+from tester.program.replay_file import Leg, save_leg
+
+DEFAULT_PROTOCOL: Final = "GPU_VIPER"
+_NO_END: Final = 1 << 40
+"""Episodes that no run has."""
+_SHOW_AFTER: Final = 0.2
+"""Seconds between two reports of a worker's progress."""
+
+
+def run(options: RunOptions) -> int:
+    """Returns the exit status. Errors in the user's input are raised."""
+    tune_collector()
+    check_includes(options)
+    check_run(options)
+    engine = engine_for(options.engine, options.trace)
+    protocol = load(options, options.system, engine is not Choice.python)
+    session = Session(
+        options,
+        protocol,
+        drawn_options(options, protocol),
+        engine,
+        output=options.output,
+        trace=options.trace,
+        before=_verify if options.verify else None,
+    )
+    return session.run(Series(options.max_seconds, options.save_program, options.jobs).run)
+
+
+def load(
+    options: ProtocolOptions, system: Path | None, native: bool, name: str | None = None
+) -> LoadedProtocol:
+    """The protocol that was asked for; else ``name``, the one of a description, or the default."""
+    wanted = options.protocol
+    if wanted is None:
+        wanted = name or _described_protocol(system) or DEFAULT_PROTOCOL
+    return load_protocol(wanted, options.include, system, native, options.prelude)
+
+
+def _described_protocol(system: Path | None) -> str | None:
+    """The protocol that a system description names, as a path from here."""
+    written = None if system is None else load_description(system).protocol
+    return str(system.parent / written) if system is not None and written else None
+
+
+def drawn_options(options: LegOptions, protocol: LoadedProtocol) -> Options:
+    """What legs are drawn from; a seed is chosen if none is given."""
+    return Options(
+        seed=secrets.randbelow(1 << 32) if options.seed is None else options.seed,
+        episodes=options.episodes,
+        profile=options.profile,
+        fixed=fixed_options(options, protocol.description.line_size),
+        assignments=dict(parse_assignment(text) for text in options.assignments),
+        one_request_per_lane=options.one_request_per_lane,
+        known_defects=options.known_defects,
+        leg_episodes=options.leg_episodes,
+        deadlock_limit=options.deadlock_limit or DEADLOCK_LIMIT,
+        version=installed_version(),
+    )
+
+
+def _verify(session: Session, leg: Leg) -> None:
+    require_right(leg)
+
+
+class Series:
+    """The legs of one run until its episodes are complete, its time is over or a leg fails."""
+
+    def __init__(
+        self, max_seconds: float | None = None, save_program: Path | None = None, jobs: int = 1
+    ) -> None:
+        self._max_seconds = max_seconds
+        self._save_program = save_program
+        self._jobs = jobs
+
+    def run(self, session: Session) -> Failed | None:
+        """For `Session.run`."""
+        self._announce(session)
+        if self._save_program is not None:
+            save_leg(session.campaign.plan(0).leg, self._save_program)
+        return self._several_at_once(session) if self._jobs > 1 else self._in_turn(session)
+
+    def _announce(self, session: Session) -> None:
+        drawn, protocol = session.drawn, session.protocol
+        session.say(
+            f"gpu-tester {drawn.version}: {protocol.identity.name} "
+            f"({protocol.identity.digest}), {drawn.episodes:,} episodes, seed {drawn.seed}"
+        )
+        session.say(session.engine.words)
+        if protocol.note:
+            session.say(f"note: {protocol.note}")
+        if not drawn.known_defects and protocol.written.defects:
+            session.say(defects_words(protocol.written))
+
+    def _in_turn(self, session: Session) -> Failed | None:
+        number = 0
+        while session.campaign.totals.episodes < session.drawn.episodes:
+            if number and self._out_of_time(session):
+                return None
+            failed = _next_leg(session, number)
+            if failed is not None:
+                return failed
+            number += 1
+        return None
+
+    def _several_at_once(self, session: Session) -> Failed | None:
+        """The same legs, run ahead of time by several processes."""
+        campaign, episodes = session.campaign, session.drawn.episodes
+
+        def show(ahead: int, transitions: int) -> None:
+            done = min(campaign.totals.episodes + ahead, episodes)
+            session.show(done, campaign.transitions + transitions)
+
+        def work(number: int, tell: Tell) -> LegResult:
+            return _whole_leg(session, number, tell)
+
+        with Workers(self._jobs, work, show) as workers:
+            for result in workers.results():
+                session.engine.update()
+                if result.number and self._out_of_time(session):
+                    return None
+                failed = _take(session, result)
+                if failed is not None:
+                    return failed
+                if campaign.totals.episodes >= episodes:
+                    break
+        return None
+
+    def _out_of_time(self, session: Session) -> bool:
+        limit = self._max_seconds
+        if limit is None or session.seconds <= limit:
+            return False
+        session.say(f"stopped after {limit:g} seconds, as asked")
+        return True
+
+
+def _next_leg(session: Session, number: int) -> Failed | None:
+    plan = session.campaign.plan(number)
+    session.say(f"leg {number}: {_indented(plan.words)}")
+    return session.leg(plan.leg)
+
+
+def _take(session: Session, result: LegResult) -> Failed | None:
+    """Count a worker's leg; run it here if it did not simply pass or has too many episodes."""
+    campaign, totals = session.campaign, result.totals
+    if (
+        totals is None
+        or result.coverage is None
+        or campaign.totals.episodes + totals.episodes > session.drawn.episodes
+    ):
+        return _next_leg(session, result.number)
+    session.say(f"leg {result.number}: {_indented(result.words)}")
+    session.say(result.ending)
+    campaign.totals.merge(totals)
+    campaign.coverage.merge(result.coverage)
+    return None
+
+
+def _whole_leg(session: Session, number: int, tell: Tell) -> LegResult:
+    """Leg ``number`` as it is when nothing cuts it short; for worker processes."""
+    notes: list[str] = []
+    engine = session.engine if session.engine.say is None else session.engine.saying(notes.append)
+    campaign = Campaign(session.protocol, replace(session.drawn, episodes=_NO_END), engine)
+    plan = campaign.plan(number)
+    last = time.monotonic()
+
+    def progress(run: AnyRun) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _SHOW_AFTER:
+            last = now
+            tell(run.driver.completed, campaign.transitions)
+
+    try:
+        session.prepare(plan.leg)
+    except ProgramWrong:
+        return LegResult(number)
+    run, finding = campaign.run_leg(plan.leg, progress)
+    if finding is not None or notes:
+        return LegResult(number)
+    return LegResult(number, plan.words, ending(run), campaign.totals, campaign.coverage)
+
+
+def _indented(words: str) -> str:
+    return words.replace("\n", "\n  ")
