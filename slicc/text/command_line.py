@@ -1,66 +1,113 @@
 """From a dataclass of `slicc.text.options` to a command that typer runs, and its help.
 
 Invariant: a command is called with one object of its class, every field of it read and within
-its limits; typer's own classes appear nowhere else.
+its limits; only the verb that is used is built, because typer takes a millisecond an option.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass
 from inspect import Parameter, Signature
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-from slicc.text.options import Spec, names_of, specs
-
-T = TypeVar("T")
+from slicc.text.options import Spec, names_of, specs, written
 
 
-def new_app(name: str, help: str, **more: Any) -> typer.Typer:
-    """An application whose commands are verbs."""
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """``run`` takes an object of ``options``; its result is the exit status if it is an integer.
+
+    ``refusal``: what is said of an option that only ``others`` have.
+    """
+
+    name: str
+    options: type[Any]
+    run: Callable[[Any], object]
+    help: str
+    refusal: str = "No such option: {option}. It is an option of {others}."
+
+
+def new_app(
+    name: str,
+    help: str,
+    verbs: Sequence[Verb],
+    *,
+    rewrite: Callable[[Sequence[str]], list[str]] = list,
+    **more: Any,
+) -> typer.Typer:
+    """An application of verbs; ``rewrite`` may change the words of a command line first."""
+
+    class Group(_Verbs):
+        table = {verb.name: verb for verb in verbs}
+
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            args = rewrite(args)
+            if args and args[0] in self.table:
+                self.params, self.add_help_option = [], False  # reading one loads pydantic
+            return super().parse_args(ctx, args)
+
+    return _typer(name=name, help=help, cls=Group, **more)
+
+
+def _typer(**settings: Any) -> typer.Typer:
     return typer.Typer(
-        name=name,
-        help=help,
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-        **more,
+        **settings,
     )
 
 
-def add_command(
-    app: typer.Typer,
-    name: str,
-    options: type[T],
-    run: Callable[[T], object],
-    help: str,
-    cls: type[TyperCommand] | None = None,
-) -> None:
-    """A verb. Its exit status is what ``run`` returns, if that is an integer."""
+class _Verbs(TyperGroup):
+    """A group whose commands are built when they are asked for."""
 
-    hints = get_type_hints(options)
+    table: Mapping[str, Verb] = {}
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = dict.fromkeys(self.table)  # type: ignore[assignment]  # typer suggests one
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        verb = self.table.get(cmd_name)
+        return None if verb is None else _command(verb)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(verb.name, verb.help) for verb in self.table.values()])
+
+
+def _command(verb: Verb) -> Any:
+    hints = get_type_hints(verb.options)
+    several = [field.name for field, _ in specs(verb.options) if _is_tuple(hints[field.name])]
 
     def call(**values: Any) -> None:
-        several = {name for name, hint in hints.items() if get_origin(hint) is tuple}
         values |= {name: tuple(values[name] or ()) for name in several}
-        status = run(options(**values))
+        status = verb.run(verb.options(**values))
         raise typer.Exit(status if type(status) is int else 0)
 
     call.__signature__ = Signature(  # type: ignore[attr-defined]
-        [_parameter(field, spec, hints[field.name]) for field, spec in specs(options)]
+        [_parameter(field, spec, hints[field.name]) for field, spec in specs(verb.options)]
     )
     call.__annotations__ = {}
-    app.command(name, cls=cls or Command, help=help)(call)
+    app = _typer()
+    app.command(verb.name, cls=_Command, help=verb.help)(call)
+    return get_command(app)
+
+
+def _is_tuple(hint: Any) -> bool:
+    return get_origin(hint) is tuple
 
 
 def _parameter(field: Field[Any], spec: Spec, hint: Any) -> Parameter:
     """What typer would read of a function's parameter."""
     kind, default = hint, field.default
-    if get_origin(hint) is tuple:
+    if _is_tuple(hint):
         kind, default = list[get_args(hint)[0]], default or None  # type: ignore[misc]
     info = typer.Argument if spec.is_argument else typer.Option
     names = () if spec.is_argument else names_of(field, spec)
@@ -90,27 +137,13 @@ def _reader(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return checked
 
 
-class Command(TyperCommand):
+class _Command(TyperCommand):
     """A verb whose help has sections, and that knows which other verb has an option it lacks."""
 
-    refusal = "No such option: {option}. It is an option of {others}."
-
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        self._refuse_options_of_others(ctx, args)
+        if isinstance(ctx.parent.command, _Verbs):
+            _refuse_options_of_others(ctx, ctx.parent.command.table, args)
         return super().parse_args(ctx, args)
-
-    def _refuse_options_of_others(self, ctx: Any, words: Sequence[str]) -> None:
-        mine = _spellings(self)
-        for word in words:
-            name = word.partition("=")[0]
-            if word == "--":
-                return
-            if not name.startswith("--") or name in mine or ctx.parent is None:
-                continue
-            others = ctx.parent.command.commands.items()
-            having = [verb for verb, command in others if name in _spellings(command)]
-            if having:
-                ctx.fail(self.refusal.format(option=name, others=" and ".join(having)))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -126,8 +159,14 @@ class Command(TyperCommand):
                 formatter.write_dl(records)
 
 
-def _spellings(command: Any) -> set[str]:
-    """Of all options; each command also knows ``--help``."""
-    return {"--help"}.union(
-        *((*parameter.opts, *parameter.secondary_opts) for parameter in command.params)
-    )
+def _refuse_options_of_others(ctx: Any, table: Mapping[str, Verb], words: Sequence[str]) -> None:
+    verb = table[ctx.info_name]
+    mine = written(verb.options)
+    for word in words:
+        option = word.partition("=")[0]
+        if word == "--":
+            return
+        if option.startswith("--") and option not in mine:
+            others = [other.name for other in table.values() if option in written(other.options)]
+            if others:
+                ctx.fail(verb.refusal.format(option=option, others=" and ".join(others)))

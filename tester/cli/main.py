@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any, Final, NoReturn
 
-from typer.core import TyperGroup
-
 from slicc.cli.exit_status import Stop, heed_endings, run_command
 from slicc.cli.version import version_option
-from slicc.text.command_line import Command, add_command, new_app
+from slicc.text.command_line import Verb, new_app
 from tester.cli.options import (
     DiffOptions,
     GenerateOptions,
@@ -34,60 +31,32 @@ gpu-tester VERB -h shows the options of each."""
 _OF_THE_COMMAND: Final = ("-h", "--help", "--version")
 
 
-class Verbs(TyperGroup):
-    """``run`` is the default."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, with_verb(args))
-
-
-class ReplayCommand(Command):
-    """Options to draw legs by are a mistake here."""
-
-    refusal = "replay runs a leg as it is, so {option} has no effect with it"
-
-
-app = new_app("gpu-tester", _HELP, cls=Verbs, epilog=_EPILOG)
-
-
-@app.callback()
-def options(version: Annotated[bool, version_option("gpu-tester")] = False) -> None:
-    """Options of the command as a whole; its help is that of the application."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verb:
+def _verb(name: str, options: type[Any], help: str, **more: Any) -> Verb:
     """Calls the function ``name`` of the module `tester.cli.NAME`, imported only then."""
 
-    name: str
-    options: type[Any]
-    help: str
-    cls: type[Command] = Command
+    def run(given: Any) -> int:
+        function = getattr(import_module(f"tester.cli.{name}"), name)
+        return _status(lambda: function(given))
 
-    def __call__(self, options: Any) -> int:
-        function = getattr(import_module(f"tester.cli.{self.name}"), self.name)
-        return _status(lambda: function(options))
+    return Verb(name, options, run, help, **more)
 
 
 VERBS: Final = (
-    Verb("run", RunOptions, "Run legs drawn from a seed (the default)."),
-    Verb(
+    _verb("run", RunOptions, "Run legs drawn from a seed (the default)."),
+    _verb(
         "replay",
         ReplayOptions,
         "Run the one leg in a replay file again, as it was.",
-        ReplayCommand,
+        refusal="replay runs a leg as it is, so {option} has no effect with it",
     ),
-    Verb("diff", DiffOptions, "Run both engines and show where they first differ."),
-    Verb(
+    _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
+    _verb(
         "generate",
         GenerateOptions,
         "Write the first leg of a run as a replay file; run nothing.",
     ),
-    Verb("verify", VerifyOptions, "Judge the program in a replay file by a slow second opinion."),
+    _verb("verify", VerifyOptions, "Judge the program in a replay file by a slow second opinion."),
 )
-
-for _verb in VERBS:
-    add_command(app, _verb.name, _verb.options, _verb, _verb.help, _verb.cls)
 
 
 def with_verb(words: Sequence[str]) -> list[str]:
@@ -111,6 +80,14 @@ def _without_replay(words: Sequence[str]) -> tuple[bool, list[str]]:
             file = [value] if equals else []
             return True, [*words[:place], *file, *words[place + 1 :]]
     return False, list(words)
+
+
+app = new_app("gpu-tester", _HELP, VERBS, rewrite=with_verb, epilog=_EPILOG)
+
+
+@app.callback()
+def options(version: Annotated[bool, version_option("gpu-tester")] = False) -> None:
+    """Options of the command as a whole; its help is that of the application."""
 
 
 def _status(command: Callable[[], object]) -> int:
