@@ -7,31 +7,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from slicc.cli.exit_status import FOUND, Stop
+from slicc.cli.options import Color, CompilerOptions, DiagnosticFormat
 from slicc.text.terminal import own
 
 if TYPE_CHECKING:
     from slicc.compiled import CompiledProtocol
     from slicc.diagnostics.model import DiagnosticSink
-
-
-class DiagnosticFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
-class Color(StrEnum):
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
 
 
 class Session:
@@ -70,25 +59,19 @@ class Session:
 
 
 @contextmanager
-def compiling(
-    files: list[Path],
-    include: list[Path] | None,
-    prelude: list[Path] | None,
-    format: DiagnosticFormat,
-    color: Color,
-) -> Iterator[Session]:
+def compiling(files: Sequence[Path], options: CompilerOptions) -> Iterator[Session]:
     """Compile, run the command on what is fine, then say what is not."""
     from slicc.compiler import compile_files
     from slicc.diagnostics.model import DiagnosticSink
     from slicc.loading.reader import CannotRead
 
-    roots = include or []
-    for root in roots:
+    format, color = options.diagnostics, options.color
+    for root in options.include:
         if not root.is_dir():
             raise Stop(f"cannot read from {root}: it is not a directory")
     sink = DiagnosticSink()
     try:
-        protocols = compile_files(files, roots, sink, prelude or [])
+        protocols = compile_files(files, options.include, sink, options.prelude)
     except CannotRead as error:
         _report(sink, format, color)
         raise Stop(str(error)) from None

@@ -1,6 +1,8 @@
-"""How a text of the user appears in what we write: sources, pages, data, a terminal.
+"""Text between the user and us: escaping, command lines, files.
 
 Names of files, folders and machines, descriptions and whatever a file holds may contain any
-character. Each module here is one destination and states its rule; nothing else in the project
-escapes. Invariant: this package imports nothing of ours and nothing heavy.
+character. Each destination (sources, pages, data, a terminal) is one module here and states its
+rule; nothing else in the project escapes. `options`, `command_line` and `progress` are what the
+commands share. Invariant: this package imports nothing of ours, and nothing heavy but for typer
+in `command_line`.
 """

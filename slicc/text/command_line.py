@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass
+from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -30,6 +31,11 @@ class Verb:
     run: Callable[[Any], object]
     help: str
     refusal: str = "No such option: {option}. It is an option of {others}."
+
+
+def imported(module: str, function: str) -> Callable[[Any], object]:
+    """A function that is imported when it is called."""
+    return lambda options: getattr(import_module(module), function)(options)
 
 
 def new_app(

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Annotated, Any, Final, NoReturn
 
 from slicc.cli.exit_status import Stop, heed_endings, run_command
 from slicc.cli.version import version_option
-from slicc.text.command_line import Verb, new_app
+from slicc.text.command_line import Verb, imported, new_app
 from tester.cli.options import (
     DiffOptions,
     GenerateOptions,
@@ -32,13 +31,8 @@ _OF_THE_COMMAND: Final = ("-h", "--help", "--version")
 
 
 def _verb(name: str, options: type[Any], help: str, **more: Any) -> Verb:
-    """Calls the function ``name`` of the module `tester.cli.NAME`, imported only then."""
-
-    def run(given: Any) -> int:
-        function = getattr(import_module(f"tester.cli.{name}"), name)
-        return _status(lambda: function(given))
-
-    return Verb(name, options, run, help, **more)
+    function = imported(f"tester.cli.{name}", name)
+    return Verb(name, options, lambda given: _status(lambda: function(given)), help, **more)
 
 
 VERBS: Final = (

@@ -1,0 +1,135 @@
+"""What each verb of ``slicc`` takes; see `slicc.text.options`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from slicc.text.options import argument, option
+
+
+class DiagnosticFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+class Color(StrEnum):
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Engine(StrEnum):
+    PYTHON = "python"
+    NATIVE = "native"
+
+
+class GraphFormat(StrEnum):
+    DOT = "dot"
+    SVG = "svg"
+    PNG = "png"
+
+
+_FINDINGS: Final = "How findings are written to stderr."
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompilerOptions:
+    """What every verb takes that compiles."""
+
+    include: tuple[Path, ...] = option(
+        (), "A further directory to read included files from. Repeatable.", metavar="DIR"
+    )
+    prelude: tuple[Path, ...] = option(
+        (),
+        "Types, functions and constants that the protocols use and the runtime lacks. Repeatable.",
+        metavar="FILE",
+    )
+    diagnostics: DiagnosticFormat = option(
+        DiagnosticFormat.TEXT, _FINDINGS, "--format", "--diagnostics", shows_default=True
+    )
+    color: Color = option(Color.AUTO, "Whether findings are coloured.", shows_default=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilesOptions(CompilerOptions):
+    """``slicc check``, and what other verbs add to."""
+
+    files: tuple[Path, ...] = argument(
+        "Drivers (.slicc), or .sm files: these stand for the drivers beside them that include "
+        "them.",
+        "FILE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileOptions(FilesOptions):
+    """``slicc compile``."""
+
+    output: Path = option(
+        *(Path("controllers"), "Where to write packages.", "--output", "-o"),
+        metavar="DIR",
+        shows_default=True,
+    )
+    engine: Engine = option(
+        Engine.PYTHON,
+        "python: a package of controllers. native: C++ sources, compiled at once, so that the "
+        "tester need not do it.",
+        shows_default=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphOptions(FilesOptions):
+    """``slicc graph``."""
+
+    diagnostics: DiagnosticFormat = option(DiagnosticFormat.TEXT, _FINDINGS, shows_default=True)
+    format: GraphFormat = option(
+        GraphFormat.DOT, "dot is text; svg and png need Graphviz.", shows_default=True
+    )
+    output: Path = option(
+        *(Path("graphs"), "Where to write graphs.", "--output", "-o"),
+        metavar="DIR",
+        shows_default=True,
+    )
+    machine: str | None = option(None, "Only this machine.", metavar="M")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(FilesOptions):
+    """``slicc table``."""
+
+    output: Path = option(
+        *(Path("tables"), "Where to write tables.", "--output", "-o"),
+        metavar="DIR",
+        shows_default=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class IrOptions(FilesOptions):
+    """``slicc ir``."""
+
+    verify: bool = option(
+        False, "Check the invariants of what was understood instead of printing it."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemOptions(CompilerOptions):
+    """``slicc system``."""
+
+    protocol: Path = argument("A driver or .sm file, or a shipped protocol's name.", "PROTOCOL")
+    system: Path | None = option(None, "A description to complete.", metavar="TOML")
+    assignments: tuple[str, ...] = option(
+        (), "A field to change. Repeatable.", "--set", metavar="PATH=VALUE"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions:
+    """``slicc explain``."""
+
+    slug: str | None = argument("The word in brackets behind `error`.", "SLUG", None)

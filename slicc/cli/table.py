@@ -1,0 +1,18 @@
+"""``slicc table``: the tables of states and events as HTML pages."""
+
+from __future__ import annotations
+
+from slicc.cli.options import TableOptions
+from slicc.cli.session import compiling
+from slicc.codegen.files import write_file
+from slicc.codegen.transition_table import protocol_page
+
+
+def table(options: TableOptions) -> None:
+    """Write a page a protocol."""
+    with compiling(options.files, options) as session:
+        session.require_different_names()
+        session.require_directory(options.output)
+        for compiled in session.protocols:
+            page = protocol_page(compiled.protocol, compiled.sources)
+            print(write_file(options.output / f"{compiled.protocol.name}.html", page.encode()))
