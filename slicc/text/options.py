@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING as MISSING
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 _KEY: Final = "option"
@@ -41,7 +42,10 @@ def option(
     read: Callable[[str], Any] | None = None,
     shows_default: bool = False,
 ) -> Any:
-    """A field that is an option. Without ``names`` it is called as the field is."""
+    """A field that is an option, required if its default is MISSING.
+
+    Without ``names`` it is called as the field is.
+    """
     spec = Spec(help, section, names, metavar, read, shows_default=shows_default)
     return field(default=default, metadata={_KEY: spec})
 

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu.cli.common.files import open_code_object
+from gpu.cli.options import DisasmOptions
 from gpu.code_object import CodeObject
 from gpu.code_object.elf import KERNEL_V2, Symbol
 from gpu.isa.encoding.disassembler import assembler_lines
 from slicc.text.terminal import printable
+
+
+def disasm(options: DisasmOptions) -> None:
+    """Print it."""
+    for line in disassemble(open_code_object(options.file), options.kernel):
+        print(line)
 
 
 def disassemble(code_object: CodeObject, kernel: str | None = None) -> Iterator[str]:

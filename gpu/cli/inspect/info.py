@@ -8,11 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gpu.cli.common.files import open_code_object
+from gpu.cli.options import Format, InfoOptions
 from gpu.code_object import RUNNABLE, CodeObject, Kernel, KernelDescriptor
+from slicc.text.data import json_text
 from slicc.text.terminal import printable
 
 _ROUNDINGS = ("to nearest even", "up", "down", "to zero")
 _DENORMALS = ("flushed", "flushed in results", "flushed in sources", "kept")
+
+
+def info(options: InfoOptions) -> None:
+    """Print it."""
+    code_object = open_code_object(options.file)
+    if options.format is Format.JSON:
+        print(json_text(as_data(code_object), indent=2))
+    else:
+        print("\n".join(as_text(code_object)))
 
 
 def as_data(code_object: CodeObject) -> dict[str, Any]:

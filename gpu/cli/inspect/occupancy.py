@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu.cli.common.files import open_code_object, runnable_kernel
 from gpu.cli.common.grid_size import SizeError, read_size
+from gpu.cli.options import OccupancyOptions
 from gpu.code_object import Kernel
+from gpu.dispatch import occupancy as resources
 from gpu.dispatch.launch import Demand
-from gpu.dispatch.occupancy import LDS_GRANULE, SGPR_GRANULE, Limits, occupancy
+from gpu.dispatch.occupancy import LDS_GRANULE, SGPR_GRANULE, Limits
 from gpu.wave_size import LANES, round_up
 from slicc.text.terminal import printable
 
 _MOST_ITEMS = 1024
 
 
-def as_text(kernel: Kernel, group: str, local: int) -> Iterator[str]:
+def occupancy(options: OccupancyOptions) -> None:
+    """Print it."""
+    kernel = runnable_kernel(open_code_object(options.file), options.kernel)
+    print("\n".join(_as_text(kernel, options.group, options.local)))
+
+
+def _as_text(kernel: Kernel, group: str, local: int) -> Iterator[str]:
     """``group``: as written, empty for what the kernel requires. Raises `SizeError`."""
     required = kernel.metadata.required_group
     size = read_size(group, "group", _MOST_ITEMS)[0] if group else required or (LANES, 1, 1)
@@ -33,7 +42,7 @@ def as_text(kernel: Kernel, group: str, local: int) -> Iterator[str]:
         lds=descriptor.group_size + local,
         scratch=descriptor.scratch,
     )
-    found = occupancy(limits, demand)
+    found = resources.occupancy(limits, demand)
     most = limits.simds * limits.waves_per_simd
     yield f"kernel {printable(kernel.name)}, groups of {size[0]} x {size[1]} x {size[2]} work-items"
     yield (

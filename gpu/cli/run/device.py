@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpu.cli.common.files import writing
-from gpu.cli.run.options import Request
+from gpu.cli.run.options import RunOptions
 from gpu.host.device import Device
 from gpu.memory.coherent.recording_file import Origin, save
 from gpu.trace import Trace
@@ -30,48 +30,48 @@ class OpenedDevice:
         return f"{self.device.now:,} cycles" if self.timed else "no time"
 
 
-def open_device(request: Request) -> OpenedDevice:
+def open_device(options: RunOptions) -> OpenedDevice:
     """Raises what loading a protocol or opening a memory raises, and `HostError`."""
-    protocol = request.protocol or DEFAULT_PROTOCOL
+    protocol = options.protocol or DEFAULT_PROTOCOL
     device = Device(
-        None if request.functional else protocol,
-        functional=request.functional,
-        cus=request.cus,
-        tccs=None if request.functional else request.tccs,
-        seed=request.seed,
-        system=request.system,
-        settings=dict(parse_assignment(text) for text in request.assignments),
-        engine=request.engine,
-        most_instructions=request.limit,
-        checks=request.checks,
-        trace=Trace(request.traces, _tell) if request.traces else None,
-        record=request.record is not None,
+        None if options.functional else protocol,
+        functional=options.functional,
+        cus=options.cus,
+        tccs=None if options.functional else options.tccs,
+        seed=options.seed,
+        system=options.system,
+        settings=dict(parse_assignment(text) for text in options.assignments),
+        engine=options.engine,
+        most_instructions=options.limit,
+        checks=options.checks,
+        trace=Trace(options.traces, _tell) if options.traces else None,
+        record=options.record is not None,
     )
     fidelity = (
         "functional: right results on flat memory; no caches, no time"
-        if request.functional
+        if options.functional
         else f"coherent: every load, store and atomic goes through the caches of {protocol} "
         f"({device.engine}); cycles are those of a model, not of a product"
     )
-    return OpenedDevice(device, fidelity, not request.functional)
+    return OpenedDevice(device, fidelity, not options.functional)
 
 
 def _tell(line: str) -> None:
     print(printable_lines(line))
 
 
-def keep_recording(device: Device, request: Request, path: Path) -> None:
+def keep_recording(device: Device, options: RunOptions, path: Path) -> None:
     """Write what was asked of the device's memory. Raises OSError."""
     assert device.recording is not None, "the device was opened to record"
     ports = device.memory.ports
     origin = Origin(
-        protocol=request.protocol or DEFAULT_PROTOCOL,
+        protocol=options.protocol or DEFAULT_PROTOCOL,
         cus=ports.cus,
         sqcs=ports.sqcs,
-        tccs=request.tccs,
-        seed=request.seed,
-        system="" if request.system is None else str(request.system),
-        settings=dict(parse_assignment(text) for text in request.assignments),
+        tccs=options.tccs,
+        seed=options.seed,
+        system="" if options.system is None else str(options.system),
+        settings=dict(parse_assignment(text) for text in options.assignments),
         ticks=device.now,
     )
     with writing(path):

@@ -1,36 +1,108 @@
-"""What a command line asked to run."""
+"""What ``gcn run`` takes; see `slicc.text.options`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
+from gpu.cli.options import Engine, KernelOptions
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from slicc.text.options import MISSING, between, option
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One call of ``gcn run``, as written."""
 
-    file: Path
-    kernel: str
-    grid: str
-    group: str = ""
-    arguments: tuple[str, ...] = ()
-    expectations: tuple[str, ...] = ()
-    scratch: int | None = None
-    limit: int | None = None
-    tolerance: float = 0.0
-    saves: tuple[str, ...] = ()
-    functional: bool = False
-    protocol: str | None = None
-    cus: int = 4
-    tccs: int = 2
-    seed: int = 1
-    engine: str = "auto"
-    system: Path | None = None
-    assignments: tuple[str, ...] = ()
-    traces: tuple[str, ...] = ()
-    checks: tuple[str, ...] = ()
-    stats: Path | None = None
-    record: Path | None = None
-    quiet: bool = False
-    progress: bool = True
+class Trace(StrEnum):
+    """What `gpu.trace.Trace` reports."""
+
+    WAVES = "waves"
+    MEMORY = "memory"
+    PACKETS = "packets"
+
+
+_call = partial(option, section="The call")
+_system = partial(option, section="The GPU")
+_output = partial(option, section="Output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(KernelOptions):
+    """One call of ``gcn run``."""
+
+    grid: str = _call(MISSING, "Work-items in each dimension.", metavar="X[,Y[,Z]]")
+    group: str = _call(
+        "", "Work-items of a group (what the kernel requires, or 64).", metavar="X[,Y[,Z]]"
+    )
+    arguments: tuple[str, ...] = _call(
+        (),
+        "An argument, in order: f32[1024]=random:1, out:f32[1024], u32=1024, a.npy, local=4096. "
+        "Repeatable.",
+        "--arg",
+        metavar="TEXT",
+    )
+    expectations: tuple[str, ...] = _call(
+        (),
+        "What buffer N (from 0) holds at the end: 2=iota, 2=right.npy. Repeatable.",
+        "--expect",
+        metavar="N=VALUES",
+    )
+    scratch: int | None = _call(
+        None,
+        "Private memory of a work-item, for kernels that recurse (what the kernel says).",
+        metavar="BYTES",
+        read=between(0),
+    )
+    limit: int | None = _call(
+        None,
+        "Wave instructions after which the run fails, with what each wave does then (none).",
+        metavar="N",
+        read=between(1),
+    )
+    tolerance: float = _call(0.0, "By which floats may differ, relative to the expected (0).")
+    functional: bool = _system(False, "Flat memory, no caches, no time: only the results.")
+    protocol: str | None = _system(
+        None,
+        "Shipped protocol, or path of a .slicc or .sm file (GPU_VIPER).",
+        metavar="NAME|PATH",
+    )
+    cus: int = _system(4, "Compute units (4).", metavar="1..256", read=between(1, 256))
+    tccs: int = _system(2, "Banks of the shared cache (2).", metavar="1..64", read=between(1, 64))
+    seed: int = _system(1, "Of random delays (1).", metavar="N", read=between(0))
+    engine: Engine = _system(
+        Engine.AUTO,
+        "What runs the caches: compiled code, or Python; the results are the same (auto: native "
+        "where there is a compiler).",
+    )
+    system: Path | None = _system(None, "System description (.toml).", metavar="FILE")
+    assignments: tuple[str, ...] = _system(
+        (),
+        "Field of the system description: machine.TCC.parameters.WB=true; or, of the compute "
+        f"units' timing, gpu.NAME=CYCLES, where NAME is {', '.join(Timing.names())}. Repeatable.",
+        "--set",
+        metavar="PATH=VALUE",
+    )
+    saves: tuple[str, ...] = _output(
+        (), "Write argument N after the run: 2=c.npy. Repeatable.", "--save", metavar="N=FILE"
+    )
+    traces: tuple[Trace, ...] = _output(
+        (),
+        "Print each instruction, memory access or packet. Repeatable.",
+        "--trace",
+        metavar="|".join(Trace),
+    )
+    check: str = _output(
+        "",
+        "Look for mistakes of the kernel: races, waits, uninitialised (a comma between).",
+        metavar="WHAT",
+    )
+    stats: Path | None = _output(None, "Write counters as JSON.", metavar="FILE")
+    record: Path | None = _output(
+        None, "Write what was asked of memory, for gcn replay.", metavar="FILE"
+    )
+    quiet: bool = _output(False, "Print only what was asked for.", "--quiet", "-q")
+    no_progress: bool = _output(False, "No live progress.")
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        """The names of `check`."""
+        return tuple(name for name in self.check.replace(" ", "").split(",") if name)

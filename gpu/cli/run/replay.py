@@ -6,42 +6,42 @@ its tick; anything else is found.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
+from gpu.cli.options import ReplayOptions
 from gpu.cli.run.counters import lines_about_caches
+from gpu.memory.coherent import recording as requests
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.factory import EngineChoice, choose_engine, load_system
-from gpu.memory.coherent.recording import Recording, replay
+from gpu.memory.coherent.recording import Recording
 from gpu.memory.coherent.recording_file import BadRecording, Origin, load
 from gpu.memory.interface import Unmapped
 from protocols import shipped
 from protocols.loader import reachable
+from slicc.cli.exit_status import FINE, FOUND
 
 
-def replay_file(
-    path: Path, engine: str, seed: int | None, tccs: int | None, include: Sequence[Path] = ()
-) -> bool:
-    """Replay and print; whether it took the time that it should. ``seed`` and ``tccs``: other ones
-    than were recorded. ``include``: where files may lie that the recording names.
+def replay(options: ReplayOptions) -> int:
+    """Replay and print. Returns the exit status: FOUND if it took another time than it should.
 
     Raises `BadRecording`, OSError, and what loading a protocol or opening a memory raises.
     """
+    path, seed, tccs = options.file, options.seed, options.tccs
     recording, origin = load(path)
     for named in (origin.protocol, origin.system):
-        if named and named not in shipped() and not reachable(named, include):
+        if named and named not in shipped() and not reachable(named, options.include):
             raise BadRecording(
                 f"{path}: it names {named!r}, which lies neither below the working directory nor "
                 f"below a directory of --include: --include {Path(named).parent} allows it"
             )
-    memory, words = _opened(path, recording, origin, EngineChoice(engine), seed, tccs)
+    memory, words = _opened(path, recording, origin, EngineChoice(options.engine), seed, tccs)
     accesses = len(recording.events) - recording.requests
     print(
         f"{path}: {recording.requests:,} requests and {accesses:,} accesses of the host, "
         f"{origin.cus} compute units on {origin.protocol}"
     )
     try:
-        answers, late = replay(recording, memory)
+        answers, late = requests.replay(recording, memory)
         memory.run(origin.ticks)  # to where the recorded run ended, if nothing is left to do
     except (Unmapped, ValueError) as slip:
         raise BadRecording(f"{path}: cannot be replayed: {slip}") from None
@@ -53,8 +53,8 @@ def replay_file(
         print(f"{late:,} of {len(recording.events):,} came later than when recorded")
     if as_recorded and late:
         print("wrong: the system is another one than was recorded")
-        return False
-    return True
+        return FOUND
+    return FINE
 
 
 def _opened(

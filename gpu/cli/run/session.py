@@ -14,12 +14,13 @@ from gpu.cli.run import results
 from gpu.cli.run.argument_parser import BufferArgument, read_argument
 from gpu.cli.run.counters import lines_about_caches, progress_line, work_of
 from gpu.cli.run.device import OpenedDevice, keep_recording, open_device
-from gpu.cli.run.options import Request
+from gpu.cli.run.options import RunOptions
 from gpu.code_object import Kernel
 from gpu.host.buffer import Buffer
 from gpu.host.device_core import BareDevice
 from gpu.hsa.signal import Signal
 from gpu.wave_size import LANES
+from slicc.cli.exit_status import FINE, FOUND
 from slicc.text.data import json_text
 from slicc.text.progress import Progress
 from slicc.text.terminal import printable, printable_lines
@@ -28,22 +29,22 @@ _MOST_GRID = (1 << 32) - 1
 _MOST_GROUP = 1024
 
 
-def run(request: Request) -> bool:
-    """Run and print; whether nothing was wrong. Raises what `gpu.cli.error_messages` words."""
-    return _Session(request).run()
+def run(options: RunOptions) -> int:
+    """Run and print. Returns the exit status. Raises what `gpu.cli.error_messages` words."""
+    return FINE if _Session(options).run() else FOUND
 
 
 class _Session:
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.kernel = runnable_kernel(open_code_object(request.file), request.kernel)
-        self.group, group_dimensions = _group(request.group, self.kernel)
-        self.grid, dimensions = read_size(request.grid, "grid", _MOST_GRID)
+    def __init__(self, options: RunOptions) -> None:
+        self.options = options
+        self.kernel = runnable_kernel(open_code_object(options.file), options.kernel)
+        self.group, group_dimensions = _group(options.group, self.kernel)
+        self.grid, dimensions = read_size(options.grid, "grid", _MOST_GRID)
         self.dimensions = max(dimensions, group_dimensions)
-        self.arguments = [read_argument(text) for text in request.arguments]
-        self.expected = dict(self._numbered(text, "--expect") for text in request.expectations)
-        self.files = dict(self._numbered(text, "--save") for text in request.saves)
-        for path in (*map(Path, self.files.values()), request.stats, request.record):
+        self.arguments = [read_argument(text) for text in options.arguments]
+        self.expected = dict(self._numbered(text, "--expect") for text in options.expectations)
+        self.files = dict(self._numbered(text, "--save") for text in options.saves)
+        for path in (*map(Path, self.files.values()), options.stats, options.record):
             if path is not None:
                 check_writable(path)
         for number, text in self.expected.items():
@@ -61,17 +62,17 @@ class _Session:
         return argument
 
     def run(self) -> bool:
-        opened = open_device(self.request)
+        opened = open_device(self.options)
         buffers = self._dispatch(opened.device)
         right = self._judge(buffers) and not opened.device.findings
         for finding in opened.device.findings:
             print(printable_lines(f"found: {finding}"))
         self._tell(opened, buffers)
-        if self.request.stats is not None:
-            with writing(self.request.stats):
-                self.request.stats.write_text(json_text(self._numbers(opened), indent=2) + "\n")
-        if self.request.record is not None:
-            keep_recording(opened.device, self.request, self.request.record)
+        if self.options.stats is not None:
+            with writing(self.options.stats):
+                self.options.stats.write_text(json_text(self._numbers(opened), indent=2) + "\n")
+        if self.options.record is not None:
+            keep_recording(opened.device, self.options, self.options.record)
         return right
 
     def _dispatch(self, device: BareDevice) -> dict[int, Buffer]:
@@ -92,10 +93,10 @@ class _Session:
             self.group[: self.dimensions],
             values,
             completion=done,
-            private_bytes=self.request.scratch,
+            private_bytes=self.options.scratch,
         )
         queue.ring()
-        wanted = self.request.progress and not self.request.quiet
+        wanted = not (self.options.no_progress or self.options.quiet)
         with Progress(progress_line(device), wanted):
             device.run(until=done)
         return buffers
@@ -110,11 +111,11 @@ class _Session:
         for number, text in self.expected.items():
             found = buffers[number].numpy()
             expected = results.expected_values(found, text, "--expect")
-            wrong = results.difference(found, expected, self.request.tolerance)
+            wrong = results.difference(found, expected, self.options.tolerance)
             if wrong is not None:
                 print(f"wrong: {self._name(number)}: {wrong}")
                 right = False
-            elif not self.request.quiet:
+            elif not self.options.quiet:
                 print(f"as expected: {self._name(number)}")
         return right
 
@@ -125,7 +126,7 @@ class _Session:
         for number, path in self.files.items():
             with writing(Path(path)):
                 results.write(buffers[number].numpy(), path)
-        if self.request.quiet:
+        if self.options.quiet:
             return
         print(f"{printable(self.kernel.name)}: {work_of(opened.device)}, {opened.ticks}")
         for line in lines_about_caches(opened.device.memory):

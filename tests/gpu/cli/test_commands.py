@@ -13,9 +13,10 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from gpu.cli.inspect.disasm import disassemble
-from gpu.cli.main import app
+from gpu.cli.main import VERBS
 from gpu.code_object import CodeObject
 from slicc.cli.exit_status import NO_READER
+from slicc.text.options import written
 from tests.gpu.cli.calling import gcn
 from tests.gpu.kernels.stored import CONFIGURATIONS, HERE, stored, stored_bytes
 
@@ -27,9 +28,12 @@ def vadd(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_commands_are_registered() -> None:
-    names = {command.callback.__name__ for command in app.registered_commands if command.callback}
-    assert {"info", "disasm", "occupancy", "run"} <= names
+def test_the_page_has_every_verb_and_every_option() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "gpu.md").read_text(encoding="utf-8")
+    assert [verb.name for verb in VERBS if f"gcn {verb.name}" not in page] == []
+    options = {name for verb in VERBS for name in written(verb.options) if name.startswith("--")}
+    assert {"--grid", "--record"} <= options
+    assert options - set(re.findall(r"--[a-z-]+", page)) == set()
 
 
 def test_help_imports_nothing_heavy() -> None:
