@@ -70,7 +70,7 @@ def locate(name: str) -> tuple[Path, bool]:
             raise ProtocolMissing(f"protocol file {name} is a directory; name the file in it")
         reason = "is not a regular file" if path.exists() else "does not exist"
         raise ProtocolMissing(f"protocol file {name} {reason}")
-    from slicc.diagnostics.suggest import suggest
+    from slicc.text.suggest import suggest
 
     near = suggest(name, known)
     help_ = f"; did you mean {near}?" if near else ""

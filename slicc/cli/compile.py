@@ -46,14 +46,14 @@ def _write_native(compiled: CompiledProtocol, output: Path) -> None:
     from runtime.native.toolchain.object_cache import CacheError, user_cache
     from slicc.codegen.cpp import Unsupported, package
     from slicc.codegen.cpp.machine_shape import FILE_NAME, shape_text
-    from slicc.codegen.files import write_file
+    from slicc.text.files import write_whole
 
     try:
         made = package(compiled.protocol)
         sources = Sources(made.name, {**made.files, FILE_NAME: shape_text(compiled.protocol)})
         directory = output / f"{made.name}_native"
         for name, text in sources.files.items():
-            write_file(directory / name, text.encode("utf-8", "surrogatepass"))
+            write_whole(directory / name, text.encode("utf-8", "surrogatepass"), parents=True)
         print(directory)
         cache = user_cache()
         library = build(recipe(sources, Sizes.of(64, 1), find_compiler()), cache)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from slicc.cli.exit_status import Stop
 from slicc.cli.options import ExplainOptions
 from slicc.diagnostics.registry import AREAS, CODES
-from slicc.diagnostics.suggest import suggest
+from slicc.text.suggest import suggest
 
 
 def explain(options: ExplainOptions) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from slicc.cli.exit_status import Stop
 from slicc.cli.options import GraphOptions
 from slicc.cli.session import compiling
-from slicc.codegen.files import write_file
 from slicc.codegen.state_diagram import GraphvizMissing, render_diagram, state_diagram
+from slicc.text.files import write_whole
 
 
 def graph(options: GraphOptions) -> None:
@@ -25,4 +25,4 @@ def graph(options: GraphOptions) -> None:
                         content = render_diagram(diagram, format)
                     except GraphvizMissing as error:
                         raise Stop(str(error)) from None
-                    print(write_file(options.output / name, content))
+                    print(write_whole(options.output / name, content, parents=True))

@@ -48,7 +48,7 @@ class Session:
 
     def require_machine(self, machine: str | None) -> None:
         """At least one protocol has the machine that was asked for."""
-        from slicc.diagnostics.suggest import suggest
+        from slicc.text.suggest import suggest
 
         names = [each.name for one in self.protocols for each in one.protocol.machines]
         if machine is None or machine in names or not self.protocols:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from slicc.cli.options import TableOptions
 from slicc.cli.session import compiling
-from slicc.codegen.files import write_file
 from slicc.codegen.transition_table import protocol_page
+from slicc.text.files import write_whole
 
 
 def table(options: TableOptions) -> None:
@@ -15,4 +15,8 @@ def table(options: TableOptions) -> None:
         session.require_directory(options.output)
         for compiled in session.protocols:
             page = protocol_page(compiled.protocol, compiled.sources)
-            print(write_file(options.output / f"{compiled.protocol.name}.html", page.encode()))
+            print(
+                write_whole(
+                    options.output / f"{compiled.protocol.name}.html", page.encode(), parents=True
+                )
+            )

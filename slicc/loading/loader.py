@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from slicc.diagnostics.model import DiagnosticSink, Label
-from slicc.diagnostics.suggest import suggest
 from slicc.loading.includes import Found, IncludeRoots, NotFound, Outside
 from slicc.loading.reader import CannotRead, Unreadable, decode, read_bytes, real_path
 from slicc.parser.parser import parse
 from slicc.source import SourceFile, Span
 from slicc.syntax import nodes as syntax
+from slicc.text.suggest import suggest
 
 DEPTH_LIMIT = 32
 """Includes inside each other."""

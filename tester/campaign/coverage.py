@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from slicc.text.data import json_text
-from tester.output_files import write_whole
+from slicc.text.files import write_whole
 
 SCHEMA: Final = "gpu-tester.coverage/1"
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from runtime.description import MAX_ENTRIES
+from slicc.text.files import why_not_writable
 from slicc.text.options import given
 from tester.cli.options import LegOptions, ProtocolOptions, RunOptions, SeriesOptions
 from tester.errors import ConfigError
 from tester.limits import LIMITS
-from tester.output_files import why_not_writable
 
 _FIXED: Final = (
     *("units", "wavefronts", "lanes", "cpus", "banks", "directories", "write_back"),

@@ -114,7 +114,8 @@ class Session:
         finally:
             self.engine.close()
         self._summary(status)
-        self._write_coverage()
+        if self.options.coverage is not None:
+            self.campaign.coverage.write(self.options.coverage)
         return status
 
     def prepare(self, leg: Leg) -> None:
@@ -230,15 +231,6 @@ class Session:
             f"{campaign.transitions / seconds:,.0f} transitions/s{code}",
             flush=True,
         )
-
-    def _write_coverage(self) -> None:
-        if self.options.coverage is None:
-            return
-        try:
-            self.campaign.coverage.write(self.options.coverage)
-        except OSError as error:
-            error.filename = self.options.coverage  # a full disk does not say where
-            raise
 
 
 def engine_for(choice: Choice, trace: str | None) -> Choice:

@@ -29,8 +29,8 @@ from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import MAX_AGENTS
 from runtime.files import read_bounded
 from slicc.text.data import json_text
+from slicc.text.files import write_whole
 from tester.limits import LIMITS, MAX_GROUPS
-from tester.output_files import write_whole
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import RULES, Rule, entry, extents
 from tester.program.expectations import derive

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
 from runtime.prng import Prng
+from slicc.text.suggest import suggest
 from tester.errors import ConfigError
 from tester.generator.generator import GeneratorConfig
 from tester.program.address_map import BANK_SKEW, DENSE, LINE_DUEL, SET_CONFLICT, MapConfig
@@ -411,8 +411,8 @@ def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) ->
             raise ConfigError(f"option {name} is {value!r}, {type(default).__name__} is needed")
     everything = {**PROFILES, **COMPARISONS}
     if profile not in everything:
-        close = get_close_matches(profile, names(), n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names())}"
+        close = suggest(profile, names())
+        hint = f"did you mean {close}?" if close else f"there are {', '.join(names())}"
         raise ConfigError(f"no profile {profile!r}; {hint}")
     dice = Dice(prng.fork(profile), fixed)
     shape, program = everything[profile](dice)

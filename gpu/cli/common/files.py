@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from gpu.code_object import CodeObject, CodeObjectError, Kernel
@@ -40,17 +38,6 @@ def check_writable(path: Path) -> None:
         raise _refused(errno.ENOENT, path)
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise _refused(errno.EACCES, path)
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Errors name the file, also those of a disk that is full."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise _refused(error.errno, path) from None
 
 
 def _refused(number: int, path: Path) -> OSError:

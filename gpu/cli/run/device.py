@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpu.cli.common.files import writing
 from gpu.cli.run.options import RunOptions
 from gpu.host.device import Device
 from gpu.memory.coherent.recording_file import Origin, save
@@ -74,5 +73,4 @@ def keep_recording(device: Device, options: RunOptions, path: Path) -> None:
         settings=dict(parse_assignment(text) for text in options.assignments),
         ticks=device.now,
     )
-    with writing(path):
-        save(device.recording, origin, path)
+    save(device.recording, origin, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpu.cli.run.argument_parser import TYPES, ArgumentTextError, fill
+from slicc.text.files import write_whole
 
 Values = npt.NDArray[Any]
 
@@ -62,7 +64,8 @@ def difference(found: Values, expected: Values, tolerance: float) -> str | None:
     )
 
 
-def write(values: Values, path: str) -> None:
+def write(values: Values, path: Path) -> None:
     """As a numpy file. Raises OSError."""
-    with Path(path).open("wb") as file:
-        np.save(file, values)
+    file = BytesIO()
+    np.save(file, values)
+    write_whole(path, file.getvalue())

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gpu.cli.common.files import check_writable, open_code_object, runnable_kernel, writing
+from gpu.cli.common.files import check_writable, open_code_object, runnable_kernel
 from gpu.cli.common.grid_size import Size3, SizeError, read_size
 from gpu.cli.run import results
 from gpu.cli.run.argument_parser import BufferArgument, read_argument
@@ -22,6 +22,7 @@ from gpu.hsa.signal import Signal
 from gpu.wave_size import LANES
 from slicc.cli.exit_status import FINE, FOUND
 from slicc.text.data import json_text
+from slicc.text.files import write_whole
 from slicc.text.progress import Progress
 from slicc.text.terminal import printable, printable_lines
 
@@ -69,8 +70,8 @@ class _Session:
             print(printable_lines(f"found: {finding}"))
         self._tell(opened, buffers)
         if self.options.stats is not None:
-            with writing(self.options.stats):
-                self.options.stats.write_text(json_text(self._numbers(opened), indent=2) + "\n")
+            text = json_text(self._numbers(opened), indent=2) + "\n"
+            write_whole(self.options.stats, text.encode())
         if self.options.record is not None:
             keep_recording(opened.device, self.options, self.options.record)
         return right
@@ -124,8 +125,7 @@ class _Session:
             if isinstance(argument, BufferArgument) and argument.shown:
                 print(f"{self._name(number)} = {results.shown(buffers[number].numpy())}")
         for number, path in self.files.items():
-            with writing(Path(path)):
-                results.write(buffers[number].numpy(), path)
+            results.write(buffers[number].numpy(), Path(path))
         if self.options.quiet:
             return
         print(f"{printable(self.kernel.name)}: {work_of(opened.device)}, {opened.ticks}")

@@ -21,6 +21,7 @@ from gpu.memory.coherent.recording import HostAccess, Recording, mute
 from gpu.memory.interface import Data, PortKind, Ports, Request, RequestKind
 from gpu.memory.request_validation import check_shape
 from runtime.files import read_bounded
+from slicc.text.files import write_whole
 
 MAGIC: Final = b"gcn recording "
 VERSION: Final = b"1\n"
@@ -92,7 +93,7 @@ def save(recording: Recording, origin: Origin, path: Path) -> None:
         "events": [_event_row(tick, event) for tick, event in recording.events],
     }
     packed: bytes = msgpack.packb(content)
-    path.write_bytes(MAGIC + VERSION + zlib.crc32(packed).to_bytes(4, "little") + packed)
+    write_whole(path, MAGIC + VERSION + zlib.crc32(packed).to_bytes(4, "little") + packed)
 
 
 def load(path: Path) -> tuple[Recording, Origin]:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicc import ir, prelude
-from slicc.diagnostics.suggest import suggest
 from slicc.ir import type_rules
 from slicc.parser.limits import DIGITS
 from slicc.prelude.functions import PAIR_TEXT_FUNCTIONS
 from slicc.resolve.scope.symbols import TypeKind, VariableKind, did_you_mean, enumeration_constant
 from slicc.source import Span
 from slicc.syntax import nodes as syntax
+from slicc.text.suggest import suggest
 
 if TYPE_CHECKING:
     from slicc.resolve.scope.scopes import GlobalScope

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from slicc import ir
 from slicc.diagnostics.model import SHOWN_PER_FILE, Label
-from slicc.diagnostics.suggest import suggest
 from slicc.ir import type_rules
 from slicc.resolve.scope.pairs import check_keys, integer
 from slicc.resolve.scope.scopes import MachineScope
@@ -21,6 +20,7 @@ from slicc.resolve.scope.symbols import (
     did_you_mean,
 )
 from slicc.syntax import nodes as syntax
+from slicc.text.suggest import suggest
 
 
 def declare_ports(scope: MachineScope, nodes: list[syntax.InPort | syntax.OutPort]) -> None:

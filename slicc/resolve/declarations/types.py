@@ -11,7 +11,6 @@ from functools import partial
 
 from slicc import ir, prelude
 from slicc.diagnostics.model import Label
-from slicc.diagnostics.suggest import suggest
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.prelude.classes import OPAQUE_CLASSES
@@ -23,6 +22,7 @@ from slicc.resolve.scope.symbols import (
     did_you_mean,
 )
 from slicc.syntax import nodes as syntax
+from slicc.text.suggest import suggest
 
 _MACHINE_ONLY = {"State", "Event", "RequestType", "TBE"}
 

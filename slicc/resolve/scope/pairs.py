@@ -6,9 +6,9 @@ Invariant: a key that no rule knows has no effect; it is only mentioned when it 
 from __future__ import annotations
 
 from slicc.diagnostics.model import DiagnosticSink
-from slicc.diagnostics.suggest import suggest
 from slicc.prelude import KNOWN_PAIR_KEYS
 from slicc.syntax import nodes as syntax
+from slicc.text.suggest import suggest
 
 _KEYS = sorted(KNOWN_PAIR_KEYS)
 _innocent: set[str] = set()

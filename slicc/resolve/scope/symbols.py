@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from slicc import ir
-from slicc.diagnostics.suggest import suggest
 from slicc.prelude import Signature
 from slicc.source import NOWHERE, Span
 from slicc.syntax import nodes as syntax
+from slicc.text.suggest import suggest
 
 
 class TypeKind(Enum):

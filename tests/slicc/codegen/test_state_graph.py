@@ -8,13 +8,11 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from pathlib import Path
 
 import networkx as nx
 import pytest
 
 from slicc import ir
-from slicc.codegen.files import write_file
 from slicc.codegen.state_diagram import render_diagram, state_diagram
 from slicc.codegen.state_graph import state_graph
 from slicc.source import NOWHERE
@@ -231,14 +229,3 @@ def test_graphviz_failing_is_an_error_not_a_picture() -> None:
     diagram.body.append("[")
     with pytest.raises(OSError, match="syntax error"):
         render_diagram(diagram, "svg")
-
-
-def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "a.txt"
-    assert write_file(path, b"one") == path
-    assert write_file(path, b"two").read_bytes() == b"two"
-    assert [each.name for each in path.parent.iterdir()] == ["a.txt"]
-    (tmp_path / "dir").mkdir()
-    with pytest.raises(OSError):
-        write_file(tmp_path / "dir", b"x")
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["dir", "new"]

@@ -6,13 +6,10 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from slicc.diagnostics.model import DiagnosticSink, Label
 from slicc.diagnostics.registry import AREAS, CODES
 from slicc.diagnostics.render_json import render_json
 from slicc.diagnostics.render_text import LINE_WIDTH, render_text
-from slicc.diagnostics.suggest import edit_distance, suggest
 from slicc.parser.parser import parse
 from slicc.source import BUILTIN, SourceFile, Span
 from tests.conftest import Golden
@@ -166,35 +163,6 @@ def test_json_schema() -> None:
 def test_json_of_nothing() -> None:
     document = json.loads(render_json([]))
     assert document == {"version": 1, "errors": 0, "warnings": 0, "diagnostics": [], "left_out": []}
-
-
-# ------------------------------------------------------------------ suggestions
-
-
-@pytest.mark.parametrize(
-    ("word", "candidates", "expected"),
-    [
-        ("a_isueRequest", ["a_issueRequest", "b_issueRequest", "m_pop"], "a_issueRequest"),
-        ("laod", ["Load", "Store"], None),
-        ("Laod", ["Load", "Store"], "Load"),
-        ("load", ["Load", "Store"], "Load"),
-        ("x", ["y", "z"], None),
-        ("IS", ["IM", "SM"], None),
-        ("cat", ["bat", "rat"], None),
-        ("Data", ["Data"], None),
-        ("anything", [], None),
-        ("completely", ["different"], None),
-    ],
-)
-def test_suggestions(word: str, candidates: list[str], expected: str | None) -> None:
-    assert suggest(word, candidates) == expected
-
-
-def test_edit_distance_counts_a_swap_once() -> None:
-    assert edit_distance("laod", "load", 5) == 1
-    assert edit_distance("", "abc", 5) == 3
-    assert edit_distance("kitten", "sitting", 5) == 3
-    assert edit_distance("kitten", "sitting", 1) > 1
 
 
 # ------------------------------------------------------------------ the case runner

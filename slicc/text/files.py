@@ -1,0 +1,51 @@
+"""Writing files whole, and whether one could be written, asked before hours of work.
+
+Invariant: a reader of a path sees the old file or the new one, never half of either.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes, *, parents: bool = False) -> Path:
+    """Write under another name beside ``path`` and rename. ``parents``: make missing directories.
+
+    A device or pipe (``/dev/null``) is written to: it must not be replaced by a file. Returns
+    ``path``. Raises OSError with a file name, and leaves nothing then.
+    """
+    try:
+        if parents:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+        else:
+            _replace(path, content)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a full disk does not say where
+        raise
+    return path
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with temporary.open("xb") as stream:
+            stream.write(content)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def why_not_writable(directory: Path) -> str | None:
+    """Why no file could be made in a directory that may not exist yet; None if one could."""
+    place = directory
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        return f"{place} is not a directory"
+    if not os.access(place, os.W_OK | os.X_OK):
+        return f"{place} may not be written to"
+    return None
