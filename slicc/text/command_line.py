@@ -65,7 +65,7 @@ def _typer(**settings: Any) -> typer.Typer:
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
         **settings,
     )
 
@@ -172,7 +172,7 @@ def _refuse_options_of_others(ctx: Any, table: Mapping[str, Verb], words: Sequen
         option = word.partition("=")[0]
         if word == "--":
             return
-        if option.startswith("--") and option not in mine:
+        if option.startswith("-") and option not in mine:
             others = [other.name for other in table.values() if option in written(other.options)]
             if others:
                 ctx.fail(verb.refusal.format(option=option, others=" and ".join(others)))

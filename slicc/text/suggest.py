@@ -15,7 +15,7 @@ MOST_COMPARED = 1000
 
 
 def suggest(word: str, candidates: Iterable[str]) -> str | None:
-    """The one candidate that ``word`` is most probably a slip of, or None.
+    """The one candidate that ``word`` is most probably meant for, or None.
 
     Edits are insertions, deletions, replacements and swaps of neighbours. One edit per four
     characters is forgiven (at least one from three characters on), difference in case alone is

@@ -49,7 +49,7 @@ CANNOT = (ToolchainError, CacheError, LibraryError, NotNative, SystemTooLarge)
 class Chosen:
     """``native`` None: the Python engine. ``words``: one line for the user.
 
-    ``say``: told when a leg turns out to be beyond the native engine and the Python one goes on;
+    ``say``: called when a leg turns out to be beyond the native engine and the Python one goes on;
     None where only the native one will do.
     """
 
@@ -86,7 +86,7 @@ class Chosen:
             self.later_kernels.close()
 
     def saying(self, say: Callable[[str], None]) -> Chosen:
-        """The same for somebody else to listen to."""
+        """The same with another ``say``."""
         return replace(self, say=say)
 
     def without_native(self, why: Exception) -> Chosen:
@@ -113,7 +113,7 @@ def choose(
 ) -> Chosen:
     """The engine for a run. Raises ConfigError if the native one is asked for and not possible.
 
-    ``say``: see :class:`Chosen`. ``warn``: told what only costs time, else ``say`` is.
+    ``say``: see :class:`Chosen`. ``warn``: called with what only costs time; by default ``say``.
     ``optimised``: compile for speed at once, whatever it takes, for code that measures.
     """
     if choice is Choice.python:
@@ -121,10 +121,10 @@ def choose(
     fallback = None if choice is Choice.native else say
     try:
         return _native(protocol, fallback, warn or say, optimised)
-    except CANNOT as slip:
+    except CANNOT as error:
         if fallback is None:
-            raise ConfigError(f"--engine native: {slip}") from None
-        return Chosen(None, _instead(slip))
+            raise ConfigError(f"--engine native: {error}") from None
+        return Chosen(None, _instead(error))
 
 
 def _native(

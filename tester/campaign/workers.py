@@ -2,8 +2,9 @@
 
 Legs are numbered, and what a leg is depends on its number alone, except that the last one of a
 run may be cut short. So workers run whole legs ahead of time, in any order, and their results are
-taken in the order of the numbers; whatever is not simply a passed leg is run again by whoever asks
-for it. Invariant: what a run prints, counts and finds does not depend on the number of workers.
+taken in the order of the numbers; whatever is not simply a passed leg is run again by the process
+that asked for it. Invariant: what a run prints, counts and finds does not depend on the number of
+workers.
 
 Workers are forks: they share the loaded protocol and its compiled form with their parent.
 """
@@ -34,8 +35,8 @@ class LegResult:
     """What became of leg ``number`` when it was run whole.
 
     ``totals`` and ``coverage`` count this leg only. They are None if it did not simply pass: then
-    it has to be run again where somebody looks. ``words`` and ``ending`` say what was run and how
-    that went.
+    it has to be run again in the process that reports. ``words`` and ``ending`` say what was run
+    and how that went.
     """
 
     number: int

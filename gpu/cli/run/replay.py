@@ -43,8 +43,8 @@ def replay(options: ReplayOptions) -> int:
     try:
         answers, late = requests.replay(recording, memory)
         memory.run(origin.ticks)  # to where the recorded run ended, if nothing is left to do
-    except (Unmapped, ValueError) as slip:
-        raise BadRecording(f"{path}: cannot be replayed: {slip}") from None
+    except (Unmapped, ValueError) as error:
+        raise BadRecording(f"{path}: cannot be replayed: {error}") from None
     print(f"{answers:,} answers, {memory.now:,} cycles; {origin.ticks:,} when recorded ({words})")
     for line in lines_about_caches(memory):
         print(line)

@@ -1,6 +1,6 @@
 """One call of ``gcn run``: a host program that dispatches a kernel once.
 
-Invariant: everything that can be wrong with the request is told before anything runs.
+Invariant: everything that can be wrong with the options is reported before anything runs.
 """
 
 from __future__ import annotations

@@ -57,6 +57,8 @@ def test_spellings(words: str, meant: str) -> None:
         ("diff --jobs 2", "No such option: --jobs. It is an option of run."),
         ("diff --trace all", "No such option: --trace. It is an option of run and replay."),
         ("replay a.leg --jobs 2", "replay runs a leg as it is, so --jobs has no effect with it"),
+        ("-j 2 --replay a.leg", "replay runs a leg as it is, so -j has no effect with it"),
+        ("run --jobs -1", "Invalid value for '--jobs' / '-j': -1: 1 to 256 are possible"),
         ("replay", "Missing argument"),
         ("--replay", "Missing argument"),
         ("generate", "Missing argument"),
