@@ -20,7 +20,6 @@ from slicc.diagnostics import model
 from slicc.diagnostics.model import PLACES_SHOWN, SHOWN_PER_FILE, DiagnosticSink, Label, LeftOut
 from slicc.diagnostics.render_json import render_json
 from slicc.diagnostics.render_text import LINE_WIDTH, MESSAGE_WIDTH, render_text
-from slicc.diagnostics.suggest import LONGEST, MOST_COMPARED, suggest
 from slicc.parser import lexical_errors, recovery
 from slicc.parser.lexical_errors import clean
 from slicc.parser.limits import OVERLOADS
@@ -28,6 +27,7 @@ from slicc.parser.older_tokens import listed_files
 from slicc.resolve.declarations import ports
 from slicc.resolve.scope import pairs
 from slicc.source import SourceFile, Span
+from slicc.text.suggest import LONGEST, MOST_COMPARED, suggest
 from tests.slicc.pathological import SHAPES
 
 
