@@ -20,6 +20,7 @@ from tester.campaign.engine_selection import choose
 from tester.campaign.replay_protocol import fitted, named_protocol
 from tester.campaign.watcher import Watcher
 from tester.diagnosis.failure_report import render
+from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.leg import LegRun
 from tester.program.replay_file import Leg, ReplayError, load_leg, with_expectations
@@ -153,6 +154,8 @@ def generate(
 
 
 def _choice(engine: str, watchers: Sequence[Watcher]) -> Choice:
+    if engine not in list(Choice):
+        raise ConfigError(f"there is no engine {engine}; there are {', '.join(Choice)}")
     return Choice.python if watchers else Choice(engine)
 
 

@@ -62,6 +62,8 @@ def test_options_reach_the_legs(mi: LoadedProtocol) -> None:
     assert (leg.program.episodes, leg.profile, leg.number) == (20, "line-duel", 0)
     with pytest.raises(ConfigError):
         generate(mi, profile="nothing")
+    with pytest.raises(ConfigError, match="there are auto, python, native"):
+        run(mi, engine="fast")
 
 
 def test_a_failure_has_its_leg_and_its_report(broken: Path, tmp_path: Path) -> None:
