@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from protocols import SYSTEMS, shipped
 from protocols.catalog import written_system
@@ -24,7 +24,10 @@ from runtime.description.inference import complete
 from runtime.native.build import Sources
 
 if TYPE_CHECKING:
-    from slicc.compiled import CompiledProtocol
+    from slicc.compiled import CompiledProtocol as CompiledProtocol
+
+AnyProtocol: TypeAlias = "str | Path | CompiledProtocol | LoadedProtocol"
+"""What stands for a protocol: a shipped name, a path, or one that was compiled or loaded."""
 
 SUFFIXES = (".slicc", ".sm")
 
@@ -123,7 +126,7 @@ def load_protocol(
 
 
 def load(
-    protocol: str | Path | CompiledProtocol | LoadedProtocol,
+    protocol: AnyProtocol,
     include: Sequence[str | Path] = (),
     system: str | Path | None = None,
     native: bool = False,

@@ -7,7 +7,7 @@ says is escaped where it is printed.
 
 from __future__ import annotations
 
-from slicc.cli.exit_status import FOUND, Stop
+from slicc.text.command.exit_status import FOUND, Stop
 
 
 def in_words(error: Exception) -> Stop | None:
@@ -23,7 +23,6 @@ def in_words(error: Exception) -> Stop | None:
     from protocols.loader import ProtocolBroken, ProtocolMissing
     from runtime.description import DescriptionError
     from runtime.errors import ProtocolError
-    from slicc.loading.reader import CannotRead
 
     if isinstance(error, ProtocolBroken):
         return Stop(str(error), complete=True)
@@ -31,7 +30,7 @@ def in_words(error: Exception) -> Stop | None:
         return Stop(f"the protocol failed: {error}", FOUND)
     given = (
         ArgumentTextError, SizeError, ArgumentError, CodeObjectError, CompileError, GpuError,
-        ProtocolMissing, DescriptionError, CannotRead, OutOfRoom, EngineMissing, BadRecording,
+        ProtocolMissing, DescriptionError, OutOfRoom, EngineMissing, BadRecording,
     )  # fmt: skip
     if isinstance(error, MemoryError):
         return Stop("out of memory: what was asked for is larger than there is room for")

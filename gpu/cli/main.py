@@ -16,9 +16,9 @@ from typing import Annotated, Any, Final, NoReturn
 
 from gpu.cli.options import DisasmOptions, InfoOptions, OccupancyOptions, ReplayOptions
 from gpu.cli.run.options import RunOptions
-from slicc.cli.exit_status import Stop, heed_endings, run_command
-from slicc.cli.version import version_option
-from slicc.text.command_line import Verb, imported, new_app
+from slicc.text.command.command_line import Verb, imported, new_app
+from slicc.text.command.exit_status import Stop, heed_endings, run_command
+from slicc.text.command.version import version_option
 
 
 def _verb(module: str, options: type[Any], help: str) -> Verb:

@@ -1,4 +1,4 @@
-"""What each verb of ``gcn`` takes but ``run``; see `slicc.text.options`."""
+"""What each verb of ``gcn`` takes but ``run``; see `slicc.text.command.options`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from slicc.text.options import argument, between, option
+from slicc.text.command.options import argument, between, option
 
 
 class Format(StrEnum):

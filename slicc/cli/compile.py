@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from slicc.cli.exit_status import Stop
 from slicc.cli.options import CompileOptions, Engine
 from slicc.cli.session import compiling
 from slicc.compiled import CompiledProtocol
+from slicc.text.command.exit_status import Stop
 
 
 def compile(options: CompileOptions) -> None:

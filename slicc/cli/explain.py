@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from slicc.cli.exit_status import Stop
 from slicc.cli.options import ExplainOptions
 from slicc.diagnostics.registry import AREAS, CODES
+from slicc.text.command.exit_status import Stop
 from slicc.text.suggest import suggest
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from slicc.cli.exit_status import Stop
 from slicc.cli.options import GraphOptions
 from slicc.cli.session import compiling
 from slicc.codegen.state_diagram import GraphvizMissing, render_diagram, state_diagram
+from slicc.text.command.exit_status import Stop
 from slicc.text.files import write_whole
 
 

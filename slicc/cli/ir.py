@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 
 from slicc import ir as nodes
-from slicc.cli.exit_status import OURS, Stop
 from slicc.cli.options import IrOptions
 from slicc.cli.session import compiling
 from slicc.ir.printer import print_protocol
 from slicc.ir.verifier import verify
+from slicc.text.command.exit_status import OURS, Stop
 
 
 def ir(options: IrOptions) -> None:

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
-from slicc.cli.exit_status import Stop, heed_endings, run_command
 from slicc.cli.options import (
     CompileOptions,
     ExplainOptions,
@@ -25,8 +24,9 @@ from slicc.cli.options import (
     SystemOptions,
     TableOptions,
 )
-from slicc.cli.version import version_option
-from slicc.text.command_line import Verb, imported, new_app
+from slicc.text.command.command_line import Verb, imported, new_app
+from slicc.text.command.exit_status import Stop, heed_endings, run_command
+from slicc.text.command.version import version_option
 
 
 def _verb(name: str, options: type[Any], help: str) -> Verb:

@@ -1,4 +1,4 @@
-"""What each verb of ``slicc`` takes; see `slicc.text.options`."""
+"""What each verb of ``slicc`` takes; see `slicc.text.command.options`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from slicc.text.options import argument, option
+from slicc.text.command.options import argument, option
 
 
 class DiagnosticFormat(StrEnum):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from slicc.cli.exit_status import FOUND, Stop
 from slicc.cli.options import Color, CompilerOptions, DiagnosticFormat
+from slicc.text.command.exit_status import FOUND, Stop
 from slicc.text.terminal import own
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from protocols.catalog import written_system
 from runtime.description import DescriptionError, parse_assignment
 from runtime.description.export import editable_toml
 from runtime.description.inference import complete
-from slicc.cli.exit_status import Stop
 from slicc.cli.options import SystemOptions
 from slicc.cli.session import compiling
 from slicc.codegen.python.errors import GenerationError
 from slicc.codegen.python.importer import load_package
 from slicc.compiled import CompiledProtocol
+from slicc.text.command.exit_status import Stop
 from slicc.text.data import toml_comment, toml_document
 
 

@@ -2,7 +2,7 @@
 
 Names of files, folders and machines, descriptions and whatever a file holds may contain any
 character. Each destination (sources, pages, data, a terminal) is one module here and states its
-rule; nothing else in the project escapes. `options`, `command_line` and `progress` are what the
+rule; nothing else in the project escapes. `command` is what the
 commands share. Invariant: this package imports nothing of ours, and nothing heavy but for typer
-in `command_line`.
+in `command.command_line` and `command.version`.
 """

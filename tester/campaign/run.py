@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from protocols.loader import LoadedProtocol, load
-from slicc.compiled import CompiledProtocol
+from protocols.loader import AnyProtocol, load
 from tester.campaign.campaign import AnyRun, Campaign, Options, Plan, Totals
 from tester.campaign.coverage import Coverage
 from tester.campaign.engine_choice import Choice
@@ -24,9 +23,6 @@ from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.leg import LegRun
 from tester.program.replay_file import Leg, ReplayError, load_leg, with_expectations
-
-AnyProtocol = str | Path | CompiledProtocol | LoadedProtocol
-"""A shipped protocol's name, a file, or what `slicc.compile` or `protocols.load` returned."""
 
 
 class MoreOptions(TypedDict, total=False):

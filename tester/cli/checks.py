@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from runtime.description import MAX_ENTRIES
+from slicc.text.command.options import given
 from slicc.text.files import why_not_writable
-from slicc.text.options import given
 from tester.cli.options import LegOptions, ProtocolOptions, RunOptions, SeriesOptions
 from tester.errors import ConfigError
 from tester.limits import LIMITS

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, NoReturn
 
-from slicc.cli.exit_status import Stop, heed_endings, run_command
-from slicc.cli.version import version_option
-from slicc.text.command_line import Verb, imported, new_app
+from slicc.text.command.command_line import Verb, imported, new_app
+from slicc.text.command.exit_status import Stop, heed_endings, run_command
+from slicc.text.command.version import version_option
 from tester.cli.options import (
     DiffOptions,
     GenerateOptions,
@@ -93,13 +93,12 @@ def _status(command: Callable[[], object]) -> int:
 def _in_words(error: Exception) -> Stop | None:
     from protocols.loader import ProtocolBroken, ProtocolMissing
     from runtime.description import DescriptionError
-    from slicc.loading.reader import CannotRead
     from tester.errors import ConfigError
     from tester.program.replay_file import ReplayError
 
     if isinstance(error, ProtocolBroken):
         return Stop(str(error), complete=True)
-    given = (ProtocolMissing, DescriptionError, ReplayError, ConfigError, CannotRead)
+    given = (ProtocolMissing, DescriptionError, ReplayError, ConfigError)
     return Stop(str(error)) if isinstance(error, given) else None
 
 

@@ -1,4 +1,4 @@
-"""What each verb of ``gpu-tester`` takes; see `slicc.text.options`.
+"""What each verb of ``gpu-tester`` takes; see `slicc.text.command.options`.
 
 Fields of `LegOptions` that fix something of a leg are called as in `tester.limits` and as the
 profiles call it. A class lists its bases from last to first in the help. Invariant: nothing heavy
@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from slicc.text.options import argument, byte_count, integer, option, seconds
+from slicc.text.command.options import argument, byte_count, integer, option, seconds
 from tester.campaign.engine_choice import Choice
 from tester.limits import LIMITS
 

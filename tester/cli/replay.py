@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from protocols.loader import LoadedProtocol
-from slicc.cli.version import installed_version
+from slicc.text.command.version import installed_version
 from tester.campaign.campaign import Options
 from tester.campaign.engine_choice import Choice
 from tester.campaign.replay_protocol import fitted, named_protocol

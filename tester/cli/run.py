@@ -10,7 +10,7 @@ from typing import Final
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description, parse_assignment
-from slicc.cli.version import installed_version
+from slicc.text.command.version import installed_version
 from tester.campaign.campaign import AnyRun, Campaign, Options
 from tester.campaign.engine_choice import Choice
 from tester.campaign.leg_summary import defects_words

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from protocols.loader import LoadedProtocol, reachable
-from slicc.cli.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
-from slicc.text.progress import Progress
+from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
+from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import AnyRun, Campaign, Options
 from tester.campaign.engine_choice import Choice

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from slicc.cli.exit_status import FINE, OURS
+from slicc.text.command.exit_status import FINE, OURS
 from tester.cli.options import VerifyOptions
 from tester.program import verifier
 from tester.program.replay_file import Leg, load_leg

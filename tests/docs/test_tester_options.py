@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from slicc.text.options import written
+from slicc.text.command.options import written
 from tester.cli.main import VERBS
 from tester.scenario import profiles
 

@@ -1,4 +1,4 @@
-"""What ``gcn run`` takes; see `slicc.text.options`."""
+"""What ``gcn run`` takes; see `slicc.text.command.options`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpu.cli.options import Engine, KernelOptions
 from gpu.compute_unit.pipeline.timing_parameters import Timing
-from slicc.text.options import MISSING, between, option
+from slicc.text.command.options import MISSING, between, option
 
 
 class Trace(StrEnum):

@@ -18,7 +18,7 @@ from gpu.memory.coherent.recording_file import BadRecording, Origin, load
 from gpu.memory.interface import Unmapped
 from protocols import shipped
 from protocols.loader import reachable
-from slicc.cli.exit_status import FINE, FOUND
+from slicc.text.command.exit_status import FINE, FOUND
 
 
 def replay(options: ReplayOptions) -> int:

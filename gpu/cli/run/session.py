@@ -20,10 +20,10 @@ from gpu.host.buffer import Buffer
 from gpu.host.device_core import BareDevice
 from gpu.hsa.signal import Signal
 from gpu.wave_size import LANES
-from slicc.cli.exit_status import FINE, FOUND
+from slicc.text.command.exit_status import FINE, FOUND
+from slicc.text.command.progress import Progress
 from slicc.text.data import json_text
 from slicc.text.files import write_whole
-from slicc.text.progress import Progress
 from slicc.text.terminal import printable, printable_lines
 
 _MOST_GRID = (1 << 32) - 1

@@ -15,8 +15,8 @@ from elftools.elf.elffile import ELFFile
 from gpu.cli.inspect.disasm import disassemble
 from gpu.cli.main import VERBS
 from gpu.code_object import CodeObject
-from slicc.cli.exit_status import NO_READER
-from slicc.text.options import written
+from slicc.text.command.exit_status import NO_READER
+from slicc.text.command.options import written
 from tests.gpu.cli.calling import gcn
 from tests.gpu.kernels.stored import CONFIGURATIONS, HERE, stored, stored_bytes
 

@@ -17,7 +17,7 @@ import pytest
 from gpu.cli.error_messages import in_words
 from gpu.cli.main import app as gcn_app
 from slicc.cli import main
-from slicc.cli.exit_status import FINE, FOUND, MISUSED, OURS, run_command
+from slicc.text.command.exit_status import FINE, FOUND, MISUSED, OURS, run_command
 from slicc.text.terminal import guarded, own, printable_lines
 from tester.cli import main as tester_cli
 from tester.program.replay_file import load_leg, save_leg

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from runtime.native import system as native_system
 from runtime.native.plan import NotNative, Plans, Words
 from runtime.native.toolchain import compiler
-from slicc.cli.exit_status import DISAGREE, FINE, FOUND, MISUSED
+from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, MISUSED
 from tester.campaign import engine_selection
 from tester.campaign.campaign import Campaign, Options
 from tester.campaign.engine_choice import Choice

@@ -19,7 +19,7 @@ from runtime.native.tiered_object import LARGE_LEG, Libraries, NotHere
 from runtime.native.toolchain.compiler import Compilation, Compiler, ToolchainError
 from runtime.native.toolchain.object_cache import Cache
 from runtime.native.toolchain.pending_object import PendingObject, stop_all
-from slicc.cli.exit_status import FINE, MISUSED
+from slicc.text.command.exit_status import FINE, MISUSED
 from tester.generator import native_loader
 from tester.generator.native_kernels import kernels_recipe, load_kernels
 from tester.generator.native_loader import LaterKernels
@@ -207,7 +207,7 @@ def test_nothing_is_left_at_the_end(ending: str, tmp_path: Path, real: Compiler)
     """Of a program that heeds endings, as our commands do."""
     note, root = tmp_path / "note", tmp_path / "cache"
     compiler = compiler_that(tmp_path, real, f"sleep 600 & echo $$ $! >> {note}; wait")
-    program = "from slicc.cli.exit_status import heed_endings\nheed_endings()\n"
+    program = "from slicc.text.command.exit_status import heed_endings\nheed_endings()\n"
     see_end(program + beginning(compiler, root), ending, busy=note.exists)
     children = note.read_text().split() if note.exists() else []
     assert all(gone(int(child)) for child in children)
@@ -232,7 +232,7 @@ def test_a_run_that_is_ended_stops_its_compilers(
     body = f"if [ $how = -O2 ]; then sleep 600 & echo $$ $! >> {note}; wait; fi"
     path = compiler_that(tmp_path, real, body)
     program = (
-        "from slicc.cli.exit_status import heed_endings\n"
+        "from slicc.text.command.exit_status import heed_endings\n"
         "from tester.campaign.engine_choice import Choice\n"
         "from tester.campaign.engine_selection import choose\n"
         "from protocols.loader import load_protocol\n"

@@ -1,4 +1,4 @@
-"""From a dataclass of `slicc.text.options` to a command that typer runs, and its help.
+"""From a dataclass of `slicc.text.command.options` to a command that typer runs, and its help.
 
 Invariant: a command is called with one object of its class, every field of it read and within
 its limits; only the verb that is used is built, because typer takes a millisecond an option.
@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from slicc.text.options import Spec, names_of, specs, written
+from slicc.text.command.options import Spec, names_of, specs, written
 
 
 @dataclass(frozen=True, slots=True)

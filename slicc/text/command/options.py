@@ -1,8 +1,8 @@
 """The options of a command as a dataclass: each is written once, with its help and its reader.
 
-The command line (`slicc.text.command_line`), the checks and the test of a documentation page all
-read the fields. Invariant: nothing here needs the library that parses command lines, so what runs
-a command may import its options.
+The command line (`slicc.text.command.command_line`), the checks and the test of a documentation
+page all read the fields. Invariant: nothing here needs the library that parses command lines, so
+what runs a command may import its options.
 """
 
 from __future__ import annotations
