@@ -365,14 +365,15 @@ def test_a_fresh_process_gives_the_same_output() -> None:
 
 
 def test_a_passing_run_loads_no_graph_library() -> None:
-    """They are for pictures and tables of protocols, and take as long to load as a short run."""
+    """They are for compiling and pictures; a protocol that was compiled before needs neither."""
     code = (
         "import sys, tester.cli.main\n"
-        "try: tester.cli.main.app(['--episodes', '20', '--seed', '1', '--engine', 'python'])\n"
+        "try: tester.cli.main.app(['--episodes', '20', '--seed', '1'])\n"
         "except SystemExit as end: assert end.code == 0, end.code\n"
         "print({'networkx', 'graphviz'} & set(sys.modules))\n"
     )
-    out = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
+    for _ in range(2):  # the first run may have to compile the protocol
+        out = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
     assert "PASSED: " in out
     assert out.splitlines()[-1] == "set()"
 

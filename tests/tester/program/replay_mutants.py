@@ -48,6 +48,7 @@ EPISODES = 6
 SECONDS = 100
 """A mutant that takes longer hangs."""
 MEMORY = 6 << 30
+"""What a mutant may take on top of what this process has."""
 EDGES = (0, 1, -1, 2, 3, 7, 8, 9, 16, 63, 64, 127, 128, 255, 1 << 16, (1 << 31) - 1, 1 << 31)
 EDGES += ((1 << 62) - 1, 1 << 62, (1 << 63) - 1, -(1 << 63), -(1 << 31), (1 << 64) - 1)
 NASTY = (*EDGES, 1 << 80, 10**40, 1.5, float("nan"), float("inf"), True, None, "", "x" * 5000)
@@ -55,6 +56,12 @@ NASTY += ("\x1b[2J", "\ud800", "\x00", "../..", "/etc/passwd", [], {}, [[]] * 9,
 
 Header = dict[str, Any]
 Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def _address_space() -> int:
+    """Bytes that this process has mapped."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return pages * resource.getpagesize()
 
 
 @dataclass
@@ -173,7 +180,8 @@ class Mutants:
         return seed + 1
 
     def _child(self, seeds: range, writing: int) -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        limit = _address_space() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         try:
             for seed in seeds:
