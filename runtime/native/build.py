@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final, TypeVar
 
-from runtime.native.ctypes_api import Library, LibraryError
+from runtime.native.ctypes_api import Functions, Library, LibraryError
 from runtime.native.plan import MachineShape, Shape
 from runtime.native.toolchain.compiler import (
     Compilation,
@@ -39,7 +39,7 @@ SITES: Final = "sites.json"
 SHAPE: Final = "shape.json"
 _OBJECT: Final = "protocol.so"
 _KIND: Final = "object"
-_HEADERS: Final = Path(__file__).parent / "cpp"
+HEADERS: Final = Path(__file__).parent / "cpp"
 Loaded = TypeVar("Loaded")
 
 
@@ -86,19 +86,42 @@ class Sizes:
 
 
 @dataclass(frozen=True)
+class Clients:
+    """What issues accesses to the requesters of an object: see requesters/client.hpp.
+
+    ``access``, ``header``: what SLICC_CLIENT_ACCESS and SLICC_CLIENTS name, found below
+    ``include_root``. ``functions``: those of the object's interface that are theirs.
+    """
+
+    access: str
+    header: str
+    include_root: Path
+    functions: Functions = field(hash=False)
+
+    def defines(self) -> dict[str, str]:
+        return {"SLICC_CLIENT_ACCESS": f'"{self.access}"', "SLICC_CLIENTS": f'"{self.header}"'}
+
+    def load(self, path: Path) -> Library:
+        """An object that was compiled for them. Raises LibraryError."""
+        return Library(path, self.functions)
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How one object is made: C++ texts by name, which of them is the unit, and the rest.
 
-    ``headers``: a digest of what it includes from elsewhere. ``tier0``: compiled in little time
-    rather than for speed. Each is an object of its own.
+    ``include_roots``: where it includes from, besides this package; ``headers``: a digest of what
+    it includes from elsewhere. ``tier0``: compiled in little time rather than for speed. Each is
+    an object of its own.
     """
 
     files: Mapping[str, str]
     unit: str
     compiler: Compiler
-    defines: Mapping[str, int] = field(default_factory=dict)
+    defines: Mapping[str, int | str] = field(default_factory=dict)
     headers: str = ""
     tier0: bool = False
+    include_roots: tuple[Path, ...] = ()
 
     @cached_property
     def key(self) -> str:
@@ -152,7 +175,7 @@ class Recipe:
             self.compiler,
             directory / self.unit,
             directory / _OBJECT,
-            [directory, _HEADERS],
+            [directory, *self.include_roots, HEADERS],
             self.defines,
             self._flags(),
         )
@@ -161,18 +184,25 @@ class Recipe:
         return all_flags(self.compiler, self.tier0)
 
 
-def recipe(sources: Sources, sizes: Sizes, compiler: Compiler) -> Recipe:
+def recipe(sources: Sources, clients: Clients, sizes: Sizes, compiler: Compiler) -> Recipe:
     """For the optimised object of a protocol."""
-    return Recipe(sources.files, UNIT, compiler, sizes.defines(), headers_digest())
+    return Recipe(
+        sources.files,
+        UNIT,
+        compiler,
+        {**sizes.defines(), **clients.defines()},
+        headers_digest(clients.include_root),
+        include_roots=(clients.include_root,),
+    )
 
 
-def build(how: Recipe, cache: Cache) -> Library:
+def build(how: Recipe, clients: Clients, cache: Cache) -> Library:
     """The loaded object of a protocol. Raises ToolchainError, CacheError, LibraryError."""
     found = how.find(cache)
     if found is not None:
         with suppress(LibraryError):  # or another process has just pruned the entry
-            return loaded(found, Library)
-    return loaded(how.make(cache), Library)
+            return loaded(found, clients.load)
+    return loaded(how.make(cache), clients.load)
 
 
 def loaded(path: Path, load: Callable[[Path], Loaded]) -> Loaded:
@@ -187,6 +217,7 @@ def loaded(path: Path, load: Callable[[Path], Loaded]) -> Loaded:
 
 
 @cache
-def headers_digest() -> str:
-    """A digest of the headers that every object includes."""
-    return digest_of_files(_HEADERS.rglob("*.hpp"), _HEADERS)
+def headers_digest(clients: Path = HEADERS) -> str:
+    """A digest of the headers that every object includes, and of those of its clients."""
+    of_clients = "" if clients == HEADERS else digest_of_files(clients.rglob("*.hpp"), clients)
+    return digest_of_files(HEADERS.rglob("*.hpp"), HEADERS) + of_clients

@@ -12,28 +12,24 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tester.execution.native_program import ViewStruct
+ABI: Final = 6
 
-ABI: Final = 5
+Functions = Mapping[str, tuple[Any, tuple[Any, ...]]]
+"""By name: what a function returns and takes."""
 
 _U64 = ctypes.c_uint64
 _I64 = ctypes.c_int64
 _BLOCK = ctypes.c_void_p
 _WORDS = ctypes.c_void_p
-_VIEWS = ctypes.POINTER(ViewStruct)
+_VIEW = ctypes.c_void_p
 
-_FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
+_FUNCTIONS: Final[Functions] = {
     "abi": (_U64, ()),
     "constant": (_U64, (_U64,)),
     "system_size": (_U64, (_WORDS, _U64)),
     "start": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
-    "add_driver": (_I64, (_BLOCK, _VIEWS, ctypes.c_uint32, _WORDS, _WORDS, _U64)),
-    "add_flusher": (_I64, (_BLOCK, ctypes.c_uint32, _WORDS, _U64, _U64)),
-    "run": (_I64, (_BLOCK, _VIEWS, _U64, _U64)),
-    "run_slices": (_I64, (_BLOCK, _VIEWS, _U64, _U64, _U64, _U64, _U64, _WORDS)),
-    "run_traced": (_I64, (_BLOCK, _VIEWS, _U64, _U64, _WORDS, _U64, _WORDS)),
-    "add_outside": (_I64, (_BLOCK, ctypes.c_uint32)),
-    "run_outside": (_I64, (_BLOCK, _VIEWS, _WORDS, _U64, _U64)),
+    "run": (_I64, (_BLOCK, _VIEW, _U64)),
+    "run_traced": (_I64, (_BLOCK, _VIEW, _U64, _WORDS, _U64, _WORDS)),
     "zero_memory": (None, (_BLOCK,)),
     "write_memory": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
     "read_memory": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
@@ -41,20 +37,12 @@ _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "now": (_U64, (_BLOCK,)),
     "trace_hash": (_U64, (_BLOCK,)),
     "transitions": (_U64, (_BLOCK,)),
-    "lane_accesses": (_U64, (_BLOCK,)),
     "state_hash": (_U64, (_BLOCK,)),
     "error": (None, (_BLOCK, _WORDS)),
     "pool": (None, (_BLOCK, _WORDS)),
-    "finding": (None, (_BLOCK, _WORDS)),
-    "statistics": (None, (_BLOCK, _U64, _WORDS)),
-    "flushers_left": (_U64, (_BLOCK,)),
     "leaks": (_U64, (_BLOCK,)),
     "counts": (None, (_BLOCK, _U64, _WORDS)),
     "written_lines": (_U64, (_BLOCK, _WORDS, _WORDS, _U64)),
-    "overdue": (_I64, (_BLOCK, _VIEWS, _U64, _U64)),
-    "stuck": (_I64, (_BLOCK, _VIEWS, _U64)),
-    "finish": (_I64, (_BLOCK, _VIEWS, _U64)),
-    "refused": (_I64, (_BLOCK,)),
 }
 
 
@@ -68,9 +56,7 @@ class SharedObject:
     ``functions``: by name, what they return and take. Raises LibraryError.
     """
 
-    def __init__(
-        self, path: Path, prefix: str, functions: Mapping[str, tuple[Any, tuple[Any, ...]]]
-    ) -> None:
+    def __init__(self, path: Path, prefix: str, functions: Functions) -> None:
         self.path = path
         try:
             loaded = ctypes.CDLL(str(path))
@@ -99,10 +85,10 @@ class SharedObject:
 
 
 class Library(SharedObject):
-    """The object of one protocol."""
+    """The object of one protocol. ``functions``: besides those that every object has."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "slicc_", _FUNCTIONS)
+    def __init__(self, path: Path, functions: Functions) -> None:
+        super().__init__(path, "slicc_", {**_FUNCTIONS, **functions})
         self._speaks(self.abi(), ABI)
         self.line_bytes = self.constant(0)
         self.node_words = self.constant(1)

@@ -13,7 +13,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from tester.execution.native_program import ViewStruct
+from runtime.native.build import HEADERS, Clients
+from runtime.native.ctypes_api import Library
+from runtime.native.plan import NONE, Words
+from runtime.native.system import EXHAUSTED, NativeSystem
 
 LANES: Final = 64
 LANE_BYTES: Final = 16
@@ -21,15 +24,33 @@ GLC: Final = 1
 SLC: Final = 2
 QUIET: Final = 4
 INSTRUCTION: Final = 8
-"""Bits of ``scope``, as in runtime/native/cpp/execution/program.hpp."""
+"""Bits of ``scope``, as in runtime/native/cpp/requesters/access.hpp."""
+
+EXTERNAL_CLIENTS: Final = Clients(
+    "requesters/external_access.hpp",
+    "requesters/external_api.hpp",
+    HEADERS,
+    {
+        "add_outside": (ctypes.c_int64, (ctypes.c_void_p, ctypes.c_uint32)),
+        "run_outside": (
+            ctypes.c_int64,
+            (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64),
+        ),
+    },
+)
+"""The runtime's own clients."""
 
 Array = npt.NDArray[Any]
 
 
 class OutsideStruct(ctypes.Structure):
-    """``struct OutsideView`` of runtime/native/cpp/requesters/external_lanes.hpp."""
+    """``struct OutsideView`` of runtime/native/cpp/requesters/external_view.hpp."""
 
     _fields_ = [
+        ("address", ctypes.c_void_p),
+        ("value", ctypes.c_void_p),
+        ("expected", ctypes.c_void_p),
+        ("op", ctypes.c_void_p),
         ("bytes", ctypes.c_void_p),
         ("given", ctypes.c_void_p),
         ("given_count", ctypes.c_uint64),
@@ -88,9 +109,9 @@ class OutsideSlots:
         view.given_count = count + 1
 
     @property
-    def pointers(self) -> tuple[Any, Any]:
-        """What a run is told: the lanes of all slots, and `view`."""
-        return self._pointers
+    def pointer(self) -> Any:
+        """To `view`, which a run takes."""
+        return self._pointer
 
     def ran(self) -> None:
         """What was given belongs to the engine now."""
@@ -114,18 +135,42 @@ class OutsideSlots:
     def _point(self) -> None:
         self._answers = np.zeros(2 * len(self.op), np.uint64)  # a store has two in one tick at most
         self._records: memoryview = self._given.reshape(-1).data
-        lanes = ViewStruct(
+        self.view = OutsideStruct(
             address=self.address.ctypes.data,
             value=self.value.ctypes.data,
             expected=self.expected.ctypes.data,
-            action_op=self.op.ctypes.data,
-        )
-        self.view = OutsideStruct(
+            op=self.op.ctypes.data,
             bytes=self.bytes.ctypes.data,
             given=self._given.ctypes.data,
             answers=self._answers.ctypes.data,
             room=len(self._answers),
         )
-        self._pointers = ctypes.byref(lanes), ctypes.byref(self.view)
+        self._pointer = ctypes.byref(self.view)
         self.moved = True
         """Set whenever the arrays are somewhere else; for whoever keeps where they are."""
+
+
+class ExternalSystem(NativeSystem):
+    """A system whose requesters serve agents outside of it. ``library`` is for EXTERNAL_CLIENTS."""
+
+    def __init__(self, library: Library, plan: Words) -> None:
+        super().__init__(library, plan)
+        self._run_outside = library.run_outside  # called many thousand times a second
+
+    def add_outside(self, requester: int) -> int:
+        """A client of a requester for :meth:`run_outside`. Returns its number, from 0."""
+        number = self.library.add_outside(self._at, requester)
+        self._judge_addition(number)
+        return number
+
+    def run_outside(self, slots: OutsideSlots, when: int, until: int | None) -> int:
+        """Give clients the requests of ``slots``, to be issued at tick ``when``, and run to the end
+        of the first tick with answers; no later than ``until``. Raises PoolExhausted.
+
+        ``slots.view`` has then the answers, the last tick and the next one."""
+        limit = NONE if until is None else until
+        status = self._run_outside(self._at, slots.pointer, when, limit)
+        slots.ran()
+        if status == EXHAUSTED:
+            self.judge_pools()
+        return status

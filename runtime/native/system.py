@@ -6,7 +6,6 @@ copying it back is a return; the programs it reads lie outside and never change.
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +17,7 @@ import numpy.typing as npt
 
 from runtime.errors import ErrorKind
 from runtime.native.ctypes_api import Library
-from runtime.native.external_requester import OutsideSlots
 from runtime.native.plan import NONE, POOLS, Capacities, Words
-from tester.execution.native_program import ProgramView, ViewStruct
 
 Counts = npt.NDArray[np.uint64]
 
@@ -66,36 +63,6 @@ class NativeError:
     action: int
 
 
-@dataclass(frozen=True)
-class NativeFinding:
-    """What the checker found. ``verdict`` counts the members of
-    ``tester.execution.events.Verdict``.
-    """
-
-    verdict: int
-    tick: int
-    identity: int
-    index: int
-    address: int
-    size: int
-    expected: int
-    got: int
-    role: int
-    kind: int
-
-
-class NativeStatistics(NamedTuple):
-    """Of one driver: see ``tester.execution.driver``."""
-
-    completed: int
-    live: int
-    live_time: int
-    handover_time: int
-    thread_time: int
-    end: int
-    finished: int
-
-
 class CountsTable(NamedTuple):
     """Executions of a controller's transitions; ``table[state * stride + event]``."""
 
@@ -106,12 +73,11 @@ class CountsTable(NamedTuple):
 class NativeSystem:
     """A started system at tick 0. Raises SystemTooLarge; ValueError for a plan of another version.
 
-    ``block`` is the memory itself. Drivers and flushers begin in the tick after they were added.
+    ``block`` is the memory itself. A class for each kind of clients adds what issues accesses.
     """
 
     def __init__(self, library: Library, plan: Words) -> None:
         self.library = library
-        self._run_outside = library.run_outside  # called many thousand times a second
         size = library.system_size(plan.ctypes.data, len(plan))
         if not size:
             raise ValueError("the compiled protocol does not understand the plan of its system")
@@ -120,8 +86,8 @@ class NativeSystem:
         status = library.start(self._at, size, plan.ctypes.data, len(plan))
         if status:
             raise ValueError(f"the compiled protocol cannot build the system (status {status})")
-        self._views: list[ProgramView] = []
-        self._programs: Any = (ViewStruct * 1)()
+        self._view: Any = None
+        """What the clients of the library have outside of the block."""
         self._counts: list[CountsTable] | None = None
 
     @property
@@ -129,76 +95,12 @@ class NativeSystem:
         """Bytes of the block."""
         return int(self.block.size)
 
-    # ------------------------------------------------------------------ agents
-
-    def add_driver(
-        self,
-        view: ProgramView,
-        role: int,
-        requesters: Sequence[int],
-        steps: Sequence[int],
-        first_identity: int,
-    ) -> int:
-        """Let threads run a program; thread t uses requester ``requesters[t]``.
-
-        ``role`` is that of its loads and stores (``tester.execution.events.Role``); ``steps[t]``: 1
-        for flushing, 2 for invalidating at hand-overs, 4 for values that mean nothing. Returns the
-        driver's number.
-        """
-        agents = np.array(requesters, np.uint32)
-        manners = np.array(steps, np.uint8)
-        number = self.library.add_driver(
-            self._at,
-            ctypes.byref(view.struct),
-            role,
-            agents.ctypes.data,
-            manners.ctypes.data,
-            first_identity,
-        )
-        self._judge_addition(number)
-        self._views.append(view)
-        self._programs = (ViewStruct * len(self._views))(*(each.struct for each in self._views))
-        return number
-
-    def add_flusher(self, requester: int, lines: Sequence[int], first_identity: int) -> int:
-        """Flush lines through a requester. Returns the flusher's number."""
-        array = np.array(lines, np.uint64)
-        number = self.library.add_flusher(
-            self._at, requester, array.ctypes.data, len(array), first_identity
-        )
-        self._judge_addition(number)
-        return number
-
-    def add_outside(self, requester: int) -> int:
-        """A client of a requester for :meth:`run_outside`. Returns its number, from 0."""
-        number = self.library.add_outside(self._at, requester)
-        self._judge_addition(number)
-        return number
-
-    def _judge_addition(self, number: int) -> None:
-        self.judge_pools()
-        if number < 0:
-            raise ValueError(f"the compiled protocol cannot add an agent (status {number})")
-
     # ------------------------------------------------------------------ time
 
     def run(self, until: int | None = None) -> int:
         """Run as ``runtime.sim.engine.Engine.run`` does. Raises PoolExhausted."""
         limit = NONE if until is None else until
-        status = self.library.run(self._at, self._programs, len(self._views), limit)
-        if status == EXHAUSTED:
-            self.judge_pools()
-        return status
-
-    def run_outside(self, slots: OutsideSlots, when: int, until: int | None) -> int:
-        """Give clients the requests of ``slots``, to be issued at tick ``when``, and run to the end
-        of the first tick with answers; no later than ``until``. Raises PoolExhausted.
-
-        ``slots.view`` has then the answers, the last tick and the next one."""
-        limit = NONE if until is None else until
-        lanes, view = slots.pointers
-        status = self._run_outside(self._at, lanes, view, when, limit)
-        slots.ran()
+        status = self.library.run(self._at, self._view, limit)
         if status == EXHAUSTED:
             self.judge_pools()
         return status
@@ -207,30 +109,6 @@ class NativeSystem:
     def address(self) -> int:
         """Of the block, for code that calls the library's functions itself."""
         return int(self._at)
-
-    def run_slices(
-        self, driver: int, until: int, ticks: int, limit: int, slices: int
-    ) -> tuple[int, int]:
-        """Run slices of ``ticks`` ticks until the driver has finished, looking after each for
-        requests that are ``limit`` ticks overdue; no more than ``slices``.
-
-        ``until``: the end of the slice before; returns that of the last one beside the status.
-        Raises PoolExhausted.
-        """
-        end = np.array([until], np.uint64)
-        status = self.library.run_slices(
-            self._at,
-            self._programs,
-            len(self._views),
-            driver,
-            ticks,
-            limit,
-            slices,
-            end.ctypes.data,
-        )
-        if status == EXHAUSTED:
-            self.judge_pools()
-        return status, int(end[0])
 
     def run_traced(self, until: int | None = None) -> tuple[int, npt.NDArray[np.uint64]]:
         """The same, and rows (tick, controller, address, state, event, next state)."""
@@ -242,8 +120,7 @@ class NativeSystem:
             written = np.zeros(1, np.uint64)
             status = self.library.run_traced(
                 self._at,
-                self._programs,
-                len(self._views),
+                self._view,
                 limit,
                 steps.ctypes.data,
                 room,
@@ -292,27 +169,9 @@ class NativeSystem:
     def transitions(self) -> int:
         return self.library.transitions(self._at)
 
-    @property
-    def lane_accesses(self) -> int:
-        return self.library.lane_accesses(self._at)
-
-    @property
-    def flushers_left(self) -> int:
-        """Flushers that have not finished."""
-        return self.library.flushers_left(self._at)
-
     def leaks(self) -> int:
         """0 if nothing is left behind."""
         return self.library.leaks(self._at)
-
-    def refused(self) -> int | None:
-        """A thread that was refused and never asked again."""
-        thread = self.library.refused(self._at)
-        return None if thread < 0 else thread
-
-    def statistics(self, driver: int) -> NativeStatistics:
-        out = self._read(7, self.library.statistics, driver)
-        return NativeStatistics(*out)
 
     def error(self) -> NativeError | None:
         """The protocol's mistake that ended the run, if one did."""
@@ -324,30 +183,6 @@ class NativeSystem:
             None if word == NONE else word for word in out[2:7]
         )
         return NativeError(kind, out[1], controller, tick, address, state, event, out[7])
-
-    def finding(self) -> NativeFinding | None:
-        """What the checker found, if it found anything."""
-        out = self._read(10, self.library.finding)
-        if not out[0]:
-            return None
-        index = -1 if out[3] == NONE else out[3]
-        address = -1 if out[4] == NONE else out[4]
-        size, expected, got, role, kind = out[5:]
-        return NativeFinding(
-            out[0] - 1, out[1], out[2], index, address, size, expected, got, role, kind
-        )
-
-    def overdue(self, limit: int) -> bool:
-        """Whether there is a finding now, after a look at the oldest requests."""
-        return bool(self.library.overdue(self._at, self._programs, len(self._views), limit))
-
-    def stuck(self) -> bool:
-        """The same when nothing moves any more."""
-        return bool(self.library.stuck(self._at, self._programs, len(self._views)))
-
-    def finish(self) -> bool:
-        """The same when all should be answered."""
-        return bool(self.library.finish(self._at, self._programs, len(self._views)))
 
     def counts(self, controller: int) -> CountsTable:
         """A view of the block: it changes as the run goes on."""
@@ -381,6 +216,11 @@ class NativeSystem:
         return array.tobytes()
 
     # ------------------------------------------------------------------ helpers
+
+    def _judge_addition(self, number: int) -> None:
+        self.judge_pools()
+        if number < 0:
+            raise ValueError(f"the compiled protocol cannot add an agent (status {number})")
 
     def _read(self, words: int, function: Any, *arguments: int) -> list[int]:
         out = np.zeros(words, np.uint64)

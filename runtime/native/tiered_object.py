@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from runtime.native.build import Recipe, Sizes, Sources, build, loaded, recipe
+from runtime.native.build import Clients, Recipe, Sizes, Sources, build, loaded, recipe
 from runtime.native.ctypes_api import Library, LibraryError
 from runtime.native.toolchain.compiler import Compiler, ToolchainError, one_line
 from runtime.native.toolchain.object_cache import Cache, CacheError
@@ -38,8 +38,9 @@ class TieredObject:
     ``how``: the recipe of the optimised one. ``warn``: called if that one fails to come.
     """
 
-    def __init__(self, how: Recipe, cache: Cache, warn: Warn) -> None:
+    def __init__(self, how: Recipe, clients: Clients, cache: Cache, warn: Warn) -> None:
         self._how = how
+        self._clients = clients
         self._cache = cache
         self._warn = warn
         self._optimised: PendingObject | None = None
@@ -50,9 +51,9 @@ class TieredObject:
         """The first object; ``optimised``: not at tier 0. Raises what is in COMPILE_ERRORS."""
         tier0 = self._how.at_tier0()
         if optimised or tier0 is None or self._how.find(self._cache) is not None:
-            self.library = build(self._how, self._cache)
+            self.library = build(self._how, self._clients, self._cache)
             return
-        self.library = build(tier0, self._cache)
+        self.library = build(tier0, self._clients, self._cache)
         self.began_on_tier0 = True
         try:  # not before: on a small machine the two would slow each other down
             self._optimised = self._how.begin(self._cache)
@@ -63,7 +64,7 @@ class TieredObject:
         """The first object of a worker: the optimised one, if it is in the cache."""
         path = self._how.find(self._cache)
         if path is not None:
-            self.library = loaded(path, Library)
+            self.library = loaded(path, self._clients.load)
 
     def update(self, wait: bool = False) -> None:
         """Swap the optimised object in if it has come; ``wait``: until it has."""
@@ -74,7 +75,7 @@ class TieredObject:
             path = pending.wait() if wait else pending.path()
             if path is None:
                 return
-            self.library = loaded(path, Library)
+            self.library = loaded(path, self._clients.load)
         except COMPILE_ERRORS as error:
             pending.stop()
             self._refuse(error)
@@ -92,7 +93,7 @@ class TieredObject:
 
 
 class Libraries:
-    """The objects of one protocol by sizes, each made when a leg first needs it.
+    """The objects of one protocol for one kind of clients by sizes, each made when first needed.
 
     ``optimised``: tier 0 will not do. ``warn``: see :class:`TieredObject`.
     """
@@ -100,12 +101,14 @@ class Libraries:
     def __init__(
         self,
         sources: Sources,
+        clients: Clients,
         compiler: Compiler,
         cache: Cache,
         warn: Warn,
         optimised: bool = False,
     ) -> None:
         self._sources = sources
+        self._clients = clients
         self._compiler = compiler
         self._cache = cache
         self._warn = warn
@@ -120,8 +123,10 @@ class Libraries:
         """
         wanted = self._objects.get(sizes)
         if wanted is None:
-            how = recipe(self._sources, sizes, self._compiler)
-            wanted = self._objects[sizes] = TieredObject(how, self._cache, self._warn)
+            how = recipe(self._sources, self._clients, sizes, self._compiler)
+            wanted = self._objects[sizes] = TieredObject(
+                how, self._clients, self._cache, self._warn
+            )
         is_worker = os.getpid() != self._owner
         large = accesses >= LARGE_LEG
         if wanted.library is not None:

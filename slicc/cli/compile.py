@@ -42,6 +42,7 @@ def _write_native(compiled: CompiledProtocol, output: Path) -> None:
     """Sources into ``output``, the object into the user's cache, where the tester looks for it."""
     from runtime.native.build import Sizes, Sources, build, recipe
     from runtime.native.ctypes_api import LibraryError
+    from runtime.native.external_requester import EXTERNAL_CLIENTS
     from runtime.native.toolchain.compiler import ToolchainError, find_compiler
     from runtime.native.toolchain.object_cache import CacheError, user_cache
     from slicc.codegen.cpp import Unsupported, package
@@ -56,7 +57,8 @@ def _write_native(compiled: CompiledProtocol, output: Path) -> None:
             write_whole(directory / name, text.encode("utf-8", "surrogatepass"), parents=True)
         print(directory)
         cache = user_cache()
-        library = build(recipe(sources, Sizes.of(64, 1), find_compiler()), cache)
+        how = recipe(sources, EXTERNAL_CLIENTS, Sizes.of(64, 1), find_compiler())
+        library = build(how, EXTERNAL_CLIENTS, cache)
     except (Unsupported, ToolchainError, CacheError, LibraryError) as error:
         raise Stop(str(error)) from None
     if cache.note:

@@ -22,6 +22,7 @@ from tester.campaign.engine_choice import Choice
 from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.native_leg import NativeLegRun, NativeProtocol, sizes_of
+from tester.execution.native_system import TESTER_CLIENTS
 from tester.generator.native_kernels import Kernels
 from tester.generator.native_loader import LaterKernels
 from tester.program.replay_file import Leg
@@ -137,7 +138,7 @@ def _native(
         raise NotNative(protocol.why_not_native or "the protocol was not compiled for it")
     compiler = find_compiler()
     cache = user_cache()
-    libraries = Libraries(protocol.native, compiler, cache, warn, optimised)
+    libraries = Libraries(protocol.native, TESTER_CLIENTS, compiler, cache, warn, optimised)
     plans = Plans(protocol.info, protocol.native.shape)
     libraries(sizes_of(protocol.description))
     kernels = LaterKernels(compiler, cache, warn, optimised)

@@ -24,7 +24,6 @@ from runtime.native.system import (
     JUDGED,
     CountsTable,
     NativeError,
-    NativeFinding,
     NativeSystem,
     PoolExhausted,
     SystemTooLarge,
@@ -44,6 +43,7 @@ from tester.execution.handover import (
 )
 from tester.execution.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
 from tester.execution.native_program import ProgramView
+from tester.execution.native_system import NativeFinding, TesterSystem
 from tester.execution.thread import Steps
 from tester.program.expectations import touched_lines
 from tester.program.final_memory import FinalContents, final_contents
@@ -75,12 +75,12 @@ class NativeProtocol:
         self.library = library
         self.grown = Capacities()
 
-    def system(self, leg: Leg, capacities: Capacities, agents: int) -> NativeSystem:
+    def system(self, leg: Leg, capacities: Capacities, agents: int) -> TesterSystem:
         """A system at tick 0. Raises SystemTooLarge, NotNative, ToolchainError, CacheError."""
         description = leg.description
         library = self.library(sizes_of(description), leg.program.lane_address.size)
         plan = self.plans.plan(description, leg.run_key, capacities, agents)
-        return NativeSystem(library, plan)
+        return TesterSystem(library, plan)
 
     def capacities(self, program: Program, view: ProgramView, lines: int) -> Capacities:
         """How much a leg is likely to need; what turns out too small is doubled later."""
@@ -125,7 +125,7 @@ class NativeLegRun:
         self.outcome = Outcome()
         self.driver = Drivers(range(self.program.threads))
         self.error: NativeError | None = None
-        self.system: NativeSystem
+        self.system: TesterSystem
         self.steps: list[npt.NDArray[np.uint64]] | None = None
         """If there is a list, every transition is added to it (rows as in `run_traced`)."""
         self._exhausted: PoolExhausted | None = None
@@ -167,7 +167,7 @@ class NativeLegRun:
         if self._run_driver(0) and self._come_to_rest():
             self._compare()
 
-    def start(self) -> NativeSystem:
+    def start(self) -> TesterSystem:
         """The system at tick 0, with the threads of the program."""
         agents = 2 * self.program.threads + len(self._used)
         try:

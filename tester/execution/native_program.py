@@ -109,7 +109,7 @@ _GROUP_ARRAYS: Final = (
 
 
 class ViewStruct(ctypes.Structure):
-    """``struct ProgramView`` of runtime/native/cpp/execution/program.hpp."""
+    """``struct ProgramView`` of tester/native/cpp/execution/program.hpp."""
 
     _fields_ = [
         *((name, ctypes.c_uint64) for name in _COUNTS),

@@ -28,7 +28,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "version": (_U64, ()),
     "new": (_FRONT, (ctypes.POINTER(Config), ctypes.POINTER(State))),
     "free": (None, (_FRONT,)),
-    "run": (_U64, (_FRONT, _POINTER, _POINTER, _POINTER, _POINTER)),
+    "run": (_U64, (_FRONT, _POINTER, _POINTER, _POINTER)),
     "answered": (None, (_FRONT, _U64)),
     "told": (None, (_FRONT,)),
     "story": (_U64, (_FRONT, _POINTER, _U64, _POINTER)),

@@ -140,8 +140,7 @@ class Front:
             slots = backend.slots
             if slots is not self._slots or slots.moved:
                 self._point()
-            lanes, view = slots.pointers
-            reason = self._run(self._at, self._run_outside, backend.system.address, lanes, view)
+            reason = self._run(self._at, self._run_outside, backend.system.address, slots.pointer)
             memory.now = state.now
             backend.look(state.tick, state.due)
             if state.logged:

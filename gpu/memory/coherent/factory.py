@@ -22,6 +22,7 @@ from gpu.systems import DIRECTORY
 from protocols.loader import LoadedProtocol, load_protocol, locate
 from runtime.native.build import Sizes, Sources, recipe
 from runtime.native.ctypes_api import LibraryError
+from runtime.native.external_requester import EXTERNAL_CLIENTS
 from runtime.native.plan import NotNative, Plans
 from runtime.native.system import SystemTooLarge
 from runtime.native.tiered_object import Libraries
@@ -150,7 +151,14 @@ _opened: Final[dict[tuple[str, Path, bool, int], Libraries]] = {}
 def _libraries(sources: Sources, sizes: Sizes, compiler: Compiler, optimised: bool) -> Libraries:
     """The same for every device of this process, so that they compile a protocol once."""
     cache = user_cache()
-    key = (recipe(sources, sizes, compiler).key, cache.root, optimised, os.getpid())
+    key = (
+        recipe(sources, EXTERNAL_CLIENTS, sizes, compiler).key,
+        cache.root,
+        optimised,
+        os.getpid(),
+    )
     if key not in _opened:
-        _opened[key] = Libraries(sources, compiler, cache, lambda words: None, optimised)
+        _opened[key] = Libraries(
+            sources, EXTERNAL_CLIENTS, compiler, cache, lambda words: None, optimised
+        )
     return _opened[key]

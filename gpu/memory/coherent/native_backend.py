@@ -21,12 +21,18 @@ from gpu.memory.coherent.transition_counts import Executed, executed
 from gpu.memory.interface import AnswerKind, RequestKind
 from runtime.errors import ProtocolError
 from runtime.native.ctypes_api import Library
-from runtime.native.external_requester import GLC, INSTRUCTION, QUIET, SLC, OutsideSlots
+from runtime.native.external_requester import (
+    GLC,
+    INSTRUCTION,
+    QUIET,
+    SLC,
+    ExternalSystem,
+    OutsideSlots,
+)
 from runtime.native.plan import NONE, Capacities, Plans
 from runtime.native.system import (
     JUDGED,
     NativeError,
-    NativeSystem,
     PoolExhausted,
     SystemTooLarge,
     enlarged,
@@ -167,7 +173,7 @@ class NativeBackend:
         words = self.plans.plan(
             self.kernel.description, self.seed, self._capacities, len(self._requesters)
         )
-        self.system = NativeSystem(self.library, words)
+        self.system = ExternalSystem(self.library, words)
         self.system.zero_memory()
         for requester in self._requesters:
             self.system.add_outside(requester)

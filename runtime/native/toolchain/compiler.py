@@ -135,7 +135,7 @@ class Compilation:
         source: Path,
         output: Path,
         include: Sequence[Path],
-        defines: Mapping[str, int],
+        defines: Mapping[str, int | str],
         flags: Sequence[str],
     ) -> None:
         command = [*compiler.command, *flags]

@@ -13,7 +13,7 @@ struct ControllerParts {
 struct RequesterParts {
     void layout(Layout&, const Capacities&, const PlanView&) {}
 };
-struct AgentParts {
+struct ClientParts {
     void layout(Layout&, const Capacities&, const PlanView&) {}
 };
 
@@ -38,7 +38,7 @@ inline void requesters_mark(Context&, Marker&) {}
 inline void context_bind(Context&) {}
 inline void requesters_start(Context&, const PlanView&) {}
 inline void requester_wakeup(Context&, u32) {}
-inline void agent_wakeup(Context&, u32) {}
+inline void client_wakeup(Context&, u32) {}
 inline void controller_memory_respond(Context&, u32, Message&) {}
 inline void controller_memory_offer(Context&, u32) {}
 inline void machine_wakeup(Context& x, Controller& c);

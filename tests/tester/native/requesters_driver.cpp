@@ -243,8 +243,7 @@ static ProgramView views[8];
 
 static Context context_for(void* block) {
     Context x = context_of(block);
-    x.programs = views;
-    x.program_count = 8;
+    x.client_view = views;
     return x;
 }
 
@@ -263,7 +262,7 @@ EXPORT u64 t_seen() { return script.seen; }
 EXPORT i64 t_add_driver(void* block, const ProgramView* program, u64 role, const u32* requesters, const u8* steps,
                         u64 identity) {
     Context x = context_for(block);
-    views[agent_parts(x).driver_count] = *program;
+    views[client_parts(x).driver_count] = *program;
     return Driver_add(x, *program, static_cast<u8>(role), requesters, steps, identity);
 }
 EXPORT i64 t_add_flusher(void* block, u64 requester, const u64* lines, u64 count, u64 identity) {
@@ -286,7 +285,7 @@ EXPORT u64 t_finish(void* block) {
 // Everything that both engines must agree about.
 EXPORT void t_state(void* block, u64* out) {
     Context x = context_for(block);
-    const AgentParts& parts = agent_parts(x);
+    const ClientParts& parts = client_parts(x);
     const Finding& f = parts.finding;
     const u64 finding[] = {f.verdict, f.tick, f.identity, static_cast<u64>(f.index), f.address, f.size,
                            f.expected, f.got, f.role, f.kind};

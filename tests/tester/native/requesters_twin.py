@@ -26,6 +26,7 @@ from tester.execution.driver import Driver
 from tester.execution.events import Finding, Role, Verdict
 from tester.execution.handover import FLUSHES, READ_BACKS, Flusher
 from tester.execution.native_program import ProgramView
+from tester.execution.native_system import TESTER_CLIENTS
 from tester.program.program import Program
 from tests.runtime.native.core_twin import NONE, call, library
 from tests.tester.native.requesters_scenario import FAULTS, Port, Scene
@@ -208,7 +209,9 @@ class NativeRun:
 
     def __init__(self, scene: Scene, flights: int = 4096, rows: int = 1 << 16) -> None:
         self.scene = scene
-        self.lib = library(Path(__file__).with_name("requesters_driver.cpp"))
+        clients = [f"-D{name}={value}" for name, value in TESTER_CLIENTS.defines().items()]
+        include = f"-I{TESTER_CLIENTS.include_root}"
+        self.lib = library(Path(__file__).with_name("requesters_driver.cpp"), include, *clients)
         self.kept: list[object] = []
         view = ProgramView(scene.program)
         agents = 2 * scene.program.threads + 2 * len(scene.ports)

@@ -20,6 +20,7 @@ from runtime.native.toolchain.compiler import Compilation, Compiler, ToolchainEr
 from runtime.native.toolchain.object_cache import Cache
 from runtime.native.toolchain.pending_object import PendingObject, stop_all
 from slicc.text.command.exit_status import FINE, MISUSED
+from tester.execution.native_system import TESTER_CLIENTS
 from tester.generator import native_loader
 from tester.generator.native_kernels import kernels_recipe, load_kernels
 from tester.generator.native_loader import LaterKernels
@@ -49,10 +50,10 @@ def test_both_tiers_run_alike(real: Compiler, tmp_path: Path) -> None:
     assert engine is not None
     said: list[str] = []
     cache = Cache(tmp_path / "cache")
-    how = recipe(sources_of("MI"), SIZES, real)
+    how = recipe(sources_of("MI"), TESTER_CLIENTS, SIZES, real)
     unoptimised = how.at_tier0()
     assert unoptimised is not None
-    libraries = Libraries(sources_of("MI"), real, cache, said.append)
+    libraries = Libraries(sources_of("MI"), TESTER_CLIENTS, real, cache, said.append)
     assert libraries(SIZES).path == unoptimised.find(cache)
     engine = type(engine)(engine.info, engine.plans, libraries)
     leg = leg_of("MI", "default", 7)
@@ -102,7 +103,9 @@ def test_code_that_measures_gets_the_optimised_object(real: Compiler, tmp_path: 
     assert tier0 is not None
     assert tier0.find(cache) is None
     assert tier0.key != tiny.key
-    libraries = Libraries(sources_of("MI"), hurried, cache, said.append, optimised=True)
+    libraries = Libraries(
+        sources_of("MI"), TESTER_CLIENTS, hurried, cache, said.append, optimised=True
+    )
     libraries(SIZES)
     assert not libraries.began_on_tier0
     assert objects(cache.root) == 2
@@ -325,7 +328,7 @@ def test_forks_look_into_the_cache_only(tmp_path: Path, real: Compiler) -> None:
     path = compiler_that(tmp_path, real, f"while [ ! -e {gate} ]; do sleep 0.05; done")
     cache = Cache(tmp_path / "cache")
     pending = unit(Compiler((str(path),), "1")).begin(cache)
-    libraries = Libraries(sources_of("MI"), real, cache, print)
+    libraries = Libraries(sources_of("MI"), TESTER_CLIENTS, real, cache, print)
     worker = multiprocessing.get_context("fork").Process(
         target=_as_a_worker, args=(pending, asked, libraries)
     )
@@ -356,7 +359,7 @@ def test_workers_compile_nothing(
 def test_an_object_that_cannot_be_loaded_is_made_anew(tmp_path: Path, real: Compiler) -> None:
     """One from a machine with another library of C, or from a compiler that has had a bad day."""
     cache = Cache(tmp_path / "cache")
-    how = recipe(sources_of("MI"), SIZES, real).at_tier0()
+    how = recipe(sources_of("MI"), TESTER_CLIENTS, SIZES, real).at_tier0()
     assert how is not None
 
     def fill(directory: Path) -> None:
@@ -364,16 +367,16 @@ def test_an_object_that_cannot_be_loaded_is_made_anew(tmp_path: Path, real: Comp
 
     cache.make("object", how.key, fill)
     assert how.find(cache) is not None
-    assert build(how, cache).abi() == ABI
-    assert build(how, cache).path == how.find(cache)
+    assert build(how, TESTER_CLIENTS, cache).abi() == ABI
+    assert build(how, TESTER_CLIENTS, cache).path == how.find(cache)
 
 
 def test_an_object_that_is_none_is_not_kept(tmp_path: Path, real: Compiler) -> None:
     bad = compiler_that(tmp_path, real, 'for last; do :; done; echo no > "$last"; exit 0')
     cache = Cache(tmp_path / "cache")
-    how = recipe(sources_of("MI"), SIZES, Compiler((str(bad),), "1"))
+    how = recipe(sources_of("MI"), TESTER_CLIENTS, SIZES, Compiler((str(bad),), "1"))
     with pytest.raises(LibraryError, match="cannot be loaded"):
-        build(how, cache)
+        build(how, TESTER_CLIENTS, cache)
     assert list(cache.root.iterdir()) == []
 
 

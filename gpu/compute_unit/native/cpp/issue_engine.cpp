@@ -200,7 +200,7 @@ u64 end_of_run(const Front& f) {
     return end == NONE || end > s.now ? end : s.now + 1;
 }
 
-Reason memory_runs(Front& f, RunOutside run, void* block, const void* lanes) {
+Reason memory_runs(Front& f, RunOutside run, void* block) {
     State& s = *f.state;
     if (f.told) {
         f.told = false;
@@ -220,7 +220,7 @@ Reason memory_runs(Front& f, RunOutside run, void* block, const void* lanes) {
     if (f.end != NONE && f.end - 1 < f.limit) f.limit = f.end - 1;
     if (s.at_once) f.limit = s.now;
     if (f.telling) note_story(f, f.limit);
-    s.status = static_cast<u64>(run(block, lanes, f.view, f.when, f.limit));
+    s.status = static_cast<u64>(run(block, f.view, f.when, f.limit));
     if (s.status >= JUDGED) return Reason::JUDGED;
     return engine_ran(f);
 }
@@ -280,7 +280,7 @@ FRONT_API void front_free(Front* f) {
 }
 
 // Go on until Python is needed. `view` holds what Python has given since the last run.
-FRONT_API u64 front_run(Front* f, RunOutside run, void* block, const void* lanes, OutsideView* view) {
+FRONT_API u64 front_run(Front* f, RunOutside run, void* block, OutsideView* view) {
     State& s = *f->state;
     f->view = view;
     Reason reason;
@@ -295,7 +295,7 @@ FRONT_API u64 front_run(Front* f, RunOutside run, void* block, const void* lanes
             reason = Reason::CATCH_UP;
             if (s.logged > LOG_LONG || s.budget < 0 || f->story.count > STORY_LONG) break;
         }
-        reason = memory_runs(*f, run, block, lanes);
+        reason = memory_runs(*f, run, block);
         if (reason != Reason::REACHED) break;
     }
     for (u32 i = 0; i < f->units.count; ++i) s.next_ticks[i] = f->units[i].next_tick;

@@ -157,7 +157,7 @@ struct Known {
 
 enum class Phase : u8 { UNITS, MEMORY };
 
-using RunOutside = i64 (*)(void* block, const void* lanes, OutsideView* view, u64 when, u64 until);
+using RunOutside = i64 (*)(void* block, OutsideView* view, u64 when, u64 until);
 
 struct Front {
     Config config;

@@ -15,9 +15,7 @@ struct RequesterParts;     // requesters: all that they need, as one part
 struct Requester;
 struct Access;
 struct Row;
-struct AgentParts;         // drivers, flushers, checkers: likewise
-struct ProgramView;        // program.hpp
-struct OutsideView;        // outside_lanes.hpp
+struct ClientParts;        // clients of requesters: likewise
 
 struct System {
     u64 magic;
@@ -71,7 +69,7 @@ struct System {
     Array<u64> counts;           // transitions, of all controllers
     Array<ControllerParts> controller_parts;  // one element
     Array<RequesterParts> requester_parts;  // one element
-    Array<AgentParts> agent_parts;          // one element
+    Array<ClientParts> client_parts;        // one element
 };
 
 // What stands in front of the first message in limbo, as if it were one.
@@ -108,13 +106,10 @@ struct Context {
     i32 state = -1;
     i32 event = -1;
     u64 address = 0;
-    // What the tester checks; outside of the block, read-only.
-    const ProgramView* programs = nullptr;
-    u64 program_count = 0;
-    OutsideView* outside = nullptr;
+    void* client_view = nullptr;  // what clients have outside of the block
     // The parts that every request passes through (context_bind), so that they are one step away.
     RequesterParts* requester_parts = nullptr;
-    AgentParts* agent_parts = nullptr;
+    ClientParts* client_parts = nullptr;
     Requester* requesters = nullptr;
     Access* accesses = nullptr;
     Row* rows = nullptr;

@@ -1,69 +1,43 @@
 // An access, from the instruction to its last answer, and the lists in which its parts stand.
 //
 // Invariant: a slot is free or belongs to one access, one row of one, or one wait; everything
-// names slots by number, and 0 is none. Addresses and values stay in the program.
+// names slots by number, and 0 is none. Addresses and values stay with the client.
 
 #pragma once
 
-#include "types/atomic_op.hpp"
+#include "requesters/client.hpp"
 #include "block/line_map.hpp"
 #include "sim/message_buffer.hpp"
 #include "system/plan.hpp"
 #include "system/prelude.hpp"
-#include "execution/program.hpp"
 
 namespace AccessKind {
 inline constexpr u8 LOAD = 0, STORE = 1, ATOMIC = 2, ACQUIRE = 3, RELEASE = 4, FLUSH = 5, INVALIDATE_L2 = 6;
 }
 
-// Whether an action counts among the loads (stores) of its episode; an atomic one does among both.
-inline bool touches(u8 kind, u8 of_kind) { return kind == of_kind || kind == AccessKind::ATOMIC; }
+// Of an access: caches that it passes by; it asks for no old values; it fetches instructions.
+namespace Scope {
+inline constexpr u32 GLC = 1, SLC = 2, QUIET = 4, INSTRUCTION = 8;
+}
 
 // Why an access was refused: not enough tokens, too much outstanding, a walk is under way.
 enum Reason : u32 { TOKENS, ROOM, WALK, REASONS };
 
 enum class RequesterKind : u8 { SEQUENCER, COALESCER, DMA };
 
-// Where the addresses of an access stand.
-enum class Source : u8 {
-    NOTHING,
-    ACTION,  // lanes of action `place` of the program
-    PIECES,  // of its only lane: of keys of `find_lines` alone
-    WORDS,   // fetch-adds of episode `place`
-    LOADS,   // the lines of the loads of episode `place`
-    STORES,  // the lines of its stores
-    BATCH,   // lines `place` and following of the flushers
-    OUTSIDE, // of slot `place`, somebody else's (outside.hpp)
-};
-
-// One instruction on its way, and what its requester, its thread and the checker keep about it.
-// `pending` and `uncompleted` have a bit for each lane without data, acceptance or old value, and
-// for each whose store is not globally performed. It is free when `open` comes down to 0.
-struct alignas(128) Access {
-    u64 identity;
+// One instruction on its way, and what its requester keeps about it, after what its client keeps.
+// It is free when `open` comes down to 0.
+struct alignas(128) Access : ClientAccess {
     u64 sequence;
     u64 issued;
-    u64 progress;  // the last answer to a part
-    u64 pending;
-    u64 uncompleted;
-    u64 first;     // of its lanes in the program's arrays
     u32 client;
     u32 open;   // parts that the requester has not answered
-    u32 place;
     u32 lanes;  // how many addresses
-    u32 older;  // open requests in the order of their issue, for the checker; 0: none
-    u32 newer;
     u32 link;   // free, or ends in the next tick
     u32 next_release;  // of the same client, and waiting as well
     u16 size;   // bytes, of each lane
     u8 kind;
-    u8 role;
     u8 scope;
-    Source source;
-    u8 driver;
-    u8 pieces;    // entries of its only lane in the program's arrays; 0: one for each lane
-    bool shared;  // lanes ask for the same bytes
-    bool listed;  // the checker waits for it
     bool crosses; // lanes may reach into the next line
 };
 
@@ -185,7 +159,6 @@ inline u64 transfers_of(const Capacities& c, const PlanView& plan) {
 }
 
 struct RequesterParts {
-    u32 first_agent;  // consumer
     u32 free_access;
     u32 free_row;
     u32 accesses_used;
@@ -207,7 +180,6 @@ struct RequesterParts {
     u64 sort_bits[SORTED_WORDS];
 
     void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
-        first_agent = c.controllers + c.requesters;
         layout.reserve(requesters, c.requesters);
         u64 linked = 0;
         for (u32 i = 0; i < c.requesters; ++i) {
@@ -233,22 +205,6 @@ inline Row& row_at(const Context& x, u32 index) { return x.rows[index]; }
 inline LineBook& book_of(const Context& x, const Requester& r, u32 line) {
     return *reinterpret_cast<LineBook*>(&line_place(x, r.book, line));
 }
-
-// ---------------------------------------------------------------- what clients hear (thread.hpp)
-
-// `lanes` of the access have been answered from a line, whose bytes these are.
-inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes);
-inline void client_stored(Context& x, Access& access, u64 lanes, u32 line);
-inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 line);
-// `old` has a value for each lane, in lane order; `values` 0: none was asked for.
-inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values);
-inline void client_synchronized(Context& x, Access& access);
-inline void client_retry(Context& x, u32 client);
-
-// The lines of a FLUSH or INVALIDATE_L2, once each in order of first mention: calls
-// `visit(line index)` until that is false.
-template <class Visit>
-inline void each_line(Context& x, const Access& access, Visit visit);
 
 // ---------------------------------------------------------------- slots
 
@@ -371,40 +327,10 @@ inline u32 ring_take(const Context& x, u32& ring) {
 
 // ---------------------------------------------------------------- lanes
 
-inline const ProgramView& program_of(const Context& x, const Access& access) { return x.programs[access.driver]; }
-
-// Of an ACTION, of WORDS, or OUTSIDE.
-inline const u64* access_addresses(const Context& x, const Access& access) {
-    const ProgramView& program = program_of(x, access);
-    return (access.source == Source::WORDS ? program.word_address : program.address) + access.first;
-}
-
-// Of a store, or the operands of an atomic action.
-inline const u64* access_values(const Context& x, const Access& access) {
-    return program_of(x, access).value + access.first;
-}
-
-// What an atomic access does: the fetch-adds of an episode add 1.
-inline AtomicNode access_operation(const Context& x, const Access& access, u32 lane) {
-    AtomicNode node = {};
-    node.size = static_cast<u8>(access.size);
-    node.kind = AtomicKind::ADD;
-    node.operand = 1;
-    if (access.source == Source::WORDS) return node;
-    const ProgramView& program = program_of(x, access);
-    const u8 op = program.action_op[access.place];
-    node.kind = op & static_cast<u8>(~CAS_FAILS);
-    node.operand = program.value[access.first + lane];
-    if (node.kind != AtomicKind::CAS) return node;
-    const u64 ones = access.size == 8 ? ~u64{0} : 0xFFFFFFFF;
-    node.compare = program.expected[access.first + lane] ^ (op & CAS_FAILS ? ones : 0);
-    return node;
-}
-
 inline u64 all_lanes(u32 count) { return count < 64 ? (u64{1} << count) - 1 : ~u64{0}; }
 
 // The lines of the lanes of an access, in `scratch`; false, with an error, if a lane is not in one
-// line of memory. They stay there, because thread and requester both want to know.
+// line of memory. They stay there, because client and requester both want to know.
 inline bool find_lines(Context& x, const u64* addresses, u32 lanes, u32 size, u64 key) {
     RequesterParts& parts = requester_parts(x);
     if (parts.lines_of == key) return true;
@@ -415,7 +341,7 @@ inline bool find_lines(Context& x, const u64* addresses, u32 lanes, u32 size, u6
     for (u32 lane = 0; lane < lanes; ++lane) {
         const u64 address = addresses[lane];
         if (UNLIKELY((address & offset_bits) > last)) {
-            fail(x, ErrorKind::INDEX_RANGE);  // the program's fault: Python refuses to go on
+            fail(x, ErrorKind::INDEX_RANGE);  // the client's fault: Python refuses to go on
             return false;
         }
         if ((address & ~offset_bits) != line) {
@@ -428,13 +354,8 @@ inline bool find_lines(Context& x, const u64* addresses, u32 lanes, u32 size, u6
     return true;
 }
 
-inline u64 lines_key(u32 driver, Source source, u64 place) {
-    return u64{driver + 1} << 56 | u64{static_cast<u8>(source)} << 48 | place;
-}
-
 inline bool access_lines(Context& x, const Access& access) {
-    return find_lines(x, access_addresses(x, access), access.lanes, access.size,
-                      lines_key(access.driver, access.source, access.place));
+    return find_lines(x, access_addresses(x, access), access.lanes, access.size, access_lines_key(access));
 }
 
 // The word of a mask in which the bit of a byte stands.
@@ -476,25 +397,11 @@ inline void store_bytes(u8* to, u64 value, u32 size) {
 inline const u8* bytes_of(const DataBlock& block) { return reinterpret_cast<const u8*>(block.data); }
 inline u8* bytes_of(DataBlock& block) { return reinterpret_cast<u8*>(block.data); }
 
-// ---------------------------------------------------------------- accesses of pieces
-
-// Calls `visit(number, address, bytes)` for the pieces of an access, from the lowest address up.
-template <class Visit>
-inline void each_piece(const Context& x, const Access& access, Visit visit) {
-    const u64* addresses = access_addresses(x, access);
-    const u64 end = addresses[0] + access.size;
-    for (u32 piece = 0; piece < access.pieces; ++piece) {
-        const u64 next = piece + 1u < access.pieces ? addresses[piece + 1] : end;
-        visit(piece, addresses[piece], static_cast<u32>(next - addresses[piece]));
-    }
-}
-
-// What a lane stores.
-inline void put_value(const Context& x, const Access& access, u32 lane, u8* to) {
-    const u64* values = access_values(x, access);
-    if (LIKELY(!access.pieces)) return store_bytes(to, values[lane], access.size);
-    const u64 first = access_addresses(x, access)[0];
-    each_piece(x, access, [&](u32 piece, u64 address, u32 size) {
-        store_bytes(to + (address - first), values[piece], size);
-    });
+// Where the parts of this layer are, for as long as a call runs.
+inline void context_bind(Context& x) {
+    x.requester_parts = x.s->requester_parts.in(x);
+    x.client_parts = x.s->client_parts.in(x);
+    x.requesters = x.requester_parts->requesters.in(x);
+    x.accesses = x.requester_parts->accesses.in(x);
+    x.rows = x.requester_parts->rows.in(x);
 }

@@ -1,42 +1,100 @@
-// A client that somebody outside of the block stands behind: it issues what it is given, in order,
-// and writes down what was answered.
+// Clients that act for an agent outside of the block: each issues what it is given, in order, and
+// writes down what was answered. Lanes may be wide, and cross a line.
 //
-// Invariant: it issues only in its own wake-ups; what its requester refuses stays at the front
-// until the requester calls back. A tick with answers is the last one of a run.
+// Invariant: a client issues only in its own wake-ups; what its requester refuses stays at the front
+// until the requester calls back. A tick with answers is the last one of a run. The arrays of a slot
+// stay as they are from the moment it is given until its last answer; only what a load or an atomic
+// brings back is written into them.
 
 #pragma once
 
-#include "execution/agents.hpp"
+#include "requesters/external_view.hpp"
+#include "requesters/registry.hpp"
+
+struct ExternalClient {
+    u32 number;
+    u32 consumer;
+    u32 requester;
+    Queue waiting;  // accesses: what it was given
+};
+
+struct ClientParts {
+    u32 used;
+    Array<ExternalClient> clients;
+
+    void layout(Layout& layout, const Capacities& c, const PlanView&) { layout.reserve(clients, c.agents); }
+};
+
+inline OutsideView& outside_view(const Context& x) { return *static_cast<OutsideView*>(x.client_view); }
+
+inline u8* outside_bytes(const Context& x, const Access& access) {
+    return outside_view(x).bytes + u64{access.slot} * OUTSIDE_LANES * OUTSIDE_BYTES;
+}
+
+// ---------------------------------------------------------------- about an access
+
+inline const u64* access_addresses(const Context& x, const Access& access) {
+    return outside_view(x).address + u64{access.slot} * OUTSIDE_LANES;
+}
+
+// Slots are used again, so client_wakeup clears `lines_of`.
+inline u64 access_lines_key(const Access& access) { return u64{access.slot} + 1; }
+
+inline void put_value(const Context& x, const Access& access, u32 lane, u8* to) {
+    __builtin_memcpy(to, outside_bytes(x, access) + lane * access.size, access.size);
+}
+
+inline void put_values(const Context& x, const Access& access, u64 lanes, u64 line, u8* bytes) {
+    const u8* from = outside_bytes(x, access);
+    const u64* addresses = access_addresses(x, access);
+    lanes_in_line(addresses, access.size, lanes, line, [&](u32 lane, u32 byte, u32 offset, u32 count) {
+        __builtin_memcpy(bytes + offset, from + lane * access.size + byte, count);
+    });
+}
+
+inline AtomicNode access_operation(const Context& x, const Access& access, u32 lane) {
+    const OutsideView& view = outside_view(x);
+    const u64 place = u64{access.slot} * OUTSIDE_LANES + lane;
+    AtomicNode node = {};
+    node.size = static_cast<u8>(access.size);
+    node.kind = view.op[access.slot];
+    node.operand = view.value[place];
+    node.compare = node.kind == AtomicKind::CAS ? view.expected[place] : 0;
+    return node;
+}
+
+template <class Visit>
+inline void each_line(Context& x, const Access& access, Visit visit) {
+    const u64* addresses = access_addresses(x, access);
+    for (u32 lane = 0; lane < access.lanes; ++lane) {
+        if (!visit(line_index(x, line_of(x, addresses[lane])))) return;
+    }
+}
+
+// ---------------------------------------------------------------- requests
 
 // Add a client of a requester. Returns its number; -1: no room.
 inline i64 Outside_add(Context& x, u32 requester) {
-    AgentParts& parts = agent_parts(x);
-    if (parts.agents == parts.threads.count) return -1;
-    Thread& t = thread_at(x, parts.agents);
-    t = {};
-    t.number = parts.agents++;
-    t.consumer = x.s->controllers + x.s->requesters + t.number;
-    t.requester = requester;
-    t.outside = true;
-    return t.number;
+    ClientParts& parts = *x.client_parts;
+    if (parts.used == parts.clients.count) return -1;
+    const u32 number = parts.used++;
+    parts.clients.at(x, number) = {number, x.s->controllers + x.s->requesters + number, requester, {}};
+    return number;
 }
 
 // Queue a request at its port, which acts at `tick`.
 inline void Outside_give(Context& x, const OutsideGiven& given, u64 tick) {
     const u32 index = access_new(x);
     if (UNLIKELY(!index)) return;
-    Thread& t = thread_at(x, given.port);
+    ExternalClient& t = x.client_parts->clients.at(x, given.port);
     Access& access = access_at(x, index);
     access.client = t.number;
-    access.source = Source::OUTSIDE;
-    access.place = given.slot;
-    access.first = u64{given.slot} * OUTSIDE_LANES;
+    access.slot = given.slot;
     access.kind = given.kind;
     access.size = given.size;
     access.lanes = given.lanes;
     access.scope = given.scope;
     access.crosses = given.crosses;
-    // Bytes that are still to come, or to be accepted; and to be performed.
     access.pending = access.uncompleted = u64{access.lanes} * access.size;
     if (t.waiting.last) {
         access_at(x, t.waiting.last).link = index;
@@ -47,7 +105,8 @@ inline void Outside_give(Context& x, const OutsideGiven& given, u64 tick) {
     schedule(x, t.consumer, tick);
 }
 
-inline void Outside_wakeup(Context& x, Thread& t) {
+inline void client_wakeup(Context& x, u32 client) {
+    ExternalClient& t = x.client_parts->clients.at(x, client);
     while (t.waiting.first && !x.s->trouble) {
         const u32 index = t.waiting.first;
         const u32 next = access_at(x, index).link;
@@ -58,22 +117,24 @@ inline void Outside_wakeup(Context& x, Thread& t) {
     }
 }
 
-inline void Outside_retry(Context& x, const Thread& t) {
+inline void client_retry(Context& x, u32 client) {
+    const ExternalClient& t = x.client_parts->clients.at(x, client);
     if (t.waiting.first) schedule(x, t.consumer, now(x) + 1);
 }
 
 // ---------------------------------------------------------------- answers
 
 inline void Outside_tell(Context& x, const Access& access, OutsideAnswer kind) {
-    OutsideView& view = *x.outside;
-    if (view.answered < view.room) view.answers[view.answered] = access.place | static_cast<u64>(kind) << 32;
+    OutsideView& view = outside_view(x);
+    if (view.answered < view.room) view.answers[view.answered] = access.slot | static_cast<u64>(kind) << 32;
     ++view.answered;
     stop(x);
 }
 
-inline void Outside_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
+inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
+    const u64* addresses = access_addresses(x, access);
     u8* to = outside_bytes(x, access);
-    outside_overlaps(x, access, lanes, line_address_of(x, line), [&](u32 lane, u32 byte, u32 offset, u32 count) {
+    lanes_in_line(addresses, access.size, lanes, line_address_of(x, line), [&](u32 lane, u32 byte, u32 offset, u32 count) {
         __builtin_memcpy(to + lane * access.size + byte, bytes + offset, count);
         access.pending -= count;
     });
@@ -81,22 +142,23 @@ inline void Outside_loaded(Context& x, Access& access, u64 lanes, u32 line, cons
 }
 
 inline u64 outside_count(const Context& x, const Access& access, u64 lanes, u32 line) {
+    const u64* addresses = access_addresses(x, access);
     u64 total = 0;
-    outside_overlaps(x, access, lanes, line_address_of(x, line), [&](u32, u32, u32, u32 count) { total += count; });
+    lanes_in_line(addresses, access.size, lanes, line_address_of(x, line), [&](u32, u32, u32, u32 count) { total += count; });
     return total;
 }
 
-inline void Outside_stored(Context& x, Access& access, u64 lanes, u32 line) {
+inline void client_stored(Context& x, Access& access, u64 lanes, u32 line) {
     access.pending -= outside_count(x, access, lanes, line);
     if (!access.pending) Outside_tell(x, access, OutsideAnswer::ACCEPTED);
 }
 
-inline void Outside_store_completed(Context& x, Access& access, u64 lanes, u32 line) {
+inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 line) {
     access.uncompleted -= outside_count(x, access, lanes, line);
     if (!access.uncompleted) Outside_tell(x, access, OutsideAnswer::PERFORMED);
 }
 
-inline void Outside_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values) {
+inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values) {
     u8* to = outside_bytes(x, access);
     u32 place = 0;
     for (; lanes; lanes &= lanes - 1, ++place) {
@@ -108,3 +170,5 @@ inline void Outside_atomic_done(Context& x, Access& access, u64 lanes, const u64
     const bool quiet = access.scope & Scope::QUIET;
     Outside_tell(x, access, quiet ? OutsideAnswer::PERFORMED : OutsideAnswer::OLD_VALUES);
 }
+
+inline void client_synchronized(Context& x, Access& access) { Outside_tell(x, access, OutsideAnswer::SYNCHRONIZED); }

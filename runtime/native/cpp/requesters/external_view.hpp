@@ -22,9 +22,12 @@ struct OutsideGiven {
     u8 unused[3];
 };
 
-// Arrays by slot; addresses and numbers of the lanes stand in a ProgramView. The bytes of lane i of
-// a slot begin at i times the size.
+// Arrays by slot. The bytes of lane i of a slot begin at i times the size.
 struct OutsideView {
+    const u64* address;   // [slots][64], of the lanes
+    const u64* value;     // likewise: operands of atomics ...
+    const u64* expected;  // ... and what a CAS compares with
+    const u8* op;         // [slots]: AtomicKind
     u8* bytes;  // [slots][64 * 16]: what is stored; what was loaded, or old values
     const OutsideGiven* given;
     u64 given_count;

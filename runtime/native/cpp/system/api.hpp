@@ -1,23 +1,21 @@
-// What the host may call. The block is the host's; programs stay outside of it and are named
-// again by every call that needs them.
+// What the host may call in every object. The block is the host's.
 //
 // Invariant: no call keeps a pointer, and a block is used by one call at a time.
 
 #pragma once
 
-#include "execution/flush.hpp"
 #include "system/system.hpp"
 
 #define SLICC_API extern "C" __attribute__((visibility("default")))
 
-inline constexpr u64 SLICC_ABI = 5;
+inline constexpr u64 SLICC_ABI = 6;
 
 enum RunStatus : i64 { STATUS_IDLE, STATUS_UNTIL, STATUS_FINDING, STATUS_POOL };
 
-inline Context context_with(void* block, const ProgramView* programs, u64 count) {
+// `view`: what the clients of this object have outside of the block.
+inline Context context_with(void* block, void* view) {
     Context x = context_of(block);
-    x.programs = programs;
-    x.program_count = count;
+    x.client_view = view;
     return x;
 }
 
@@ -48,43 +46,15 @@ SLICC_API i64 slicc_start(void* block, u64 bytes, const u64* plan, u64 words) {
     return system_start(block, bytes, plan, words) ? 0 : -1;
 }
 
-SLICC_API i64 slicc_add_driver(void* block, const ProgramView* program, u32 role,
-                               const u32* requester_of_thread, const u8* steps, u64 first_identity) {
-    Context x = context_with(block, program, 1);
-    return Driver_add(x, *program, static_cast<u8>(role), requester_of_thread, steps, first_identity);
-}
-
-SLICC_API i64 slicc_add_flusher(void* block, u32 requester, const u64* lines, u64 count, u64 first_identity) {
-    Context x = context_of(block);
-    return Flusher_add(x, requester, lines, count, first_identity);
-}
-
-SLICC_API i64 slicc_run(void* block, const ProgramView* programs, u64 count, u64 until) {
-    Context x = context_with(block, programs, count);
+SLICC_API i64 slicc_run(void* block, void* view, u64 until) {
+    Context x = context_with(block, view);
     return run_status(x, until);
 }
 
-// Run in slices of so many ticks, at most `slices` of them, until the driver's threads have ended;
-// after each one the oldest requests are looked at. `until` is where the last slice ended.
-SLICC_API i64 slicc_run_slices(void* block, const ProgramView* programs, u64 count, u64 driver, u64 ticks,
-                               u64 limit, u64 slices, u64* until) {
-    Context x = context_with(block, programs, count);
-    for (; slices; slices--) {
-        const u64 tick = next_tick(x);
-        if (tick == NONE) return STATUS_IDLE;
-        *until = (tick > *until ? tick : *until) + ticks;
-        const i64 status = run_status(x, *until);
-        if (status >= STATUS_FINDING) return status;
-        if (Checker_overdue(x, limit)) return STATUS_FINDING;
-        if (!agent_parts(x).drivers[driver].running) break;
-    }
-    return STATUS_UNTIL;
-}
-
 // The same as slicc_run; transitions are also written to `steps`, 6 words each, while there is room.
-SLICC_API i64 slicc_run_traced(void* block, const ProgramView* programs, u64 count, u64 until, u64* steps,
+SLICC_API i64 slicc_run_traced(void* block, void* view, u64 until, u64* steps,
                                u64 room, u64* written) {
-    Context x = context_with(block, programs, count);
+    Context x = context_with(block, view);
     x.steps = steps;
     x.steps_room = room;
     const i64 status = run_status(x, until);
@@ -92,26 +62,7 @@ SLICC_API i64 slicc_run_traced(void* block, const ProgramView* programs, u64 cou
     return status;
 }
 
-// ---------------------------------------------------------------- somebody outside
-
-// Add a client of a requester whom `slicc_run_outside` gives requests. Returns its number; -1: no room.
-SLICC_API i64 slicc_add_outside(void* block, u32 requester) {
-    Context x = context_of(block);
-    return Outside_add(x, requester);
-}
-
-// Give clients their requests, to be issued at tick `when`, and run to the end of the first tick with
-// answers, no later than `until`. `lanes`: addresses and numbers of the lanes of all slots.
-SLICC_API i64 slicc_run_outside(void* block, const ProgramView* lanes, OutsideView* view, u64 when, u64 until) {
-    Context x = context_with(block, lanes, 1);
-    x.outside = view;
-    view->answered = 0;
-    for (u64 i = 0; i < view->given_count; ++i) Outside_give(x, view->given[i], when);
-    const i64 status = run_status(x, until);
-    view->now = now(x);
-    view->next = next_tick(x);
-    return status;
-}
+// ---------------------------------------------------------------- memory
 
 // From now on what nobody has written in memory is zero.
 SLICC_API void slicc_zero_memory(void* block) {
@@ -172,10 +123,6 @@ SLICC_API u64 slicc_transitions(void* block) {
     return static_cast<const System*>(block)->trace.count;
 }
 
-SLICC_API u64 slicc_lane_accesses(void* block) {
-    return agent_parts(context_of(block)).lane_accesses;
-}
-
 // A hash of the whole block, which is the same for a copy of it and for nothing else.
 SLICC_API u64 slicc_state_hash(void* block) {
     const System& s = *static_cast<const System*>(block);
@@ -206,35 +153,6 @@ SLICC_API void slicc_pool(void* block, u64* out) {
     const PoolRecord& pool = static_cast<const System*>(block)->pool;
     out[0] = pool.name;
     out[1] = pool.capacity;
-}
-
-SLICC_API void slicc_finding(void* block, u64* out) {
-    const Finding& finding = agent_parts(context_of(block)).finding;
-    out[0] = finding.verdict;
-    out[1] = finding.tick;
-    out[2] = finding.identity;
-    out[3] = static_cast<u64>(finding.index);
-    out[4] = finding.address;
-    out[5] = finding.size;
-    out[6] = finding.expected;
-    out[7] = finding.got;
-    out[8] = finding.role;
-    out[9] = finding.kind;
-}
-
-SLICC_API void slicc_statistics(void* block, u64 driver, u64* out) {
-    const Driver& d = agent_parts(context_of(block)).drivers[driver];
-    out[0] = d.completed;
-    out[1] = d.live;
-    out[2] = d.live_time;
-    out[3] = d.handover_time;
-    out[4] = d.thread_time;
-    out[5] = d.end;
-    out[6] = d.running == 0;
-}
-
-SLICC_API u64 slicc_flushers_left(void* block) {
-    return agent_parts(context_of(block)).flushers_left;
 }
 
 // How much is left in a system at rest that should be empty.
@@ -280,25 +198,4 @@ SLICC_API u64 slicc_written_lines(void* block, u64* addresses, u8* bytes, u64 ro
         __builtin_memcpy(bytes + i * LINE_BYTES, memory_line(x, addresses[i], false), LINE_BYTES);
     }
     return count;
-}
-
-// ---------------------------------------------------------------- the checker's questions
-
-SLICC_API i64 slicc_overdue(void* block, const ProgramView* programs, u64 count, u64 limit) {
-    Context x = context_with(block, programs, count);
-    return Checker_overdue(x, limit);
-}
-
-SLICC_API i64 slicc_stuck(void* block, const ProgramView* programs, u64 count) {
-    Context x = context_with(block, programs, count);
-    return Checker_stuck(x);
-}
-
-SLICC_API i64 slicc_finish(void* block, const ProgramView* programs, u64 count) {
-    Context x = context_with(block, programs, count);
-    return Checker_finish(x);
-}
-
-SLICC_API i64 slicc_refused(void* block) {
-    return Driver_refused(context_of(block));
 }

@@ -12,7 +12,7 @@
 struct SystemParts {
     ControllerParts controllers;
     RequesterParts requesters;
-    AgentParts agents;
+    ClientParts clients;
 };
 
 // ---------------------------------------------------------------- consumers
@@ -32,7 +32,7 @@ inline void consumer_wakeup(Context& x, u32 consumer) {
     if (consumer < s.requesters) {
         requester_wakeup(x, consumer);
     } else {
-        agent_wakeup(x, consumer - s.requesters);
+        client_wakeup(x, consumer - s.requesters);
     }
 }
 
@@ -181,7 +181,7 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     layout.reserve(s.counts, counts);
     layout.reserve(s.controller_parts, 1);
     layout.reserve(s.requester_parts, 1);
-    layout.reserve(s.agent_parts, 1);
+    layout.reserve(s.client_parts, 1);
 
     s.lines.capacity = static_cast<u32>(room.lines);
     s.lines.shift = 63;
@@ -202,7 +202,7 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
 
     parts.controllers.layout(layout, room, plan);
     parts.requesters.layout(layout, room, plan);
-    parts.agents.layout(layout, room, plan);
+    parts.clients.layout(layout, room, plan);
 
     layout.reserve(e.far, room.far);
     layout.reserve(s.events, POOL_EVENTS, sizeof(Message), room.events);
@@ -349,7 +349,7 @@ inline bool system_start(void* block, u64 bytes, const u64* words, u64 count) {
     storage_layout(first, plan, s.cache_memories.in(x), s.entries.in(x), s.records.in(x));
     s.controller_parts.at(x, 0) = parts.controllers;
     s.requester_parts.at(x, 0) = parts.requesters;
-    s.agent_parts.at(x, 0) = parts.agents;
+    s.client_parts.at(x, 0) = parts.clients;
     core_bind(x);
     context_bind(x);
     s.magic = PLAN_MAGIC;

@@ -19,7 +19,7 @@ inline void Driver_change(Context& x, Driver& driver, i64 by) {
 // Note what the thread's episode waits for. Returns how many of those are still ahead; the
 // thread's `waits` is counted down, and it is woken when it reaches zero.
 inline u32 Driver_await_episodes(Context& x, Thread& t) {
-    const ProgramView& program = x.programs[t.driver];
+    const ProgramView& program = program_at(x, t.driver);
     const Driver& driver = driver_of(x, t);
     const i64 first = program.first_wait[t.episode];
     const i64 last = program.first_wait[t.episode + 1];
@@ -81,7 +81,7 @@ inline void Driver_thread_ended(Context& x, Thread& t) {
 // A word for each group of a program that makes fetch-adds, with a bit for each of its increments.
 // False: no room.
 inline bool Driver_words(Context& x, const ProgramView& program) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     if (!program.words_total) return true;
     if (parts.words_used + program.groups > parts.words.count) {
         pool_exhausted(x, POOL_WORDS, parts.words.count);
@@ -110,7 +110,7 @@ inline bool Driver_words(Context& x, const ProgramView& program) {
 // Returns the driver's number, which is that of its program in later calls; -1: no room.
 inline i64 Driver_add(Context& x, const ProgramView& program, u8 role, const u32* requesters, const u8* steps,
                       u64 first_identity) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     if (parts.driver_count == DRIVERS || parts.agents + program.threads > parts.threads.count) return -1;
     const u32 number = parts.driver_count;
     Driver& driver = parts.drivers[number];
@@ -139,7 +139,7 @@ inline i64 Driver_add(Context& x, const ProgramView& program, u8 role, const u32
 
 // The number of a thread whose requester refused it and has not asked for it again; -1: none.
 inline i64 Driver_refused(const Context& x) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     const Driver& driver = parts.drivers[parts.driver_count ? parts.driver_count - 1 : 0];
     for (u32 i = 0; i < driver.threads; ++i) {
         const Thread& t = thread_at(x, driver.first_thread + i);

@@ -9,7 +9,7 @@
 inline constexpr u32 FLUSH_BATCH = 64;
 
 inline void Flusher_wakeup(Context& x, const Thread& t) {
-    Flusher& flusher = agent_parts(x).flushers.at(x, t.number);
+    Flusher& flusher = client_parts(x).flushers.at(x, t.number);
     if (flusher.pending || flusher.next == flusher.last) return;
     const u32 index = access_new(x);
     if (!index) return;
@@ -31,7 +31,7 @@ inline void Flusher_wakeup(Context& x, const Thread& t) {
 
 // Add a flusher of these lines; it begins in the next tick. Returns its number; -1: no room.
 inline i64 Flusher_add(Context& x, u32 requester, const u64* lines, u64 count, u64 first_identity) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     if (parts.agents == parts.threads.count) return -1;
     if (parts.flush_lines_used + count > parts.flush_lines.count) {
         pool_exhausted(x, POOL_LINES, parts.flush_lines.count);
@@ -56,11 +56,9 @@ inline i64 Flusher_add(Context& x, u32 requester, const u64* lines, u64 count, u
 
 // ---------------------------------------------------------------- all agents
 
-inline void agent_wakeup(Context& x, u32 agent) {
+inline void client_wakeup(Context& x, u32 agent) {
     Thread& t = thread_at(x, agent);
-    if (t.outside) {
-        Outside_wakeup(x, t);
-    } else if (t.flusher) {
+    if (t.flusher) {
         Flusher_wakeup(x, t);
     } else {
         Thread_wakeup(x, t);
@@ -68,19 +66,17 @@ inline void agent_wakeup(Context& x, u32 agent) {
 }
 
 inline void client_synchronized(Context& x, Access& access) {
-    if (access.source == Source::OUTSIDE) return Outside_tell(x, access, OutsideAnswer::SYNCHRONIZED);
     Thread& t = thread_at(x, access.client);
     Checker_synchronized(x, access);
     if (!t.flusher) return Thread_answered(x, t);
-    Flusher& flusher = agent_parts(x).flushers.at(x, t.number);
+    Flusher& flusher = client_parts(x).flushers.at(x, t.number);
     flusher.pending = 0;
-    if (flusher.next == flusher.last) --agent_parts(x).flushers_left;
+    if (flusher.next == flusher.last) --client_parts(x).flushers_left;
     Thread_wake(x, t);
 }
 
 inline void client_retry(Context& x, u32 client) {
     Thread& t = thread_at(x, client);
-    if (t.outside) return Outside_retry(x, t);
     if (t.held) t.retry = true;
     if (t.held || t.flusher) Thread_wake(x, t);
 }
@@ -88,16 +84,9 @@ inline void client_retry(Context& x, u32 client) {
 template <class Visit>
 inline void each_line(Context& x, const Access& access, Visit visit) {
     if (access.source == Source::BATCH) {
-        const u32* lines = agent_parts(x).flush_lines.in(x) + access.place;
+        const u32* lines = client_parts(x).flush_lines.in(x) + access.place;
         for (u32 i = 0; i < access.lanes; ++i) {
             if (!visit(lines[i])) return;
-        }
-        return;
-    }
-    if (access.source == Source::OUTSIDE) {
-        const u64* addresses = access_addresses(x, access);
-        for (u32 lane = 0; lane < access.lanes; ++lane) {
-            if (!visit(line_index(x, line_of(x, addresses[lane])))) return;
         }
         return;
     }

@@ -22,7 +22,7 @@ inline constexpr u32 PLAUSIBLE = 1 << 24;  // no leg makes so many increments
 
 inline COLD void Checker_found(
     Context& x, Verdict verdict, u64 tick, const Access& access, i64 index, u64 address, u64 expected = 0, u64 got = 0) {
-    Finding& finding = agent_parts(x).finding;
+    Finding& finding = client_parts(x).finding;
     if (x.s->finding || x.s->error.kind) return;  // what came first is the verdict
     x.s->finding = 1;
     finding.verdict = static_cast<u32>(verdict);
@@ -55,7 +55,7 @@ inline COLD void Checker_unexpected(Context& x, const Access& access) {
 // ---------------------------------------------------------------- open requests
 
 inline void Checker_close(const Context& x, Access& access) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     access.listed = false;
     (access.older ? access_at(x, access.older).newer : parts.oldest) = access.newer;
     (access.newer ? access_at(x, access.newer).older : parts.newest) = access.older;
@@ -63,7 +63,7 @@ inline void Checker_close(const Context& x, Access& access) {
 
 // Whether nobody looks at what the accesses of its thread return.
 inline bool Checker_blind(const Context& x, const Access& access) {
-    return agent_parts(x).threads.at(x, access.client).steps & STEP_BLIND;
+    return client_parts(x).threads.at(x, access.client).steps & STEP_BLIND;
 }
 
 // Take a first answer off the pending ones; false when it had no right to come.
@@ -78,7 +78,7 @@ inline bool Checker_answered(Context& x, Access& access, u64 lanes, u8 kind) {
 }
 
 inline bool Checker_in_line(Context& x, const Access& access, u64 lanes, u32 line) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     const u64 start = line_address_of(x, line);
     const u64* addresses = access_addresses(x, access);
     parts.line_progress.at(x, line) = now(x);
@@ -101,7 +101,7 @@ struct Increments {
 };
 
 inline Increments increments_of(const Context& x, const Access& access) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     const ProgramView& program = program_of(x, access);
     return {
         program.word_group + access.first,
@@ -126,7 +126,7 @@ inline void Word_answered(Word& word, u64 tick) {
 }
 
 inline COLD void Checker_judge_early(Context& x) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     const u32 count = parts.early_count;
     parts.early_count = 0;
     for (u32 i = 0; i < count; ++i) {
@@ -144,7 +144,7 @@ inline COLD void Checker_judge_early(Context& x) {
 }
 
 inline void Checker_increments_issued(Context& x, Access& access) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     const u64 tick = now(x);
     if (UNLIKELY(parts.early_count && tick > parts.early.at(x, 0).tick)) Checker_judge_early(x);
     const Increments increments = increments_of(x, access);
@@ -159,7 +159,7 @@ inline void Checker_increments_issued(Context& x, Access& access) {
 // Whether the rank has come back before; now it has. Ranks that no leg can reach are only found
 // among those that are not judged yet.
 inline bool Checker_seen(Context& x, const Word& word, u32 number, u32 rank) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     if (LIKELY(rank < word.increments)) {
         u64& bits = parts.seen.at(x, word.first_seen + (rank >> 6));
         const u64 bit = u64{1} << (rank & 63);
@@ -176,14 +176,14 @@ inline bool Checker_seen(Context& x, const Word& word, u32 number, u32 rank) {
 
 // More increments may be issued in this very tick: judged when it is over.
 inline COLD void Checker_early(Context& x, const Access& access, u32 lane, u32 number, u32 rank) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     if (parts.early_count == parts.early.count) return pool_exhausted(x, POOL_WORDS, parts.early.count);
     parts.early.at(x, parts.early_count++) = {now(x), access.identity, number, rank, lane, access.role};
 }
 
 inline bool Checker_increment_returned(
     Context& x, const Access& access, u32 lane, u32 number, i32 lower, u64 value) {
-    Word& word = agent_parts(x).words.at(x, number);
+    Word& word = client_parts(x).words.at(x, number);
     const u64 tick = now(x);
     const u32 rank = static_cast<u32>(value) - word.initial;
     Verdict verdict = Verdict::NONE;
@@ -213,7 +213,7 @@ inline bool Checker_increment_returned(
 
 // The requester took the request.
 inline void Checker_issued(Context& x, Access& access, u32 index) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     access.listed = true;
     access.progress = now(x);
     access.newer = 0;
@@ -316,7 +316,7 @@ inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, cons
     }
     access.pending ^= lanes;
     access.progress = now(x);
-    agent_parts(x).line_progress.at(x, line) = now(x);
+    client_parts(x).line_progress.at(x, line) = now(x);
     if (!access.pending) Checker_close(x, access);
 }
 
@@ -335,13 +335,13 @@ inline void Checker_completed(Context& x, Access& access, u64 lanes, u32 line) {
     access.progress = now(x);
     Checker_in_line(x, access, lanes, line);
     if (access.uncompleted) return;
-    --agent_parts(x).threads.at(x, access.client).open_stores;
+    --client_parts(x).threads.at(x, access.client).open_stores;
     Checker_close(x, access);
 }
 
 // Old values of an atomic action: there is one right one each.
 inline void Checker_operated(Context& x, Access& access, u64 lanes, const u64* old) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     const ProgramView& program = program_of(x, access);
     const u64* addresses = program.address + access.first;
     const u64* expected = program.expected + access.first;
@@ -363,7 +363,7 @@ inline void Checker_returned(Context& x, Access& access, u64 lanes, const u64* o
     if (!Checker_answered(x, access, lanes, AccessKind::ATOMIC)) return;
     const u32 wanted = access.scope & Scope::QUIET ? 0 : static_cast<u32>(__builtin_popcountll(lanes));
     if (UNLIKELY(values != wanted)) return Checker_unexpected(x, access);
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     if (access.source == Source::ACTION) return Checker_operated(x, access, lanes, values && !Checker_blind(x, access) ? old : nullptr);
     const Increments increments = increments_of(x, access);
     Word* words = parts.words.in(x) + increments.first_word;
@@ -383,7 +383,7 @@ inline void Checker_returned(Context& x, Access& access, u64 lanes, const u64* o
 
 // A release has finished: have all stores of its thread?
 inline COLD void Checker_early_release(Context& x, u32 client) {
-    for (u32 index = agent_parts(x).oldest; index; index = access_at(x, index).newer) {
+    for (u32 index = client_parts(x).oldest; index; index = access_at(x, index).newer) {
         const Access& access = access_at(x, index);
         if (access.client != client || !access.uncompleted) continue;
         return Checker_fail(x, Verdict::EARLY_RELEASE, access, __builtin_ctzll(access.uncompleted));
@@ -394,7 +394,7 @@ inline void Checker_synchronized(Context& x, Access& access) {
     const bool listed = access.listed;
     if (listed) Checker_close(x, access);
     if (UNLIKELY(!listed || access.kind < AccessKind::ACQUIRE)) return Checker_unexpected(x, access);
-    if (access.kind != AccessKind::RELEASE || !agent_parts(x).threads.at(x, access.client).open_stores) return;
+    if (access.kind != AccessKind::RELEASE || !client_parts(x).threads.at(x, access.client).open_stores) return;
     Checker_early_release(x, access.client);
 }
 
@@ -402,7 +402,7 @@ inline void Checker_synchronized(Context& x, Access& access) {
 
 // When something last happened that the request may have been waiting for.
 inline u64 Checker_progress(Context& x, const Access& access) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     u64 since = access.progress;
     if (access.kind == AccessKind::RELEASE) {
         for (u32 index = parts.oldest; index; index = access_at(x, index).newer) {
@@ -440,7 +440,7 @@ inline COLD void Checker_hang(Context& x, const Access& access) {
 inline bool Checker_overdue(Context& x, u64 limit) {
     Checker_judge_early(x);
     const u64 tick = now(x);
-    for (u32 index = agent_parts(x).oldest; index; index = access_at(x, index).newer) {
+    for (u32 index = client_parts(x).oldest; index; index = access_at(x, index).newer) {
         const Access& access = access_at(x, index);
         const u64 age = tick - access.issued;
         if (age <= limit) break;
@@ -454,7 +454,7 @@ inline bool Checker_overdue(Context& x, u64 limit) {
 // Nothing is pending in the system any more: an open request will never be answered.
 inline bool Checker_stuck(Context& x) {
     Checker_judge_early(x);
-    const u32 oldest = agent_parts(x).oldest;
+    const u32 oldest = client_parts(x).oldest;
     if (oldest) Checker_hang(x, access_at(x, oldest));
     return x.s->finding;
 }

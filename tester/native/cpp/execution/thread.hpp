@@ -7,7 +7,6 @@
 #pragma once
 
 #include "execution/checker.hpp"
-#include "requesters/external_requester.hpp"
 
 // What the threads of a driver share (driver.hpp).
 inline void Driver_last_access(Context& x, Thread& t);
@@ -16,7 +15,7 @@ inline void Driver_thread_ended(Context& x, Thread& t);
 inline u32 Driver_await_episodes(Context& x, Thread& t);
 inline void Driver_change(Context& x, Driver& driver, i64 by);
 
-inline Driver& driver_of(const Context& x, const Thread& t) { return agent_parts(x).drivers[t.driver]; }
+inline Driver& driver_of(const Context& x, const Thread& t) { return client_parts(x).drivers[t.driver]; }
 inline void Thread_next_action(Context& x, Thread& t);
 inline void Thread_next_phase(Context& x, Thread& t);
 
@@ -47,7 +46,7 @@ inline u32 Thread_access(
 
 // The access that an action of the program asks for; 0 when there is no slot left.
 inline u32 Thread_action_access(Context& x, Thread& t, u8 role, u8 kind, u64 action) {
-    const ProgramView& program = x.programs[t.driver];
+    const ProgramView& program = program_at(x, t.driver);
     const u8 pieces = program.action_pieces[action];
     const i64 first = program.first_lane[action];
     const i64 lanes = pieces ? 1 : program.first_lane[action + 1] - first;
@@ -81,7 +80,7 @@ inline void Thread_synchronize(Context& x, Thread& t, u8 role, u8 kind) {
 
 // An acquire or release; a plain episode just waits for what is on its way.
 inline void Thread_fence(Context& x, Thread& t, u8 role, u8 kind) {
-    if (!(t.scope & Scope::PLAIN)) return Thread_synchronize(x, t, role, kind);
+    if (!(t.scope & EpisodeScope::PLAIN)) return Thread_synchronize(x, t, role, kind);
     if (t.flights) return;  // of an acquire: a peek
     if (role == Role::ACQUIRE) return Thread_next_phase(x, t);
     Thread_wake(x, t);
@@ -89,7 +88,7 @@ inline void Thread_fence(Context& x, Thread& t, u8 role, u8 kind) {
 
 // A step on the lines that the episode's loads (stores) touch, or straight on.
 inline void Thread_hand_over(Context& x, Thread& t, bool wanted, u8 of_kind, u8 role, u8 kind) {
-    const ProgramView& program = x.programs[t.driver];
+    const ProgramView& program = program_at(x, t.driver);
     bool any = false;
     for (i64 action = program.first_action[t.episode]; wanted && !any && action < t.last_action; ++action) {
         any = touches(program.action_kind[action], of_kind);
@@ -100,7 +99,7 @@ inline void Thread_hand_over(Context& x, Thread& t, bool wanted, u8 of_kind, u8 
 }
 
 inline void Thread_fetch_add(Context& x, Thread& t, u8 role) {
-    const ProgramView& program = x.programs[t.driver];
+    const ProgramView& program = program_at(x, t.driver);
     const i64 first = program.first_word[t.episode];
     const i64 lanes = program.first_word[t.episode + 1] - first;
     if (!lanes) return Thread_next_phase(x, t);
@@ -137,7 +136,7 @@ inline void bytes_remove(u64* bytes, u64 offset, u64 ones) {
 }
 
 inline u32& Thread_bucket(const Context& x, const Thread& t, u32 line) {
-    return agent_parts(x).buckets.in(x)[t.number * BUSY_BUCKETS + line % BUSY_BUCKETS];
+    return client_parts(x).buckets.in(x)[t.number * BUSY_BUCKETS + line % BUSY_BUCKETS];
 }
 
 // Where the number of the line's record stands, or would: it is 0 there if nothing is busy.
@@ -148,7 +147,7 @@ inline u32& busy_place(Busy* busy, u32& bucket, u32 line) {
 }
 
 inline u32 busy_new(const Context& x, u32 line) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     u32 index = parts.free_busy;
     if (index) {
         parts.free_busy = parts.busy.at(x, index).next;
@@ -165,7 +164,7 @@ template <class Size>
 inline bool Thread_take_bytes(Context& x, const Thread& t, const u64* addresses, u32 lanes, Size size_of, bool& shared) {
     const u32* lines = requester_parts(x).scratch;
     const u64 offset_bits = LINE_MASK;
-    Busy* busy = agent_parts(x).busy.in(x);
+    Busy* busy = client_parts(x).busy.in(x);
     u32* buckets = &Thread_bucket(x, t, 0);
     for (u32 lane = 0; lane < lanes; ++lane) {
         const u64 offset = addresses[lane] & offset_bits;
@@ -191,7 +190,7 @@ inline bool Thread_take_bytes(Context& x, const Thread& t, const u64* addresses,
 
 // These bytes of a line are answered.
 inline void Thread_free(Context& x, const Thread& t, u32 line, const u64* bits) {
-    AgentParts& parts = agent_parts(x);
+    ClientParts& parts = client_parts(x);
     Busy* busy = parts.busy.in(x);
     u32& place = busy_place(busy, Thread_bucket(x, t, line), line);
     const u32 index = place;
@@ -244,7 +243,7 @@ inline void Thread_next_action(Context& x, Thread& t) {
         t.phase = Phase::RELEASE;
         return Thread_fence(x, t, Role::RELEASE, AccessKind::RELEASE);
     }
-    const ProgramView& program = x.programs[t.driver];
+    const ProgramView& program = program_at(x, t.driver);
     const u64 action = static_cast<u64>(t.next_action);
     const i64 first = program.first_lane[action];
     const u32 lanes = static_cast<u32>(program.first_lane[action + 1] - first);
@@ -275,8 +274,8 @@ inline void Thread_next_action(Context& x, Thread& t) {
 
 // Load the line that the awaited access will move, if the episode does such things.
 inline void Thread_peek(Context& x, Thread& t) {
-    if (t.phase != Phase::HANDOVER || t.flights || t.held || !(t.scope & Scope::PEEK)) return;
-    const ProgramView& program = x.programs[t.driver];
+    if (t.phase != Phase::HANDOVER || t.flights || t.held || !(t.scope & EpisodeScope::PEEK)) return;
+    const ProgramView& program = program_at(x, t.driver);
     i64 action = t.next_action;
     while (action < t.last_action && program.action_kind[action] != AccessKind::LOAD) ++action;
     if (action == t.last_action) return;
@@ -300,7 +299,7 @@ inline void Thread_begin_episode(Context& x, Thread& t) {
         t.phase = Phase::ENDED;
         return Driver_thread_ended(x, t);
     }
-    const ProgramView& program = x.programs[t.driver];
+    const ProgramView& program = program_at(x, t.driver);
     t.episode = static_cast<u32>(program.thread_episode[t.next_episode++]);
     t.scope = program.episode_scope[t.episode];
     t.next_action = program.first_action[t.episode];
@@ -325,7 +324,7 @@ inline void Thread_next_phase(Context& x, Thread& t) {
             return Thread_next_action(x, t);
         case Phase::RELEASE:
             t.phase = Phase::FLUSH;
-            return Thread_hand_over(x, t, t.steps & STEP_FLUSH || t.scope & Scope::FLUSHES, AccessKind::STORE,
+            return Thread_hand_over(x, t, t.steps & STEP_FLUSH || t.scope & EpisodeScope::FLUSHES, AccessKind::STORE,
                                     Role::FLUSH, AccessKind::FLUSH);
         case Phase::FLUSH:
             t.phase = Phase::CLOSE;
@@ -366,7 +365,6 @@ inline void Thread_answered(Context& x, Thread& t) {
 }
 
 inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
-    if (access.source == Source::OUTSIDE) return Outside_loaded(x, access, lanes, line, bytes);
     Thread& t = thread_at(x, access.client);
     Checker_loaded(x, access, lanes, line, bytes);
     Thread_free_bytes(x, t, access, lanes, line);
@@ -375,7 +373,6 @@ inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const
 }
 
 inline void client_stored(Context& x, Access& access, u64 lanes, u32 line) {
-    if (access.source == Source::OUTSIDE) return Outside_stored(x, access, lanes, line);
     Thread& t = thread_at(x, access.client);
     Checker_accepted(x, access, lanes, line);
     Thread_free_bytes(x, t, access, lanes, line);
@@ -383,14 +380,12 @@ inline void client_stored(Context& x, Access& access, u64 lanes, u32 line) {
 }
 
 inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 line) {
-    if (access.source == Source::OUTSIDE) return Outside_store_completed(x, access, lanes, line);
     Checker_completed(x, access, lanes, line);
     access.uncompleted &= ~lanes;
     if (!access.uncompleted) Thread_answered(x, thread_at(x, access.client));
 }
 
 inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values) {
-    if (access.source == Source::OUTSIDE) return Outside_atomic_done(x, access, lanes, old, values);
     Thread& t = thread_at(x, access.client);
     Checker_returned(x, access, lanes, old, values);
     if (access.source == Source::ACTION) {

@@ -7,14 +7,12 @@
 
 #include "block/context.hpp"
 
-namespace Scope {
-inline constexpr u32 GLC = 1, SLC = 2;
-// Besides these, of an episode: its closing fetch-adds ask for no old values, it makes none, it
-// looks at what it waits for, it flushes what it stored, it neither acquires nor releases.
-inline constexpr u32 QUIET = 4, BARE = 8, PEEK = 16, FLUSHES = 32, PLAIN = 64;
-// Of an action: a load that is made as an instruction fetch.
-inline constexpr u32 INSTRUCTION = 8;
-}  // namespace Scope
+// Of an episode, besides what Scope says of accesses: it makes no fetch-adds, it looks at what it
+// waits for, it flushes what it stored, it neither acquires nor releases. With Scope::QUIET its
+// closing fetch-adds ask for no old values.
+namespace EpisodeScope {
+inline constexpr u32 BARE = 8, PEEK = 16, FLUSHES = 32, PLAIN = 64;
+}
 
 // Beside AtomicKind::CAS: it compares with something else than what stands there.
 inline constexpr u8 CAS_FAILS = 0x80;

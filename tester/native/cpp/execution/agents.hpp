@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "execution/access.hpp"
 #include "requesters/registry.hpp"
 
 namespace Role {
@@ -55,7 +56,6 @@ struct Thread {
     u8 steps;
     u8 scope;       // of the episode
     bool flusher;   // is none, but one of the other agents
-    bool outside;   // likewise
     bool retry;
     bool blocked;   // the next action waits for bytes of earlier ones
     u32 flights;    // instructions issued and not fully answered
@@ -67,8 +67,7 @@ struct Thread {
     i64 next_episode, last_episode;  // in thread_episode
     i64 next_action, last_action;
     u64 since;
-    Queue waiting;  // rows: who waits for this thread's episodes, in the order of asking;
-                    // accesses, if it is outside: what it was given
+    Queue waiting;  // rows: who waits for this thread's episodes, in the order of asking
 };
 
 struct Flusher {
@@ -144,7 +143,7 @@ inline constexpr u32 DRIVERS = 8;
 inline constexpr u32 EARLY = 1024;
 inline constexpr u32 BUSY_BUCKETS = 128;  // of a thread, by the last bits of the line
 
-struct AgentParts {
+struct ClientParts {
     u32 agents;
     u32 driver_count;
     u32 words_used;
@@ -187,14 +186,5 @@ struct AgentParts {
     }
 };
 
-inline AgentParts& agent_parts(const Context& x) { return *x.agent_parts; }
-inline Thread& thread_at(const Context& x, u32 agent) { return agent_parts(x).threads.at(x, agent); }
-
-// Where the parts of this layer are, for as long as a call runs.
-inline void context_bind(Context& x) {
-    x.requester_parts = x.s->requester_parts.in(x);
-    x.agent_parts = x.s->agent_parts.in(x);
-    x.requesters = x.requester_parts->requesters.in(x);
-    x.accesses = x.requester_parts->accesses.in(x);
-    x.rows = x.requester_parts->rows.in(x);
-}
+inline ClientParts& client_parts(const Context& x) { return *x.client_parts; }
+inline Thread& thread_at(const Context& x, u32 agent) { return client_parts(x).threads.at(x, agent); }
