@@ -1,7 +1,7 @@
 """A system of the native engine: one block of memory and the functions that work on it.
 
 Invariant: everything that a run changes is in the block, so that copying it is a snapshot and
-copying it back is a return; the programs it reads lie outside and never change.
+copying it back is a return.
 """
 
 from __future__ import annotations

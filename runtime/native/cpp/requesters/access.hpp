@@ -1,6 +1,6 @@
 // An access, from the instruction to its last answer, and the lists in which its parts stand.
 //
-// Invariant: a slot is free or belongs to one access, one row of one, or one wait; everything
+// Invariant: a slot is free or belongs to one access, or one row of one; everything
 // names slots by number, and 0 is none. Addresses and values stay with the client.
 
 #pragma once
@@ -41,19 +41,15 @@ struct alignas(128) Access : ClientAccess {
     bool crosses; // lanes may reach into the next line
 };
 
-// What stands in a list: lanes of an access that go to one line; also a client that waits for
-// another's episodes. Lists of a line are rings that are known by their last element.
+// What stands in a list: lanes of an access that go to one line. Lists of a line are rings that are
+// known by their last element.
 struct alignas(64) Row {
     u64 lanes;  // bit i: address i of its access
     union {
         u64 sequence;  // the instSeqNum sent along
         u64 transfer;  // of an engine: where its bytes are
-        u64 count;     // of a wait: complete episodes
     };
-    union {
-        u32 access;
-        u32 waiter;
-    };
+    u32 access;
     u32 line;
     u32 next;
     union {

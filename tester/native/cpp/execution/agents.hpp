@@ -67,7 +67,14 @@ struct Thread {
     i64 next_episode, last_episode;  // in thread_episode
     i64 next_action, last_action;
     u64 since;
-    Queue waiting;  // rows: who waits for this thread's episodes, in the order of asking
+    Queue waiting;  // waits for this thread's episodes, in the order of asking
+};
+
+// A thread waits until another has completed so many episodes.
+struct Wait {
+    u32 count;
+    u32 waiter;
+    u32 next;
 };
 
 struct Flusher {
@@ -154,6 +161,9 @@ struct ClientParts {
     u32 newest;
     u32 free_busy;
     u32 busy_used;
+    u32 free_wait;
+    u32 waits_used;
+    u32 waits_live;
     u64 seen_used;
     u64 lane_accesses;
     Finding finding;
@@ -168,6 +178,7 @@ struct ClientParts {
     Array<u64> line_progress; // by line: tick of the last answer
     Array<u32> buckets;       // by thread: the lines with busy bytes
     Array<Busy> busy;
+    Array<Wait> waits;
 
     void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
         layout.reserve(threads, c.agents);
@@ -177,6 +188,7 @@ struct ClientParts {
         layout.reserve(seen, c.increments);
         layout.reserve(early, c.words + EARLY);
         layout.reserve(line_progress, c.lines);
+        layout.reserve(waits, c.rows + 1);
         layout.reserve(lower, u64{c.agents} * 64);
         layout.reserve(buckets, u64{c.agents} * BUSY_BUCKETS);
         // What is busy has a lane in a row, or in the one refused instruction of its thread; a

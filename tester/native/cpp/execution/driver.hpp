@@ -16,6 +16,44 @@ inline void Driver_change(Context& x, Driver& driver, i64 by) {
     driver.end = tick;
 }
 
+// ---------------------------------------------------------------- waits
+
+inline Wait& wait_at(const Context& x, u32 index) { return client_parts(x).waits.at(x, index); }
+
+inline bool waits_left(Context& x, u64 need) {
+    const ClientParts& parts = client_parts(x);
+    if (parts.waits_live + need < parts.waits.count) return true;
+    pool_exhausted(x, POOL_ROWS, parts.waits.count - 1);
+    return false;
+}
+
+// Only after waits_left.
+inline u32 wait_new(const Context& x, u32 count, u32 waiter) {
+    ClientParts& parts = client_parts(x);
+    u32 index = parts.free_wait;
+    if (index) {
+        parts.free_wait = wait_at(x, index).next;
+    } else {
+        index = ++parts.waits_used;
+    }
+    ++parts.waits_live;
+    wait_at(x, index) = {count, waiter, 0};
+    return index;
+}
+
+inline void wait_free(const Context& x, u32 index) {
+    ClientParts& parts = client_parts(x);
+    --parts.waits_live;
+    wait_at(x, index).next = parts.free_wait;
+    parts.free_wait = index;
+}
+
+inline void wait_append(const Context& x, Queue& queue, u32 index) {
+    wait_at(x, index).next = 0;
+    (queue.last ? wait_at(x, queue.last).next : queue.first) = index;
+    queue.last = index;
+}
+
 // Note what the thread's episode waits for. Returns how many of those are still ahead; the
 // thread's `waits` is counted down, and it is woken when it reaches zero.
 inline u32 Driver_await_episodes(Context& x, Thread& t) {
@@ -24,16 +62,12 @@ inline u32 Driver_await_episodes(Context& x, Thread& t) {
     const i64 first = program.first_wait[t.episode];
     const i64 last = program.first_wait[t.episode + 1];
     u32 ahead = 0;
-    if (first == last || !rows_left(x, static_cast<u64>(last - first))) return 0;
+    if (first == last || !waits_left(x, static_cast<u64>(last - first))) return 0;
     for (i64 wait = first; wait < last; ++wait) {
         Thread& other = thread_at(x, driver.first_thread + static_cast<u32>(program.wait_thread[wait]));
         const u32 count = static_cast<u32>(program.wait_count[wait]);
         if (other.completed >= count) continue;
-        const u32 index = row_new(x, 0, 0, 0, 0);
-        Row& row = row_at(x, index);
-        row.count = count;
-        row.waiter = t.number;
-        rows_queue(x, other.waiting, {index, index});
+        wait_append(x, other.waiting, wait_new(x, count, t.number));
         ++ahead;
     }
     return ahead;
@@ -42,9 +76,9 @@ inline u32 Driver_await_episodes(Context& x, Thread& t) {
 // The thread issues the last access of its episode: whoever waits for that may peek.
 inline void Driver_last_access(Context& x, Thread& t) {
     for (u32 index = t.waiting.first; index;) {
-        const Row& row = row_at(x, index);
-        index = row.next;
-        if (row.count == t.completed + 1) Thread_peek(x, thread_at(x, row.waiter));
+        const Wait& wait = wait_at(x, index);
+        index = wait.next;
+        if (wait.count == t.completed + 1) Thread_peek(x, thread_at(x, wait.waiter));
     }
 }
 
@@ -54,16 +88,14 @@ inline void Driver_episode_completed(Context& x, Thread& t) {
     Driver_change(x, driver, -1);
     Queue kept = {};
     for (u32 index = t.waiting.first; index;) {
-        Row& row = row_at(x, index);
-        const u32 next = row.next;
-        if (row.count == t.completed) {
-            Thread& waiter = thread_at(x, row.waiter);
-            row_free(x, index);
+        const Wait& wait = wait_at(x, index);
+        const u32 next = wait.next;
+        if (wait.count == t.completed) {
+            Thread& waiter = thread_at(x, wait.waiter);
+            wait_free(x, index);
             if (!--waiter.waits) Thread_wake(x, waiter);
         } else {
-            row.next = 0;
-            (kept.last ? row_at(x, kept.last).next : kept.first) = index;
-            kept.last = index;
+            wait_append(x, kept, index);
         }
         index = next;
     }
