@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "sim/message_buffer.hpp"
 #include "structures/cache_memory.hpp"
 #include "system/plan.hpp"
 #include "structures/tbe_table.hpp"

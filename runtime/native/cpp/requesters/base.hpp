@@ -9,6 +9,9 @@
 #include "structures/cache_memory.hpp"
 #include "requesters/access.hpp"
 
+inline Controller& controller(const Context& x, u32 id);  // system.hpp
+inline u64 machine_mandatory_queue_latency(Context& x, Controller& c, i32 kind);  // generated
+
 // ---------------------------------------------------------------- books
 
 // Enter an access that ends after `parts` answers; it takes `numbers` sequence numbers.

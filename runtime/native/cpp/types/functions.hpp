@@ -7,6 +7,7 @@
 #include "block/context.hpp"
 #include "types/integers.hpp"
 #include "types/enumerations.hpp"
+#include "types/messages.hpp"
 
 constexpr u64 request_bits(const i32* types, u32 count) {
     u64 bits = 0;
