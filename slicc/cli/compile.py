@@ -39,7 +39,7 @@ def _write_python(compiled: CompiledProtocol, output: Path) -> None:
 
 
 def _write_native(compiled: CompiledProtocol, output: Path) -> None:
-    """Sources into ``output``, the object into the user's cache, where the tester looks for it."""
+    """Sources into ``output``, the object for external clients into the user's cache."""
     from runtime.native.build import Sizes, Sources, build, recipe
     from runtime.native.ctypes_api import LibraryError
     from runtime.native.external_requester import EXTERNAL_CLIENTS

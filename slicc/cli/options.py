@@ -75,8 +75,7 @@ class CompileOptions(FilesOptions):
     )
     engine: Engine = option(
         Engine.PYTHON,
-        "python: a package of controllers. native: C++ sources, compiled at once, so that the "
-        "tester need not do it.",
+        "python: a package of controllers. native: C++ sources, and the object of them in the cache.",
         shows_default=True,
     )
 
