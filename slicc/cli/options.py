@@ -75,7 +75,7 @@ class CompileOptions(FilesOptions):
     )
     engine: Engine = option(
         Engine.PYTHON,
-        "python: a package of controllers. native: C++ sources, and the object of them in the cache.",
+        "python: a package of controllers. native: C++ sources, and their object in the cache.",
         shows_default=True,
     )
 
