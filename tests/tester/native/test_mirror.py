@@ -1,0 +1,68 @@
+"""What exists in Python and C++ has the same path below its package, but for what stands here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.compiling import ROOT
+
+BLOCK = "the block and the interface to it: there is nothing like it in Python"
+RUNTIME = {
+    "block": BLOCK,
+    "system/api": BLOCK,
+    "system/core": BLOCK,
+    "system/plan": "runtime/native/plan.py writes what it reads",
+    "system/prelude": BLOCK,
+    "controller/controller": "runtime/controller/base.py",
+    "controller/controller_state": "runtime/controller/base.py",
+    "requesters/access": "runtime/requesters/port.py",
+    "requesters/client": "runtime/requesters/port.py",
+    "requesters/external_access": "runtime/native/external_requester.py",
+    "requesters/external_api": "runtime/native/external_requester.py",
+    "requesters/external_requester": "runtime/native/external_requester.py",
+    "requesters/external_view": "runtime/native/external_requester.py",
+    "requesters/registry": "calls by kind, which Python's methods do",
+    "sim/network": "runtime/network/network.py",
+    "sim/prng": "runtime/prng.py",
+    "sim/timer": "runtime/structures/tbe_table.py",
+    "sim/trace": "runtime/controller/trace.py",
+    "structures/cache_partitions": "runtime/structures/dvm_tables.py",
+    "structures/library_tables": BLOCK,
+    "structures/perfect_cache": "runtime/structures/cache_memory.py",
+    "types/data_block": "runtime/types/values.py",
+    "types/functions": "runtime/types/messages.py",
+    "types/net_dest": "runtime/types/values.py",
+}
+TESTER = {
+    "execution/access": "tester/execution/native_program.py lays out what it reads",
+    "execution/access_state": "tester/execution/thread.py",
+    "execution/agents": "tester/execution/thread.py",
+    "execution/api": "tester/execution/native_system.py",
+    "execution/flush": "tester/execution/handover.py",
+    "execution/program": "tester/execution/native_program.py",
+    "generator/atomics": "tester/program/atomics.py",
+    "generator/counter_rng": "tester/counter_rng.py",
+    "generator/expectations": "tester/program/expectations.py",
+}
+
+
+@pytest.mark.parametrize(
+    ("package", "native", "exceptions"),
+    [("runtime", "runtime/native/cpp", RUNTIME), ("tester", "tester/native/cpp", TESTER)],
+    ids=["runtime", "tester"],
+)
+def test_python_and_cpp_have_the_same_paths(
+    package: str, native: str, exceptions: dict[str, str]
+) -> None:
+    headers = {
+        path.relative_to(ROOT / native).with_suffix("") for path in (ROOT / native).rglob("*.hpp")
+    }
+    alone = {each for each in headers if not (ROOT / package / f"{each}.py").is_file()}
+    excepted = {each for each in alone if {str(each), str(each.parent)} & set(exceptions)}
+    assert alone == excepted
+    used = {str(each) for each in alone} | {str(each.parent) for each in alone}
+    assert set(exceptions) <= used
+    places = (reason.split(" ")[0] for reason in exceptions.values() if ".py" in reason)
+    assert all((ROOT / Path(place)).is_file() for place in places)
