@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import resource
 import signal
 import traceback
@@ -69,6 +70,8 @@ class Tally:
     """What became of some mutants."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    """What was said against those that were refused, without its numbers."""
     failures: dict[int, str] = field(default_factory=dict)
 
 
@@ -77,6 +80,7 @@ class Mutants:
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / "mutant.leg"
+        self.reason = ""
         self._legs = []
         self._parts = []
         for number, (protocol, profile) in enumerate(BASES):
@@ -127,6 +131,7 @@ class Mutants:
             leg = load_leg(self._path)
         except ReplayError as error:
             assert len(str(error)) < 1200, error
+            self.reason = re.sub(r"\d+", "N", error.message)[:60]
             return "refused"
         assert verify(leg.program) == [], "unfair"
         try:
@@ -171,6 +176,7 @@ class Mutants:
                 if "failure" in said:
                     tally.failures[seed] = said["failure"]
                 tally.outcomes[said["outcome"]] += 1
+                tally.reasons.update(filter(None, [said.get("reason")]))
                 seed += 1
         _, status = os.waitpid(child, 0)
         if seed == seeds.stop:
@@ -187,7 +193,8 @@ class Mutants:
             for seed in seeds:
                 signal.alarm(SECONDS)
                 try:
-                    said = {"outcome": self.outcome(seed)}
+                    self.reason = ""
+                    said = {"outcome": self.outcome(seed), "reason": self.reason}
                 except Exception:
                     said = {"outcome": "raised", "failure": traceback.format_exc()}
                 os.write(writing, json.dumps(said).encode() + b"\n")
