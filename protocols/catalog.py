@@ -17,7 +17,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from runtime.controller.declarations import Parameter, ProtocolInfo, Transition
+from runtime.controller.declarations import Parameter, Transition
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import (
     DefectDescription,
     MachineDescription,

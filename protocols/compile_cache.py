@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from runtime.controller.declarations import ProtocolInfo
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.native.build import SHAPE, Sources
 from runtime.native.toolchain.object_cache import (
     CacheError,

@@ -18,7 +18,7 @@ from protocols import SYSTEMS, shipped
 from protocols.catalog import written_system
 from protocols.compile_cache import Front, finish, generate, remembered
 from protocols.identity import ProtocolIdentity
-from runtime.controller.declarations import ProtocolInfo
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.description.inference import complete
 from runtime.native.build import Sources

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from runtime.controller.declarations import ProtocolInfo
+    from runtime.controller.protocol_info import ProtocolInfo
     from runtime.description import DescriptionError, SystemDescription, load_description
     from runtime.errors import ProtocolError
     from runtime.requesters.port import Access, AccessKind, Client, Requester
@@ -45,7 +45,7 @@ else:
         "DataBlock": "runtime.types.values",
         "DescriptionError": "runtime.description",
         "ProtocolError": "runtime.errors",
-        "ProtocolInfo": "runtime.controller.declarations",
+        "ProtocolInfo": "runtime.controller.protocol_info",
         "Requester": "runtime.requesters.port",
         "System": "runtime.system.system",
         "SystemDescription": "runtime.description",

@@ -18,11 +18,11 @@ from gpu.compute_unit.memory_ops.access import Access, DirectMemory, VectorAcces
 from gpu.compute_unit.memory_ops.access_text import access_text
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
+from gpu.compute_unit.program.decoded_program import INTERRUPT, Bound, Control, Program
+from gpu.compute_unit.program.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
+from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.sanitizer import Checks
-from gpu.compute_unit.wave.decoded_program import INTERRUPT, Bound, Control, Program
-from gpu.compute_unit.wave.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
 from gpu.compute_unit.wave.resident_groups import Residents
-from gpu.compute_unit.wave.statistics import Statistics
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import Fault, GroupStart
 from gpu.dispatch.occupancy import Limits

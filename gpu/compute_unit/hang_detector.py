@@ -23,9 +23,9 @@ import numpy as np
 
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
-from gpu.compute_unit.memory_ops.lane_values import Values
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
-from gpu.compute_unit.wave.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.wave.lane_values import Values
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.dispatch.launch import Fault
 from gpu.host_wait import HostWait

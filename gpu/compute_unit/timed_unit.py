@@ -27,11 +27,11 @@ from gpu.compute_unit.pipeline.simd import Simd, cycles_by_pace
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
 from gpu.compute_unit.pipeline.wave_state import NEVER, PipelinedWave, Waiting
+from gpu.compute_unit.program.decoded_program import INTERRUPT, Bound, Control
+from gpu.compute_unit.program.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
+from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.sanitizer import Checks
-from gpu.compute_unit.wave.decoded_program import INTERRUPT, Bound, Control
-from gpu.compute_unit.wave.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
 from gpu.compute_unit.wave.resident_groups import Residents
-from gpu.compute_unit.wave.statistics import Statistics
 from gpu.compute_unit.wave.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group, Wavefront
 from gpu.dispatch.launch import Fault
 from gpu.dispatch.occupancy import Limits

@@ -17,10 +17,10 @@ from gpu.compute_unit.native.issue_engine import Front, can_steer
 from gpu.compute_unit.native.native_unit import NativeUnit
 from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first
 from gpu.compute_unit.pipeline.timing_parameters import Timing, TimingError
+from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.findings import Finding
 from gpu.compute_unit.sanitizers.sanitizer import Checks
 from gpu.compute_unit.timed_unit import TimedUnit
-from gpu.compute_unit.wave.statistics import Statistics
 from gpu.dispatch.device_loop import Mover, OneByOne
 from gpu.dispatch.launch import ComputeUnit
 from gpu.dispatch.occupancy import Limits

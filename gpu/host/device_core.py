@@ -307,7 +307,8 @@ class BareDevice:
         if len(self._queues) >= DOORBELLS:
             raise HostError(f"there are {DOORBELLS} doorbells; no further queue can be made")
         link.id = len(self._queues)
-        queue = DeviceQueue(self, link)
+        apertures = self.options.apertures
+        queue = DeviceQueue(self, link, (apertures.shared, apertures.private))
         self._queues.append(queue)
         if on_error is not None:
             self._on_error[link.id] = on_error

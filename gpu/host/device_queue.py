@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import index
-from typing import TYPE_CHECKING, Final, SupportsIndex
+from typing import Final, Protocol, SupportsIndex
 
 import numpy as np
 
 from gpu.code_object import DispatchFacts, Kernel, LoadedKernel, pack_arguments
 from gpu.errors import HostError
+from gpu.host.printf import Printing
 from gpu.hsa.aql import Header, KernelDispatch, PacketType
+from gpu.hsa.host_memory import Host
 from gpu.hsa.queue import UserQueue, scope
 from gpu.hsa.queue_state import Connection
 from gpu.hsa.signal import ERROR_VALUE, Signal
-
-if TYPE_CHECKING:
-    from gpu.host.device_core import BareDevice
 
 Size = tuple[int, int, int]
 
@@ -45,12 +44,32 @@ def _private_bytes(kernel: Kernel) -> int:
     return max(fixed, DYNAMIC_STACK) if unknown else fixed
 
 
-class DeviceQueue(UserQueue):
-    """What `gpu.host.device_core.BareDevice.create_queue` returns."""
+class ServingDevice(Protocol):
+    """As much of a device as its queues ask for."""
 
-    def __init__(self, device: BareDevice, link: Connection) -> None:
+    @property
+    def host(self) -> Host: ...
+
+    @property
+    def printing(self) -> Printing: ...
+
+    def handle_of(self, signal: Signal) -> int: ...
+
+    def loaded_kernel(self, kernel: Kernel | LoadedKernel) -> LoadedKernel: ...
+
+    def arguments(self, data: bytes) -> int: ...
+
+
+class DeviceQueue(UserQueue):
+    """What `gpu.host.device_core.BareDevice.create_queue` returns.
+
+    ``apertures``: upper 32 bits of the flat addresses that mean LDS, and of those of scratch.
+    """
+
+    def __init__(self, device: ServingDevice, link: Connection, apertures: tuple[int, int]) -> None:
         super().__init__(device.host, link, device.handle_of)
         self._device = device
+        self._apertures = apertures
 
     def dispatch(
         self,
@@ -108,15 +127,15 @@ class DeviceQueue(UserQueue):
         x, y, z = (max(1, size) for size in group)
         offsets = (global_offset,) if isinstance(global_offset, int) else tuple(global_offset)
         first, second, third = offsets + (0,) * (3 - len(offsets))
-        apertures = self._device.options.apertures
+        shared, private = self._apertures
         return DispatchFacts(
             grid=grid,
             group=(x, y, z),
             dimensions=dimensions,
             global_offset=(first, second, third),
             queue=self.address,
-            shared_aperture=apertures.shared,
-            private_aperture=apertures.private,
+            shared_aperture=shared,
+            private_aperture=private,
             default_queue=self.address,
         )
 

@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gpu.memory.interface import Answer, AnswerKind, Memory, Request, RequestKind, Unmapped
+from gpu.memory.address_space import Unmapped
+from gpu.memory.interface import Answer, AnswerKind, Memory, Request, RequestKind
 
 T = TypeVar("T")
 

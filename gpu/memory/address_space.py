@@ -11,14 +11,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
-from gpu.memory.interface import Addresses, Misaligned, Unmapped
+from gpu.memory.contents import Contents
 
-if TYPE_CHECKING:
-    from gpu.memory.flat_memory import Contents
+Addresses = npt.NDArray[np.uint64]
 
 PAGE: Final = 4096
 """Bytes; what can be mapped is a multiple of it."""
@@ -29,6 +29,23 @@ LAST_ADDRESS: Final = 1 << 47
 
 OnStore = Callable[[int, bytes], None]
 """Hears of a store to a doorbell: address and bytes."""
+
+
+class Unmapped(Exception):
+    """A lane's address is in no allocation, or may not be used so.
+
+    ``lane`` is the index among the addresses of the request.
+    """
+
+    def __init__(self, address: int, lane: int, why: str) -> None:
+        super().__init__(f"address {address:#x}: {why}")
+        self.address = address
+        self.lane = lane
+        self.why = why
+
+
+class Misaligned(Unmapped):
+    """An atomic whose address is no multiple of its size."""
 
 
 class MemoryType(Enum):

@@ -14,8 +14,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gpu.memory.address_space import AddressSpace, Allocation
-from gpu.memory.interface import Addresses, Answer, AnswerKind, Ports, Request, RequestKind
+from gpu.memory.address_space import Addresses, AddressSpace, Allocation
+from gpu.memory.contents import Contents
+from gpu.memory.interface import Answer, AnswerKind, Ports, Request, RequestKind
 from gpu.memory.lane_atomics import apply
 from gpu.memory.request_validation import check_shape
 from gpu.wave_size import LANES
@@ -34,20 +35,6 @@ _HIGH: Final = [np.array(63 - shift, np.uint64) for shift in range(4)]
 _SHIFTS: Final = {1: 0, 2: 1, 4: 2, 8: 2, 12: 2, 16: 2}
 """By bytes of a lane: which words are looked at, as a power of two."""
 _STEPS: Final = {words: np.arange(words, dtype=np.int64) for words in (2, 3, 4)}
-
-
-class Contents:
-    """The bytes of one allocation, also seen as wider words."""
-
-    __slots__ = ("bytes", "dwords", "halves", "memory", "qwords", "scalars")
-
-    def __init__(self, allocation: Allocation) -> None:
-        self.bytes = np.zeros(allocation.end - allocation.start, np.uint8)
-        self.halves = self.bytes.view(np.uint16)
-        self.dwords = self.bytes.view(np.uint32)
-        self.qwords = self.bytes.view(np.uint64)
-        self.memory = self.bytes.data
-        self.scalars = self.dwords.data
 
 
 class _Scratch:
@@ -263,7 +250,7 @@ class FlatMemory:
 
 
 def _contents(allocation: Allocation) -> Contents:
-    allocation.contents = made = Contents(allocation)
+    allocation.contents = made = Contents(allocation.end - allocation.start)
     return made
 
 

@@ -13,15 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from gpu.memory.address_space import AddressSpace
+from gpu.memory.address_space import Addresses, AddressSpace
 
-Addresses = npt.NDArray[np.uint64]
 Lanes = npt.NDArray[np.uint8]
 Data = npt.NDArray[np.uint8]
 
@@ -119,23 +117,6 @@ def hand_out(answers: Sequence[Answer]) -> None:
         listener = answer.request.listener
         if listener is not None:
             listener(answer)
-
-
-class Unmapped(Exception):
-    """A lane's address is in no allocation, or may not be used so.
-
-    ``lane`` is the index among the addresses of the request.
-    """
-
-    def __init__(self, address: int, lane: int, why: str) -> None:
-        super().__init__(f"address {address:#x}: {why}")
-        self.address = address
-        self.lane = lane
-        self.why = why
-
-
-class Misaligned(Unmapped):
-    """An atomic whose address is no multiple of its size."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from gpu.hsa.packet_validation import check_feature, check_format, check_signal
 from gpu.hsa.queue_layout import AMD_QUEUE, PROPERTY_PROFILING
 from gpu.hsa.queue_state import Connection, QueueState
 from gpu.hsa.signal import VALUE
-from gpu.memory.interface import Unmapped
+from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.command_processor import CommandProcessor
 from gpu.packet_processor.completion import Completions
 from gpu.packet_processor.control_port import ControlPort

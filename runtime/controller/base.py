@@ -14,6 +14,7 @@ from runtime.errors import ErrorKind, ProtocolError
 from runtime.sim.engine import Consumer
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import CacheMemory
+from runtime.types.enumeration import Enumeration
 from runtime.types.integers import int64
 from runtime.types.messages import MachineType, MemoryMsg, Packet
 from runtime.types.values import MachineID, NetDest
@@ -67,6 +68,8 @@ class ControllerBase(Consumer):
 
     MACHINE: ClassVar[str] = ""
     MACHINE_TYPE: ClassVar[int] = MachineType.NUM
+    STATES: ClassVar[type[Enumeration]] = Enumeration
+    EVENTS: ClassVar[type[Enumeration]] = Enumeration
 
     def __init__(self, context: ControllerContext) -> None:
         Consumer.__init__(self, context.engine)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from runtime.errors import ErrorKind, ProtocolError
 
 if TYPE_CHECKING:
-    from runtime.controller.shapes import Controller
     from runtime.network.network import Topology
     from runtime.sim.engine import Engine
     from runtime.sim.message_buffer import MessageBuffer
@@ -119,22 +118,6 @@ class InPort:
     guarded: bool = False
     resource_stall_handler: Callable[[], bool] | None = None
     protocol_stall_handler: Callable[[], bool] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ProtocolInfo:
-    """A compiled protocol: its controller classes in the order of their declaration."""
-
-    name: str
-    machines: tuple[type[Controller], ...]
-    sources: tuple[str, ...] = ()
-
-    def machine(self, name: str) -> type[Controller]:
-        """Raises ``KeyError`` if the protocol has no such machine."""
-        for machine in self.machines:
-            if name == machine.MACHINE:
-                return machine
-        raise KeyError(name)
 
 
 P = TypeVar("P")

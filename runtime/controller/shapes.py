@@ -18,10 +18,10 @@ from runtime.controller.declarations import InPort as InPort
 from runtime.controller.declarations import Need as Need
 from runtime.controller.declarations import Parameter as Parameter
 from runtime.controller.declarations import PollResult as PollResult
-from runtime.controller.declarations import ProtocolInfo as ProtocolInfo
 from runtime.controller.declarations import Transaction as Transaction
 from runtime.controller.declarations import Transition as Transition
 from runtime.controller.declarations import TransitionTable as TransitionTable
+from runtime.controller.protocol_info import ProtocolInfo as ProtocolInfo
 from runtime.controller.wakeup import Accessors
 from runtime.controller.wakeup import Controller as Controller
 from runtime.controller.wakeup import TransitionObserver as TransitionObserver

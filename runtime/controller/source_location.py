@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING
 
+from runtime.controller.base import ControllerBase
 from runtime.errors import (
     ErrorKind,
     ProtocolError,
@@ -18,9 +18,6 @@ from runtime.errors import (
     frames_of,
     source_location,
 )
-
-if TYPE_CHECKING:
-    from runtime.controller.shapes import Controller
 
 
 def _package_of(module: str) -> Path:
@@ -35,7 +32,7 @@ def _was_given_null(frame: FrameType) -> bool:
     return any(frame.f_locals.get(name, 0) is None for name in names)
 
 
-def explain(controller: Controller, error: Exception) -> Exception:
+def explain(controller: ControllerBase, error: Exception) -> Exception:
     """The error to raise for ``error``: a verdict with context, or ``error`` itself.
 
     An error is the protocol's if generated code raised it, or handed a null pointer to the
@@ -65,7 +62,7 @@ def explain(controller: Controller, error: Exception) -> Exception:
 
 def _fill(
     verdict: ProtocolError,
-    controller: Controller,
+    controller: ControllerBase,
     frames: list[TracebackType],
     generated: list[TracebackType],
 ) -> None:

@@ -98,8 +98,6 @@ class Controller(ControllerBase):
         "transitions_per_cycle",
     )
 
-    STATES: ClassVar[type[Enumeration]] = Enumeration
-    EVENTS: ClassVar[type[Enumeration]] = Enumeration
     REQUEST_TYPES: ClassVar[type[Enumeration] | None] = None
     PERMISSIONS: ClassVar[tuple[int, ...]] = ()
     TRANSITIONS: ClassVar[TransitionTable] = {}

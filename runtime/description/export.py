@@ -12,7 +12,8 @@ from typing import Final
 import tomlkit
 from tomlkit.items import InlineTable, Table
 
-from runtime.controller.declarations import BufferParameter, Parameter, ProtocolInfo
+from runtime.controller.declarations import BufferParameter, Parameter
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import (
     BufferDescription,
     MachineDescription,

@@ -11,7 +11,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from runtime.controller.declarations import BufferParameter, Parameter, ProtocolInfo
+from runtime.controller.declarations import BufferParameter, Parameter
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import (
     MAX_ENTRIES,
     AgentsDescription,

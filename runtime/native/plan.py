@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from runtime.controller.declarations import InPort, ProtocolInfo
+from runtime.controller.declarations import InPort
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.shapes import Controller
 from runtime.description import SystemDescription
 from runtime.network.network import NetworkPort

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from runtime.controller.declarations import ProtocolInfo
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.errors import ProtocolError
 from runtime.native.build import Sources

@@ -10,15 +10,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from runtime.errors import ErrorKind, ProtocolError
 
 if TYPE_CHECKING:
-    from runtime.sim.message_buffer import MessageBuffer
     from runtime.types.message import Message
 
 MAX_ROUNDS = 10_000
+
+
+class Receiver(Protocol):
+    """Where messages arrive: what the engine asks of a buffer."""
+
+    @property
+    def put(self) -> Callable[[Message], object]: ...
+
+    @property
+    def bit(self) -> int:
+        """Of the consumer to run when something has arrived."""
+
+    def insert(self, message: Message) -> None: ...
+
+    def expect(self, count: int) -> None: ...
 
 
 class Consumer:
@@ -110,7 +124,7 @@ class Engine:
         else:
             slot.append((put, item, bit))
 
-    def deliver(self, buffer: MessageBuffer, message: Message, tick: int) -> None:
+    def deliver(self, buffer: Receiver, message: Message, tick: int) -> None:
         """Put a message into a buffer at ``tick``, whatever latency or delay the buffer has."""
         message.arrival = tick
         sequence = self.sequence
@@ -171,7 +185,7 @@ class Engine:
         error.tick = self.now
         return error
 
-    def in_flight(self, buffer: MessageBuffer) -> Iterator[Message]:
+    def in_flight(self, buffer: Receiver) -> Iterator[Message]:
         """Messages on their way into a buffer, by arrival. Slow: for reports and rare tests."""
         for tick in sorted(self.slots):
             for put, message, _ in self.slots[tick]:

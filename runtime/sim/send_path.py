@@ -16,8 +16,7 @@ from runtime.sim.delay_policy import MASK32, STEP_FACTOR, STEP_TERM
 
 if TYPE_CHECKING:
     from runtime.sim.delay_policy import ChannelDelays
-    from runtime.sim.engine import Engine
-    from runtime.sim.message_buffer import MessageBuffer
+    from runtime.sim.engine import Engine, Receiver
     from runtime.types.message import Message
 
 Path = Callable[["Message", int], None]
@@ -37,7 +36,7 @@ class Way(Protocol):
         """The arrival of a message due at ``tick``, no earlier than that of the one before."""
 
 
-def open_path(way: Way, engine: Engine, buffer: MessageBuffer) -> Path:
+def open_path(way: Way, engine: Engine, buffer: Receiver) -> Path:
     """A path into a buffer that has its consumer. Both stay as they are from now on."""
     put = buffer.put
     bit = buffer.bit

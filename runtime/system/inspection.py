@@ -6,9 +6,9 @@ nothing here changes anything, and the cost is paid by reports, not by runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from runtime.structures.tbe_table import TBETable, TimerTable
 from runtime.types.message import Message
@@ -17,7 +17,39 @@ from runtime.types.values import DataBlock, WriteMask
 
 if TYPE_CHECKING:
     from runtime.controller.shapes import Controller
-    from runtime.system.system import System
+    from runtime.network.network import Network, Topology
+    from runtime.requesters.base import RequesterBase
+    from runtime.sim.engine import Engine
+    from runtime.sim.message_buffer import MessageBuffer
+    from runtime.structures.main_memory import Memory
+
+
+class Inspected(Protocol):
+    """The parts of a built system that are looked into."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+    @property
+    def topology(self) -> Topology: ...
+
+    @property
+    def network(self) -> Network: ...
+
+    @property
+    def memory(self) -> Memory: ...
+
+    @property
+    def controllers(self) -> Sequence[Controller]: ...
+
+    @property
+    def requesters(self) -> Sequence[RequesterBase]: ...
+
+    @property
+    def idle_requesters(self) -> Sequence[RequesterBase]: ...
+
+    @property
+    def buffers(self) -> Mapping[str, MessageBuffer]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +98,7 @@ def state_name(controller: Controller, record: object) -> str:
 # ------------------------------------------------------------------ leaks
 
 
-def leaks(system: System) -> list[str]:
+def leaks(system: Inspected) -> list[str]:
     """What should be empty in a system at rest and is not, one line of text each."""
     found: list[str] = []
     for controller in system.controllers:
@@ -98,7 +130,7 @@ def _controller_leaks(controller: Controller) -> Iterator[str]:
         yield f"{controller!r}: line {line:#x} is locked"
 
 
-def _under_way(system: System) -> Iterator[tuple[str, Message]]:
+def _under_way(system: Inspected) -> Iterator[tuple[str, Message]]:
     """Messages that the engine or the network holds, with where they go."""
     receivers = {id(buffer.messages): name for name, buffer in system.buffers.items()}
     receivers |= {id(buffer): name for name, buffer in system.buffers.items()}
@@ -116,7 +148,7 @@ def _under_way(system: System) -> Iterator[tuple[str, Message]]:
 # ------------------------------------------------------------------ copies
 
 
-def copies(system: System, address: int) -> list[Copy]:
+def copies(system: Inspected, address: int) -> list[Copy]:
     """Every place that has bytes of the address's line: caches, TBEs, messages, memory."""
     size = system.topology.line_size
     line = address & -size

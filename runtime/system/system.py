@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from runtime.controller.declarations import BufferParameter, ControllerContext, ProtocolInfo
+from runtime.controller.declarations import BufferParameter, ControllerContext
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.shapes import Controller
 from runtime.description import (
     MAX_LANES,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.types.atomic_op import AtomicKind as AtomicKind
 from runtime.types.atomic_op import AtomicOp as AtomicOp
+from runtime.types.enumerations import MachineType
 from runtime.types.integers import divide as divide
 from runtime.types.integers import int32 as int32
 from runtime.types.integers import int64 as int64
@@ -64,8 +65,6 @@ class MachineID:
         return ProtocolError(ErrorKind.INDEX_RANGE, f"{self!r} is not part of the system")
 
     def __repr__(self) -> str:
-        from runtime.types.messages import MachineType
-
         return f"{MachineType.name_of(self.type)}-{self.num}"
 
 

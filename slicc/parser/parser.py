@@ -36,12 +36,13 @@ def parse(source: SourceFile, sink: DiagnosticSink) -> syntax.Unit | None:
     try:
         return cast(syntax.Unit, parser.parse(source.text))
     except UnexpectedInput:
+        from slicc.parser.common_mistakes import explain
         from slicc.parser.older_text import parse_older
         from slicc.parser.recovery import report_syntax_errors
 
         unit = parse_older(source, parser, sink)
         if unit is None:
-            report_syntax_errors(source, parser, sink)
+            report_syntax_errors(source, parser, sink, explain)
         return unit
     finally:
         builder.file = BUILTIN

@@ -9,6 +9,7 @@ on in the text or takes back the parser, and at least one error is reported.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -31,14 +32,16 @@ OPENING = {"LBRACE": "RBRACE", "LPAR": "RPAR", "LBRACKET": "RBRACKET"}
 CLOSING = {closing: opening for opening, closing in OPENING.items()}
 
 
-def report_syntax_errors(source: SourceFile, parser: Lark, sink: DiagnosticSink) -> None:
+def report_syntax_errors(
+    source: SourceFile, parser: Lark, sink: DiagnosticSink, explain: Explain
+) -> None:
     """Report everything that keeps ``source`` from parsing, as far as it can be told apart."""
     own = DiagnosticSink()
     cleaned = clean(source, own)
     tokens = older_tokens(list(parser.lex(cleaned.text)), source, parser)
     end = len(source.text)
     tokens.append(Token(END, "", end, 1, 1, 1, 1, end))
-    finished = Recovery(source, parser, cleaned, tokens, own).run()
+    finished = Recovery(source, parser, cleaned, tokens, own).run(explain)
     found = sorted(own.diagnostics, key=lambda one: one.primary.span.start)
     assert found, "a text that does not parse has an error"
     del found[SHOWN_PER_FILE:]
@@ -234,10 +237,8 @@ class Recovery:
 
     # ------------------------------------------------------------ the loop
 
-    def run(self) -> bool:
+    def run(self, explain: Explain) -> bool:
         """Report what is wrong; False if the rest of the text was given up."""
-        from slicc.parser.common_mistakes import explain  # needs this module's names
-
         while True:
             token = self.token
             try:
@@ -364,3 +365,7 @@ class Recovery:
     def _take_back_to_list(self) -> None:
         blocks = [bracket for bracket in self.brackets if bracket.token.type == "LBRACE"]
         self._unwind(blocks[-1].height if blocks else 1)
+
+
+Explain = Callable[[Recovery], bool]
+"""Reports why the current token is refused. True if parsing may go on right there."""

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from runtime.controller.declarations import ProtocolInfo
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.native.build import Sizes
 from runtime.native.ctypes_api import Library

@@ -19,8 +19,9 @@ from tester.counter_rng import Draws, scaled
 from tester.generator.config import GeneratorConfig
 from tester.generator.conflict_targeting import Pursuit, pursue
 from tester.generator.native_kernels import Kernels, PickedBlock, Picking
-from tester.generator.reservation import ROUNDS, Reservations, Wishes
+from tester.generator.reservation import ROUNDS, Reservations
 from tester.generator.virtual_clock import Timetable
+from tester.generator.wishes import Wishes
 from tester.program.address_map import AddressMap
 from tester.program.program import INACTIVE
 

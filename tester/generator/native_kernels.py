@@ -27,8 +27,8 @@ from tester.program.byte_events import ATTEMPTS
 from tester.program.program import ATOMIC, INACTIVE, Program
 
 if TYPE_CHECKING:
-    from tester.generator.generator import GeneratorConfig
-    from tester.generator.reservation import Wishes
+    from tester.generator.config import GeneratorConfig
+    from tester.generator.wishes import Wishes
     from tester.program.address_map import AddressMap
     from tester.program.byte_events import ByteEvents
 

@@ -22,6 +22,7 @@ import numpy as np
 from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import Draws, scaled
 from tester.generator.native_kernels import Kernels, Picking
+from tester.generator.wishes import Wishes
 from tester.program.program import INACTIVE, MAX_LANES
 
 ROUNDS: Final = 8
@@ -38,24 +39,6 @@ class _Owners:
     cell: IntArray
     owner: IntArray  # episode << _LANE_BITS | lane
     store: BoolArray
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """One entry per pick, in the order of their actions."""
-
-    identity: IntArray
-    """Names to draw numbers with."""
-    episode: IntArray
-    """Within the open block."""
-    lane: IntArray
-    is_store: BoolArray
-    first_cell: IntArray
-    """First cell of the group; the pick may have this one and those up to ..."""
-    choices: IntArray
-    """... so many further on. 0: the lane sits out."""
-    index: IntArray
-    """Which of them it would like to have."""
 
 
 class Reservations:

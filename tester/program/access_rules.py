@@ -3,7 +3,7 @@
 Expectations are derived from a program as it is: one in which two lanes of an episode contend for
 a byte would be judged by values that no system owes it, and of one whose access crosses its line
 native code would reach beyond the line. `tester.program.verifier` checks the same, slowly and
-sharing nothing with this. Invariant: a program that has passed `form.shape_errors` and for which
+sharing nothing with this. Invariant: a program that has passed `shape_errors` and for which
 nothing is reported here is fair once it is derived.
 """
 

@@ -85,7 +85,11 @@ def entry(name: str, array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]) -> s
 
 
 def shape_errors(program: Program) -> list[str]:
-    """See `Program.shape_errors`."""
+    """What stops the arrays from being read at all (lengths, ranges, index order).
+
+    Everything else, `verify` included, may assume that this list is empty. Meant for programs
+    that come from a file: no message means no array access can go astray.
+    """
     for name, rule in RULES.items():
         if getattr(program, name).ndim != len(rule.shape):
             return [f"{name} has {getattr(program, name).ndim} dimensions"]

@@ -378,16 +378,6 @@ class Program:
             store_value=np.where(address >= 0, self.store_value[actions], np.uint64(0)),
         )
 
-    def shape_errors(self) -> list[str]:
-        """What stops the arrays from being read at all (lengths, ranges, index order).
-
-        Everything else, `verify` included, may assume that this list is empty. Meant for
-        programs that come from a file: no message means no array access can go astray.
-        """
-        from tester.program.array_validation import shape_errors
-
-        return shape_errors(self)
-
 
 def concatenate(chunks: Sequence[Program]) -> Program:
     """Consecutive chunks of one program as one; derived arrays stay valid.

@@ -32,7 +32,7 @@ from slicc.text.data import json_text
 from slicc.text.files import write_whole
 from tester.limits import LIMITS, MAX_GROUPS
 from tester.program.access_rules import access_errors
-from tester.program.array_validation import RULES, Rule, entry, extents
+from tester.program.array_validation import RULES, Rule, entry, extents, shape_errors
 from tester.program.expectations import derive
 from tester.program.program import CONTINUES, DTYPES, MAX_LANES, MAX_THREADS, Agent, Program
 
@@ -165,7 +165,7 @@ class Leg:
 
 def with_expectations(program: Program) -> Program:
     """The program with its derived arrays. Raises ValueError if it is malformed."""
-    errors = program.shape_errors() or access_errors(program)
+    errors = shape_errors(program) or access_errors(program)
     if errors:
         raise ValueError(errors[0])
     return derive(program)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from runtime.prng import initial_byte
 from runtime.types.atomic_op import AtomicOp
+from tester.program.array_validation import shape_errors
 from tester.program.program import (
     ACTION_NAMES,
     ATOMIC,
@@ -62,7 +63,7 @@ def verify(program: Program) -> list[str]:
 
     Cost grows with bytes times episodes: meant for tests and for programs from elsewhere.
     """
-    errors = program.shape_errors()
+    errors = shape_errors(program)
     if errors:
         return errors[:MAX_MESSAGES]
     if program.thread_base.any():

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtime.controller.declarations import BufferParameter, Parameter, ProtocolInfo
+from runtime.controller.declarations import BufferParameter, Parameter
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.description.inference import DMA as DMA_SEQUENCER
 from tester.generator.config import Abilities

@@ -11,7 +11,8 @@ from random import Random
 
 import pytest
 
-from runtime.controller.declarations import BufferParameter, ProtocolInfo
+from runtime.controller.declarations import BufferParameter
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.description.inference import complete
 from tests.protocols.contention import Crowd, Habits, merge

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from gpu.cli.options import ReplayOptions
 from gpu.cli.run.counters import lines_about_caches
+from gpu.memory.address_space import Unmapped
 from gpu.memory.coherent import recording as requests
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.factory import EngineChoice, choose_engine, load_system
 from gpu.memory.coherent.recording import Recording
 from gpu.memory.coherent.recording_file import BadRecording, Origin, load
-from gpu.memory.interface import Unmapped
 from protocols import shipped
 from protocols.loader import reachable
 from slicc.text.command.exit_status import FINE, FOUND

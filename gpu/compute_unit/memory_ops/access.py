@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gpu.compute_unit.memory_ops.access_shape import Movement
 from gpu.compute_unit.memory_ops.ds_atomics import atomic_change
-from gpu.compute_unit.memory_ops.lane_values import (
+from gpu.compute_unit.wave.lane_values import (
     Addresses,
     LaneMistake,
     Lanes,
@@ -25,10 +25,11 @@ from gpu.compute_unit.memory_ops.lane_values import (
     widened,
     write_values,
 )
-from gpu.compute_unit.memory_ops.lds import MisalignedLocal
+from gpu.compute_unit.wave.lds import MisalignedLocal
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
-from gpu.memory.interface import RequestKind, Unmapped
+from gpu.memory.address_space import Unmapped
+from gpu.memory.interface import RequestKind
 
 
 class DirectMemory(Protocol):

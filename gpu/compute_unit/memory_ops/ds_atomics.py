@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from gpu.compute_unit.memory_ops.lane_values import Values
-from gpu.compute_unit.memory_ops.lds import Change
+from gpu.compute_unit.wave.lane_values import Values
+from gpu.compute_unit.wave.lds import Change
 from gpu.isa import fp_environment
 from gpu.memory.lane_atomics import apply
 from runtime.types.atomic_op import AtomicKind

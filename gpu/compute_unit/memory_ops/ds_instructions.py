@@ -14,7 +14,7 @@ import numpy as np
 from gpu.compute_unit.memory_ops.access import DirectMemory, Operation
 from gpu.compute_unit.memory_ops.ds_atomics import atomic_change, change_of
 from gpu.compute_unit.memory_ops.ds_permute import Exchange
-from gpu.compute_unit.memory_ops.lane_values import (
+from gpu.compute_unit.wave.lane_values import (
     LaneMistake,
     Lanes,
     Registers,
@@ -23,7 +23,7 @@ from gpu.compute_unit.memory_ops.lane_values import (
     read_values,
     write_values,
 )
-from gpu.compute_unit.memory_ops.lds import Change, MisalignedLocal, Place, place_of
+from gpu.compute_unit.wave.lds import Change, MisalignedLocal, Place, place_of
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
 from gpu.isa.wave_registers import M0

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from gpu.compute_unit.memory_ops.access import DirectMemory
-from gpu.compute_unit.memory_ops.lane_values import Lanes, Registers, Values, lanes_of
+from gpu.compute_unit.wave.lane_values import Lanes, Registers, Values, lanes_of
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
 from gpu.wave_size import LANES

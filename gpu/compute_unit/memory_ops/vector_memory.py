@@ -14,7 +14,8 @@ import numpy as np
 
 from gpu.compute_unit.memory_ops.access import Part, VectorAccess
 from gpu.compute_unit.memory_ops.access_shape import Movement
-from gpu.compute_unit.memory_ops.lane_values import (
+from gpu.compute_unit.memory_ops.scalars import scalar_source
+from gpu.compute_unit.wave.lane_values import (
     Addresses,
     LaneMistake,
     Lanes,
@@ -23,7 +24,6 @@ from gpu.compute_unit.memory_ops.lane_values import (
     lanes_of,
     read_values,
 )
-from gpu.compute_unit.memory_ops.scalars import scalar_source
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
 from gpu.isa.wave_registers import M0

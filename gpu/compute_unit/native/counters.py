@@ -11,8 +11,8 @@ from gpu.compute_unit.native.layout import STALLS, Config, Counts
 from gpu.compute_unit.pipeline.arbitration import Policy, round_robin
 from gpu.compute_unit.pipeline.simd import cycles_by_pace
 from gpu.compute_unit.pipeline.timing_parameters import Timing
-from gpu.compute_unit.wave.decoded_program import UNITS
-from gpu.compute_unit.wave.statistics import Statistics
+from gpu.compute_unit.program.decoded_program import UNITS
+from gpu.compute_unit.program.statistics import Statistics
 from gpu.dispatch.occupancy import Limits
 from gpu.isa.instruction import Unit
 from gpu.memory.coherent.coherent_memory import SLICE

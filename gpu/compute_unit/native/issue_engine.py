@@ -38,16 +38,16 @@ from gpu.compute_unit.native.native_unit import NativeUnit
 from gpu.compute_unit.native.run_ahead import AheadWave
 from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first, round_robin
 from gpu.compute_unit.pipeline.timing_parameters import Timing
-from gpu.compute_unit.wave.faults import MISTAKES
-from gpu.compute_unit.wave.statistics import Statistics
+from gpu.compute_unit.program.faults import MISTAKES
+from gpu.compute_unit.program.statistics import Statistics
 from gpu.dispatch.device_loop import Due
 from gpu.dispatch.launch import Fault
 from gpu.dispatch.occupancy import Limits
 from gpu.isa import fp_environment
-from gpu.memory.address_space import MemoryType
+from gpu.memory.address_space import MemoryType, Unmapped
 from gpu.memory.coherent.coherent_memory import CoherentMemory, MemoryStuck
 from gpu.memory.coherent.native_backend import NativeBackend, Words
-from gpu.memory.interface import Unmapped, hand_out
+from gpu.memory.interface import hand_out
 from runtime.native.external_requester import GLC, INSTRUCTION, SLC
 from runtime.native.system import JUDGED
 

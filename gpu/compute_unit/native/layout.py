@@ -16,7 +16,7 @@ NOBODY: Final = (1 << 32) - 1
 MOST_UNITS: Final = 64
 MOST_SIMDS: Final = 8
 MOST_KINDS: Final = 16
-"""Of units; see `gpu.compute_unit.wave.decoded_program.UNITS`."""
+"""Of units; see `gpu.compute_unit.program.decoded_program.UNITS`."""
 NO_PACE: Final = 0xFF
 LOG_ROOM: Final = 1 << 14
 LIST_ROOM: Final = 1 << 13
@@ -88,7 +88,7 @@ STALLS: Final = (
     "SIMD busy",
     "memory pipeline full",
 )
-"""Reasons for which waves wait, as `gpu.compute_unit.wave.statistics` names them."""
+"""Reasons for which waves wait, as `gpu.compute_unit.program.statistics` names them."""
 
 RECORD: Final = struct.Struct("=QQIIIHBBBBB5x")
 """end, next, value, handle, amount, name, kind, place, pace, flat, banks."""

@@ -15,10 +15,10 @@ from gpu.compute_unit.native.run_ahead import Ahead, AheadWave
 from gpu.compute_unit.pipeline.lds_and_scalar import ScalarPipeline
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
-from gpu.compute_unit.wave.decoded_program import Bound
-from gpu.compute_unit.wave.faults import fault_of
+from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.program.faults import fault_of
+from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.wave.resident_groups import Residents
-from gpu.compute_unit.wave.statistics import Statistics
 from gpu.compute_unit.wave.wavefront import Group
 from gpu.dispatch.launch import Fault
 from gpu.dispatch.occupancy import Limits

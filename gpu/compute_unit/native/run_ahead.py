@@ -24,8 +24,8 @@ from gpu.compute_unit.native.layout import NO_PACE, RECORD, Kind
 from gpu.compute_unit.pipeline.lds_and_scalar import bank_time
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import Flight, VectorPipeline
-from gpu.compute_unit.wave.decoded_program import INTERRUPT, LONGEST, Bound, Control, bind_at
-from gpu.compute_unit.wave.faults import IGNORED_TRAPS, MISTAKES, trap_fault
+from gpu.compute_unit.program.decoded_program import INTERRUPT, LONGEST, Bound, Control, bind_at
+from gpu.compute_unit.program.faults import IGNORED_TRAPS, MISTAKES, trap_fault
 from gpu.compute_unit.wave.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group, Wavefront
 from gpu.dispatch.launch import WaveStart
 from gpu.isa.encoding.decoder import NotAnInstruction

@@ -15,9 +15,10 @@ import numpy as np
 
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.wave_state import PipelinedWave
-from gpu.compute_unit.wave.decoded_program import LONGEST, Bound, bind_at
+from gpu.compute_unit.program.decoded_program import LONGEST, Bound, bind_at
 from gpu.isa.encoding.decoder import NotAnInstruction
-from gpu.memory.interface import Addresses, Answer, Memory, Request, RequestKind, Unmapped
+from gpu.memory.address_space import Addresses, Unmapped
+from gpu.memory.interface import Answer, Memory, Request, RequestKind
 
 Arrived = Callable[[PipelinedWave], None]
 

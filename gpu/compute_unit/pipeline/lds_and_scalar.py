@@ -14,12 +14,13 @@ import numpy as np
 
 from gpu.compute_unit.memory_ops.access import Access
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
-from gpu.compute_unit.memory_ops.lane_values import LaneMistake
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import Owner, W
-from gpu.compute_unit.wave.decoded_program import Bound
-from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind, Unmapped
+from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.wave.lane_values import LaneMistake
+from gpu.memory.address_space import Unmapped
+from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind
 
 
 def bank_time(access: LocalAccess, timing: Timing) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.wave_state import NEVER, PipelinedWave
-from gpu.compute_unit.wave.decoded_program import UNITS
+from gpu.compute_unit.program.decoded_program import UNITS
 from gpu.isa.instruction import Unit
 
 
@@ -36,7 +36,7 @@ class Simd:
 
 
 def cycles_by_pace(timing: Timing) -> tuple[int, ...]:
-    """Until the wave's next instruction, by `gpu.compute_unit.wave.decoded_program.Bound.pace`."""
+    """Until the wave's next instruction, by `Bound.pace`."""
     cycles = [timing.scalar_cycles] * len(UNITS)
     cycles[UNITS.index(Unit.VECTOR_ALU)] = timing.vector_cycles
     cycles[UNITS.index(Unit.BRANCH)] = timing.branch_cycles

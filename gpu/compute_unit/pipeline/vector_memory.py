@@ -15,13 +15,14 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from gpu.compute_unit.memory_ops.access import Access, Part, VectorAccess
-from gpu.compute_unit.memory_ops.lane_values import from_bytes, to_bytes
-from gpu.compute_unit.memory_ops.lds import MisalignedLocal
 from gpu.compute_unit.pipeline.timing_parameters import Timing
-from gpu.compute_unit.wave.decoded_program import Bound
-from gpu.compute_unit.wave.statistics import Statistics
+from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.program.statistics import Statistics
+from gpu.compute_unit.wave.lane_values import from_bytes, to_bytes
+from gpu.compute_unit.wave.lds import MisalignedLocal
 from gpu.compute_unit.wave.wavefront import Wavefront
-from gpu.memory.interface import Answer, AnswerKind, Memory, Request, RequestKind, Unmapped
+from gpu.memory.address_space import Unmapped
+from gpu.memory.interface import Answer, AnswerKind, Memory, Request, RequestKind
 
 W = TypeVar("W", bound=Wavefront)
 W_contra = TypeVar("W_contra", bound=Wavefront, contravariant=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final
 
-from gpu.compute_unit.wave.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import Bound
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import WaveStart
 

@@ -20,8 +20,8 @@ import numpy as np
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
+from gpu.compute_unit.program.decoded_program import Bound, Control
 from gpu.compute_unit.sanitizers.m0_relative import Ranges, used
-from gpu.compute_unit.wave.decoded_program import Bound, Control
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
 from gpu.isa.wave_registers import EXEC

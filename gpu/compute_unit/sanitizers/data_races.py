@@ -20,10 +20,10 @@ from typing import Any
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess, PairAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
+from gpu.compute_unit.program.decoded_program import Bound, Control
 from gpu.compute_unit.sanitizers.cas_loops import Hint, Hints
 from gpu.compute_unit.sanitizers.findings import Findings
 from gpu.compute_unit.sanitizers.vector_clocks import Clock, Knowledge, Release, join
-from gpu.compute_unit.wave.decoded_program import Bound, Control
 from gpu.compute_unit.wave.wavefront import LGKM_MAX, VM_MAX, Group, Wavefront
 from gpu.memory.interface import RequestKind
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu.compute_unit.wave.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import Bound
 from gpu.compute_unit.wave.wavefront import Wavefront
 
 

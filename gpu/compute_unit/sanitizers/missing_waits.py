@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.program.decoded_program import Bound, Control
 from gpu.compute_unit.sanitizers.findings import Findings, lanes_text, place, register_name
 from gpu.compute_unit.sanitizers.m0_relative import used
-from gpu.compute_unit.wave.decoded_program import Bound, Control
 from gpu.compute_unit.wave.wavefront import LGKM_MAX, VM_MAX, Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
 

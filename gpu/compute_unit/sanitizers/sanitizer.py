@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from gpu.compute_unit.memory_ops.access import Access
+from gpu.compute_unit.program.decoded_program import Bound
 from gpu.compute_unit.sanitizers.data_races import Races
 from gpu.compute_unit.sanitizers.findings import Finding, Findings
 from gpu.compute_unit.sanitizers.missing_waits import Waits
 from gpu.compute_unit.sanitizers.uninitialised import Uninitialised
-from gpu.compute_unit.wave.decoded_program import Bound
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 
 NAMES: Final = ("races", "waits", "uninitialised")

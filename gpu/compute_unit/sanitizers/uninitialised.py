@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess, PairAccess
+from gpu.compute_unit.program.decoded_program import Bound
 from gpu.compute_unit.sanitizers.findings import Findings, lanes_text, place, register_name
 from gpu.compute_unit.sanitizers.m0_relative import Ranges, used
-from gpu.compute_unit.wave.decoded_program import Bound
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange
 from gpu.isa.wave_registers import ALL, EXEC, M0

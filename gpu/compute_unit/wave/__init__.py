@@ -1,1 +1,1 @@
-"""A resident wave, its work-group, its decoded code, and how it fails."""
+"""A resident wave and its work-group: registers, LDS, and their bytes lane by lane."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from gpu.compute_unit.memory_ops.lds import LocalMemory
+from gpu.compute_unit.wave.lds import LocalMemory
 from gpu.dispatch.launch import GroupStart, WaveStart
 from gpu.dispatch.occupancy import Taken
 from gpu.isa.wave_registers import ALL, Wave

@@ -11,8 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gpu.memory.address_space import Allocation
-from gpu.memory.interface import Addresses
+from gpu.memory.address_space import Addresses, Allocation
 
 _MANY: Final = 1 << 12
 """So many requests are noted before their lines are marked."""

@@ -9,13 +9,10 @@ same ticks; in another system it is what it says, an unvarying load, for nobody 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gpu.memory.address_space import AddressSpace, Allocation
-from gpu.memory.interface import Request
-
-if TYPE_CHECKING:
-    from gpu.memory.coherent.coherent_memory import CoherentMemory
+from gpu.memory.interface import Memory, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +74,7 @@ class Replayed(NamedTuple):
     late: int
 
 
-def replay(recording: Recording, memory: CoherentMemory) -> Replayed:
+def replay(recording: Recording, memory: Memory) -> Replayed:
     """Do again what was recorded. ``memory``: new, with the space of the recording.
 
     Raises what a request raises that this memory cannot take.

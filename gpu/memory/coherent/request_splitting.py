@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gpu.memory.address_space import Allocation, MemoryType
-from gpu.memory.interface import Addresses, AnswerKind, Data, PortKind, Request, RequestKind
+from gpu.memory.address_space import Addresses, Allocation, MemoryType
+from gpu.memory.interface import AnswerKind, Data, PortKind, Request, RequestKind
 from gpu.wave_size import LANES as LANES
 from runtime.requesters.base import BYTES_MASK
 

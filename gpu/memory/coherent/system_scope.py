@@ -26,7 +26,7 @@ from runtime.description import SystemDescription
 from runtime.types.messages import AccessPermission
 
 if TYPE_CHECKING:
-    from runtime.controller.declarations import ProtocolInfo
+    from runtime.controller.protocol_info import ProtocolInfo
     from runtime.controller.shapes import Controller
 
 WRITE_BACK: Final = ("WB", "L2isWB")

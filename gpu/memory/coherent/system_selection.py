@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from gpu.memory.coherent.system_scope import CannotFence, SystemScope, system_scope
 from gpu.memory.interface import PortKind, Ports
-from runtime.controller.declarations import ProtocolInfo
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import (
     AgentsDescription,
     DescriptionError,

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from slicc import ir
 from slicc.codegen import body_analysis
 from slicc.codegen.cpp import reachable_functions
+from slicc.codegen.cpp.acts import Acts
 from slicc.codegen.cpp.definitions import holds_lists
-from slicc.codegen.cpp.emit.cpp_tree import Acts
 from slicc.codegen.cpp.emit.emitter import Emitter
 from slicc.codegen.cpp.emit.expressions import Expressions
 from slicc.codegen.cpp.emit.scope import MachineFacts, Scope

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from slicc.codegen.cpp.emit.cpp_tree import Acts
+from slicc.codegen.cpp.acts import Acts
 from slicc.prelude.enumerations import ENUMERATIONS
 
 _QUERY = Acts.READS

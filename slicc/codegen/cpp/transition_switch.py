@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from slicc import ir
 from slicc.codegen import body_analysis
 from slicc.codegen.cpp import reachable_functions
-from slicc.codegen.cpp.emit.cpp_tree import Acts
+from slicc.codegen.cpp.acts import Acts
 from slicc.codegen.cpp.emit.emitter import Emitter
 from slicc.codegen.cpp.emit.scope import MachineFacts
 from slicc.codegen.cpp.errors import Unsupported

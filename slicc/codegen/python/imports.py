@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from slicc.codegen.python.emit.line_breaks import WIDTH
 from slicc.codegen.python.errors import NotInRuntime
 from slicc.codegen.python.runtime_names import RUNTIME_MODULES
+from slicc.text.python_source import WIDTH
 
 
 class Imports:

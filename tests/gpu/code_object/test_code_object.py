@@ -11,8 +11,8 @@ import pytest
 
 from gpu.code_object import CodeObject, CodeObjectError, load, unload
 from gpu.code_object.elf import FUNCTION
+from gpu.memory.address_space import Unmapped
 from gpu.memory.flat_memory import FlatMemory
-from gpu.memory.interface import Unmapped
 from tests.gpu.kernels.stored import CONFIGURATIONS, stored, stored_bytes
 
 EVERY = [

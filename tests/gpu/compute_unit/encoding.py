@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpu.compute_unit.memory_ops.access import Access, Operation
-from gpu.compute_unit.wave.decoded_program import bind_one
+from gpu.compute_unit.program.decoded_program import bind_one
 from gpu.compute_unit.wave.resident_groups import Residents
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.encoding.decoder import decode_at

@@ -11,7 +11,7 @@ from gpu.errors import GpuError, PacketError, QueueError
 from gpu.hsa.aql import Header, KernelDispatch, PacketType
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE
-from gpu.memory.interface import Unmapped
+from gpu.memory.address_space import Unmapped
 from tests.gpu.kernels.stored import stored
 from tests.gpu.packet_processor.harness import Bench
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu.memory.address_space import PAGE, AddressSpace, MemoryType
+from gpu.memory.address_space import PAGE, AddressSpace, MemoryType, Misaligned, Unmapped
 from gpu.memory.flat_memory import FlatMemory
-from gpu.memory.interface import Answer, AnswerKind, Misaligned, Request, RequestKind, Unmapped
+from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind
 from runtime.types.atomic_op import AtomicKind, AtomicOp
 
 Numbers = np.random.Generator

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from runtime.controller.declarations import BufferParameter, Parameter, ProtocolInfo
+from runtime.controller.declarations import BufferParameter, Parameter
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import (
     DELAYS,
     DescriptionError,

@@ -14,6 +14,7 @@ from tester.execution.handover import Manners
 from tester.execution.leg import LegRun
 from tester.execution.thread import Steps
 from tester.generator.generator import generate_program
+from tester.program.array_validation import shape_errors
 from tester.program.expectations import final_memory
 from tester.program.final_memory import final_contents
 from tester.program.program import Program
@@ -72,7 +73,7 @@ def test_every_byte_is_read_by_somebody_who_may(name: str) -> None:
     camps = config.camps or (0,) * program.threads
     back = read_back_program(program, final_contents(program), camps)
     assert back is not None
-    assert back.shape_errors() == []
+    assert shape_errors(back) == []
     camp_of = {agent.name: camp for agent, camp in zip(program.agents, camps)}
     port_of = {agent.name: agent.requester for agent in program.agents}
     writers = last_writers(program)[0]

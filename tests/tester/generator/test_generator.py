@@ -19,6 +19,7 @@ from tester.errors import ConfigError
 from tester.generator.config import Abilities
 from tester.generator.generator import Generator, GeneratorConfig, generate, generate_program
 from tester.program.address_map import LAYOUTS, MapConfig, build_map
+from tester.program.array_validation import shape_errors
 from tester.program.expectations import Ledger, derive, final_memory
 from tester.program.program import (
     BARE,
@@ -269,7 +270,7 @@ def test_wavefronts_beside_processors_add_in_system_scope() -> None:
 def test_a_plain_episode_makes_no_fetch_adds() -> None:
     program = generate_program(CONFIGS["default"], Prng(1))
     marked = replace(program, episode_scope=program.episode_scope | PLAIN)
-    assert any("plain" in error for error in marked.shape_errors())
+    assert any("plain" in error for error in shape_errors(marked))
 
 
 def test_chunks_derived_one_by_one_equal_the_whole() -> None:

@@ -20,6 +20,7 @@ from tester.execution.native_program import ProgramView
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.generator.unaligned import Unaligned
 from tester.program.address_map import MapConfig
+from tester.program.array_validation import shape_errors
 from tester.program.expectations import derive
 from tester.program.program import CONTINUES, GLC, LOAD, STORE, Agent, Program
 from tester.program.replay_file import load_leg, save_leg
@@ -91,7 +92,7 @@ def test_transfers_reach_over_lines() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_drawn_is_a_fair_test(seed: int) -> None:
     program = drawn(seed)
-    assert program.shape_errors() == []
+    assert shape_errors(program) == []
     assert verify(program) == []
     assert (program.action_scope & CONTINUES).any()
 
@@ -168,7 +169,7 @@ BROKEN: dict[str, Program] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_pieces_are_refused_twice(name: str) -> None:
     program = BROKEN[name]
-    assert program.shape_errors() != []
+    assert shape_errors(program) != []
     assert list(_check_pieces(program)) != []
 
 
@@ -184,7 +185,7 @@ def test_lengths_are_bounded() -> None:
         lane_address=0x1000 + 8 * np.arange(rows)[:, None],
         store_value=np.zeros((rows, 1), np.uint64),
     )
-    assert "more than 512" in " ".join(program.shape_errors())
+    assert "more than 512" in " ".join(shape_errors(program))
     assert any("at once" in each for each in _check_pieces(program))
 
 

@@ -19,6 +19,7 @@ from tester.execution.leg import LegRun
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.generator.native_kernels import Kernels, kernels_recipe, load_kernels
 from tester.program.address_map import MapConfig
+from tester.program.array_validation import shape_errors
 from tester.program.atomics import comparands, new_values, written
 from tester.program.expectations import derive, final_memory
 from tester.program.final_memory import final_contents
@@ -114,7 +115,7 @@ def test_malformed_operations_are_refused(change: dict[str, int], word: str) -> 
     ((name, value),) = change.items()
     array = getattr(program, name).copy()
     array[np.flatnonzero(program.action_op == AtomicKind.XOR)] = value
-    errors = replace(program, **{name: array}, derived=False).shape_errors()
+    errors = shape_errors(replace(program, **{name: array}, derived=False))
     assert any(word in error for error in errors)
 
 

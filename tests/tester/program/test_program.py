@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tester.program.array_validation import shape_errors
 from tester.program.expectations import derive
 from tester.program.program import LOAD, Program, concatenate
 from tester.program.verifier import verify
@@ -118,6 +119,6 @@ def test_any_subset_of_actions_is_a_program() -> None:
 )
 def test_unreadable_arrays_are_named(change: dict[str, object], message: str) -> None:
     broken = replace(small(), **change)  # type: ignore[arg-type]
-    errors = broken.shape_errors()
+    errors = shape_errors(broken)
     assert any(message in error for error in errors), errors
     assert verify(broken) == errors[:20]

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from protocols.loader import load_protocol
-from runtime.controller.declarations import Parameter, ProtocolInfo
+from runtime.controller.declarations import Parameter
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.description.parts import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
 from runtime.prng import Prng

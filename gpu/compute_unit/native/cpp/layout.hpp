@@ -39,7 +39,7 @@ struct Record {
     u32 amount;
     u16 name;    // number of the memory instruction's mnemonic
     Kind kind;
-    u8 place;    // of its unit, as in gpu.compute_unit.wave.decoded_program.UNITS
+    u8 place;    // of its unit, as in gpu.compute_unit.program.decoded_program.UNITS
     u8 pace;     // which of the cycles until the next instruction; NO_PACE: it uses memory
     u8 flat;
     u8 banks;

@@ -7,22 +7,8 @@ expressions asks :func:`clash` first, so that the order of the author is kept wh
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntFlag
 
-
-class Acts(IntFlag):
-    """What evaluating an expression may do."""
-
-    NOTHING = 0
-    READS = 1
-    NULLS = 2
-    """It may be the verdict ``null_dereference``."""
-    FAILS = 4
-    """It may be another verdict."""
-    CHANGES = 8
-    PLACED = 16
-    """A function of the runtime fails at the place that the context names."""
-
+from slicc.codegen.cpp.acts import Acts
 
 _FAILURES = Acts.NULLS | Acts.FAILS
 

@@ -11,8 +11,9 @@ from typing import assert_never
 
 from slicc import ir
 from slicc.codegen.conditions import settled
+from slicc.codegen.cpp.acts import Acts
 from slicc.codegen.cpp.emit import cpp_tree
-from slicc.codegen.cpp.emit.cpp_tree import Acts, Code, atom
+from slicc.codegen.cpp.emit.cpp_tree import Code, atom
 from slicc.codegen.cpp.emit.operators import Operators, integer
 from slicc.codegen.cpp.emit.scope import Scope
 from slicc.codegen.cpp.errors import Unsupported

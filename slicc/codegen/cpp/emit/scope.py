@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from slicc import ir
-from slicc.codegen.cpp.emit.cpp_tree import Acts
+from slicc.codegen.cpp.acts import Acts
 from slicc.codegen.cpp.names import MachineNames, ProtocolNames
 from slicc.codegen.cpp.source_sites import Sites
 from slicc.codegen.cpp.types import Types

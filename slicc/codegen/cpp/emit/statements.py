@@ -14,8 +14,9 @@ from typing import assert_never
 from slicc import ir
 from slicc.codegen import body_analysis
 from slicc.codegen.conditions import opposite
+from slicc.codegen.cpp.acts import Acts
 from slicc.codegen.cpp.emit import cpp_tree
-from slicc.codegen.cpp.emit.cpp_tree import Acts, Code
+from slicc.codegen.cpp.emit.cpp_tree import Code
 from slicc.codegen.cpp.emit.emitter import Emitter
 from slicc.codegen.cpp.emit.expressions import Expressions
 from slicc.codegen.cpp.emit.scope import Scope

@@ -10,8 +10,8 @@ import pytest
 
 from gpu.compute_unit.memory_ops.ds_atomics import change_of
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
-from gpu.compute_unit.memory_ops.lane_values import LaneMistake
-from gpu.compute_unit.memory_ops.lds import bank_cycles
+from gpu.compute_unit.wave.lane_values import LaneMistake
+from gpu.compute_unit.wave.lds import bank_cycles
 from gpu.isa import fp_environment
 from gpu.isa.tables import OPCODES
 from gpu.wave_size import LANES

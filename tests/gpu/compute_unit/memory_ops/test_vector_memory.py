@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpu.compute_unit.memory_ops.access_shape import movement_of
-from gpu.compute_unit.memory_ops.lane_values import LaneMistake
+from gpu.compute_unit.wave.lane_values import LaneMistake
 from gpu.memory.flat_memory import FlatMemory
 from gpu.wave_size import LANES
 from runtime.types.atomic_op import AtomicOp

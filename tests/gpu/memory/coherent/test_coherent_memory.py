@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu.memory.address_space import PAGE
+from gpu.memory.address_space import PAGE, Misaligned, Unmapped
 from gpu.memory.coherent.coherent_memory import CoherentMemory, MemoryStuck
 from gpu.memory.coherent.factory import load_system, open_memory
 from gpu.memory.flat_memory import FlatMemory
-from gpu.memory.interface import Answer, AnswerKind, Misaligned, Request, RequestKind, Unmapped
+from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind
 from runtime.description import DescriptionError, SystemDescription
 from runtime.types.atomic_op import AtomicKind
 from tests.gpu.memory.coherent.streams import (

@@ -8,7 +8,7 @@ from gpu.compute_unit.memory_ops.access_shape import movement_of
 from gpu.compute_unit.memory_ops.ds_instructions import bind_local
 from gpu.compute_unit.memory_ops.scalar_memory import bind_scalar
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
-from gpu.compute_unit.wave.decoded_program import Control, bind_at
+from gpu.compute_unit.program.decoded_program import Control, bind_at
 from gpu.isa.execution.step import NotImplementedInstruction
 from gpu.isa.instruction import Instruction, Opcode, Unit
 from gpu.isa.tables import OPCODES

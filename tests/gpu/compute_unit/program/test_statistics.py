@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpu.compute_unit.functional_unit import FunctionalUnit
+from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.timed_unit import TimedUnit
-from gpu.compute_unit.wave.statistics import Statistics
 from gpu.isa.instruction import Unit
 from tests.gpu.compute_unit.harness import Bench, run_timed, run_units, split
 from tests.gpu.compute_unit.slow_memory import SlowMemory

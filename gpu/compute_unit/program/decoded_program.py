@@ -21,7 +21,8 @@ from gpu.isa.encoding.printer import text
 from gpu.isa.execution.binder import bind
 from gpu.isa.execution.step import Step
 from gpu.isa.instruction import Instruction, Unit
-from gpu.memory.interface import RequestKind, Unmapped
+from gpu.memory.address_space import Unmapped
+from gpu.memory.interface import RequestKind
 
 ReadCode = Callable[[int, int], bytes]
 """Address, size: the bytes of the program. Raises Unmapped."""

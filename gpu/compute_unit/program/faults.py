@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpu.compute_unit.memory_ops.lane_values import LaneMistake
-from gpu.compute_unit.wave.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.wave.lane_values import LaneMistake
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.dispatch.launch import Fault
 from gpu.isa.encoding.decoder import NotAnInstruction
 from gpu.isa.encoding.operands import beyond
 from gpu.isa.execution.step import NotImplementedInstruction
 from gpu.isa.wave_registers import RegisterError
-from gpu.memory.interface import Unmapped
+from gpu.memory.address_space import Unmapped
 
 MISTAKES: Final = (
     LaneMistake,

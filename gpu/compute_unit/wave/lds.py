@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gpu.compute_unit.memory_ops.lane_values import Values, from_bytes
+from gpu.compute_unit.wave.lane_values import Values, from_bytes
 
 Offsets = npt.NDArray[np.int64]
 """Byte addresses of lanes in the group's LDS."""

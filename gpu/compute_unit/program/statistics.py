@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from gpu.compute_unit.wave.decoded_program import UNITS
+from gpu.compute_unit.program.decoded_program import UNITS
 from gpu.isa.instruction import Unit
 
 
