@@ -154,16 +154,15 @@ def test_the_engine_performs_them_and_a_wrong_old_value_is_found() -> None:
     assert finding.headline.startswith("atomic ")
 
 
-def test_a_file_without_operations_is_read(tmp_path: Path) -> None:
+def test_a_file_without_operations_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As they were written before there were any."""
     from tester.program import replay_file
     from tests.tester.program.test_replay_file import leg
 
     plain = leg()
-    later = replay_file._ARRAYS.pop("action_op")
-    try:
+    older = {name: kind for name, kind in replay_file._ARRAYS.items() if name != "action_op"}
+    with monkeypatch.context() as patched:
+        patched.setattr(replay_file, "_ARRAYS", older)
         replay_file.save_leg(plain, tmp_path / "old.leg")
-    finally:
-        replay_file._ARRAYS["action_op"] = later
     old = replay_file.load_leg(tmp_path / "old.leg")
     assert old.program.equals(plain.program)
