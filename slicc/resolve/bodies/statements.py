@@ -13,7 +13,6 @@ from slicc.ir import type_rules
 from slicc.resolve.bodies import builtin_statements, port_statements
 from slicc.resolve.bodies.assignments import Statements, assign, convert, declare, stripped
 from slicc.resolve.bodies.context import Body, BodyKind, is_reported
-from slicc.resolve.bodies.emplace import handle_emplace
 from slicc.resolve.bodies.expressions import expression, variable_value
 from slicc.resolve.bodies.lvalues import check_changeable
 from slicc.resolve.bodies.operators import increment
@@ -87,7 +86,9 @@ def _expression_statement(body: Body, node: syntax.ExpressionStatement, into: St
             into.append(ir.Evaluate(increment(body, inner), span=node.span))
             return
         inner = counted
-    if isinstance(inner, syntax.MethodCall) and handle_emplace(body, inner, node.span, into):
+    if isinstance(inner, syntax.MethodCall) and builtin_statements.handle_emplace(
+        body, inner, node.span, into
+    ):
         return
     found = expression(body, inner)
     if is_reported(found):
