@@ -87,11 +87,11 @@ def known_states(directory: Path) -> dict[str, States]:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A description that may be the protocol's. ``hint``: length of the name that they share."""
+    """A description that may be the protocol's. ``name_match``: length of the name that they share."""
 
     name: str
     known: SystemDescription
-    hint: int
+    name_match: int
     likeness: float
 
 
@@ -108,25 +108,25 @@ def known_system(protocol: ProtocolInfo, names: Iterable[str], directory: Path) 
     refusal = ""
     for name, path in files.items():
         exact = name in called
-        hint = len(name) if exact or any(each.startswith(name) for each in called) else 0
+        name_match = len(name) if exact or any(each.startswith(name) for each in called) else 0
         described = states.get(name, {})
         likeness = _likeness(described, protocol)
-        if not hint and sum(map(len, described.values())) < _TELLING:
+        if not name_match and sum(map(len, described.values())) < _TELLING:
             continue
-        bar = _NAMED if hint else _UNNAMED
+        bar = _NAMED if name_match else _UNNAMED
         reason = f"{likeness:.0%} of its states agree" if likeness < bar else ""
         if not reason:
             known = load_description(path)
             reason = _unfit(known, protocol, bar)
             if not reason:
-                candidates.append(_Candidate(name, known, hint, likeness))
+                candidates.append(_Candidate(name, known, name_match, likeness))
         if reason and exact:
             refusal = f"this is not the {name} that is known ({reason})"
     if not candidates:
         return Written(SystemDescription(), refusal and f"{refusal}: its system is inferred")
-    best = max(candidates, key=lambda each: (each.hint, each.likeness))
+    best = max(candidates, key=lambda each: (each.name_match, each.likeness))
     note = refusal and f"{refusal}; it is taken for {best.name}"
-    if not best.hint and not note:
+    if not best.name_match and not note:
         note = f"{called[0]} is taken for {best.name}, by its machines and their states"
     idle = ", ".join(_strangers(best.known, protocol))
     if idle:

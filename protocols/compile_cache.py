@@ -140,8 +140,8 @@ def native_sources(protocol: ir.Protocol) -> tuple[Sources | None, str]:
 
     try:
         made = package(protocol)
-    except Unsupported as slip:
-        return None, str(slip)
+    except Unsupported as error:
+        return None, str(error)
     return Sources(made.name, {**made.files, SHAPE: shape_text(protocol)}), ""
 
 

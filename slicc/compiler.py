@@ -18,7 +18,7 @@ from slicc.diagnostics.model import Diagnostic, DiagnosticSink
 from slicc.loading.loader import LoadedProtocol, load, load_text
 from slicc.loading.reader import CannotRead
 from slicc.parser.parser import parse
-from slicc.resolve.library.extensions import Additions
+from slicc.resolve.library.extensions import Extensions
 from slicc.resolve.library.user_library import UserPrelude, read_library, read_preludes
 from slicc.resolve.protocol import resolve
 from slicc.source import SourceFile, Span
@@ -108,7 +108,7 @@ def _compile_all(
     for loaded in protocols:
         if not prelude.complete:
             break
-        protocol = compile_loaded(loaded, sink, prelude.additions)
+        protocol = compile_loaded(loaded, sink, prelude.extensions)
         if protocol is not None:
             sources = (*loaded.sources, *prelude.sources)
             found.append(CompiledProtocol(protocol, loaded.path, sources))
@@ -116,7 +116,7 @@ def _compile_all(
 
 
 def compile_loaded(
-    loaded: LoadedProtocol, sink: DiagnosticSink, additions: Additions | None = None
+    loaded: LoadedProtocol, sink: DiagnosticSink, extensions: Extensions | None = None
 ) -> ir.Protocol | None:
     """One loaded protocol, or None if anything is wrong with it.
 
@@ -125,12 +125,12 @@ def compile_loaded(
     if not loaded.complete:
         return None
     before = len(sink.diagnostics)
-    protocol = _compile_with(loaded, sink, additions)
+    protocol = _compile_with(loaded, sink, extensions)
     if protocol is None:
         beside = read_library(loaded.path, frozenset(LIBRARY_FILES))
         if beside.adds_types:
             sink.take_back(before)
-            more = beside if additions is None else additions.beside(beside)
+            more = beside if extensions is None else extensions.beside(beside)
             protocol = _compile_with(loaded, sink, more)
     if protocol is None and loaded.path.suffix != ".slicc":
         _explain_lone_file(loaded, sink, before)
@@ -138,11 +138,11 @@ def compile_loaded(
 
 
 def _compile_with(
-    loaded: LoadedProtocol, sink: DiagnosticSink, additions: Additions | None
+    loaded: LoadedProtocol, sink: DiagnosticSink, extensions: Extensions | None
 ) -> ir.Protocol | None:
     names = tuple(source.name for source in loaded.sources)
     span = _whole(loaded.declarations, loaded.sources[0])
-    return _compile(loaded.name, loaded.declarations, names, span, sink, additions)
+    return _compile(loaded.name, loaded.declarations, names, span, sink, extensions)
 
 
 def _explain_lone_file(loaded: LoadedProtocol, sink: DiagnosticSink, before: int) -> None:
@@ -187,10 +187,10 @@ def _compile(
     sources: tuple[str, ...],
     span: Span,
     sink: DiagnosticSink,
-    additions: Additions | None = None,
+    extensions: Extensions | None = None,
 ) -> ir.Protocol | None:
     errors = sink.error_count
-    protocol = resolve(name, declarations, sources, span, sink, additions)
+    protocol = resolve(name, declarations, sources, span, sink, extensions)
     if sink.error_count > errors:
         return None
     if not protocol.machines:

@@ -16,7 +16,7 @@ from slicc.parser import bracket_mistakes
 from slicc.parser.recovery import CLOSING, Recovery
 from slicc.parser.token_names import BINARY_OPERATORS, END, RESERVED
 
-Slip = Callable[[Recovery], bool | None]
+Mistake = Callable[[Recovery], bool | None]
 """None: not this slip. True: reported and put right. False: reported, go on further down."""
 
 _LOOK_BACK = 200
@@ -33,8 +33,8 @@ _FOREIGN = {
 
 def explain(at: Recovery) -> bool:
     """Report why the current token is refused. True if parsing may go on right here."""
-    for slip in _SLIPS:
-        result = slip(at)
+    for mistake in _MISTAKES:
+        result = mistake(at)
         if result is not None:
             return result
     return _anything(at)
@@ -341,7 +341,7 @@ def _anything(at: Recovery) -> bool:
     return False
 
 
-_SLIPS: tuple[Slip, ...] = (
+_MISTAKES: tuple[Mistake, ...] = (
     _hexadecimal_number,
     _static_method_call,
     _foreign_operator,

@@ -25,7 +25,7 @@ from slicc.resolve.declarations.ports import declare_ports, is_guarded, port_ran
 from slicc.resolve.declarations.structures import complete_types
 from slicc.resolve.declarations.transitions import cells_of, resolve_transitions
 from slicc.resolve.declarations.types import declare_types
-from slicc.resolve.library.stub_bodies import supplied_functions
+from slicc.resolve.library.stub_bodies import stub_functions
 from slicc.resolve.scope.pairs import check_keys, description
 from slicc.resolve.scope.scopes import GlobalScope, MachineScope
 from slicc.resolve.scope.symbols import FunctionSymbol, did_you_mean
@@ -79,7 +79,7 @@ def _resolve_bodies(
     resolved_methods = [function_body(scope, symbol) for symbol in methods]
     in_ports, out_ports = _ports(scope, parts)
     actions = resolve_actions(scope)
-    resolved = callees_first((*supplied_functions(scope), *own))
+    resolved = callees_first((*stub_functions(scope), *own))
     counter = NeedCounter(scope, resolved)
     needs: dict[str, Needs] = {action.ref.name: counter.of(action.body) for action in actions}
     actions = tuple([replace(a, needs=slot_needs(needs[a.ref.name])) for a in actions])

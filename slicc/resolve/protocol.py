@@ -21,8 +21,8 @@ from slicc.resolve.library.extension_symbols import (
     declare_constants,
     further_members,
 )
-from slicc.resolve.library.extensions import Additions
-from slicc.resolve.library.stubs import Supplies
+from slicc.resolve.library.extensions import Extensions
+from slicc.resolve.library.stubs import Stubs
 from slicc.resolve.machine import resolve_machine
 from slicc.resolve.scope.pairs import check_keys
 from slicc.resolve.scope.scopes import GlobalScope
@@ -54,16 +54,16 @@ def resolve(
     sources: tuple[str, ...],
     span: Span,
     sink: DiagnosticSink,
-    additions: Additions | None = None,
+    extensions: Extensions | None = None,
 ) -> ir.Protocol:
     """The protocol. After an error in ``sink`` parts are missing or of unknown type.
 
-    ``additions``: what the user's own library has and ours has not.
+    ``extensions``: what the user's own library has and ours has not.
     """
     flat = flatten(declarations)
-    more = additions or Additions()
+    more = extensions or Extensions()
     machines_named = [one.type.member.text for one in flat if isinstance(one, syntax.Machine)]
-    scope = GlobalScope(sink, Supplies(more), Library(further_members(more, machines_named)))
+    scope = GlobalScope(sink, Stubs(more), Library(further_members(more, machines_named)))
     declare_types(scope, [*more.types, *flat])
     methods = complete_types(scope)
     declare_constants(scope, more)

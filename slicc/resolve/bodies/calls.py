@@ -21,7 +21,7 @@ from slicc.resolve.bodies.overloads import choose, report_no_match
 from slicc.resolve.declarations.functions import signature_text
 from slicc.resolve.library.extensions import IN_PORT
 from slicc.resolve.library.older_calls import older_method, older_port_call
-from slicc.resolve.library.stubs import supply, supply_method
+from slicc.resolve.library.stubs import declare_stub_functions, declare_stub_methods
 from slicc.resolve.scope.scopes import MachineScope
 from slicc.resolve.scope.symbols import (
     CallTarget,
@@ -65,9 +65,9 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
     overloads = body.scope.find_functions(name)
     chosen = choose(body.scope, overloads, arguments)
     if (chosen is None or chosen.target is CallTarget.MISSING) and body.machine is not None:
-        supplied = supply(body.machine, name, node.function.span)
-        chosen = choose(body.scope, supplied, arguments) or chosen
-        overloads = [*supplied, *overloads]
+        stubs = declare_stub_functions(body.machine, name, node.function.span)
+        chosen = choose(body.scope, stubs, arguments) or chosen
+        overloads = [*stubs, *overloads]
     if chosen is None and name in older.NO_EFFECT:
         note_dialect(body.sink, f"`{name}`", node.function.span, "nothing: it feeds statistics")
         return ir.Local("?", ir.VOID, span=node.span)
@@ -249,10 +249,10 @@ def call_method(
             overloads = symbol.find_methods(name)
             chosen = choose(body.scope, overloads, arguments)
     if (chosen is None or chosen.target is CallTarget.MISSING) and symbol is not None:
-        supplied = [] if body.machine is None else _supplied(body.machine, symbol, name)
-        if supplied:
-            overloads = [*supplied, *overloads]
-            chosen = choose(body.scope, supplied, arguments) or chosen
+        stubs = [] if body.machine is None else _stub_methods(body.machine, symbol, name)
+        if stubs:
+            overloads = [*stubs, *overloads]
+            chosen = choose(body.scope, stubs, arguments) or chosen
     if not overloads:
         described = type_rules.describe(receiver.type)
         if not body.scope.misses.first(f"{described}()", name, name_span):
@@ -293,11 +293,11 @@ def call_method(
     return _class_method(body, receiver, chosen, kept, span)
 
 
-def _supplied(machine: MachineScope, symbol: TypeSymbol, name: str) -> list[Overload]:
+def _stub_methods(machine: MachineScope, symbol: TypeSymbol, name: str) -> list[Overload]:
     """Methods that the user's prelude gives to a class or to what it inherits from."""
     owner: TypeSymbol | None = symbol
     while owner is not None:
-        found = supply_method(machine, owner.name, name)
+        found = declare_stub_methods(machine, owner.name, name)
         if found:
             return found
         owner = owner.interface
@@ -356,9 +356,9 @@ def _port_call(body: Body, node: syntax.MethodCall, port: PortSymbol) -> ir.Expr
         if earlier is not None:
             return earlier
     if known is None and body.machine is not None:
-        supplied = supply_method(body.machine, IN_PORT, name)
+        stubs = declare_stub_methods(body.machine, IN_PORT, name)
         given = tuple([ex.expression(body, argument) for argument in node.arguments])
-        chosen = choose(body.scope, supplied, given)
+        chosen = choose(body.scope, stubs, given)
         if chosen is not None and chosen.function is not None:
             kept = _pass_arguments(body, chosen, given)
             return ir.CallFunction(chosen.function, kept, chosen.result, span=node.span)

@@ -16,7 +16,7 @@ from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.resolve.bodies import calls, operators
 from slicc.resolve.bodies.context import Body, BodyKind, unknown
-from slicc.resolve.bodies.suggestions import variable_hint
+from slicc.resolve.bodies.suggestions import suggest_variable
 from slicc.resolve.scope.symbols import (
     TypeKind,
     VariableKind,
@@ -119,7 +119,7 @@ def _unknown_variable(body: Body, name: syntax.Name) -> None:
         f"no variable named `{name.text}`",
         name.span,
         "not declared here",
-        help=lambda: variable_hint(body, name.text),
+        help=lambda: suggest_variable(body, name.text),
     )
 
 

@@ -11,7 +11,7 @@ from slicc.ir import type_rules
 from slicc.resolve.bodies import statements as st
 from slicc.resolve.bodies.context import Body, BodyKind, MessageUnderConstruction, unknown
 from slicc.resolve.bodies.expressions import expression, variable_value
-from slicc.resolve.bodies.suggestions import variable_hint
+from slicc.resolve.bodies.suggestions import suggest_variable
 from slicc.resolve.scope.pairs import check_keys
 from slicc.resolve.scope.symbols import PortSymbol, TypeKind, TypeSymbol, VariableKind, did_you_mean
 from slicc.syntax import nodes as syntax
@@ -98,7 +98,7 @@ def _address(body: Body, name: syntax.Name) -> ir.Expr:
             f"no variable named `{name.text}`",
             name.span,
             "not declared here",
-            help=lambda: variable_hint(body, name.text),
+            help=lambda: suggest_variable(body, name.text),
         )
         return unknown(name.span)
     if not type_rules.same(variable.type, ir.ADDR):

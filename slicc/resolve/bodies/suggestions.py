@@ -13,7 +13,7 @@ _INSIDE = {"in_msg": "`peek`", "out_msg": "`enqueue`"}
 _KINDS = {"tbe": "TBE", "cache_entry": "entry"}
 
 
-def variable_hint(body: Body, name: str) -> str | None:
+def suggest_variable(body: Body, name: str) -> str | None:
     """Help for a name that is no variable here."""
     if name in _INSIDE:
         return f"`{name}` exists inside {_INSIDE[name]} only"
@@ -21,10 +21,10 @@ def variable_hint(body: Body, name: str) -> str | None:
         if body.kind is BodyKind.ACTION:
             return f"this machine has no {_KINDS.get(name, 'address')} type"
         return f"`{name}` exists in actions only; a function takes it as a parameter"
-    return did_you_mean(name, body.locals.names()) or _member_hint(body, name)
+    return did_you_mean(name, body.locals.names()) or _suggest_member(body, name)
 
 
-def _member_hint(body: Body, name: str) -> str | None:
+def _suggest_member(body: Body, name: str) -> str | None:
     """``Ask`` where ``Event:Ask`` is meant."""
     scope = body.scope
     symbols = dict(scope.types if body.machine is None else body.machine.parent.types)
@@ -33,7 +33,7 @@ def _member_hint(body: Body, name: str) -> str | None:
     return f"did you mean `{owners[0]}:{name}`?" if len(owners) == 1 else None
 
 
-def action_hint(scope: MachineScope, name: str) -> str | None:
+def suggest_action(scope: MachineScope, name: str) -> str | None:
     """Help for a name in a transition that is no action."""
     if name == "z_stall":
         return 'declare it: `action(z_stall, "z") { }`'

@@ -143,12 +143,12 @@ def _read(scope: GlobalScope, pair: syntax.Pair, expected: ir.Type) -> list[ir.E
             f"`{pair.value}` cannot be read: {reason}",
             pair.value_span,
             "not understood",
-            help=lambda: _hint(scope, pair.value),
+            help=lambda: _suggest_name(scope, pair.value),
         )
         return None
 
 
-def _hint(scope: GlobalScope, text: str) -> str | None:
+def _suggest_name(scope: GlobalScope, text: str) -> str | None:
     """Help for a text that is one name."""
     if text.startswith("m_"):
         close = suggest(text[2:], scope.variable_names())

@@ -99,7 +99,7 @@ def _parameter_type(scope: MachineScope, node: syntax.ObjectDeclaration) -> ir.T
     if symbol is None:
         return type_
     text = node.type.text
-    if symbol.supplied:
+    if symbol.has_stubs:
         return type_
     allowed = symbol.parameter if isinstance(type_, ir.ClassType) else text in _SCALAR_PARAMETERS
     if not allowed:
@@ -119,7 +119,7 @@ def _parameter_type(scope: MachineScope, node: syntax.ObjectDeclaration) -> ir.T
 def _stand_in(scope: MachineScope, node: syntax.ObjectDeclaration, type_: ir.Type) -> bool:
     """An object of a class that the user's prelude speaks for: its methods do without it."""
     symbol = scope.symbol_of(type_)
-    if symbol is None or not symbol.supplied:
+    if symbol is None or not symbol.has_stubs:
         return False
     name = node.name.text
     scope.variables[name] = VariableSymbol(

@@ -11,7 +11,7 @@ from functools import partial
 
 from slicc import ir
 from slicc.diagnostics.model import Label
-from slicc.resolve.bodies.suggestions import action_hint
+from slicc.resolve.bodies.suggestions import suggest_action
 from slicc.resolve.declarations.actions import Needs, slot_needs
 from slicc.resolve.scope.scopes import MachineScope
 from slicc.resolve.scope.symbols import TypeSymbol, did_you_mean
@@ -50,7 +50,7 @@ def _transition(
                 name.span,
                 "not declared in this machine",
                 secondary=[context],
-                help=partial(action_hint, scope, name.text),
+                help=partial(suggest_action, scope, name.text),
             )
             continue
         actions.append(symbol.ref)

@@ -276,7 +276,7 @@ def _declare_class(scope: GlobalScope, node: syntax.Structure) -> None:
         machine=scope.machine,
         node=node,
         missing_at_runtime=known is None,
-        supplied=known is None and scope.supplies.has_class(name),
+        has_stubs=known is None and scope.stubs.has_class(name),
     )
     if known is not None:
         symbol.interface = known.interface
@@ -299,5 +299,5 @@ def _declare_external(scope: GlobalScope, node: syntax.ExternType) -> None:
         node.type.span,
         machine=scope.machine,
         missing_at_runtime=True,
-        supplied=scope.supplies.has_class(name),
+        has_stubs=scope.stubs.has_class(name),
     )

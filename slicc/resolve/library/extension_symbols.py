@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from slicc import ir, prelude
 from slicc.resolve.bodies.operators import INT_MAX
 from slicc.resolve.declarations.pair_expressions import default_value, read_value
-from slicc.resolve.library.extensions import Additions
+from slicc.resolve.library.extensions import Extensions
 from slicc.resolve.scope.scopes import GlobalScope
 from slicc.resolve.scope.symbols import VariableKind, VariableSymbol, enumeration_constant
 from slicc.syntax import nodes as syntax
@@ -20,11 +20,11 @@ MACHINE_TYPE = "MachineType"
 
 
 def further_members(
-    additions: Additions, machines: Sequence[str]
+    extensions: Extensions, machines: Sequence[str]
 ) -> Mapping[str, Mapping[str, int | str]]:
     """By library enumeration: what stands at run time for each member that the runtime lacks."""
     found: dict[str, dict[str, int | str]] = {}
-    for name, members in additions.members.items():
+    for name, members in extensions.members.items():
         behind = len(prelude.ENUMERATIONS[name].names()) + 1  # the first one means "no value"
         if name == MACHINE_TYPE:
             found[name] = _lent_types([member.name.text for member in members], machines)
@@ -43,9 +43,9 @@ def _lent_types(wanted: Sequence[str], machines: Sequence[str]) -> dict[str, int
     return dict(zip(ordered, free))
 
 
-def add_constant_fields(scope: GlobalScope, additions: Additions) -> None:
+def add_constant_fields(scope: GlobalScope, extensions: Extensions) -> None:
     """Fields of library structures that the runtime lacks always say their default."""
-    for owner, fields in additions.fields.items():
+    for owner, fields in extensions.fields.items():
         symbol = scope.library.find(owner)
         assert symbol is not None
         for node in fields:
@@ -60,9 +60,9 @@ def add_constant_fields(scope: GlobalScope, additions: Additions) -> None:
             )
 
 
-def declare_constants(scope: GlobalScope, additions: Additions) -> None:
+def declare_constants(scope: GlobalScope, extensions: Extensions) -> None:
     """``int LIMIT := 5;`` of a prelude: a name for a value."""
-    for node in additions.constants:
+    for node in extensions.constants:
         type_ = scope.resolve_type(node.type)
         value = _constant(scope, node.initial, type_)
         if value is None:

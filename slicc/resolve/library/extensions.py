@@ -24,7 +24,7 @@ _NOT_TYPES = {IN_PORT, "OutPort", *TYPES}
 
 
 @dataclass
-class Additions:
+class Extensions:
     """``members`` and ``fields`` are of library types, ``methods`` of library or external ones."""
 
     types: list[syntax.Declaration] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Additions:
     def adds_types(self) -> bool:
         return bool(self.types or self.members or self.fields)
 
-    def beside(self, other: Additions) -> Additions:
+    def beside(self, other: Extensions) -> Extensions:
         """These, and the types of another that these do not have."""
         own = {_name(node) for node in self.types}
         merged = replace(self, types=[*self.types], members=dict(self.members))

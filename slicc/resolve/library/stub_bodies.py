@@ -11,11 +11,11 @@ from slicc.resolve.scope.scopes import MachineScope
 from slicc.resolve.scope.symbols import FunctionSymbol
 
 
-def supplied_functions(scope: MachineScope) -> tuple[ir.Function, ...]:
+def stub_functions(scope: MachineScope) -> tuple[ir.Function, ...]:
     """All supplied functions that bodies of this machine call, directly or through each other."""
     found = []
-    while scope.unresolved_supplies:
-        symbol = scope.unresolved_supplies.pop(0)
+    while scope.unresolved_stubs:
+        symbol = scope.unresolved_stubs.pop(0)
         found.append(
             _external_body(symbol) if symbol.node.body is None else function_body(scope, symbol)
         )

@@ -17,7 +17,7 @@ from slicc.diagnostics.older_dialect import note_dialect
 from slicc.parser.parser import parse
 from slicc.resolve.declarations.prototypes import name_overloads, prototype
 from slicc.resolve.declarations.types import declare_types
-from slicc.resolve.library.extensions import Additions
+from slicc.resolve.library.extensions import Extensions
 from slicc.resolve.scope.scopes import GlobalScope, MachineScope
 from slicc.resolve.scope.symbols import CallTarget, FunctionSymbol, Overload, TypeSymbol
 from slicc.source import SourceFile, Span
@@ -26,16 +26,16 @@ from slicc.syntax import nodes as syntax
 _OLDER = "library.sm"
 
 
-class Supplies:
+class Stubs:
     """Definitions by name: the user's, then those of older libraries."""
 
-    def __init__(self, additions: Additions) -> None:
+    def __init__(self, extensions: Extensions) -> None:
         self._given: dict[str, list[syntax.Function]] = {}
-        for node in additions.functions:
+        for node in extensions.functions:
             self._given.setdefault(node.name.text, []).append(node)
-        self._classes = additions.classes
+        self._classes = extensions.classes
         self._methods: dict[tuple[str, str], list[syntax.Function]] = {}
-        for owner, nodes in additions.methods.items():
+        for owner, nodes in extensions.methods.items():
             for node in nodes:
                 self._methods.setdefault((owner, node.name.text), []).append(node)
 
@@ -85,28 +85,28 @@ def _older_types() -> dict[str, syntax.Enumeration]:
     }
 
 
-def supply(scope: MachineScope, name: str, span: Span) -> list[Overload]:
-    """The supplied overloads of a function, now functions of this machine; empty if none."""
-    known = scope.supplied.get(name)
+def declare_stub_functions(scope: MachineScope, name: str, span: Span) -> list[Overload]:
+    """The stubs overloads of a function, now functions of this machine; empty if none."""
+    known = scope.declared_stubs.get(name)
     if known is None:
-        nodes = [] if scope.functions.get(name) else scope.supplies.find(name)
-        known = scope.supplied[name] = _declare(scope, nodes, name)
+        nodes = [] if scope.functions.get(name) else scope.stubs.find(name)
+        known = scope.declared_stubs[name] = _declare(scope, nodes, name)
         name_overloads(known)
-        scope.unresolved_supplies += known
+        scope.unresolved_stubs += known
         if nodes and nodes[0].span.file.name == _OLDER:
             note_dialect(scope.sink, f"`{name}`", span, "what it did")
     return [symbol.overload for symbol in known]
 
 
-def supply_method(scope: MachineScope, owner: str, name: str) -> list[Overload]:
+def declare_stub_methods(scope: MachineScope, owner: str, name: str) -> list[Overload]:
     """Supplied methods of a class, now functions of this machine that do not see the object."""
     key = f"{owner}_{name}"
-    known = scope.supplied.get(key)
+    known = scope.declared_stubs.get(key)
     if known is None:
-        nodes = scope.supplies.find_method(owner, name)
-        known = scope.supplied[key] = _declare(scope, nodes, key)
+        nodes = scope.stubs.find_method(owner, name)
+        known = scope.declared_stubs[key] = _declare(scope, nodes, key)
         name_overloads(known)
-        scope.unresolved_supplies += known
+        scope.unresolved_stubs += known
     return [symbol.overload for symbol in known]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.loading.reader import CannotRead, Unreadable, decode, read_bytes
 from slicc.parser.parser import parse
-from slicc.resolve.library.extensions import Additions
+from slicc.resolve.library.extensions import Extensions
 from slicc.source import SourceFile
 
 _LIBRARY_PATTERN = "RubySlicc_*.sm"
@@ -23,14 +23,14 @@ _LIBRARY_PATTERN = "RubySlicc_*.sm"
 class UserPrelude:
     """``complete`` is False if something in a file was wrong (reported)."""
 
-    additions: Additions
+    extensions: Extensions
     sources: tuple[SourceFile, ...]
     complete: bool
 
 
 def read_preludes(paths: Sequence[Path], sink: DiagnosticSink) -> UserPrelude:
     """What the files declare, together. Raises :class:`CannotRead` if one is not there."""
-    additions = Additions()
+    extensions = Extensions()
     sources = []
     errors = sink.error_count
     for path in paths:
@@ -44,13 +44,13 @@ def read_preludes(paths: Sequence[Path], sink: DiagnosticSink) -> UserPrelude:
             sources.append(source)
             # A library's own file also says what every controller has: that is known.
             is_library = path.match(_LIBRARY_PATTERN)
-            additions.add(unit.declarations, None if is_library else sink)
-    return UserPrelude(additions, tuple(sources), sink.error_count == errors)
+            extensions.add(unit.declarations, None if is_library else sink)
+    return UserPrelude(extensions, tuple(sources), sink.error_count == errors)
 
 
-def read_library(driver: Path, names: Collection[str]) -> Additions:
+def read_library(driver: Path, names: Collection[str]) -> Extensions:
     """The types of the library files beside a driver, or above it, that ours lacks."""
-    additions = Additions()
+    extensions = Extensions()
     for folder in dict.fromkeys((driver.parent, driver.parent.parent)):
         files = sorted(folder.glob(_LIBRARY_PATTERN))
         if not any(path.name in names for path in files):
@@ -63,6 +63,6 @@ def read_library(driver: Path, names: Collection[str]) -> Additions:
                 continue
             unit = None if source is None else parse(source, unheard)
             if unit is not None:
-                additions.add_types(unit.declarations)
+                extensions.add_types(unit.declarations)
         break
-    return additions
+    return extensions

@@ -31,7 +31,7 @@ from slicc.source import NOWHERE, Span
 from slicc.syntax import nodes as syntax
 
 
-class Supplies(Protocol):
+class Stubs(Protocol):
     """Where functions and types come from that neither the protocol nor the runtime has."""
 
     def find(self, name: str) -> list[syntax.Function]: ...
@@ -48,9 +48,9 @@ class GlobalScope:
 
     machine: str | None = None
 
-    def __init__(self, sink: DiagnosticSink, supplies: Supplies, library: Library) -> None:
+    def __init__(self, sink: DiagnosticSink, stubs: Stubs, library: Library) -> None:
         self.sink = sink
-        self.supplies = supplies
+        self.stubs = stubs
         self.library = library
         self.constants: dict[str, VariableSymbol] = {}
         self.types: dict[str, TypeSymbol] = {}
@@ -73,7 +73,7 @@ class GlobalScope:
             elif name in older.TYPES:
                 return self.find_type(older.TYPES[name])
             else:
-                found = self.supplies.declare_type(self, name)
+                found = self.stubs.declare_type(self, name)
         if found is not None:
             found.used = True
         return found
@@ -168,7 +168,7 @@ class MachineScope(GlobalScope):
     """Names of one machine; what it does not know itself, it asks the protocol for."""
 
     def __init__(self, parent: GlobalScope, name: str, node: syntax.Machine) -> None:
-        super().__init__(parent.sink, parent.supplies, parent.library)
+        super().__init__(parent.sink, parent.stubs, parent.library)
         self.parent = parent
         self.by_ref = parent.by_ref
         self.machine = name
@@ -183,8 +183,8 @@ class MachineScope(GlobalScope):
         self.tbe: TypeSymbol | None = None
         self.entry: TypeSymbol | None = None
         self.permissions: dict[str, str] = {}
-        self.supplied: dict[str, list[FunctionSymbol]] = {}
-        self.unresolved_supplies: list[FunctionSymbol] = []
+        self.declared_stubs: dict[str, list[FunctionSymbol]] = {}
+        self.unresolved_stubs: list[FunctionSymbol] = []
 
     def find_type(self, name: str) -> TypeSymbol | None:
         found = self.types.get(name)

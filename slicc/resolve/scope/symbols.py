@@ -106,7 +106,7 @@ class TypeSymbol:
     buffer: bool = False
     parameter: bool = False
     missing_at_runtime: bool = False
-    supplied: bool = False
+    has_stubs: bool = False
     """A class that the user's prelude speaks for: its objects are never looked at."""
     used: bool = False
 
