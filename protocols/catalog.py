@@ -1,10 +1,10 @@
 """Finds the description of a protocol that others wrote, among files of known facts.
 
-A protocol is known by what it is: by the states of its machines (``states.toml`` in the directory
-has those of every protocol that a file describes) and by the parameters and buffers that the file
-speaks of. What it is called is a hint: half of them must agree where the name does, most of them
-where it does not. Invariant: the description that is returned speaks only of what the protocol
-declares; a fork that has lost a buffer loses what was said of it.
+A protocol is recognised by its contents: by the states of its machines (``states.toml`` in the
+directory has those of every protocol that a file describes) and by the parameters and buffers that
+the file names. The protocol's name only sets the threshold: half of them must agree where the name
+matches, most of them where it does not. Invariant: the description that is returned names only what
+the protocol declares; for a fork without a certain buffer, facts about that buffer are dropped.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ States = Mapping[str, frozenset[str]]
 STATES: Final = "states.toml"
 _NAMED, _UNNAMED = 0.5, 0.75
 """The share of its states and declarations that must agree, with the name and without it."""
-_TELLING: Final = 10
-"""States of a protocol that is known without its name; fewer prove nothing."""
+_ENOUGH: Final = 10
+"""States that a protocol needs to be recognised without its name; fewer prove nothing."""
 
 
 class Written(NamedTuple):
-    """A description, and what the user should know of its choice: a line, or nothing."""
+    """A description, and a line for the user on how it was chosen (or nothing)."""
 
     description: SystemDescription
     note: str = ""
@@ -51,8 +51,8 @@ class Written(NamedTuple):
 def written_system(
     path: Path, system: Path | None, protocol: ProtocolInfo, names: Iterable[str], known: Path
 ) -> Written:
-    """What anybody has written of a protocol's system: ``system``, else the TOML file beside the
-    protocol's own ``path``, else a file of the directory ``known``, else nothing.
+    """The written description of a protocol's system: ``system``, else the TOML file beside the
+    protocol's own ``path``, else a file of the directory ``known``, else an empty one.
 
     Defects that the protocol cannot have are left out. Raises DescriptionError.
     """
@@ -87,7 +87,7 @@ def known_states(directory: Path) -> dict[str, States]:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A description that may be the protocol's. ``name_match``: length of the name that they share."""
+    """A description that may fit the protocol. ``name_match``: length of the name they share."""
 
     name: str
     known: SystemDescription
@@ -96,9 +96,9 @@ class _Candidate:
 
 
 def known_system(protocol: ProtocolInfo, names: Iterable[str], directory: Path) -> Written:
-    """What the files of a directory know of the protocol; ``names``: what it is called.
+    """The description that the files of a directory have of the protocol; ``names``: its names.
 
-    An empty description if it is none of theirs. Raises DescriptionError for a file that cannot
+    An empty description if no file fits. Raises DescriptionError for a file that cannot
     be read.
     """
     called = tuple(dict.fromkeys((*names, protocol.name)))
@@ -111,7 +111,7 @@ def known_system(protocol: ProtocolInfo, names: Iterable[str], directory: Path) 
         name_match = len(name) if exact or any(each.startswith(name) for each in called) else 0
         described = states.get(name, {})
         likeness = _likeness(described, protocol)
-        if not name_match and sum(map(len, described.values())) < _TELLING:
+        if not name_match and sum(map(len, described.values())) < _ENOUGH:
             continue
         bar = _NAMED if name_match else _UNNAMED
         reason = f"{likeness:.0%} of its states agree" if likeness < bar else ""
@@ -128,14 +128,14 @@ def known_system(protocol: ProtocolInfo, names: Iterable[str], directory: Path) 
     note = refusal and f"{refusal}; it is taken for {best.name}"
     if not best.name_match and not note:
         note = f"{called[0]} is taken for {best.name}, by its machines and their states"
-    idle = ", ".join(_strangers(best.known, protocol))
+    idle = ", ".join(_undriven(best.known, protocol))
     if idle:
-        note += f"{note and '; '}nobody drives {idle}, which the known {best.name} does not have"
+        note += f"{note and '; '}nothing drives {idle}, which the known {best.name} does not have"
     return Written(fit(best.known, protocol), note)
 
 
 def _likeness(states: States, protocol: ProtocolInfo) -> float:
-    """The share of the states of both that both have; 1 if nothing is known of them."""
+    """Shared states as a fraction of all states of both; 1 if no states are known."""
     if not states:
         return 1.0
     theirs = {machine.MACHINE: set(machine.STATES.members()) for machine in protocol.machines}
@@ -148,41 +148,41 @@ def _likeness(states: States, protocol: ProtocolInfo) -> float:
 
 
 def _unfit(known: SystemDescription, protocol: ProtocolInfo, bar: float) -> str:
-    """Why a description cannot be that of the protocol; empty if it may."""
+    """Why a description cannot be that of the protocol; empty if it can."""
     declared = _declared(protocol)
     of = {name: machine.of or name for name, machine in known.machines.items()}
-    told: list[tuple[str, str]] = []
+    required: list[tuple[str, str]] = []
     for name, described in known.machines.items():
         facts = (*described.parameters, *described.derived, *described.caches, *described.buffers)
-        told += [(of[name], fact) for fact in ("", *facts) if fact not in INHERITED]
+        required += [(of[name], fact) for fact in ("", *facts) if fact not in INHERITED]
     for requester in known.requesters.values():
         machine = of.get(requester.machine, requester.machine)
         port = requester.parameter or ""
         if machine in declared and port not in {"", *declared[machine]}:
             return f"{machine} has no {port}"
-        told += [(machine, fact) for fact in (port, *(requester.caches or ()))]
+        required += [(machine, fact) for fact in (port, *(requester.caches or ()))]
     missing = [
         f"{machine}.{fact}" if machine in declared else machine
-        for machine, fact in told
+        for machine, fact in required
         if machine not in declared or fact not in {"", *declared[machine]}
     ]
-    if len(missing) <= (1 - bar) * len(told):
+    if len(missing) <= (1 - bar) * len(required):
         return ""
     missing = list(dict.fromkeys(missing))
-    more = f" and {len(missing) - 1} more of what is said of it" if len(missing) > 1 else ""
+    more = f" and {len(missing) - 1} more of its declarations" if len(missing) > 1 else ""
     return f"it has no {missing[0]}{more}"
 
 
-def _strangers(known: SystemDescription, protocol: ProtocolInfo) -> list[str]:
-    """Machines with a port that a description, which says who drives what, has never heard of."""
+def _undriven(known: SystemDescription, protocol: ProtocolInfo) -> list[str]:
+    """Machines with a port that a description with agents does not mention."""
     if not known.requesters:
         return []
-    told = {machine.of or name for name, machine in known.machines.items()}
-    told |= {requester.machine for requester in known.requesters.values()}
+    required = {machine.of or name for name, machine in known.machines.items()}
+    required |= {requester.machine for requester in known.requesters.values()}
     return [
         machine.MACHINE
         for machine in protocol.machines
-        if machine.MACHINE not in told
+        if machine.MACHINE not in required
         and any(isinstance(p, Parameter) and p.type in REQUESTERS for p in machine.PARAMETERS)
     ]
 
@@ -193,9 +193,9 @@ def _declared(protocol: ProtocolInfo) -> dict[str, set[str]]:
 
 
 def may_show(defect: DefectDescription, protocol: ProtocolInfo) -> bool:
-    """Whether a defect can be in a protocol, by the transitions that its story needs and lacks.
+    """Whether a protocol can have a defect, by the transitions that the defect needs and lacks.
 
-    Of what it lacks, the states and events are there and at least one transition is not.
+    The states and events of those it lacks must exist, and at least one transition must not.
     """
     needed = [_cell(text, protocol) for text in defect.needs]
     lacked = [_cell(text, protocol) for text in defect.lacks]

@@ -1,9 +1,9 @@
-"""Compiles a protocol, or finds what an earlier run made of the very same texts.
+"""Compiles a protocol, or reuses what an earlier run compiled from the same texts.
 
-The front end takes most of a second; what it makes is kept in the user's cache: the identity of
-the protocol, where its Python controllers lie and what they were compiled to, and its native
-sources. Invariant: what is found was made from byte for byte the same files, at the same places,
-by the same compiler; what is executed is bytes whose digest was checked.
+The front end takes most of a second; its result is kept in the user's cache: the identity of
+the protocol, the path and byte code of its Python controllers, and its native sources. Invariant:
+a cached result was made from byte for byte the same files, at the same paths, by the same compiler;
+only bytes whose digest was checked are executed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Front:
 
 
 def remembered(path: Path, include: Sequence[Path], preludes: Sequence[Path] = ()) -> Front | None:
-    """What an earlier run has made of the driver ``path``, if anything."""
+    """The cached result for the driver ``path``, if there is one."""
     key = _key(path, include, preludes)
     if key is None:
         return None
@@ -97,9 +97,10 @@ def finish(
     native: bool,
     preludes: Sequence[Path] = (),
 ) -> Front:
-    """Generate the forms of a protocol that was compiled a moment ago.
+    """Generate the controllers of a protocol that was just compiled.
 
-    With ``native`` there are two, and they are remembered. Raises slicc's GenerationError, OSError.
+    With ``native`` the C++ is generated too, and both are cached. Raises slicc's GenerationError,
+    OSError.
     """
     front, module = _generate(compiled, native)
     key = _key(path, include, preludes) if native else None
@@ -163,7 +164,7 @@ def _remember(key: str, front: Front, module: ModuleType) -> None:
         texts[_NATIVE] = json_text(dict(front.native.files))
     store = user_cache()
     if store.note:
-        return  # it would be gone before anybody could find it
+        return  # it would be dropped before another run could find it
     with suppress(CacheError):
         store.make(_KIND, key, lambda directory: write_all(directory, texts))
 
@@ -172,10 +173,10 @@ def _remember(key: str, front: Front, module: ModuleType) -> None:
 
 
 def _key(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> str | None:
-    """A name for everything that the compiler might read; None where that is not known.
+    """A name for everything that the compiler might read; None if that is not known.
 
-    Whatever stands in quotes and leads to a file from one of the places where includes are looked
-    for counts, so a file that would be included counts, and so does one that would hide it.
+    Every quoted text that names a file in one of the directories searched for includes counts, so
+    an included file counts, and so does one that would hide it.
     """
     if path.suffix != ".slicc":
         return None
@@ -237,7 +238,7 @@ def compiler_digest() -> str:
 
 
 def _package(directory: Path, files: dict[str, str], codes: Codes | None) -> ProtocolInfo | None:
-    """Import a package of controllers if all of its files are as they were."""
+    """Import a package of controllers if all of its files are unchanged."""
     sources: dict[str, bytes] = {}
     for path in directory.iterdir():
         if path.is_file():
@@ -251,9 +252,9 @@ def _package(directory: Path, files: dict[str, str], codes: Codes | None) -> Pro
 
 
 def _codes(entry: Path, digest: str) -> Codes | None:
-    """What the controllers were compiled to, of which Python itself would keep ``.pyc`` files.
+    """The byte code of the controllers, which Python itself would keep in ``.pyc`` files.
 
-    Compiling GPU_VIPER's again takes some 90 ms, of every start.
+    Compiling GPU_VIPER's again would cost every start some 90 ms.
     """
     content = (entry / _CODE).read_bytes()
     return marshal.loads(content) if _digest(content) == digest else None

@@ -1,4 +1,4 @@
-"""What a protocol is called, and which texts it was."""
+"""A protocol's name, and a hash of the texts that it was compiled from."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class LoadedProtocol:
     written: SystemDescription
     description: SystemDescription
     note: str = ""
-    """What the user should know of the choice of the description; a line, or nothing."""
+    """A line for the user on how the description was chosen, or nothing."""
     native: Sources | None = None
     """Its form in C++; None: it was not asked for, or ``why_not_native``."""
     why_not_native: str = ""
@@ -87,8 +87,8 @@ def locate(name: str) -> tuple[Path, bool]:
 def reachable(path: str | Path, include: Sequence[Path]) -> bool:
     """Whether a file may be opened because another file names it, links followed.
 
-    Replay files and recordings come from elsewhere: what is opened on their word alone lies below
-    the working directory or below a directory that the command line names.
+    Replay files and recordings may come from other people: a file that only they name is opened
+    only below the working directory or below a directory that the command line names.
     """
     try:
         target = Path(path).resolve()
@@ -107,9 +107,9 @@ def load_protocol(
 ) -> LoadedProtocol:
     """Compile a protocol and read its system description.
 
-    The description is ``system``, else the ``.toml`` beside the protocol's file, else what is known
-    of a protocol that is like it (``protocols.catalog``); the rest is inferred.
-    ``native``: generate its native form, too, or find what an earlier run has made of the same
+    The description is ``system``, else the ``.toml`` beside the protocol's file, else that of the
+    known protocol that it matches (``protocols.catalog``); the rest is inferred.
+    ``native``: generate its native form, too, or reuse what an earlier run compiled from the same
     texts. ``preludes``: files that declare what the runtime lacks. Raises ProtocolMissing,
     ProtocolBroken, DescriptionError, OSError.
     """

@@ -1,8 +1,8 @@
 """The compiler as a whole: load, resolve, check.
 
 :func:`compile` and :func:`compile_source` are for programs: one protocol in, one out, or an
-exception. Commands compile many files into a sink. Invariant: a protocol is only handed on if
-nothing was wrong with it.
+exception. Commands compile many files into a sink. Invariant: a protocol is returned only if
+it has no errors.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def compile_files(
     sink: DiagnosticSink,
     preludes: Sequence[Path] = (),
 ) -> list[CompiledProtocol]:
-    """The protocols that the files stand for; those with errors are only in the sink.
+    """The protocols that the files name; of those with errors only the diagnostics are kept.
 
     ``preludes`` declare what the protocols use and the runtime does not have.
     Raises :class:`slicc.loading.reader.CannotRead` if a file named here is not there.
@@ -118,9 +118,9 @@ def _compile_all(
 def compile_loaded(
     loaded: LoadedProtocol, sink: DiagnosticSink, extensions: Extensions | None = None
 ) -> ir.Protocol | None:
-    """One loaded protocol, or None if anything is wrong with it.
+    """One loaded protocol, or None if it has errors.
 
-    One that does not compile is tried again with the types of the library that it lies beside.
+    One that does not compile is tried again with the types of a library in its own checkout.
     """
     if not loaded.complete:
         return None
@@ -146,7 +146,7 @@ def _compile_with(
 
 
 def _explain_lone_file(loaded: LoadedProtocol, sink: DiagnosticSink, before: int) -> None:
-    """A lone file of machines misses types that are probably in another file of its protocol."""
+    """Note that types missing in a lone ``.sm`` file are probably in its protocol's other files."""
     if len(loaded.sources) > 1 or not all(
         isinstance(node, syntax.Machine | syntax.Protocol) for node in loaded.declarations
     ):

@@ -1,7 +1,7 @@
 """Source texts and places in them.
 
 A :class:`SourceFile` is read once and never changes; a :class:`Span` is a half-open range of
-character offsets in one. Everything that can be wrong about a protocol carries a span.
+character offsets in one. Everything that a diagnostic can be about has a span.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Code that cannot run and values that nobody reads.
+"""Code that cannot run and values that are never read.
 
-Invariant: a body is judged by itself; what other bodies do has no influence.
+Invariant: each body is checked by itself, whatever other bodies do.
 """
 
 from __future__ import annotations

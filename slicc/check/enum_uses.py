@@ -25,7 +25,7 @@ def bodies_of(machine: ir.Machine) -> Iterator[tuple[ir.Stmt, ...]]:
 
 
 def mentioned_members(machine: ir.Machine, enum: ir.Enum_) -> set[str]:
-    """Members of ``enum`` that stand in some body or field default."""
+    """Members of ``enum`` that occur in a body or in a field's default."""
     found: set[str] = set()
     for body in bodies_of(machine):
         for node in expressions_in(body):

@@ -1,8 +1,8 @@
 """Functions that call themselves and structures that contain themselves, directly or in a circle.
 
 Every function must have a bound on what it sends, so that a controller can ask for free slots
-before a transition starts; a value that contains one of its own kind has no size. Invariant: each
-circle is reported once, at the member that is declared first; of very many only the first are.
+before a transition starts; a value that contains one of its own type has no size. Invariant: each
+circle is reported once, at the member that is declared first; of very many, only the first ones.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def check_recursion(
 
 
 def _circles(graph: nx.DiGraph[K]) -> Iterator[list[K]]:
-    """One for every arrow that leads back to where a search in depth came from."""
+    """One for every back edge of a depth-first search."""
     path: list[K] = []
     places: dict[K, int] = {}
     for _, node, kind in nx.dfs_labeled_edges(graph):
@@ -51,7 +51,7 @@ def _circles(graph: nx.DiGraph[K]) -> Iterator[list[K]]:
 
 
 def _containment(structs: dict[ir.TypeRef, ir.Struct]) -> nx.DiGraph[ir.TypeRef]:
-    """Which of these each one holds by value; entries and TBEs are held by pointer."""
+    """Which structures each one holds by value; entries and TBEs are held by pointer."""
     graph: nx.DiGraph[ir.TypeRef] = nx.DiGraph()
     graph.add_nodes_from(structs)
     for ref, struct in structs.items():

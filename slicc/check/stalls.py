@@ -1,7 +1,7 @@
-"""Messages that wait: who is forgotten, overwritten, or read after it is gone.
+"""Stalled messages: those never woken, those overwritten, and messages read after their dequeue.
 
-Waiting messages are remembered per line in one slot per rank. Invariant: only warnings, and only
-where the machine's own text shows the mistake.
+Stalled messages are kept per line in one slot per rank. Invariant: only warnings, and only where
+the machine's own text shows the mistake.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from slicc.ir.walk import expressions_in, statements_in
 
 
 def check_waiting(machine: ir.Machine, sink: DiagnosticSink) -> None:
-    """Wake-ups in vain, shared ranks, and messages used after they were dequeued."""
+    """Wake-ups without effect, shared ranks, and messages used after they were dequeued."""
     if any(_stalls(action) for action in machine.actions):
         _wake_ups(machine, sink)
         _ranks(machine, sink)
@@ -32,8 +32,8 @@ def _wake_ups(machine: ir.Machine, sink: DiagnosticSink) -> None:
             if isinstance(node, ir.CallBuiltin) and node.name == "wakeUpBuffers":
                 sink.warning(
                     "dropped-wakeup",
-                    f"`wakeUpBuffers` wakes nobody in machine `{machine.name}`, "
-                    "and forgets who waits",
+                    f"`wakeUpBuffers` wakes no message in machine `{machine.name}`, "
+                    "and drops those that wait",
                     node.span,
                     "all in-ports have the same rank",
                     help="use `wakeUpAllBuffers(address)`, or give the in-ports ranks",
@@ -80,7 +80,7 @@ def _dequeues(machine: ir.Machine, sink: DiagnosticSink) -> None:
 
 
 def _popped(body: tuple[ir.Stmt, ...]) -> set[ir.PortRef]:
-    """Ports that the action dequeues whatever happens."""
+    """Ports that the action dequeues on every path."""
     return {
         statement.expression.port
         for statement in body
@@ -91,5 +91,5 @@ def _popped(body: tuple[ir.Stmt, ...]) -> set[ir.PortRef]:
 
 
 def _peeked(body: tuple[ir.Stmt, ...]) -> list[ir.PortRef]:
-    """Ports whose head the action looks at before anything else could have come."""
+    """Ports whose head the action reads before it could have changed."""
     return list(dict.fromkeys(s.port for s in statements_in(body) if isinstance(s, ir.Peek)))

@@ -1,4 +1,4 @@
-"""States that no transition leads to or away from, and transitions that only seem to do much.
+"""States that no transition enters or leaves, and stalling transitions with actions in vain.
 
 Invariant: a state that code mentions counts as reachable, because functions may set it.
 """
@@ -11,7 +11,7 @@ from slicc.diagnostics.model import DiagnosticSink
 
 
 def check_transitions(machine: ir.Machine, sink: DiagnosticSink) -> None:
-    """Unused and unreachable states, dead ends, and stalls that do more."""
+    """Unused and unreachable states, dead ends, and stalls with other actions."""
     _states(machine, sink)
     _dead_ends(machine, sink)
     for transition in machine.transitions:

@@ -1,6 +1,6 @@
 """Things that are declared and then never used.
 
-Invariant: only warnings; protocols keep unused declarations around for good reasons.
+Invariant: only warnings; authors may keep unused declarations for good reasons.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What machines send to each other: a message must find somebody who reads it.
+"""Virtual networks: what one machine sends, another must receive.
 
-Invariant: only protocols with more than one machine are judged; a single machine's partners may
-stand in files that were not compiled.
+Invariant: only protocols with more than one machine are checked; the partners of a single machine
+may be in files that were not compiled.
 """
 
 from __future__ import annotations

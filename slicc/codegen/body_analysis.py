@@ -1,4 +1,4 @@
-"""Facts about bodies that decide how they are written: what is read, what can end, what is touched.
+"""Facts about bodies that backends need: what is read, what can end, what is changed.
 
 Invariant: these functions look at the IR only and change nothing.
 """
@@ -107,11 +107,11 @@ _RESOURCE_FUNCTIONS = frozenset({"checkResourceAvailable", "recordRequestType"})
 
 
 def resources_only_caches(machine: ir.Machine) -> bool:
-    """Whether asking for request types can do nothing but ask caches for their banks.
+    """Whether checks for request types concern only the banks of caches.
 
     True only if ``checkResourceAvailable`` and ``recordRequestType`` touch nothing except the
-    methods of the same names of a CacheMemory. Where no cache has busy banks, such a machine
-    need not be asked at all.
+    methods of the same names of a CacheMemory. Where no cache has busy banks, the check can then
+    be left out.
     """
     bodies = [each.body for each in machine.functions if each.written_name in _RESOURCE_FUNCTIONS]
     return bool(bodies) and all(_asks_caches_only(body) for body in bodies)
@@ -148,8 +148,8 @@ _HARMLESS = (
 def entry_types(machine: ir.Machine) -> dict[str, ir.TypeRef]:
     """For each cache or directory of the machine, the entry structure that it holds.
 
-    The language does not say it; what the protocol puts in and what it casts the result of
-    ``lookup`` to does. The implicit entry type of the machine is the guess for the others.
+    The language does not state it; it follows from what the protocol stores and from the casts of
+    ``lookup``'s result. For the others the implicit entry type of the machine is assumed.
     """
     found: dict[str, ir.TypeRef] = {}
     for node in walk((machine.functions, machine.actions, machine.in_ports)):

@@ -1,7 +1,6 @@
 """Conditions as a reader would write them: IR in, IR out, for every backend.
 
-Invariant: the result has the value of what it stands for and evaluates the same parts in the same
-order.
+Invariant: the result has the value of the original and evaluates the same parts in the same order.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ COMPARISON = {
 
 
 def settled(node: ir.Expr) -> ir.Expr:
-    """Without a comparison with ``true`` or ``false``, and without a negation that has a name."""
+    """Without comparisons with ``true`` or ``false``, and with ``!(a == b)`` as ``a != b``."""
     match node:
         case ir.Unary(operator=ir.UnaryOperator.NOT):
             return opposite(node.operand)

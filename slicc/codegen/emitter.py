@@ -20,7 +20,7 @@ class Emitter(ABC):
 
     @abstractmethod
     def mark(self, span: Span | None) -> str:
-        """What a line ends in while it is not known which line of the file it will be."""
+        """The end of a line until its line number in the file is known."""
 
     def line(self, code: str, span: Span | None = None) -> None:
         self.lines.append(" " * self.indent + code + self.mark(span))

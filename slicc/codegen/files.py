@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """What a backend makes of a protocol. ``files``: name -> contents, in the order in which they
-    are worth reading."""
+    """The files that a backend generates. ``files``: name -> contents, in reading order."""
 
     name: str
     files: dict[str, str]

@@ -1,6 +1,6 @@
 """Rules about types and integers that every backend follows.
 
-Invariant: these functions look at the IR only; what they decide holds for any target language.
+Invariant: these functions read the IR only; their results hold for any target language.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def integer_kind(type_: ir.Type) -> ir.ScalarKind:
 
 
 def wrapped(value: int, kind: ir.ScalarKind) -> int:
-    """What an integer of that kind holds after storing ``value``."""
+    """The value of an integer of that kind after storing ``value``."""
     value &= (1 << kind.bits) - 1
     return value - (1 << kind.bits) if kind.signed and value >> (kind.bits - 1) else value
 

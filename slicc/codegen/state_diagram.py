@@ -1,7 +1,7 @@
 """Pictures of a machine's states, as diagrams of Graphviz.
 
-Events that lead from one state to the same other one share an edge; events that keep the state
-stand inside its node; messages that are put off are left out, they would be most of the picture.
+Events with the same source and target state share an edge; events that keep the state are listed
+inside its node; stalled and recycled messages are left out: they would dominate the picture.
 Invariant: the same machine gives the same text, and every text of the protocol is shown literally.
 """
 
@@ -32,11 +32,11 @@ _COLORS = (
 
 
 _START, _COMPUTED = "(start)", "(computed)"
-"""Nodes that no state can be: names of states have no parentheses."""
+"""Nodes that are no states: names of states have no parentheses."""
 
 
 class GraphvizMissing(Exception):
-    """There is no ``dot`` program; the message says how to get it."""
+    """There is no ``dot`` program; the message explains how to install it."""
 
 
 def state_diagram(machine: ir.Machine, protocol: str) -> graphviz.Digraph:
@@ -183,19 +183,19 @@ def _edge_label(events: list[str]) -> str:
     return dot_text("\n".join(f"  {line}  " for line in _wrap(events, _LABEL_WIDTH, _LABEL_LINES)))
 
 
-def _wrap(words: Sequence[str], width: int, lines: int) -> list[str]:
-    """Comma-separated words in lines of about ``width``; what is too much is counted."""
+def _wrap(events: Sequence[str], width: int, lines: int) -> list[str]:
+    """Comma-separated events in lines of about ``width``; what is too much is counted."""
     result: list[str] = []
     used = 0
-    for word in words:
-        if result and len(result[-1]) + len(word) + 2 <= width:
-            result[-1] += f", {word}"
+    for event in events:
+        if result and len(result[-1]) + len(event) + 2 <= width:
+            result[-1] += f", {event}"
         elif len(result) < lines:
-            result.append(word)
+            result.append(event)
         else:
             break
         used += 1
     result = [f"{line}," if line is not result[-1] else line for line in result]
-    if used < len(words):
-        result[-1] += f", +{len(words) - used}"
+    if used < len(events):
+        result[-1] += f", +{len(events) - used}"
     return result

@@ -1,11 +1,11 @@
 """The states of a machine and the transitions between them, as a graph of networkx.
 
-Pictures and tables are made from it, and whatever else is asked of a state machine is an
-algorithm of networkx on it: ``nx.shortest_path(graph, "I", "M")`` is a way into M,
-``nx.strongly_connected_components(graph)`` the states that can be left and entered again.
+Pictures and tables are made from it, and other questions are algorithms of networkx on it:
+``nx.shortest_path(graph, "I", "M")`` is a path into M, ``nx.strongly_connected_components(graph)``
+the states that can be left and entered again.
 
-A state is transient if the line waits for something in it. Two signs, either is enough: its
-permission says busy, or it is reached only with a TBE in hand.
+A state is transient if a line in it waits for a message. Either of two signs is enough: its
+permission is ``Busy``, or it is reached only with a TBE.
 
 Invariant: the same machine gives the same graph, nodes and edges in the same order.
 """
@@ -30,7 +30,7 @@ class StateAttributes(TypedDict):
     initial: bool
     transient: bool
     reachable: bool
-    """A chain of transitions leads here from the initial state, or it is that one."""
+    """Whether a chain of transitions leads here from the initial state (or none is needed)."""
 
 
 class TransitionAttributes(TypedDict):
@@ -73,7 +73,7 @@ def state_graph(machine: ir.Machine) -> nx.MultiDiGraph[str]:
 
 
 def waiting_transitions(machine: ir.Machine) -> frozenset[int]:
-    """Indices of transitions that only put the message off: ``z_stall``, waiting, recycling."""
+    """Indices of transitions that only delay the message: ``z_stall``, waiting, recycling."""
     waiting = {action.ref for action in machine.actions if _puts_off(action.body)}
     return frozenset(
         index

@@ -43,7 +43,7 @@ class CellView:
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """A state or an event with its remarks."""
+    """A state or an event with notes on it."""
 
     name: str
     anchor: str

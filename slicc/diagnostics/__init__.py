@@ -1,4 +1,4 @@
-"""What the compiler has to say: values, their register, and their renderings."""
+"""Diagnostics of the compiler: values, their register, and their renderings."""
 
 from slicc.diagnostics.model import Diagnostic, DiagnosticSink, Label, Severity
 

@@ -1,6 +1,6 @@
-"""What is kept about one kind of finding.
+"""One kind of finding: its slug, its title and its page.
 
-Invariant: a slug, once released, keeps its meaning; it is never reused for another one.
+Invariant: a slug, once released, keeps its meaning; it is never reused for another finding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class Code:
     """One kind of finding and its page.
 
     ``what`` says what the finding means, ``why`` why it matters; ``example`` shows SLICC text
-    that has it and ``instead`` the same text put right. All four may be indented freely.
+    that has it and ``instead`` the same text corrected. All four may be indented freely.
     """
 
     slug: str

@@ -1,4 +1,4 @@
-"""A diagnostic is a value; rendering it is someone else's job.
+"""A diagnostic is a value; rendering it is the job of other modules.
 
 The shape follows the needs of a reader: what is wrong (headline), where (primary label), what
 else belongs to it (secondary labels), what to know (notes) and what to do (help).
@@ -15,12 +15,12 @@ from itertools import islice
 from slicc.source import Span
 
 SHOWN_PER_FILE = 100
-"""Errors shown of one file, and warnings; the others are counted."""
+"""Errors (and warnings) shown per file; the others are counted."""
 PLACES_SHOWN = 12
-"""Further places of one finding; whoever puts these right will look for more."""
+"""Further places shown of one finding; an author who corrects these will search for the rest."""
 
 Help = str | Callable[[], str | None] | None
-"""What to do about a finding; a function is asked only if the finding is shown."""
+"""What to do about a finding; a function is called only if the finding is shown."""
 
 
 class Severity(Enum):
@@ -30,7 +30,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A span and what we saw there."""
+    """A span and a text about it."""
 
     span: Span
     text: str = ""
@@ -51,7 +51,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What was found in a file beyond what is shown of it."""
+    """How many findings of a file are not shown."""
 
     file: str
     errors: int
@@ -59,11 +59,11 @@ class LeftOut:
 
 
 class DiagnosticSink:
-    """Collects what passes find. Passes report here and go on.
+    """Collects findings. Passes report here and continue.
 
-    Of each file the first findings are shown, in the order in which they were found: what passes
-    find later often follows from them. Invariant: the cost of a finding that is not shown does not
-    depend on the size of the file or on what else was found.
+    Of each file the first findings are shown, in the order in which they were found: later ones
+    often follow from them. Invariant: the cost of a finding that is not shown does not depend on
+    the size of the file or on other findings.
     """
 
     def __init__(self) -> None:
@@ -74,11 +74,11 @@ class DiagnosticSink:
         self._files: dict[str, int] = {}
 
     def reading(self, file: str) -> None:
-        """A file is read now: findings are shown in the order in which their files were."""
+        """Note that a file is read now: findings are shown in the order in which files are read."""
         self._files.setdefault(file, len(self._files))
 
     def in_source_order(self) -> list[Diagnostic]:
-        """What is shown: by file as they were read, from top to bottom."""
+        """The findings that are shown: by file in reading order, each from top to bottom."""
         last = len(self._files)  # what no file contains
         shown = []
         counts: Counter[tuple[str, Severity]] = Counter()
@@ -94,7 +94,7 @@ class DiagnosticSink:
         return sorted(shown, key=place)
 
     def left_out(self) -> list[LeftOut]:
-        """What is not shown, by file."""
+        """Numbers of findings that are not shown, by file."""
         found = []
         for file in dict.fromkeys(name for name, _ in self._counts):
             errors, warnings = (
@@ -116,7 +116,7 @@ class DiagnosticSink:
         notes: Iterable[str] = (),
         help: Help = None,
     ) -> None:
-        """Report an error; the pass goes on as well as it can."""
+        """Report an error; the pass continues as well as it can."""
         self._add(Severity.ERROR, slug, headline, span, label, secondary, notes, help)
 
     def warning(
@@ -130,7 +130,7 @@ class DiagnosticSink:
         notes: Iterable[str] = (),
         help: Help = None,
     ) -> None:
-        """Report something legal that the author would want to know."""
+        """Report legal text that is probably not what the author meant."""
         self._add(Severity.WARNING, slug, headline, span, label, secondary, notes, help)
 
     def _add(
@@ -160,7 +160,7 @@ class DiagnosticSink:
         self.diagnostics.append(found if help is None else replace(found, help=help))
 
     def take_back(self, position: int) -> None:
-        """Forget what was reported since then: it is looked at again in another way."""
+        """Drop the findings since ``position``: the text is then compiled in another way."""
         del self.diagnostics[position:]
         self._reported = {replace(found, help=None) for found in self.diagnostics}
         self._counts = Counter(map(_kind, self.diagnostics))

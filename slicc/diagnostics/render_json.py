@@ -10,7 +10,7 @@
 Of a file with very many findings only the first are diagnostics here; ``left_out`` counts the
 others, and ``errors`` and ``warnings`` count all.
 
-Lines and columns count from 1, columns in characters; ``end`` is the first place behind.
+Lines and columns count from 1, columns in characters; ``end`` is the first place after the span.
 Invariant: keys are only ever added; ``version`` changes if one changes its meaning.
 """
 

@@ -9,8 +9,8 @@
         |     ^^^^^^^^^^^^^ not declared in this machine
     help: did you mean `a_issueRequest`?
 
-Invariant: nothing that a protocol contains can steer the reader's terminal; control characters
-and direction marks are shown as replacement characters.
+Invariant: no text of a protocol can control the reader's terminal; control characters and direction
+marks are shown as replacement characters.
 """
 
 from __future__ import annotations
@@ -124,20 +124,20 @@ def _snippet(group: list[tuple[Label, bool]], margin: int, tone: str, style: Sty
 
 
 def _underline(label: Label, excerpt: Excerpt, mark: str) -> tuple[str, str]:
-    """The indent of a label below its line, and what stands there."""
+    """The indent of a label below its line, and its text."""
     span = label.span
     start, end = excerpt.columns(span)
-    words = clean(label.text)
+    text = clean(label.text)
     end_line = span.file.position(span.end)[0]
     if end_line > span.line and span.end > span.start + 1:
-        words = f"{words} (until line {end_line})".strip()
-    return " " * start, f"{mark * (end - start)} {words}"
+        text = f"{text} (until line {end_line})".strip()
+    return " " * start, f"{mark * (end - start)} {text}"
 
 
 class Excerpt:
-    """What is shown of the line in which a span begins.
+    """The part of a span's first line that is shown.
 
-    Only characters near the span are looked at. Invariant: the cost of an excerpt does not depend
+    Only characters near the span are read. Invariant: the cost of an excerpt does not depend
     on the length of its line.
     """
 
@@ -163,7 +163,7 @@ class Excerpt:
         return self._column(span.start) < self._last + (self._after == "")
 
     def columns(self, span: Span) -> tuple[int, int]:
-        """Where the part of a span that is shown stands in :attr:`text`."""
+        """The columns in :attr:`text` of the part of a span that is shown."""
         start = max(self._column(span.start), self._first)
         end = max(min(self._column(span.end), self._last), start + 1)
         shift = len(self._before) - self._first

@@ -1,8 +1,7 @@
-"""Protocols written for other versions of the language, read as what they mean today.
+"""Protocols written for other versions of the language, translated into today's.
 
-`slicc.parser.older_tokens` puts older spellings into today's before the grammar sees them;
-``declarations`` does the same with declarations that have moved or were replaced; ``renamed``
-lists what has another name today. Everything behind this package knows today's language only.
-Invariant: a text of today passes through unchanged, and everything that was changed is reported
-once per kind.
+`slicc.parser.older_tokens` rewrites older spellings before the grammar reads them; ``declarations``
+rewrites declarations that have moved or were replaced; ``renamed`` lists what has been renamed.
+Later stages know today's language only. Invariant: a text of today passes through unchanged, and
+every kind of change is reported once.
 """

@@ -1,11 +1,11 @@
-"""Declarations that have moved or were replaced, put where today's language has them.
+"""Moves or replaces declarations of older versions, as today's language has them.
 
     message buffers in the body of a machine         parameters
     a memory controller behind two ports             the two queues of memory
-    queueMemoryRead(…) and its like                  messages to the request queue
+    queueMemoryRead(…) and the like                  messages to the request queue
     no functional accesses                           functions that hand them to memory
 
-Invariant: a machine in which nothing is older is handed on as it came, node for node.
+Invariant: a machine without older declarations is returned unchanged, node for node.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ _MEMORY_FUNCTIONS = {"queueMemoryRead", "queueMemoryWrite", "queueMemoryWritePar
 def modern_machine(
     node: syntax.Machine, body: list[syntax.Declaration], sink: DiagnosticSink
 ) -> tuple[syntax.Machine, list[syntax.Declaration]]:
-    """The machine, and its declarations with included files in place, as today's language has
-    them."""
+    """The machine in today's language, and its declarations with included files in place."""
     machine = _Machine(node, body, sink)
     machine.move_buffers()
     machine.split_memory_controller()
@@ -44,7 +43,7 @@ def modern_machine(
 
 
 def is_older(node: syntax.Machine) -> bool:
-    """Whether the machine has one of the older headers: its type was supplied, not written."""
+    """Whether the machine has one of the older headers: its type was inserted, not written."""
     return node.type.type.span.start == node.type.type.span.end
 
 
@@ -136,7 +135,7 @@ class _Machine:
         return one
 
     def send_to_memory(self) -> None:
-        """A machine that memory answers, and that has no queue to ask it through, calls it."""
+        """A machine with responses from memory but without a request queue calls memory."""
         queues = {one.name.text: one for one in self.parameters}
         if REQUEST_QUEUE in queues:
             return
@@ -228,7 +227,7 @@ def _with_pairs(pairs: syntax.Pairs, more: Sequence[tuple[str, str]]) -> syntax.
 
 
 class _MemorySender:
-    """Enqueues to memory: what is sent back with the answer was called otherwise."""
+    """Enqueues to memory: fields that are returned with the answer had other names."""
 
     def __init__(self, ports: set[str]) -> None:
         self._ports = ports
@@ -261,7 +260,7 @@ class _MemorySender:
 
 
 def _answered(block: syntax.Block) -> syntax.Block:
-    """``OriginalRequestorMachId`` of a request is today its ``Sender``; the answer has both."""
+    """``OriginalRequestorMachId`` of a request is its ``Sender`` today; the answer has both."""
     fields = [_assigned_field(one) for one in block.statements]
     if "OriginalRequestorMachId" not in fields:
         return block

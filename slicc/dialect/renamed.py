@@ -1,10 +1,10 @@
-"""What older protocols call otherwise, as data.
+"""Names that have changed since older versions, as data.
 
-``METHODS`` lists methods whose shape has changed: the old one, and the call of today it means.
-There, a number is an argument of the old call; ``after n`` the tick that many cycles from now;
-``address`` the line of the transition; ``controller f`` asks the controller; ``nothing`` is a call
-without effect here (statistics and debugging aids of a simulator). Invariant: what stands on the
-right exists today.
+``METHODS`` lists methods whose signature has changed: the old one, and the call that replaces it.
+In the latter, a number is an argument of the old call; ``after n`` the tick that many cycles from
+now; ``address`` the line of the transition; ``controller f`` calls the controller; ``nothing`` is a
+call without effect here (statistics and debugging aids of a simulator). Invariant: the right-hand
+side exists today.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FIELDS: dict[str, dict[str, str]] = {"MemoryMsg": {"Address": "addr", "Addr": "a
 CONSTANT_FIELDS: dict[str, dict[str, str]] = {
     "RubyRequest": {"segment": "HSASegment:GLOBAL", "scope": "HSAScope:UNSPECIFIED"}
 }
-"""Fields that requests no longer have, and what they would say of every request here."""
+"""Fields that requests no longer have, and their value for every request here."""
 
 COUNTERS: dict[str, str] = {
     "demand_misses": "profileDemandMiss",
@@ -95,13 +95,13 @@ METHODS: dict[str, tuple[str, ...]] = {
         "isReady() -> isReady now",
     ),
 }
-"""By class, methods whose shape has changed."""
+"""By class, methods whose signature has changed."""
 
 REMOVED: dict[tuple[str, str], str] = {
     ("VIPERCoalescer", "wbCallback"): "writing back an L1 on release, which coalescers of gem5 "
     "ordered line by line until 2020",
 }
-"""Methods whose place in the whole has no counterpart today, and what they belonged to."""
+"""Methods that belonged to a feature without a counterpart today, and that feature."""
 
 NO_EFFECT: frozenset[str] = frozenset(
     {

@@ -1,4 +1,4 @@
-"""The typed intermediate representation: what a protocol means, with no question left open.
+"""The typed intermediate representation: the meaning of a protocol, with all names resolved.
 
 ``slicc.resolve`` makes it, ``slicc.ir.verifier`` checks it, every backend reads it. After resolve
 nothing is found by comparing strings: names are references, conventions (``trigger``,

@@ -1,6 +1,6 @@
-"""What must hold inside bodies: names exist, types agree, copies are decided rightly.
+"""Invariants of bodies: names exist, types agree, values are copied where they must be.
 
-Invariant: a body is checked with the same rules of typing that resolved it, and nothing else.
+Invariant: a body is checked with the typing rules that resolved it, and no others.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class BodyVerifier:
         self._ever: dict[str, ir.Type] = {}
 
     def declare(self, name: str, type_: ir.Type) -> None:
-        """A name comes into scope; ``_ever`` remembers its one type."""
+        """A name comes into scope; ``_ever`` keeps its type, which may not change."""
         self._visible[name] = type_
         self._ever[name] = type_
 

@@ -52,7 +52,7 @@ class StructKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Field(Node):
-    """``default`` is never absent: what the author gave, else the type's default value."""
+    """``default`` is never absent: the author's, else the type's default value."""
 
     name: str
     type: Type
@@ -106,7 +106,7 @@ class NetworkLink:
 
 @dataclass(frozen=True, slots=True)
 class MachineParameter(Node):
-    """Between ``machine(…) :`` and ``{``. ``default`` None: the system description must say."""
+    """Declared between ``machine(…) :`` and ``{``. ``default`` None: the system must set it."""
 
     name: str
     type: Type
@@ -134,7 +134,7 @@ class Object(Node):
 
 @dataclass(frozen=True, slots=True)
 class InPort(Node):
-    """``guarded``: the whole body stands in ``if (port.isReady(clockEdge()))`` without else."""
+    """``guarded``: the whole body is an ``if (port.isReady(clockEdge()))`` without else."""
 
     ref: PortRef
     message: Type
@@ -165,7 +165,7 @@ class SlotNeed:
 
 @dataclass(frozen=True, slots=True)
 class Action(Node):
-    """``needs``: what one run may take, both branches of every ``if`` summed, calls included."""
+    """``needs``: slots that one run may take, over both branches of every ``if`` and all calls."""
 
     ref: ActionRef
     short: str
@@ -235,7 +235,7 @@ class Machine(Node):
     transitions: tuple[Transition, ...]
     cells: tuple[Cell, ...]
     machine_type: str = ""
-    """The member of ``MachineType`` that it is at run time, if that is not its name."""
+    """The machine's member of ``MachineType`` at run time, if it is not the machine's name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Text of IR expressions, statements and types (the small pieces of ``ir_printer``).
 
-Invariant: what a backend must treat differently looks different here.
+Invariant: IR that a backend must treat differently is printed differently.
 """
 
 from __future__ import annotations

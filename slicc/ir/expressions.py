@@ -46,8 +46,8 @@ class Null(Node):
 class Local(Node):
     """A local variable, parameter, ``in_msg`` or ``out_msg``.
 
-    A name means one thing at every place and has one type per body; only blocks that stand
-    beside each other share names (each declares the name anew before it uses it).
+    A name has one meaning at every place and one type per body; only sibling blocks share names
+    (each declares the name anew before it uses it).
     """
 
     name: str
@@ -75,7 +75,7 @@ class ControllerField(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ControllerValue(Node):
-    """A value that every controller has. Authors name the first four, pair text also the rest."""
+    """A value that every controller has. Protocols can name the first four, pair text all of them."""
 
     field: ControllerField
     type: Type
@@ -193,9 +193,9 @@ class CallStructMethod(Node):
 class CallMethod(Node):
     """A call of a method of a runtime class. ``method`` is the name in the runtime.
 
-    ``mutates`` tells that the receiver's value changes (value classes); ``needs_controller``
-    that the runtime wants the calling controller as first argument; ``by_reference`` that the
-    result is part of the receiver, so that storing it elsewhere copies it.
+    ``mutates``: the receiver's value changes (value classes); ``needs_controller``: the runtime
+    takes the calling controller as first argument; ``by_reference``: the result is part of the
+    receiver, so that storing it elsewhere copies it.
     """
 
     receiver: Expr
@@ -241,7 +241,7 @@ class StateToPermission(Node):
 
 
 class PortOperation(Enum):
-    """What can be done to an in-port, whatever class backs it."""
+    """Operations on an in-port, for every class that may back it."""
 
     IS_READY = "isReady"
     DEQUEUE = "dequeue"
@@ -257,7 +257,7 @@ class PortOperation(Enum):
 class PortCall(Node):
     """An operation on an in-port at the current clock edge.
 
-    The tick argument ``clockEdge()`` that SLICC writes is gone; ``arguments`` holds the rest
+    The tick argument ``clockEdge()`` of the SLICC text is dropped; ``arguments`` holds the others
     (the latency of ``recycle``, the address of ``hasStalledMsg``).
     """
 
@@ -269,7 +269,7 @@ class PortCall(Node):
 
 @dataclass(frozen=True, slots=True)
 class NewEntry(Node):
-    """``new T`` of an entry structure: default fields, then owned by whoever stores it."""
+    """``new T`` of an entry structure: default fields, owned by the table that it is stored in."""
 
     type: PointerType
 

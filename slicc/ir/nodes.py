@@ -1,4 +1,4 @@
-"""What all nodes share, and how declarations are referred to."""
+"""The base class of all nodes, and references to declarations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from slicc.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Anything that was caused by a place in a source file."""
+    """Anything that stems from a place in a source file."""
 
     span: Span = field(kw_only=True, compare=False, repr=False)
 
@@ -27,7 +27,7 @@ class FunctionRef:
     """A function with a body: of a machine, or a method of a structure (``owner``).
 
     ``name`` is unique in its scope: overloads carry their parameter types
-    (``wakeUp_Addr``), the only one of its name is called as the author called it.
+    (``wakeUp_Addr``), the only function of its name keeps the author's.
     """
 
     machine: str | None

@@ -1,7 +1,7 @@
 """Readable text of the IR, for goldens and ``slicc ir``.
 
 Close to SLICC, but nothing is implicit: copying, casts, fresh fields, slot needs and the kind of
-every name are written out. Invariant: equal IR gives equal text; positions never show.
+every name are written out. Invariant: equal IR gives equal text; positions are not printed.
 """
 
 from __future__ import annotations

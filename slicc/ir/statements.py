@@ -95,7 +95,7 @@ class Enqueue(Node):
 
 @dataclass(frozen=True, slots=True)
 class Trigger(Node):
-    """Try a transition; success leaves the port body, a stall goes on with the next statement."""
+    """Try a transition; success leaves the port body, a stall continues with the next statement."""
 
     event: Expr
     address: Expr
@@ -105,7 +105,7 @@ class Trigger(Node):
 
 @dataclass(frozen=True, slots=True)
 class StallPort(Node):
-    """``stallPort()``: look at this controller again next cycle."""
+    """``stallPort()``: wake this controller again next cycle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class SetTransaction(Node):
 
 @dataclass(frozen=True, slots=True)
 class Panic(Node):
-    """``error("…")``: the protocol says that this cannot happen."""
+    """``error("…")``: a case that the protocol declares impossible."""
 
     text: str
 

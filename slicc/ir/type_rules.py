@@ -1,7 +1,6 @@
-"""What types agree with each other: the one place that knows SLICC's rules of typing.
+"""Which types agree with each other: SLICC's typing rules, all in this module.
 
-Invariant: :data:`slicc.ir.UNKNOWN` agrees with everything, so what was reported once is not
-reported again.
+Invariant: :data:`slicc.ir.UNKNOWN` agrees with everything, so an error is not reported again.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ _ARITHMETIC: dict[tuple[ir.Type, ir.Type], ir.Type] = {
 
 
 def _is_ordered(type_: ir.Type) -> bool:
-    """Whether ``<`` means something: numbers and enumerations, not what is made of parts."""
+    """Whether ``<`` is defined: for numbers and enumerations, not for structured values."""
     return isinstance(type_, ir.ScalarType | ir.EnumType)
 
 

@@ -60,7 +60,7 @@ class ClassType:
     """A class of the runtime (``DataBlock``, ``CacheMemory``, …).
 
     ``value`` classes are copied on assignment, the others are references to an object.
-    ``immutable`` value classes need no copy. ``element`` is what ``template=`` named, else None.
+    ``immutable`` value classes need no copy. ``element``: the type in ``template=``, else None.
     """
 
     name: str
@@ -76,7 +76,7 @@ class VoidType:
 
 @dataclass(frozen=True, slots=True)
 class UnknownType:
-    """Of an expression that was already reported; agrees with every type. Never in verified IR."""
+    """The type of an expression already reported; agrees with every type. Never in verified IR."""
 
 
 Type = ScalarType | EnumType | StructType | PointerType | ClassType | VoidType | UnknownType

@@ -1,8 +1,8 @@
-"""What must hold of resolved IR, written as code. Tests run it on everything they compile.
+"""The invariants of resolved IR, as code. Tests run it on everything they compile.
 
 A finding here is a bug of the compiler, never of a protocol: :func:`verify` returns sentences
-that name the broken node. Invariant: no finding means that a backend can take every reference,
-type and order for granted.
+that name the broken node. Invariant: without findings a backend can rely on every reference, type
+and order.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Where an include leads, and whether it may.
+"""Which file an include names, and whether it may be read.
 
-Looked for in the directory of the including file, then in the roots. A file counts only if,
+The file is searched in the directory of the including file, then in the roots. It is read only if,
 with symbolic links followed, it lies inside a directory the user named: the directory of a file
-on the command line, or one given with ``--include``. The parent of the former serves plain names
-too (CHI keeps its driver one level below the common files), but no ``..`` climbs into it.
+on the command line, or one given with ``--include``. The parent of the former is searched for plain
+names too (CHI keeps its driver one level below the common files), but ``..`` may not lead into it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """``tried``: the paths that were looked at."""
+    """``tried``: the paths that were searched."""
 
     tried: tuple[str, ...]
 
@@ -48,7 +48,7 @@ class IncludeRoots:
         self._strict.append(real_path(root_file).parent)
 
     def find(self, written: str, including: Path) -> Found | NotFound | Outside:
-        """Where ``include "written";`` in the file ``including`` leads."""
+        """The file that ``include "written";`` in the file ``including`` names."""
         if "\0" in written or not written.strip():
             return NotFound(())
         if PurePosixPath(written).is_absolute() or PureWindowsPath(written).is_absolute():

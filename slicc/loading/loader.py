@@ -1,7 +1,7 @@
 """From files on the command line to protocols: includes read and spliced in place.
 
-A protocol is a driver (``.slicc``) with everything it includes. A ``.sm`` file stands for the
-drivers beside it that include it; one that no driver includes is a protocol by itself.
+A protocol is a driver (``.slicc``) with everything it includes. A ``.sm`` file means the drivers
+beside it that include it; one that no driver includes is a protocol by itself.
 Invariant: every ``Include`` in a loaded protocol has a body; that of a library file is empty,
 because the compiler declares the library itself and never reads those files.
 """
@@ -40,8 +40,8 @@ class LoadedProtocol:
 
     ``name`` comes from ``protocol "…";``, else from the file; it is safe as a file name.
     ``declarations`` is the tree of the root file with all includes spliced; ``sources`` are the
-    files in reading order. ``complete`` is False if some file could not be read or parsed: then
-    what is missing has been reported, and names will be missing too.
+    files in reading order. ``complete`` is False if a file could not be read or parsed: this has
+    been reported, and names will be missing too.
     """
 
     name: str
@@ -57,7 +57,7 @@ def load(
     sink: DiagnosticSink,
     prelude_names: Collection[str],
 ) -> list[LoadedProtocol]:
-    """The protocols that files on the command line stand for, in that order.
+    """The protocols that files on the command line mean, in that order.
 
     ``prelude_names`` are the files of the library: never read, wherever they are. Raises
     :class:`CannotRead` if a file in ``paths`` is not there; all else goes to ``sink``.
@@ -173,7 +173,7 @@ def _cannot_read(path: Path, error: Unreadable) -> str:
 def _reachable(
     driver: Path, include_roots: Sequence[Path], texts: _Texts, prelude_names: Collection[str]
 ) -> set[Path]:
-    """Real paths of a driver and what it includes, without parsing and without a word."""
+    """Real paths of a driver and the files it includes, without parsing or reporting."""
     roots = IncludeRoots(driver, include_roots)
     seen: set[Path] = set()
     waiting = [driver]

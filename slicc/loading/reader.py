@@ -22,7 +22,7 @@ class CannotRead(Exception):
 
 
 class Unreadable(Exception):
-    """A file that the operating system does not let us read; the message says why."""
+    """A file that cannot be read; the message is the operating system's reason."""
 
 
 def real_path(path: Path) -> Path:
@@ -33,7 +33,7 @@ def real_path(path: Path) -> Path:
 def read_bytes(path: Path) -> bytes:
     """Up to one byte more than the limit; :class:`Unreadable` if that is not possible."""
     try:
-        # O_NONBLOCK: opening a named pipe that nobody writes to would wait forever.
+        # O_NONBLOCK: opening a named pipe without a writer would block forever.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(descriptor, "rb") as stream:
             mode = os.fstat(descriptor).st_mode

@@ -1,1 +1,1 @@
-"""Text to syntax tree, and what is wrong with the text."""
+"""Text to syntax tree, and diagnostics of syntax errors."""

@@ -1,7 +1,7 @@
 """From productions of the grammar to nodes of the tree, while the parser runs.
 
 lark calls one method per production with the tokens and nodes it consists of. Methods are named
-after productions; a trailing ``_`` avoids Python's own words. Invariant: a node's span reaches
+after productions; a trailing ``_`` avoids Python's keywords. Invariant: a node's span reaches
 from its first to its last token, and nothing is looked up or checked here.
 """
 

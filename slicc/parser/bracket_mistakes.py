@@ -1,7 +1,7 @@
-"""The slips people make with braces, parentheses and brackets.
+"""Common mistakes with braces, parentheses and brackets.
 
-Which of several brackets lacks its partner is told by indentation: a closing brace further left
-than the line of its opening one closes another block. Invariant: as in ``syntax_slips``.
+Indentation decides which of several brackets lacks its partner: a closing brace further left than
+the line of its opening one closes another block. Invariant: as in ``common_mistakes``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from slicc.source import Span
 
 
 def brace_for_semicolon(at: Recovery) -> bool | None:
-    """``assert(x) {`` where the matching brace, by its place, closes the block around."""
+    """``assert(x) {`` where the matching brace, by its indentation, closes the outer block."""
     before = at.before()
     if at.token.type != "LBRACE" or before is None or "SEMI" not in at.accepts():
         return None
@@ -97,7 +97,7 @@ def unmatched_bracket(at: Recovery) -> bool | None:
         return None
     if at.derailed and not at.brackets:
         at.skip()
-        return True  # probably the brace of a declaration that was given up
+        return True  # probably the brace of a declaration that was skipped
     at.sink.error(
         "unmatched-bracket",
         f"this `{at.token}` closes nothing",
@@ -109,7 +109,7 @@ def unmatched_bracket(at: Recovery) -> bool | None:
 
 
 def _early_close(at: Recovery) -> str | None:
-    """Where a block was closed by a brace further left than the line that opened it."""
+    """A note on a block closed by a brace further left than the line that opened it."""
     for opened, closing in at.askew:
         if at.indent(closing) > at.indent(opened.token):
             line = at.line(closing)
@@ -134,7 +134,7 @@ def unclosed_parenthesis(at: Recovery) -> bool | None:
         f"this `{bracket}` is never closed",
         at.span(bracket),
         "opened here",
-        secondary=[Label(at.behind(before), f"expected {at.words.of(closing)}")],
+        secondary=[Label(at.behind(before), f"expected {at.token_names.of(closing)}")],
     )
     at.derail()
     return at.insert(closing)
@@ -170,7 +170,7 @@ def unclosed_brace(at: Recovery) -> bool | None:
 
 
 def _culprit(at: Recovery, innermost: OpenBracket) -> tuple[OpenBracket, Token | None]:
-    """The brace that was probably left open, and the one that closed it by mistake."""
+    """The brace that probably was not closed, and the one that closed it by mistake."""
     for opened, closing in at.askew:
         inside = opened.index > innermost.index
         if inside and at.indent(closing) < at.indent(opened.token):

@@ -1,9 +1,9 @@
-"""The slips people make, each recognised where the parser stops.
+"""Common mistakes, each recognised at the token that the parser refuses.
 
-Every function looks at one kind: if it is the one, it reports it and, where possible, puts the
-text right in the recovery so that parsing goes on. Order matters: the special before the
-general. Invariant: a slip that says it is the one has reported one error, or
-knows that its error was reported before.
+Every function recognises one kind: it reports the mistake and, where possible, repairs the text in
+the recovery so that parsing continues. Order matters: the special before the general. Invariant: a
+function that recognises its mistake has reported one error, or knows that its error was reported
+before.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slicc.parser.recovery import CLOSING, Recovery
 from slicc.parser.token_names import BINARY_OPERATORS, END, RESERVED
 
 Mistake = Callable[[Recovery], bool | None]
-"""None: not this slip. True: reported and put right. False: reported, go on further down."""
+"""None: another mistake. True: reported and repaired. False: reported, resume further down."""
 
 _LOOK_BACK = 200
 """Tokens of one statement before the refused one that are searched for its cause."""
@@ -32,7 +32,7 @@ _FOREIGN = {
 
 
 def explain(at: Recovery) -> bool:
-    """Report why the current token is refused. True if parsing may go on right here."""
+    """Report why the current token is refused. True if parsing may continue at this token."""
     for mistake in _MISTAKES:
         result = mistake(at)
         if result is not None:
@@ -195,8 +195,7 @@ def _behind_the_body(at: Recovery) -> None:
 
 
 def _const_parameter(at: Recovery) -> bool | None:
-    words = [at.before(distance) for distance in (1, 2)]
-    for word in words:
+    for word in [at.before(distance) for distance in (1, 2)]:
         if word is not None and word.type == "ID" and word == "const":
             at.sink.error(
                 "const-parameter",
@@ -321,8 +320,8 @@ def _missing_semicolon_above(at: Recovery) -> bool | None:
 
 
 def _anything(at: Recovery) -> bool:
-    expected = at.words.expected(at.accepts())
-    found = at.words.found(at.token)
+    expected = at.token_names.expected(at.accepts())
+    found = at.token_names.found(at.token)
     if at.token.type == END:
         before = at.before()
         at.sink.error(

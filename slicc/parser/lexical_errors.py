@@ -1,7 +1,7 @@
-"""Characters, strings and comments that cannot be read, and a text without them.
+"""Reports characters, strings and comments that cannot be read, and blanks them out.
 
-Invariant: the cleaned text has the same length as the original, so that every offset still
-holds, and it can be cut into tokens.
+Invariant: the cleaned text has the same length as the original, so that offsets stay valid, and it
+can be split into tokens.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PIECES = re.compile(
 _FINE_CHARACTER = re.compile(r"/(?![*/])|[A-Za-z_0-9 \t\n;,:=.()\[\]{}&<>!+\-*%]+")
 
 _TAIL = re.compile(r"(.+?)(\)\s*+(?:\{\s*+\}?|;\s*+\}?)?\s*+|;\s*+\}?\s*+)(?://.*)?\Z", re.DOTALL)
-"""What probably stood behind a string that lacks its closing quote. Nothing is tried twice."""
+"""Text that probably follows a string without closing quote. No character is tried twice."""
 
 _OPERATORS_ELSEWHERE = {
     "|": "SLICC has no bit operators; the logical or is `||`",
@@ -54,7 +54,7 @@ class Cleaned:
 
 
 def clean(source: SourceFile, sink: DiagnosticSink) -> Cleaned:
-    """Report what cannot be read, and give the text with it blanked out or closed."""
+    """Report what cannot be read, and return the text with it blanked out or closed."""
     text = source.text
     pieces: list[str] = []
     result = Cleaned("")
@@ -138,7 +138,7 @@ def _report_carriage_return(span: Span, sink: DiagnosticSink) -> None:
 
 
 def _end_of_foreign(text: str, start: int) -> int:
-    """Where characters end that have no place in any program; together they are one slip."""
+    """The end of a run of characters that no program has; a run is reported as one error."""
     end = start
     while end < len(text) and _is_foreign(text[end]):
         end += 1

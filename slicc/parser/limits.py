@@ -1,6 +1,6 @@
 """Bounds on what one file may contain, checked before it is parsed.
 
-A protocol may come from anyone. Everything behind the parser walks the tree by recursion, and
+Protocols may come from untrusted sources. All later stages walk the tree by recursion, and
 generated Python must stay within Python's own limits; so depth is bounded here, once. Invariant:
 a file that passes gives a tree whose depth is a small multiple of these numbers.
 """

@@ -1,6 +1,6 @@
-"""Parsing a text that today's grammar refuses, and that may be older.
+"""Parses texts of older dialects that today's grammar refuses.
 
-Invariant: a text that is not older is left to whoever explains syntax errors.
+Invariant: syntax errors of a text that is not older are not reported here but by the recovery.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from slicc.syntax import nodes as syntax
 
 
 def parse_older(source: SourceFile, parser: Lark, sink: DiagnosticSink) -> syntax.Unit | None:
-    """The tree of an older text; None if it is none, or wrong in other ways too."""
+    """The tree of an older text; None if it is not older, or has other errors too."""
     files = listed_files(source)
     if files:
         note_dialect(sink, "a driver that lists files", files[0], '`include "…";`')
@@ -43,7 +43,7 @@ def parse_older(source: SourceFile, parser: Lark, sink: DiagnosticSink) -> synta
 
 
 def older_tokens(tokens: list[Token], source: SourceFile, parser: Lark) -> list[Token]:
-    """What an older text means, token by token, so that only real mistakes are left in it."""
+    """The tokens of an older text in today's spelling, so that only real mistakes remain."""
     if not may_be_older(source.text):
         return tokens
     try:

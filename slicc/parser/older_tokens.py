@@ -1,13 +1,13 @@
 """Older spellings, token by token: machine headers, latencies of messages, drivers of file names.
 
-Three headers came before today's ``machine(MachineType:L1Cache, …) : T * a; int b := 2; {``:
+Three headers preceded today's ``machine(MachineType:L1Cache, …) : T * a; int b := 2; {``:
 
     machine(L1Cache, …) : T * a, int b = 2 {            commas, and values behind ``=``
     machine(L1Cache, …) : T * a; int b := 2; {          the bare name of the machine
     machine({L1Cache, L2Cache}, …) : … {                one controller that acts as several
 
-Invariant: supplied tokens have no width and stand where the parser missed them, so spans of the
-nodes they become part of still reach from the first to the last thing that was written.
+Invariant: inserted tokens have no width and are placed where the parser expects them, so spans of
+the nodes that contain them still reach from the first to the last written token.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lark import Token
 from slicc.source import SourceFile, Span
 
 Note = Callable[[str, Span, str], None]
-"""Called with what was found, where, and what it was read as."""
+"""Called with the construct, its span, and its meaning today."""
 
 _HINT = re.compile(r"\bmachine\s*\(\s*(?:\w+\s*[,)]|\{)|\blatency\s*=")
 _FILE_LIST = re.compile(
@@ -30,12 +30,12 @@ _FILE_NAME = re.compile(r"//[^\n]*|/\*.*?\*/|(?P<name>[\w./-]+\.(?:sm|slicc))", 
 
 
 def may_be_older(text: str) -> bool:
-    """Whether :func:`modern_tokens` could change anything; a look, not a promise."""
+    """Whether :func:`modern_tokens` may change the text: a cheap test that can be wrong."""
     return _HINT.search(text) is not None
 
 
 def listed_files(source: SourceFile) -> list[Span] | None:
-    """The names in a driver that is nothing but a list of files; None if it is something else."""
+    """The names in a driver that is only a list of files; None if it is anything else."""
     if not source.name.endswith(".slicc") or not _FILE_LIST.match(source.text):
         return None
     return [
@@ -48,7 +48,7 @@ def listed_files(source: SourceFile) -> list[Span] | None:
 def modern_tokens(
     tokens: list[Token], source: SourceFile, lex: Callable[[str], list[Token]], note: Note
 ) -> list[Token]:
-    """The tokens as today's language would have them. ``lex`` reads an expression in a string."""
+    """The tokens in today's spelling. ``lex`` reads an expression in a string."""
     return _Rewriter(tokens, source, lex, note).run()
 
 
@@ -89,7 +89,7 @@ class _Rewriter:
         self._at += count
 
     def _supply(self, kind: str, text: str, instead: bool = False) -> None:
-        """A token that nobody wrote, before the current one or (with its place) in its stead."""
+        """Insert a token before the current one, or (``instead``) at its place."""
         token = self._tokens[min(self._at, len(self._tokens) - 1)]
         start = token.start_pos
         end = token.end_pos if instead else start
@@ -170,7 +170,7 @@ class _Rewriter:
         return self._kind(ahead) == "ID" and self._kind(ahead + 1) in ("STAR", "ID")
 
     def _behind_parameter(self) -> bool:
-        """Whether what stands before ``=`` is a type and a name, not the key of a pair."""
+        """Whether a type and a name precede ``=``, not the key of a pair."""
         before = [token.type for token in self._out[-3:]]
         return before[-2:] == ["ID", "ID"] or before == ["ID", "STAR", "ID"]
 

@@ -1,8 +1,8 @@
 """Text to syntax tree.
 
-A text without mistakes takes the short way: one pass of lark's LALR parser that builds nodes as
-it goes. Only a text with mistakes pays for finding out what its author meant
-(``slicc.parser.recovery``). Invariant: ``parse`` returns None exactly if it reported an error.
+A text without mistakes takes one pass of lark's LALR parser, which builds nodes as it goes. Only a
+text with mistakes pays for the search for causes (``slicc.parser.recovery``). Invariant: ``parse``
+returns None exactly if it reported an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from slicc.syntax import nodes as syntax
 def parse(source: SourceFile, sink: DiagnosticSink) -> syntax.Unit | None:
     """The tree of one file, includes not yet read.
 
-    Every syntax error that can be told apart goes to ``sink``; then the result is None.
+    Every syntax error that can be distinguished goes to ``sink``; then the result is None.
     """
     if not within_limits(source, sink):
         return None

@@ -1,10 +1,10 @@
-"""What is wrong with a text that does not parse.
+"""Diagnoses a text that does not parse.
 
 The tokens are fed to the parser one by one. Where it refuses one, ``slicc.parser.common_mistakes``
-is asked what the author probably meant. Many slips can be put right on the spot (a missing ``;``),
-and parsing goes on as if nothing had happened; otherwise the parser is taken back to the innermost
-open block and goes on behind the statement or declaration. Invariant: every round either moves
-on in the text or takes back the parser, and at least one error is reported.
+finds what the author probably meant. Many mistakes can be repaired at once (a missing ``;``), and
+parsing continues; otherwise the parser is unwound to the innermost open block and continues after
+the statement or declaration. Invariant: every round either advances in the text or unwinds the
+parser, and at least one error is reported.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 from slicc.diagnostics.model import SHOWN_PER_FILE, DiagnosticSink
 from slicc.parser.lexical_errors import Cleaned, clean
 from slicc.parser.older_text import older_tokens
-from slicc.parser.token_names import DECLARATION_WORDS, END, Words
+from slicc.parser.token_names import DECLARATION_WORDS, END, TokenNames
 from slicc.source import SourceFile, Span
 
 _QUIET_TOKENS = 2
-"""Tokens that must be read after an error before the next one counts."""
+"""Tokens that must be accepted after an error before the next one is reported."""
 _REFUSALS = 1000
-"""Tokens refused in one file, reported or not, before the rest of it is given up."""
+"""Tokens refused in one file, reported or not, before the rest of it is skipped."""
 
 OPENING = {"LBRACE": "RBRACE", "LPAR": "RPAR", "LBRACKET": "RBRACKET"}
 CLOSING = {closing: opening for opening, closing in OPENING.items()}
@@ -35,7 +35,7 @@ CLOSING = {closing: opening for opening, closing in OPENING.items()}
 def report_syntax_errors(
     source: SourceFile, parser: Lark, sink: DiagnosticSink, explain: Explain
 ) -> None:
-    """Report everything that keeps ``source`` from parsing, as far as it can be told apart."""
+    """Report every distinguishable error that keeps ``source`` from parsing."""
     own = DiagnosticSink()
     cleaned = clean(source, own)
     tokens = older_tokens(list(parser.lex(cleaned.text)), source, parser)
@@ -62,7 +62,7 @@ class OpenBracket:
 
 
 class Recovery:
-    """The parser, the place in the text, and ways to go on."""
+    """The parser, its position in the text, and ways to continue."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Recovery:
     ) -> None:
         self.source = source
         self.sink = sink
-        self.words = Words(parser)
+        self.token_names = TokenNames(parser)
         self.tokens = tokens
         self.index = 0
         self.brackets: list[OpenBracket] = []
@@ -82,16 +82,16 @@ class Recovery:
         """Braces closed by one that is indented otherwise, in order of closing."""
         self._cleaned = cleaned
         self._parser: InteractiveParser = parser.parse_interactive("")
-        self._single_statements: list[int] = []  # bracket depths of braces that we supplied
+        self._single_statements: list[int] = []  # bracket depths of braces that we inserted
         self._restarted: set[int] = set()
         self._quiet_until = 0
         self._quiet_line = 0
         self._refused = 0
         self._indents: dict[int, int] = {}
         self._statement = (0, 0)  # a place in the text, and where its statement starts
-        self._inserted = 0  # tokens supplied since the last one read
+        self._inserted = 0  # tokens inserted since the last one read
 
-    # ------------------------------------------------------------ what slips look at
+    # ------------------------------------------------------------ what mistakes are recognised by
 
     @property
     def token(self) -> Token:
@@ -168,7 +168,7 @@ class Recovery:
         return found
 
     def declaration_word(self) -> Token | None:
-        """The word that began the unfinished declaration or statement."""
+        """The keyword that began the unfinished declaration or statement."""
         for value in reversed(self.values()):
             if isinstance(value, Token):
                 if value.type in OPENING and value.type != "LPAR":
@@ -177,10 +177,10 @@ class Recovery:
                     return value
         return None
 
-    # ------------------------------------------------------------ ways to go on
+    # ------------------------------------------------------------ ways to continue
 
     def insert(self, terminal: str, text: str = "") -> bool:
-        """Go on as if a token stood before the current one; False if the parser refuses it."""
+        """Insert a token before the current one; False if the parser refuses it."""
         if terminal not in self.accepts() or self._inserted > 60:
             return False
         self._inserted += 1
@@ -189,11 +189,11 @@ class Recovery:
         return True
 
     def replace(self, terminal: str) -> None:
-        """Go on as if the current token were another one."""
+        """Replace the current token by another one."""
         self.tokens[self.index] = Token.new_borrow_pos(terminal, str(self.token), self.token)
 
     def skip(self, count: int = 1) -> None:
-        """Go on behind the current token."""
+        """Skip the current token."""
         self.index = min(self.index + count, len(self.tokens) - 1)
         self._inserted = 0
 
@@ -213,7 +213,7 @@ class Recovery:
             self._single_statements.append(len(self.brackets))
 
     def derail(self) -> None:
-        """Note that from here to the end of the line nothing can be trusted."""
+        """Note that errors up to the end of the line may be consequences of this one."""
         index = self.index - 1 if self.starts_line(self.index) else self.index
         self._quiet_line = self.line(self.tokens[max(0, index)])
 
@@ -223,7 +223,7 @@ class Recovery:
         return self._quiet_line > 0
 
     def resume(self) -> None:
-        """Give up the current statement or declaration and go on behind it."""
+        """Skip the current statement or declaration and continue after it."""
         self.derail()
         self._quiet_until = self.index + _QUIET_TOKENS
         if self._resume_machine():
@@ -238,7 +238,7 @@ class Recovery:
     # ------------------------------------------------------------ the loop
 
     def run(self, explain: Explain) -> bool:
-        """Report what is wrong; False if the rest of the text was given up."""
+        """Report what is wrong; False if the rest of the text was skipped."""
         while True:
             token = self.token
             try:
@@ -255,7 +255,7 @@ class Recovery:
                 index, inserted = self.index, self._inserted
                 repaired = explain(self)
                 if token.type == END and self.sink.diagnostics[-1].slug != "missing-semicolon":
-                    return True  # more at the end of the file would say the same
+                    return True  # further errors at the end of the file would repeat this one
                 moved = self.index != index or self._inserted > inserted
                 if not repaired or not (moved or self.token is not token):
                     self.resume()
@@ -297,7 +297,7 @@ class Recovery:
         start = self.tokens[first - 1].end_pos or 0 if first > 0 else 0
         return self._cleaned.damaged(start, self.token.end_pos or 0)
 
-    # ------------------------------------------------------------ finding a place to go on
+    # ------------------------------------------------------------ finding a place to continue
 
     def _next_start(self) -> int:
         """Index of the next token that may start (or close a list of) statements."""
@@ -333,7 +333,7 @@ class Recovery:
                 return
 
     def _unwind(self, height: int) -> None:
-        """Keep what stood on the parser's stack up to a bracket, and the list behind it."""
+        """Keep the parser's stack up to a bracket, and the list after it."""
         state = self._parser.parser_state
         values = state.value_stack
         if len(values) > height - 1 and getattr(values[height - 1], "data", "").startswith("__"):
@@ -346,7 +346,7 @@ class Recovery:
             self._single_statements.pop()
 
     def _resume_machine(self) -> bool:
-        """After a slip in the head of a machine go on in its body, not behind it."""
+        """After a mistake in the head of a machine, continue in its body, not after it."""
         word = self.declaration_word()
         if word is None or word.type != "MACHINE":
             return False

@@ -1,9 +1,9 @@
 """The LALR table of ``grammar.lark``, kept between runs.
 
-Building it takes a third of a second, loading it a tenth of that. The copy lives in a directory
+Building it takes a third of a second, loading it a tenth of that. The copy is kept in a directory
 that only the user can write (``$XDG_CACHE_HOME/slicc`` or ``~/.cache/slicc``). Invariant: the
-cache is never needed. Whatever is wrong with it (absent, not writable, owned by somebody else,
-damaged, made by another version), the table is built anew and nobody is told.
+cache is never required. If it is unusable (absent, not writable, owned by another user, damaged,
+made by another version), the table is built anew without a message.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def load_parser(builder: TreeBuilder) -> lark.Lark:
 
 
 def private_directory() -> Path | None:
-    """The user's cache directory for us, made if need be; None if it is not private."""
+    """The user's cache directory for slicc, created if missing; None if it is not private."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:
         parent = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
@@ -68,7 +68,7 @@ def private_directory() -> Path | None:
 
 
 def _is_private(status: os.stat_result) -> bool:
-    """Owned by this user and writable by nobody else. Windows has no such notion."""
+    """Whether only this user owns and can write it. Windows has no such notion."""
     if not hasattr(os, "geteuid"):
         return True
     return status.st_uid == os.geteuid() and not status.st_mode & 0o022
@@ -100,7 +100,7 @@ def _load(path: Path, builder: TreeBuilder) -> lark.Lark | None:
         # transformer.
         parser._load(io.BytesIO(payload), transformer=builder)
         return parser
-    except Exception:  # a cache is never worth an error, whatever it holds
+    except Exception:  # whatever the file holds, an unusable cache is no error
         return None
 
 

@@ -1,4 +1,4 @@
-"""Tokens in words, for people: what was found and what was expected.
+"""Names of tokens in messages: what was found and what was expected.
 
 Invariant: the name of a terminal never reaches a message; it is looked up here.
 """
@@ -47,8 +47,8 @@ _KINDS = {
 }
 
 
-class Words:
-    """How the terminals of a grammar are spelt."""
+class TokenNames:
+    """Spellings of the terminals of a grammar."""
 
     def __init__(self, parser: Lark) -> None:
         self._spelling = {
@@ -58,7 +58,7 @@ class Words:
         }
 
     def of(self, terminal: str) -> str:
-        """One terminal as it is written, or what kind of thing it is."""
+        """One terminal as it is written, or its kind (``a name``)."""
         return _KINDS.get(terminal) or self._spelling[terminal]
 
     def found(self, token: Token) -> str:
@@ -76,7 +76,7 @@ class Words:
         return f"`{token}`"
 
     def expected(self, accepted: Collection[str]) -> str:
-        """A list of what could stand somewhere, without the details of expressions."""
+        """A list of what the parser would accept, without the details of expressions."""
         left = set(accepted)
         groups = []
         if left >= DECLARATION_WORDS:
@@ -92,7 +92,7 @@ class Words:
             left -= BINARY_OPERATORS | {"DOT", "LBRACKET", "LPAR", "SCOPE", "COLON", "ID"}
             left -= {"ASSIGN"} if "SEMI" not in left else set()
             groups.append("an operator")
-        words = sorted({self.of(terminal) for terminal in left}) + groups
-        if len(words) <= 1:
-            return "".join(words)
-        return f"{', '.join(words[:-1])} or {words[-1]}"
+        parts = sorted({self.of(terminal) for terminal in left}) + groups
+        if len(parts) <= 1:
+            return "".join(parts)
+        return f"{', '.join(parts[:-1])} or {parts[-1]}"

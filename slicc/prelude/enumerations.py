@@ -1,7 +1,6 @@
 """Enumerations of the library: members in numbering order, and the default if there is one.
 
-Invariant: the order of ``MachineType`` defines global node numbering, so it only grows at the
-place where the language defines it.
+Invariant: the order of ``MachineType`` is that of the language and defines global node numbering.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EnumerationRow:
-    """``members`` separated by blanks; ``default`` None: a value outside of all members."""
+    """``members`` separated by blanks; ``default`` None: a value that is none of them."""
 
     members: str
     default: str | None = None

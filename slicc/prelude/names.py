@@ -1,7 +1,7 @@
 """Names that exist without a declaration, and the pair keys that mean something.
 
-Invariant: every key that some pass of the compiler reads stands in ``KNOWN_PAIR_KEYS``, so a
-near miss of one of them can be reported.
+Invariant: every key that a pass of the compiler reads is in ``KNOWN_PAIR_KEYS``, so a misspelt
+one can be reported.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ PROTOCOL_OPTIONS: frozenset[str] = frozenset(
         "use_secondary_store_conditional",
     }
 )
-"""What a driver may ask a simulator for. Here the machines show what they need, so none has an
-effect."""
+"""Options by which a driver requests features of a simulator. They have no effect here: the
+machines show what they need."""
 
 KNOWN_PAIR_KEYS: frozenset[str] = frozenset(
     {

@@ -9,7 +9,7 @@ from slicc.prelude.rows import ClassRow
 
 
 def _hits(name: str, block: str) -> tuple[str, ...]:
-    """The four overloads of a completion callback, by how much it tells for statistics."""
+    """The four overloads of a completion callback, by how much they report for statistics."""
     extra = ("", ", bool", ", bool, MachineType", ", bool, MachineType, Cycles, Cycles, Cycles")
     return tuple(f"{name}(Addr, {block}{more})" for more in extra)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class ClassRow:
     """A class of the runtime.
 
-    ``methods`` are signature lines. ``interface`` names the class whose methods are offered as
-    well. ``inport``/``outport``: may back a port. ``buffer``: holds messages. ``parameter``:
+    ``methods`` are signature lines. ``interface``: a class whose methods are inherited.
+    ``inport``/``outport``: may back a port. ``buffer``: holds messages. ``parameter``:
     may be a machine parameter. ``template``: has an element type that its declaration must name.
     ``constructor``: types of the arguments a machine builds it with; None if only a system can.
     """

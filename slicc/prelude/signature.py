@@ -2,9 +2,9 @@
 
     ``name(T, U!, now) -> R = python_name ; flag flag``
 
-``T!`` is written in place by the callee, ``now`` is the current tick that SLICC passes and the
-runtime knows by itself (typed ``Tick``, dropped from the call), ``R&`` is a result by
-reference. Pseudo types: ``element`` (what ``template=`` named) and ``any``.
+``T!`` is written in place by the callee, ``now`` is the current tick, which SLICC passes and the
+runtime does not need (typed ``Tick``, dropped from the call), ``R&`` is a result by reference.
+Pseudo types: ``element`` (the type in ``template=``) and ``any``.
 
 Invariant: parsing a line never fails for the tables of this package (a test reads all of them).
 """
@@ -18,12 +18,12 @@ from functools import cache
 
 
 class Flag(Enum):
-    """What a backend must know about a call."""
+    """Properties of a call that backends need."""
 
     MUTATES = "mutates"
     """The receiver's value changes."""
     CONTROLLER = "controller"
-    """The runtime wants the calling controller as first argument."""
+    """The runtime takes the calling controller as first argument."""
     CAST = "cast"
     """Only converts its argument: no call at all."""
 
@@ -76,7 +76,7 @@ def _parameter(text: str) -> Parameter:
 
 @cache
 def parse_signature(line: str) -> Signature:
-    """Read one line. ``ValueError`` if it has not the shape above (a bug of the tables)."""
+    """Read one line. ``ValueError`` if it does not have the form above (a bug of the tables)."""
     match = _LINE.fullmatch(line.strip())
     if match is None:
         raise ValueError(f"malformed prelude signature: {line!r}")

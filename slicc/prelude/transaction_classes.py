@@ -1,4 +1,4 @@
-"""Bookkeeping of protocols that keep a list of pending events per transaction.
+"""Classes for protocols that keep a list of pending events per transaction.
 
 Invariant: ``TriggerQueue`` and ``ExpectedMap`` are values (fields of a TBE); the storage
 classes are references. ``any`` stands for types that only the protocol's own declaration fixes.

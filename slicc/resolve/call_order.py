@@ -1,7 +1,7 @@
 """Functions in the order of calling: callees first, else as declared.
 
-Invariant: where every function stands before its callers already, the order does not change.
-A chain of calls may be as long as its author likes.
+Invariant: if every function already precedes its callers, the order does not change. A chain of
+calls may have any length.
 """
 
 from __future__ import annotations

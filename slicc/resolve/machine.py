@@ -1,6 +1,6 @@
-"""One machine, from its declarations to IR: who exists first, then what bodies mean.
+"""One machine, from its declarations to IR: first the names, then the bodies.
 
-Invariant: what could not be resolved has been reported and is missing from the result.
+Invariant: a declaration that could not be resolved has been reported and is left out of the result.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Sorted:
 def resolve_machine(
     outer: GlobalScope, node: syntax.Machine, declarations: list[syntax.Declaration]
 ) -> ir.Machine | None:
-    """The machine, or None if it cannot even be named."""
+    """The machine, or None if it has no valid name."""
     name = _machine_name(outer, node)
     if name is None:
         return None
@@ -148,7 +148,7 @@ def _ports(
 
 
 def _lent_type(scope: MachineScope) -> str:
-    """The machine type that stands for one which the runtime lacks; empty where it has it."""
+    """The machine type lent to one that the runtime lacks; empty if the runtime has it."""
     types = scope.library.find("MachineType")
     lent = None if types is None else types.further.get(scope.name)
     return lent if isinstance(lent, str) else ""

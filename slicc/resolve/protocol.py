@@ -1,6 +1,6 @@
 """A whole protocol: global declarations first, then each machine.
 
-Invariant: the IR lists library types only if the protocol mentions them, in order of mention.
+Invariant: the IR lists library types only if the protocol uses them, in order of first use.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def resolve(
 ) -> ir.Protocol:
     """The protocol. After an error in ``sink`` parts are missing or of unknown type.
 
-    ``extensions``: what the user's own library has and ours has not.
+    ``extensions``: declarations of user libraries.
     """
     flat = flatten(declarations)
     more = extensions or Extensions()
@@ -96,7 +96,7 @@ def resolve(
 def _library_types(
     scope: GlobalScope,
 ) -> tuple[tuple[ir.Enum_, ...], tuple[ir.Struct, ...]]:
-    """What the protocol uses of the library, directly or through another library type."""
+    """Library types that the protocol uses, directly or through another library type."""
     structs = []
     for name in list(scope.used_library):
         symbol = scope.library.types[name]

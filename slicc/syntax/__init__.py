@@ -1,1 +1,1 @@
-"""What an author wrote: the syntax tree and its printer."""
+"""The syntax tree and its printer."""

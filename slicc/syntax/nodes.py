@@ -1,6 +1,6 @@
-"""What an author wrote: the abstract syntax tree of SLICC, before any meaning.
+"""The abstract syntax tree of SLICC: the text as written, before names are resolved.
 
-Every class mirrors one production of ``grammar.lark`` and keeps what was written: names as
+Every class mirrors one production of ``grammar.lark`` and keeps the text as written: names as
 :class:`Name` (text with its own span), order, and the span of the whole node. Nothing here
 knows about types or scopes; ``slicc.resolve`` turns this tree into ``slicc.ir``.
 
@@ -50,7 +50,7 @@ PairKind = Literal["string", "name", "number"]
 class Pair(Node):
     """``key=value``; a positional string is the pair ``short="…"`` with ``key is None``.
 
-    ``value`` is the text without quotes; ``kind`` tells how it was written.
+    ``value`` is the text without quotes; ``kind``: how it was written.
     """
 
     key: Name | None
@@ -105,7 +105,7 @@ class NumberLiteral(Node):
 
 @dataclass(frozen=True, slots=True)
 class FloatLiteral(Node):
-    """``1.5``: lexed, kept as text; resolve says that SLICC types it as int."""
+    """``1.5``: lexed, kept as text; resolve reports that SLICC types it as int."""
 
     text: str
 
@@ -137,7 +137,7 @@ class EnumMember(Node):
 
 @dataclass(frozen=True, slots=True)
 class LocalDeclaration(Node):
-    """``T name`` used as an expression (reference §1.5 #6)."""
+    """``T name`` used as an expression."""
 
     type: TypeName
     name: Name
@@ -379,7 +379,7 @@ class Protocol(Node):
 
 @dataclass(frozen=True, slots=True)
 class Include(Node):
-    """``include "file";`` with what the file held, once the loader has read it."""
+    """``include "file";`` with the declarations of the file, once the loader has read it."""
 
     path: StringLiteral
     body: tuple[Declaration, ...] | None = None

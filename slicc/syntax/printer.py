@@ -1,8 +1,8 @@
 """A syntax tree as text again, in one canonical form.
 
-Invariant: for every tree that the parser can give, ``parse(print_unit(tree)) == tree``. Brackets
+Invariant: for every tree that the parser can produce, ``parse(print_unit(tree)) == tree``. Brackets
 are printed where the tree has them and nowhere else; comments are not in the tree and get lost,
-and an include is printed as such, without what it read.
+and an include is printed as such, without the declarations of its file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Did you mean …? Only when fairly sure.
+"""Suggestions for misspelt names, made only when fairly sure.
 
-Invariant: a suggestion is one of the candidates and differs from the word; finding it costs at most
-one look at each candidate and ``MOST_COMPARED`` comparisons.
+Invariant: a suggestion is one of the candidates and differs from the word; finding it takes one
+pass over the candidates and at most ``MOST_COMPARED`` comparisons.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 LONGEST = 80
-"""Characters of a word that anything is suggested for."""
+"""Longest word (in characters) that suggestions are made for."""
 MOST_COMPARED = 1000
 """Candidates of about the word's length. Among more, a close one is there by chance."""
 
@@ -18,8 +18,8 @@ def suggest(word: str, candidates: Iterable[str]) -> str | None:
     """The one candidate that ``word`` is most probably meant for, or None.
 
     Edits are insertions, deletions, replacements and swaps of neighbours. One edit per four
-    characters is forgiven (at least one from three characters on), difference in case alone is
-    always forgiven, and a tie between two candidates is no answer.
+    characters is allowed (at least one from three characters on), a difference in case alone is
+    always allowed, and a tie between two candidates gives None.
     """
     size = len(word)
     if size > LONGEST:

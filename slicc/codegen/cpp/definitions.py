@@ -1,7 +1,7 @@
 """Enumerations and structures of a protocol as C++.
 
-Invariant: a structure has no constructor, no padding that anybody reads and no pointer; its
-defaults are set by ``set_defaults``, which leaves what the runtime keeps in front alone.
+Invariant: a structure has no constructor, no pointer, and its padding is never read; its defaults
+are set by ``set_defaults``, which does not change the runtime's fields in front.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BASES = {
     ir.StructKind.PLAIN: "",
 }
 LINE_FIELDS = ("addr", "LineAddress", "Addr", "Address", "address", "lineAddr", "PhysicalAddress")
-"""The fields that may hold the line of a message; the first that a class has does."""
+"""The fields that may hold the line of a message; the first one that a class has is taken."""
 
 
 def line_field(struct: ir.Struct) -> str | None:
@@ -61,7 +61,7 @@ class Definitions:
         return out.text()
 
     def structure(self, struct: ir.Struct) -> str:
-        """The structure and the functions that everybody needs of it."""
+        """The structure and the functions on it that generated code and the runtime call."""
         out = Emitter()
         name = self.names.type(struct.ref)
         base = _BASES[struct.kind]
@@ -101,8 +101,8 @@ class Definitions:
 
     @staticmethod
     def _size_class(type_: ir.Type) -> int:
-        """Scalars come first, beside what the runtime keeps in front: ports and ``getState`` look
-        at them. Wide ones come before narrow ones, so that there is little padding."""
+        """Scalars come first, next to the runtime's fields: ports and ``getState`` read them.
+        Wide ones come before narrow ones, so that there is little padding."""
         match type_:
             case ir.ScalarType(kind=kind):
                 return 1 if kind.bits == 32 else 2 if kind is ir.ScalarKind.BOOL else 0

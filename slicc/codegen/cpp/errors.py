@@ -1,4 +1,4 @@
-"""Why a protocol cannot run on the native engine, in words for the user."""
+"""The error for protocols that the native engine cannot run, with a message for the user."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One machine as C++: the pieces that its template lays out.
 
-Invariant: whatever has an order in the protocol (parameters, objects, ports, actions, cells)
-appears in that order; the order of what a transition does is that of docs/semantics.md.
+Invariant: everything that has an order in the protocol (parameters, objects, ports, actions, cells)
+appears in that order; the steps of a transition have the order given in docs/semantics.md.
 """
 
 from __future__ import annotations
@@ -95,19 +95,19 @@ class MachineWriter:
         self.scope = Scope(names, self.types, sites, self.facts)
         self.waiting = self._waiting()
         self.numbers: dict[ir.FunctionRef | ir.ActionRef, int] = {}
-        """What may fail, as numbers of actions in reports."""
+        """Functions that may fail, with their numbers as actions of reports."""
         self._check_ports()
 
     @property
     def waits(self) -> bool:
-        """Whether anything ever waits for a line."""
+        """Whether messages are ever stalled for a line."""
         bodies = [each.body for each in self.functions]
         bodies += [each.body for each in self.actions]
         return any(isinstance(node, ir.StallAndWait) for node in body_analysis.walk(tuple(bodies)))
 
     @property
     def tracks(self) -> bool:
-        """Whether anything notes which transactions are under way."""
+        """Whether the machine tracks transactions in progress."""
         bodies = (self.machine.functions, self.machine.in_ports, self.machine.actions)
         return any(
             isinstance(node, ir.CallBuiltin) and node.name in TRACKING
@@ -116,12 +116,12 @@ class MachineWriter:
 
     @property
     def wait_bits(self) -> int:
-        """Pairs of a rank and a buffer whose messages may wait."""
+        """Pairs of a rank and a buffer whose messages may be stalled."""
         ranks = {port.rank for port in self.machine.in_ports}
         return len(ranks) * len(self.waiting)
 
     def _waiting(self) -> frozenset[str]:
-        """Buffers whose messages may be made to wait for a line."""
+        """Buffers whose messages may be stalled for a line."""
         machine = self.machine
         bodies = (machine.functions, machine.in_ports, machine.actions)
         return frozenset(
@@ -139,7 +139,7 @@ class MachineWriter:
 
     @property
     def required(self) -> list[str]:
-        """Objects that the machine uses without asking whether the system has them."""
+        """Objects that the machine uses without checking that the system has them."""
         return [
             each.name
             for each in self.machine.parameters
@@ -177,7 +177,7 @@ class MachineWriter:
         return out.text()
 
     def _member(self, node: ir.MachineParameter | ir.Object) -> str | None:
-        """The type of a parameter or object; None for what this engine never looks at."""
+        """The type of a parameter or object; None if this engine never reads it."""
         match node.type:
             case ir.ScalarType(kind=ir.ScalarKind.STRING):
                 return None
@@ -231,7 +231,7 @@ class MachineWriter:
     # -------------------------------------------------------------- bodies
 
     def _head(self, function: ir.Function) -> str:
-        """A function up to its body, without names of parameters that nobody would read."""
+        """A function up to its body; parameters that are never read have no name."""
         names = self._locals(function)
         result = self.types(function.result, function.span)
         if function.by_reference:
@@ -276,7 +276,7 @@ class MachineWriter:
             if default and body_analysis.completes(function.body):
                 out.line(default)
         if body.acts & Acts.PLACED:
-            # Whoever called is at the same place as before when this function is left.
+            # Restores the caller's place when this function is left.
             head, separator, mark = out.lines[top].partition("\x1f")
             out.lines[top] = f"{head} const Place place(x);{separator}{mark}"
         self.facts.acts[function.ref] = body.acts
@@ -443,7 +443,7 @@ def is_sender(parameter: ir.MachineParameter) -> bool:
 
 
 def _optional(machine: ir.Machine) -> frozenset[str]:
-    """Objects that the author asks for before using them."""
+    """Objects that the author checks for before using them."""
     bodies = (machine.functions, machine.in_ports, machine.actions)
     found = set()
     for node in body_analysis.walk(bodies):
@@ -461,7 +461,7 @@ def _class_of(type_: ir.Type) -> str:
 
 
 def _creation(node: ir.Object) -> str:
-    """What the runtime is told to make an object; empty for values and what it does not have."""
+    """The arguments that create an object of the runtime; empty for values and unknown classes."""
     return CREATED_OBJECTS.get(_class_of(node.type), "")
 
 

@@ -1,7 +1,7 @@
 """What the host of a native protocol must know about its machines, as a JSON text.
 
-Python controllers are built by running their constructors; the native engine is told sizes in
-words instead, object by object. Invariant: objects stand in the order of their declaration.
+Python controllers are built by their constructors; the native engine gets sizes in machine words
+instead, object by object. Invariant: objects are listed in the order of their declaration.
 """
 
 from __future__ import annotations

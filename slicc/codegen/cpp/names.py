@@ -1,7 +1,7 @@
 """Final C++ names: the author's own wherever C++ and the runtime allow it.
 
-Invariant: within one scope no two things share a name, none is a key word, a macro or a name
-that generated code needs for itself, and a name depends on the protocol only.
+Invariant: within one scope names are unique, none is a keyword, a macro or a name that generated
+code itself uses, and a name depends on the protocol only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from slicc.codegen.cpp import runtime_names
 
 
 class Scope:
-    """Hands out names, each once."""
+    """Chooses unique names."""
 
     def __init__(
         self, taken: Iterable[str] = (), forbidden: Callable[[str], bool] = runtime_names.is_taken
@@ -55,7 +55,7 @@ _LIBRARY_MESSAGES = ("RubyRequest", "SequencerMsg", "MemoryMsg")
 
 
 class ProtocolNames:
-    """Names of types, members and fields. ``shared``: what the namespace of the protocol has."""
+    """Names of types, members and fields. ``shared``: names in the protocol's namespace."""
 
     def __init__(self, protocol: ir.Protocol) -> None:
         self._types: dict[ir.TypeRef, str] = {}
@@ -90,7 +90,7 @@ class ProtocolNames:
             self._scopes[machine.name] = scope
 
     def of_machine(self, name: str) -> Scope:
-        """Names that the namespace of a machine has; its functions take theirs from here."""
+        """Names in the namespace of a machine, its functions included."""
         return self._scopes[name]
 
     def _declare(
@@ -120,7 +120,7 @@ class ProtocolNames:
         return self._types.get(ref, ref.name)
 
     def number(self, message: ir.TypeRef) -> str:
-        """The name of a message's number: messages of different machines may be called alike."""
+        """The name of a message's number: messages of different machines may share a name."""
         return self._numbers[message]
 
     def member(self, ref: ir.TypeRef, member: str) -> str:

@@ -25,7 +25,7 @@ from slicc.text.data import json_text
 SITES = "sites.json"
 METADATA = "metadata.json"
 _LETTERS = {"TBETable": "T", "MN_TBETable": "T", "TBEStorage": "S"}
-"""How the runtime is told what the objects of a machine are."""
+"""The letter by which the runtime recognises the class of a machine's object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class MachineTypes:
 
 @dataclass(frozen=True, slots=True)
 class MessageType:
-    """A class of messages: name, and how to get at its line and destination (empty: no such)."""
+    """A class of messages: name, and expressions for its line and destination (empty: none)."""
 
     name: str
     full: str
@@ -66,7 +66,7 @@ class MarkedRecord:
 
 @dataclass(frozen=True, slots=True)
 class InvalidatedEntry:
-    """A structure of entries that says itself what aborting a transaction does to it."""
+    """A structure of entries with its own method for aborted transactions."""
 
     machine: int
     full: str

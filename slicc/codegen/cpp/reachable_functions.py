@@ -1,7 +1,8 @@
-"""Which functions of a machine the native engine ever runs.
+"""The functions of a machine that the native engine can run.
 
-Functional accesses and what only they call are left out: the native engine has none. Invariant:
-callees come before their callers, so that what a call may do is known when it is written.
+Functional accesses and functions that only they call are left out: the native engine has none.
+Invariant: callees come before their callers, so that the effects of a call are known when it is
+written.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from slicc import ir
 from slicc.codegen.body_analysis import walk
 
 PREFETCH = "enqueuePrefetch"
-"""The function that a prefetcher asks for lines with."""
+"""The function that a prefetcher calls for lines to prefetch."""
 INVALIDATE = "invalidateEntry"
 """The method of an entry that the runtime calls when a transaction is aborted."""
 
@@ -29,7 +30,7 @@ def functions_of(machine: ir.Machine, structs: Iterable[ir.Struct]) -> list[ir.F
         for method in struct.methods
         if struct.kind is ir.StructKind.ENTRY and method.written_name == INVALIDATE
     ]
-    runtime = ir.FunctionRef(machine.name, None, "")  # calls what is called from outside
+    runtime = ir.FunctionRef(machine.name, None, "")  # calls the entry points
     graph: nx.DiGraph[ir.FunctionRef] = nx.DiGraph()
     graph.add_node(runtime)
 
@@ -60,7 +61,7 @@ def functions_of(machine: ir.Machine, structs: Iterable[ir.Struct]) -> list[ir.F
 
 
 def _run(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
-    """The statements without those that are only read by people."""
+    """The statements without traces and comments."""
     made: list[ir.Stmt] = []
     for statement in body:
         match statement:
@@ -83,7 +84,7 @@ def _run(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
 
 
 def _roots(machine: ir.Machine) -> list[str]:
-    """What the runtime calls by the author's name."""
+    """Functions that the runtime calls by the author's name."""
     used = [machine.transitions[cell.transition] for cell in machine.cells]
     names = ["getState", "setState", "setAccessPermission", "mandatoryQueueLatency"]
     if any(each.next.kind is ir.NextKind.COMPUTED for each in used):
@@ -99,7 +100,7 @@ def _roots(machine: ir.Machine) -> list[str]:
 
 
 def by_name(machine: ir.Machine, name: str) -> ir.Function | None:
-    """The function of the machine that its author calls so; the first of several."""
+    """The function of the machine with that written name; the first of several."""
     return next(
         (each for each in machine.functions if each.written_name == name and not each.ref.owner),
         None,

@@ -1,7 +1,7 @@
 """What generated C++ takes from the native runtime: classes, their methods, and reserved names.
 
-Plain data. Invariant: what is not listed here is refused before any C++ is written; what is
-listed exists in the headers under the name ``Class_method`` (a test compiles all of it).
+Plain data. Invariant: a method that is not listed here is refused before any C++ is written; a
+listed one exists in the headers under the name ``Class_method`` (a test compiles all of them).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _methods(
     return {name: acts for names, acts in rows for name in names.split()}
 
 
-def words(text: str) -> frozenset[str]:
+def name_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
@@ -200,19 +200,19 @@ CREATED_OBJECTS = {
     "PersistentTable": "x",
     "PerfectCacheMemory": "x, c.machine",
 }
-"""What ``Class_create`` takes for an object that a machine declares; ``{word}``: of the plan."""
+"""The arguments of ``Class_create`` for an object of a machine; ``{word}``: a word of the plan."""
 
 TYPED_METHODS = frozenset({("PerfectCacheMemory", "allocate"), ("PerfectCacheMemory", "lookup")})
-"""Methods that are told the structure of the elements: ``Class_method<Element>``."""
+"""Methods that take the structure of the elements: ``Class_method<Element>``."""
 
 ALIASES = {"WireBuffer": "MessageBuffer", "MN_TBETable": "TBETable"}
 """Classes that are another one here."""
 
-TRACKING = words(
+TRACKING = name_set(
     "incomingTransactionStart incomingTransactionEnd outgoingTransactionStart "
     "outgoingTransactionEnd"
 )
-"""Functions that note which transactions are under way."""
+"""Functions that track transactions in progress."""
 
 PORT_CLASSES: dict[str, dict[str, Acts]] = {
     "MessageBuffer": _methods(
@@ -221,10 +221,10 @@ PORT_CLASSES: dict[str, dict[str, Acts]] = {
     ),
     "TimerTable": _methods(query="isReady isEmpty"),
 }
-"""What may stand behind an in-port, with the operations that ports of it have."""
+"""Classes that an in-port may read, with the operations of such ports."""
 
 
-CPP_WORDS = words(
+CPP_WORDS = name_set(
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t "
     "char32_t class compl concept const consteval constexpr constinit const_cast continue "
     "co_await co_return co_yield decltype default delete do double dynamic_cast else enum "
@@ -234,9 +234,9 @@ CPP_WORDS = words(
     "static_assert static_cast struct switch template this thread_local throw true try typedef "
     "typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq"
 )
-"""Key words of C++20, those with a meaning only in places included."""
+"""Keywords of C++20, contextual ones included."""
 
-_MACROS = words(
+_MACROS = name_set(
     "EOF I LIKELY LINE_BYTES NODE_WORDS NOINLINE NULL TINY UNLIKELY assert errno i386 linux "
     "offsetof unix stdin stdout stderr"
 ) - {"I"}
@@ -246,7 +246,7 @@ _MACRO_PATTERN = re.compile(
 )
 
 RUNTIME_WORDS = (
-    words(
+    name_set(
         "u8 u16 u32 u64 u128 i8 i16 i32 i64 size_t ptrdiff_t max_align_t NIL NONE LINE_WORDS "
         "LINE_BITS LINE_MASK "
         "MASK_WORDS Context System Controller Message AbstractCacheEntry TbeHeader MachineShape "
@@ -264,7 +264,7 @@ RUNTIME_WORDS = (
     | frozenset(VALUE_CLASSES)
     | frozenset(OBJECT_CLASSES)
 )
-"""What generated code says itself; nobody else in sight may be called so."""
+"""Names that generated code uses itself; nothing else in scope may have them."""
 
 _RUNTIME_PATTERN = re.compile(
     rf"({'|'.join([*VALUE_CLASSES, *OBJECT_CLASSES, 'AbstractCacheEntry', 'NetworkPort'])}"
@@ -285,17 +285,19 @@ def is_taken(name: str) -> bool:
 
 
 def is_word(name: str) -> bool:
-    """Whether not even a member of a structure may be called so."""
+    """Whether the name is not even allowed for a member of a structure."""
     return name in CPP_WORDS or name in _MACROS or _MACRO_PATTERN.fullmatch(name) is not None
 
 
-MESSAGE_FIELDS = words("arrival sequence next self type delivery touched target flight line TYPE")
-ENTRY_FIELDS = words(
+MESSAGE_FIELDS = name_set(
+    "arrival sequence next self type delivery touched target flight line TYPE"
+)
+ENTRY_FIELDS = name_set(
     "address next self permission locked_by cache set way machine limbo live read_set write_set "
     "kind TYPE"
 )
-RECORD_FIELDS = words("address next self machine used live table kind")
-CONTROLLER_FIELDS = words(
+RECORD_FIELDS = name_set("address next self machine used live table kind")
+CONTROLLER_FIELDS = name_set(
     "recycle_latency mandatory_queue_latency busy_tick memory_tick id machine version clusterID "
     "machineID number_of_TBEs transitions_per_cycle buffer_size max_transitions limit left "
     "current mandatory_queue memory_request memory_response held last_held counts waiting "

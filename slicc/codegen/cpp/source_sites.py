@@ -1,7 +1,7 @@
-"""Places of the author's text, by number: what a verdict of the native engine points at.
+"""Numbers for positions in the author's text, to which verdicts of the native engine refer.
 
-Invariant: number 0 is nowhere; a number stands for one line of one file, and names the action
-whose text that is, unless it is the text of a function, which several actions may call.
+Invariant: number 0 means no position; any other is one line of one file, with the action that the
+line belongs to, unless it belongs to a function, which several actions may call.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Sites:
         return known
 
     def action(self, name: str) -> int:
-        """The number of an action, port or function, by the name that reports give it."""
+        """The number of an action, port or function, by its name in reports."""
         known = self._actions.get(name)
         if known is None:
             self.actions.append(name)

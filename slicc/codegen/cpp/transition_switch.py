@@ -1,8 +1,8 @@
 """The table of one machine as one function: a switch over state and event.
 
-Invariant: what happens, and in which order, is what ``trigger`` of the Python runtime does:
-state, row, computed next state, slots by name, request types by name, records, stall, actions,
-count, ``setState``, ``setAccessPermission``, observers.
+Invariant: the steps and their order are those of ``trigger`` of the Python runtime: state, row,
+computed next state, slots by name, request types by name, records, stall, actions, count,
+``setState``, ``setAccessPermission``, observers.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Transitions:
         return function
 
     def _call(self, name: str, arguments: list[str]) -> tuple[str, str]:
-        """What to do before a call of a function that the runtime calls, and the call."""
+        """A statement to run before a call of a function that the runtime calls, and the call."""
         function = self._function(name)
         call = f"{self.own.functions[function.ref.name]}({', '.join(['x', 'c', *arguments])})"
         number = self.numbers[function.ref]
@@ -205,14 +205,14 @@ class Transitions:
         return bool(node.request_types) and self.machine.request_types is not None
 
     def _request_sets(self) -> dict[tuple[str, ...], str]:
-        """Every list of request types that some row has, with a name for it."""
+        """Every list of request types of the rows, with a name for it."""
         scope = Scope()
         rows = [self.machine.transitions[cell.transition] for cell in self.machine.cells]
         lists = dict.fromkeys(row.request_types for row in rows if self._asks(row))
         return {each: scope.claim("_and_".join(each)) for each in lists}
 
     def _arrays(self) -> Iterator[str]:
-        """What takes request types: all are asked for by name, then recorded as written."""
+        """Code that takes request types: all are checked by name, then recorded as written."""
         owner = self.machine.request_types
         if not self._sets or owner is None:
             return

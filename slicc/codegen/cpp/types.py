@@ -1,7 +1,7 @@
 """Types of the IR as C++ spells them.
 
-Invariant: what the block of a system cannot hold (strings, pointers inside of structures, classes
-that the native runtime does not have) is refused here, with its place.
+Invariant: types that the block of a system cannot hold (strings, pointers inside of structures,
+classes that the native runtime does not have) are refused here, with their place.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OF_ELEMENTS = ("TriggerQueue", "MN_TBEStorage")
 
 
 def is_queue(type_: ir.Type) -> bool:
-    """Whether a value has parts that stand in a pool and change in place."""
+    """Whether a value has parts that are stored in a pool and change in place."""
     return isinstance(type_, ir.ClassType) and type_.name == "TriggerQueue"
 
 

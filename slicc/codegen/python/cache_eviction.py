@@ -1,8 +1,8 @@
-"""The store of generated packages stays bounded: what nobody has used for long is dropped.
+"""Bounds the store of generated packages: entries that have not been used for long are evicted.
 
-The time of an entry's directory says when it was last used, to the hour. Invariant: what was used
-within a day is never touched, so a package is there for as long as it takes to import it; what is
-dropped leaves its name in one step, so that nobody sees half of it.
+The modification time of an entry's directory is the time of its last use, to the hour. Invariant:
+an entry used within a day is never evicted, so a package stays for as long as its import takes; an
+entry is renamed before it is deleted, so that no process sees a part of it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _HOUR = 3600.0
 _DAY = 24 * _HOUR
 UNUSED_DAYS = 30
 MOST_ENTRIES = 100
-"""Of the others, so many of the latest are kept."""
+"""Of older entries, this many of the latest are kept."""
 _STAMP = ".pruned"
 
 
 def note_use(entry: Path) -> None:
-    """The entry is used now. Raises OSError when there is none."""
+    """Record that the entry is used now. Raises OSError when there is none."""
     now = time.time()
     if entry.stat().st_mtime < now - _HOUR:
         os.utime(entry, (now, now))
 
 
 def prune_daily(root: Path) -> None:
-    """Drop old entries, if nobody has looked for a day. Never fails: it is housekeeping."""
+    """Evict old entries, at most once a day over all processes. Never fails: it is housekeeping."""
     stamp = root / _STAMP
     now = time.time()
     try:
@@ -50,7 +50,7 @@ def _prune(root: Path, now: float) -> None:
         key=lambda entry: used[entry],
         reverse=True,
     )
-    # Directories of writers that were killed, and of droppers.
+    # Directories of writers and evictions that were killed.
     forgotten = [entry for entry in used if entry.name.startswith(".")]
     for number, entry in enumerate(packages):
         if number >= MOST_ENTRIES or used[entry] < now - UNUSED_DAYS * _DAY:
@@ -63,7 +63,7 @@ def _prune(root: Path, now: float) -> None:
 def _last_use(entry: Path) -> float:
     try:
         return entry.stat().st_mtime
-    except OSError:  # another process has dropped it
+    except OSError:  # another process has evicted it
         return time.time()
 
 
@@ -72,7 +72,7 @@ def _is_ours(entry: Path) -> bool:
 
 
 def _drop(entry: Path) -> None:
-    """Two processes may drop the same entry: one of the renames fails."""
+    """Two processes may evict the same entry: one of the renames fails."""
     aside = Path(tempfile.mkdtemp(prefix=".dropped.", dir=entry.parent))
     try:
         entry.rename(aside / "entry")

@@ -114,7 +114,7 @@ class Definitions:
                 described(out, before, expression(field.default), field)
 
     def _value_methods(self, out: Emitter, struct: ir.Struct) -> None:
-        """What makes a plain structure a value: copying, taking over, comparing."""
+        """Methods that make a plain structure a value: copy, assignment, comparison."""
         name = self.names.type(struct.ref)
         fields = [(self.names.field(struct.ref, each.name), each.type) for each in struct.fields]
         out.blank()
@@ -165,10 +165,10 @@ def write_function(out: Emitter, scope: Scope, function: ir.Function, name: str)
 
 def described(out: Emitter, before: str, value: Code, node: ir.EnumMember | ir.Field) -> None:
     """A declaration with the author's description beside it, or above when there is no room."""
-    words = python_source.comment(node.desc, 0)
-    after = f"  {words[0]}" if len(words) == 1 else ""
+    comment = python_source.comment(node.desc, 0)
+    after = f"  {comment[0]}" if len(comment) == 1 else ""
     room = line_breaks.WIDTH - out.indent
-    if words and (not after or len(f"{before}{value.text}{after}") > room):
+    if comment and (not after or len(f"{before}{value.text}{after}") > room):
         out.comment(node.desc)
         after = ""
     out.statement(before, value, after, node.span)

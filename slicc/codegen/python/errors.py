@@ -1,4 +1,4 @@
-"""Why a package cannot be made, in words for the user."""
+"""Errors for packages that cannot be generated, with messages for the user."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class GenerationError(Exception):
-    """Nothing was written; the message says why and, where possible, what to do."""
+    """Nothing was written; the message gives the cause and, where possible, a remedy."""
 
 
 class NotInRuntime(GenerationError):

@@ -1,9 +1,8 @@
-"""The package of a protocol that was compiled a moment ago, imported.
+"""Imports the generated package of a protocol that was just compiled.
 
 The package is stored in a directory that only this user can write, under a name made of its
-contents, so that tracebacks and debuggers find its text. Invariant: what is imported is what was
-just generated, from memory; a stored package that differs is replaced, one that nobody uses is
-dropped.
+contents, so that tracebacks and debuggers find its text. Invariant: the imported modules are those
+just generated, from memory; a stored package that differs is replaced, an unused one is evicted.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def _stored(made: Package, name: str) -> Path:
 
 
 def _is_there(target: Path, made: Package) -> bool:
-    """Whether the store holds just this package; if so, it has been used now."""
+    """Whether the store holds exactly this package; if so, its use is recorded."""
     with contextlib.suppress(OSError):  # not there, or not ours to mark
         note_use(target)
     return holds(target, made)

@@ -1,4 +1,4 @@
-"""Which line of which ``.sm`` file a generated line came from.
+"""The ``.sm`` file and line of every generated line.
 
 While a module is being written, a line ends in a mark: a control character (which no literal or
 comment of ours contains) and the number of a place. Invariant: :meth:`Marks.strip` removes all of
@@ -20,7 +20,7 @@ Row = tuple[int, str, int]
 
 
 def file_name(span: Span) -> str:
-    """The file of a place without its directory: output must not tell where a protocol lay."""
+    """The file of a place without its directory: output must not depend on where a protocol lay."""
     return _last_part(span.file.name)
 
 

@@ -1,6 +1,6 @@
 """One machine as a controller class: the pieces that its template lays out.
 
-Invariant: whatever has an order in the protocol (parameters, objects, ports, actions, cells)
+Invariant: everything that has an order in the protocol (parameters, objects, ports, actions, cells)
 appears in that order.
 """
 
@@ -92,12 +92,12 @@ class ControllerWriter:
         own_enums = [each for each in enums if each.ref in self.names.defined]
         own_structs = [each for each in machine.structs if each.ref in self.names.defined]
         request_types = machine.request_types
-        words = (
+        text = (
             f"Controller {machine.name} of protocol {protocol}, compiled from {visible(self.file)}."
         )
         return ControllerView(
             module=self.names.modules[machine.name],
-            docstring="\n".join(python_source.docstring(words, 0)),
+            docstring="\n".join(python_source.docstring(text, 0)),
             definitions=(
                 *[definitions.enumeration(each) for each in dict.fromkeys(own_enums)],
                 *[definitions.structure(each) for each in own_structs],

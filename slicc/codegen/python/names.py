@@ -1,7 +1,7 @@
 """Final Python names: the author's own wherever Python and the runtime allow it.
 
-Invariant: within one namespace no two things share a name, none is a keyword or a name that
-generated code needs for itself, and a name depends on the protocol only (not on hashing).
+Invariant: within one namespace names are unique, none is a keyword or a name that generated code
+itself uses, and a name depends on the protocol only (not on hashing).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _MODULE_RESERVED = frozenset(RUNTIME_MODULES) | BUILTINS | {"PROTOCOL", "annotat
 
 
 class Namespace:
-    """Hands out names, each once."""
+    """Chooses unique names."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = set(reserved)
 
     def claim(self, wanted: str, avoid: Container[str] = ()) -> str:
-        """``wanted`` if it is free, else with as many trailing underscores as it takes."""
+        """``wanted`` if it is free, else with as many trailing underscores as needed."""
         # Leading underscores mean something to Python (private, mangled, dunder): move them.
         bare = wanted.lstrip("_")
         name = bare + "_" * (len(wanted) - len(bare))
@@ -60,9 +60,9 @@ def method_name(name: str) -> str:
 
 def snake(name: str) -> str:
     """``CorePair`` -> ``core_pair``, ``L1Cache`` -> ``l1cache``, ``GPU_VIPER`` -> ``gpu_viper``."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-    words = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
-    return f"p_{words}" if not words or words[0].isdigit() else words
+    snake_case = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    snake_case = re.sub(r"[^a-z0-9]+", "_", snake_case.lower()).strip("_")
+    return f"p_{snake_case}" if not snake_case or snake_case[0].isdigit() else snake_case
 
 
 class ProtocolNames:
@@ -91,7 +91,7 @@ class ProtocolNames:
                 enums.append(machine.request_types)
             self._declare(enums, machine.structs, local)
         self.for_locals = shared._taken | set(self._types.values()) | BUILTINS | {"self", "t"}
-        """What no local may be called."""
+        """Names that no local may have."""
 
     def _declare(
         self, enums: Iterable[ir.Enum_], structs: Iterable[ir.Struct], scope: Namespace
@@ -159,7 +159,7 @@ class MachineNames:
     """Attributes of one controller class.
 
     ``module`` are the names of the module around it: the class body reads them, so no method may
-    be called like one (an action `State` would hide the enumeration).
+    have one of them (an action `State` would hide the enumeration).
     """
 
     def __init__(self, machine: ir.Machine, module: Container[str]) -> None:
@@ -189,5 +189,5 @@ class MachineNames:
         return self.objects.get(name, name)
 
     def slot_target(self, name: str) -> str:
-        """What a transition needs slots in: an object, or a port that stands for one."""
+        """The target of a need for slots: an object, or the object behind a port."""
         return self.objects[name] if name in self.objects else self.ports.get(name, name)

@@ -74,13 +74,13 @@ def package(protocol: ir.Protocol) -> Package:
 def _types_view(protocol: ir.Protocol, names: ProtocolNames, marks: Marks) -> TypesView:
     imports = Imports()
     definitions = Definitions(names, imports, marks, None)
-    words = f"Enumerations, messages and structures of protocol {protocol.name}."
+    text = f"Enumerations, messages and structures of protocol {protocol.name}."
     note = "The defaults of messages are shared by all of them and never changed in place."
     texts = (
         *[definitions.enumeration(each) for each in protocol.enums if each.ref in names.defined],
         *[definitions.structure(each) for each in protocol.structs if each.ref in names.defined],
     )
-    docstring = "\n".join(python_source.docstring(words, 0))
+    docstring = "\n".join(python_source.docstring(text, 0))
     if docstring.count("\n") == 0:
         docstring = f"{docstring.removesuffix(_QUOTES)}\n\n{note}\n{_QUOTES}"
     return TypesView(docstring, imports.text(), texts)

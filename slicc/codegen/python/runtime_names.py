@@ -1,14 +1,14 @@
-"""What generated code takes from the runtime: where each name lives, which ones it may not reuse.
+"""What generated code takes from the runtime: the module of each name, and reserved names.
 
-Plain data: the compiler does not import the runtime. Invariant: every name here exists there
-(a test compares), and every public attribute of the runtime's base classes is either reserved
-or a function that protocols are meant to define.
+Plain data: the compiler does not import the runtime. Invariant: every name here exists in the
+runtime (a test compares), and every public attribute of the runtime's base classes is either
+reserved or a function that protocols define.
 """
 
 from __future__ import annotations
 
 
-def words(text: str) -> frozenset[str]:
+def name_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
@@ -57,20 +57,20 @@ RUNTIME_MODULES: dict[str, str] = {
 """Module of every runtime name that generated code may import."""
 
 RUNTIME_CLASSES = {"WireBuffer": "MessageBuffer"}
-"""Classes of the language that are another one here: a wire is a buffer nobody routes."""
+"""Classes of the language that another class implements: a wire is a buffer without a network."""
 
 NAMED_CLASSES = frozenset({"MN_TBETable", "TBETable", "TimerTable"})
-"""Classes whose objects are told their name, as the last argument of the constructor."""
+"""Classes whose objects get their name, as the last argument of the constructor."""
 
 ENTRY_CLASSES = frozenset({"CacheMemory", "DirectoryMemory"})
-"""Classes that hold entries of a type which the protocol never states."""
+"""Classes that hold entries of a type that the protocol does not state."""
 
-GENERIC_CLASSES = ENTRY_CLASSES | words(
+GENERIC_CLASSES = ENTRY_CLASSES | name_set(
     "MN_TBEStorage MN_TBETable PerfectCacheMemory TBETable TriggerQueue"
 )
 """Classes with an element type."""
 
-CONTROLLER_ATTRIBUTES = words(
+CONTROLLER_ATTRIBUTES = name_set(
     "EVENTS MACHINE MACHINE_TYPE PARAMETERS PERMISSIONS REQUEST_TYPES RESOURCES_ONLY_CACHES "
     "STATES TRANSITIONS accessors allUpstreamDest assertion_failed bind bit block_line blocked "
     "broadcast buffer_size busy_cycles busy_tick caches clockEdge clusterID comment "
@@ -91,7 +91,7 @@ CONTROLLER_ATTRIBUTES = words(
 )
 """Attributes of the controller base that no protocol defines."""
 
-CONTROLLER_HOOKS = words(
+CONTROLLER_HOOKS = name_set(
     "checkResourceAvailable coalesce enqueuePrefetch functionalRead functionalWrite "
     "getAccessPermission getNextState getState hasBeenPrefetched inCache inMissQueue "
     "mandatoryQueueLatency notifyCoalesced recordRequestType regProbePoints "
@@ -99,7 +99,7 @@ CONTROLLER_HOOKS = words(
 )
 """Functions that the runtime calls on a controller, by the author's name."""
 
-ENUMERATION_ATTRIBUTES = words("Final NUM count members mro name_of value_of")
+ENUMERATION_ATTRIBUTES = name_set("Final NUM count members mro name_of value_of")
 MESSAGE_ATTRIBUTES = frozenset(
     {
         "LINE_FIELD",
@@ -113,7 +113,7 @@ MESSAGE_ATTRIBUTES = frozenset(
     }
 )
 STRUCT_ATTRIBUTES = frozenset({"assign", "copy"})
-ENTRY_ATTRIBUTES = words(
+ENTRY_ATTRIBUTES = name_set(
     "address cache changePermission getInHtmReadSet getInHtmWriteSet index invalidateEntry "
     "locked_by permission read_set setInHtmReadSet setInHtmWriteSet way write_set"
 )

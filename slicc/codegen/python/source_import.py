@@ -1,9 +1,9 @@
 """Importing a generated package from texts in memory.
 
-Python's own loader would run a cached ``.pyc`` that lies beside the sources, and checks of it no
-more than a time stamp, if that. Invariant: what is executed was compiled from the very bytes that
-the caller hands in, or is the code that the caller vouches for; no ``.pyc`` is read or written,
-and no other file of the directory is imported.
+Python's own loader would run a cached ``.pyc`` beside the sources after checking a time stamp at
+most. Invariant: the code that runs was compiled from the bytes that the caller passes, or is code
+that the caller passes; no ``.pyc`` is read or written, and no other file of the directory is
+imported.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import CodeType, ModuleType
 _INIT = "__init__"
 
 Codes = dict[str, CodeType]
-"""Code of modules, by name of file."""
+"""Code of modules, by file name."""
 
 
 def module_name(stored: str) -> str:
@@ -37,9 +37,9 @@ def compile_all(directory: Path, sources: Mapping[str, str | bytes]) -> Codes:
 
 
 def import_package(name: str, directory: Path, codes: Codes) -> ModuleType:
-    """The package as module ``name``; one of that name that is imported already is the answer.
+    """The package as module ``name``; one of that name that is already imported is returned.
 
-    What a module raises passes through, and then nothing of the package stays imported.
+    After an exception of a module, which is passed on, nothing of the package stays imported.
     """
     loaded = sys.modules.get(name)
     if loaded is not None:
@@ -60,7 +60,7 @@ def import_package(name: str, directory: Path, codes: Codes) -> ModuleType:
 
 
 def codes_of(package: ModuleType) -> Codes:
-    """What an imported package was executed from."""
+    """The code that an imported package ran."""
     loader = package.__loader__
     assert isinstance(loader, _Finder), "imported by import_package"
     return loader.codes

@@ -28,8 +28,8 @@ def write_package(protocol: ir.Protocol, out_dir: Path) -> Path:
 
 
 def store(made: Package, target: Path) -> Path:
-    """Put a package into the directory ``target``. If it is there already, nothing moves: another
-    process may have stored it a moment ago, and be importing it."""
+    """Put a package into the directory ``target``. One that is stored already is left alone:
+    another process may be importing it."""
     _check_replaceable(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -41,7 +41,7 @@ def store(made: Package, target: Path) -> Path:
         if holds(target, made):
             return target
         if target.exists():
-            # A directory cannot be renamed over another: the old one steps aside for a moment.
+            # A directory cannot be renamed over another: the old one is renamed first.
             target.rename(fresh / "old")
         try:
             contents.rename(target)
@@ -55,7 +55,7 @@ def store(made: Package, target: Path) -> Path:
 
 
 def holds(target: Path, made: Package) -> bool:
-    """Whether the directory has all files of the package, as they are, and no others."""
+    """Whether the directory has all files of the package, unchanged, and no others."""
     try:
         there = {entry.name for entry in os.scandir(target)} - {"__pycache__"}
         return there == set(made.files) and all(

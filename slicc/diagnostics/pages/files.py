@@ -17,7 +17,7 @@ CODES: tuple[Code, ...] = (
         "an include leaves the protocol's directories",
         what="Included files must lie inside the include roots, also after `..` and symbolic "
         "links are followed.",
-        why="A protocol from somebody else could otherwise read any file of yours.",
+        why="A protocol from another source could otherwise read any file of yours.",
         example='include "/etc/passwd";',
         instead='include "common.sm";',
     ),
@@ -81,7 +81,7 @@ CODES: tuple[Code, ...] = (
     Code(
         "invalid-prelude",
         "something that has no place in a prelude",
-        what="A prelude file (`--prelude`) holds what a library of one's own has and ours has not: "
+        what="A prelude file (`--prelude`) holds what a user library adds to ours: "
         "enumerations, structures, external types, functions, and constants with a value.",
         why="Machines, actions, ports and transitions are the protocol itself.",
         example='action(a, desc="send") { }',

@@ -16,7 +16,7 @@ CODES: tuple[Code, ...] = (
         "duplicate-virtual-network",
         "two buffers on one virtual network",
         what="In one machine each virtual network has at most one buffer to it and one from it.",
-        why="Messages of one could not be told from messages of the other.",
+        why="Messages of one could not be distinguished from messages of the other.",
         example='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";\n'
         'MessageBuffer * b, network="To", virtual_network="1", vnet_type="response";',
         instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";\n'
@@ -70,7 +70,7 @@ CODES: tuple[Code, ...] = (
     Code(
         "recursive-function",
         "a function calls itself",
-        what="A function calls itself, directly or through others. The message shows the way.",
+        what="A function calls itself, directly or through others. The message shows the path.",
         why="The slots an action may take are counted through all calls; a recursion has no count.",
         example="int f(int n) { return f(n - 1); }",
         instead="int f(int n) { return n - 1; }",
@@ -155,7 +155,7 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "unsupported-parameter-type",
-        "a machine parameter of a type nobody can supply",
+        "a machine parameter of a type that no system can supply",
         what="Parameters are numbers, truth values, strings, message buffers or objects of the "
         "runtime such as `CacheMemory`.",
         why="The system description could not say what to pass.",
@@ -181,8 +181,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "duplicate-rank",
         "two in-ports share one rank",
-        what="In-ports of one rank, other than 0, share the slot in which waiting messages are "
-        "remembered.",
+        what="In-ports of one rank, other than 0, share the slot in which stalled messages are "
+        "recorded.",
         why="A message stalled on one port would overwrite what is stalled on the other.",
         example="in_port(a, M, x, rank=1) { }\nin_port(b, M, y, rank=1) { }",
         instead="in_port(a, M, x, rank=1) { }\nin_port(b, M, y, rank=0) { }",
@@ -229,14 +229,14 @@ CODES: tuple[Code, ...] = (
     Code(
         "library-type-mismatch",
         "a library type that differs from the runtime's",
-        what="The protocol writes out a type that the runtime defines, and does not say the same.",
+        what="The protocol declares a type that the runtime defines, and declares it differently.",
         why="Requesters and memory use the runtime's type.",
         example="enumeration(AccessType) { Write; Read; }",
         instead="enumeration(AccessType) { Read; Write; }",
     ),
     Code(
         "unread-virtual-network",
-        "messages that nobody receives",
+        "messages that no machine receives",
         what="A machine has a buffer to a virtual network, and no machine has one from it.",
         why="What is sent there is never delivered. A number is wrong, or the buffer is left over.",
         example='MessageBuffer * a, network="To", virtual_network="7", vnet_type="request";',
@@ -244,7 +244,7 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "message-without-size",
-        "a message for the network that never says how large it is",
+        "a message for the network without a size",
         what="The block that builds the message does not set `MessageSize`, and the field has no "
         "default.",
         why="Here sizes have no effect; gem5 ends the run when the network asks for this one.",

@@ -172,8 +172,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "unsupported-dialect",
         "something of an older simulator that has no counterpart",
-        what="The protocol takes part in something that simulators of its time did and nothing "
-        "here does, so what it means cannot be told.",
+        what="The protocol uses a feature of older simulators that has no counterpart here, so its "
+        "meaning is not defined.",
         why="Leaving it out would change what the protocol does.",
         example="coalescer.wbCallback(address);",
         instead='// in a prelude file\nstructure(VIPERCoalescer, external="yes") '

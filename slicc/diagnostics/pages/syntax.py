@@ -10,8 +10,8 @@ CODES: tuple[Code, ...] = (
         "syntax-error",
         "the text does not follow the grammar",
         what="The parser met something that cannot stand here. The message says what it found and "
-        "what it\ncould have used. The rest of the declaration is skipped, so that one slip gives "
-        "one message.",
+        "what it\ncould have used. The rest of the declaration is skipped, so that one mistake "
+        "gives one message.",
         why="Nothing inside the skipped declaration was looked at.",
         example="action(a_send a) { }",
         instead='action(a_send, "a") { }',
@@ -62,8 +62,8 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "reserved-word",
-        "a word of the language used as a name",
-        what="The word belongs to the language and cannot name a state, event, action or variable.",
+        "a keyword used as a name",
+        what="A keyword of the language cannot name a state, event, action or variable.",
         why="The parser takes it for the beginning of another construct.",
         example='action(enqueue, "e") { }',
         instead='action(e_enqueue, "e") { }',
@@ -178,7 +178,7 @@ CODES: tuple[Code, ...] = (
         "too many brackets or operators inside each other",
         what="Brackets may be nested 60 deep, blocks 40 deep, and one expression may chain 400 "
         "operators.",
-        why="Nobody reads this, and the generated Python would exceed the limits of Python itself.",
+        why="Such text is hard to read, and the generated Python would exceed Python's own limits.",
         example="int f() { return " + "(" * 61 + "1" + ")" * 61 + "; }",
         instead="int f() { return (1); }",
     ),

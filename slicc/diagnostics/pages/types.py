@@ -2,7 +2,9 @@
 
 from slicc.diagnostics.code import Code
 
-_NO_CONVERSION = "SLICC converts nothing by itself; a value of another type is most often a slip."
+_NO_CONVERSION = (
+    "SLICC converts nothing by itself; a value of another type is most often a mistake."
+)
 
 CODES: tuple[Code, ...] = (
     Code(

@@ -1,4 +1,4 @@
-"""Warnings: legal text that its author would want to know about."""
+"""Warnings: legal text that is probably not what its author meant."""
 
 from slicc.diagnostics.code import Code
 
@@ -18,7 +18,7 @@ def _unused(kind: str, example: str, instead: str) -> Code:
 CODES: tuple[Code, ...] = (
     Code(
         "unknown-pair-key",
-        "a pair with a key nobody reads",
+        "a pair with an unknown key",
         what="The key means nothing on this declaration and is ignored.",
         why="A misspelt key silently changes the meaning.",
         example='MessageBuffer * a, netwrok="To", virtual_network="1", vnet_type="request";',
@@ -34,8 +34,8 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "unknown-option",
-        "an option of a protocol that nobody reads",
-        what="The word behind the protocol's name is none of the options that simulators know.",
+        "an unknown option of a protocol",
+        what="The option behind the protocol's name is none of those that simulators know.",
         why="It asks for something that will not happen.",
         example='protocol "Mine" partial_func_read;',
         instead='protocol "Mine" partial_func_reads;',
@@ -61,7 +61,7 @@ CODES: tuple[Code, ...] = (
         "dead-end-state",
         "a transient state that cannot be left",
         what="No transition leads from this state to another one.",
-        why="A line that gets there stays there, and whoever waits for it waits forever.",
+        why="A line that gets there stays there, and every request for it waits forever.",
         example="transition(I, Load, IS) { a; }   // and nothing leads out of IS",
         instead="transition(I, Load, IS) { a; }\ntransition(IS, Data, S) { b; }",
     ),
@@ -75,10 +75,10 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "dropped-wakeup",
-        "a wake-up that wakes nobody",
-        what="`wakeUpBuffers` wakes what waits at in-ports of lower rank. In a machine without "
-        "ranks there are none, and it forgets who waits.",
-        why="The waiting messages are never looked at again.",
+        "a wake-up that wakes no message",
+        what="`wakeUpBuffers` wakes messages stalled at in-ports of lower rank. In a machine "
+        "without ranks there are none, and it drops those that wait.",
+        why="The stalled messages are never handled again.",
         example="wakeUpBuffers(address);  // all in-ports have rank 0",
         instead="wakeUpAllBuffers(address);",
     ),
@@ -109,7 +109,7 @@ CODES: tuple[Code, ...] = (
     Code(
         "missing-return",
         "a function may end without a value",
-        what="Not every way through the function ends with `return`.",
+        what="Not every path through the function ends with `return`.",
         why="The caller would get the default value of the type.",
         example="int f(bool b) { if (b) { return 1; } }",
         instead="int f(bool b) { if (b) { return 1; } return 0; }",
@@ -161,8 +161,8 @@ CODES: tuple[Code, ...] = (
         "text written for another version of the language",
         what="A spelling, declaration or function of an older gem5 was read as what it "
         "means today.",
-        why="The protocol compiles as it stands; whoever reads it beside today's documentation "
-        "should know.",
+        why="The protocol compiles as it stands; a reader with today's documentation should be "
+        "warned.",
         example='machine(L1Cache, "cache") : Sequencer * sequencer, int latency = 2 { … }',
         instead='machine(MachineType:L1Cache, "cache") : Sequencer * sequencer; int latency := 2; '
         "{ … }",

@@ -1,6 +1,7 @@
 """Declarations of variables, and ``:=`` on every kind of place.
 
-Invariant: what is stored has the type of its place; only here is it decided what may be stored to.
+Invariant: a stored value has the type of its place; only this module decides which places may be
+assigned.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _is_place(place: ir.Expr) -> bool:
 
 
 def _is_store(place: ir.Expr) -> bool:
-    """Places that need no further look, or that :func:`_assign_place` judges itself."""
+    """Places that need no further check, or that :func:`_assign_place` checks itself."""
     if isinstance(place, ir.FieldAccess):
         return isinstance(place.receiver.type, ir.PointerType)
     return isinstance(place, ir.ControllerValue | ir.TransactionValue | ir.MachineObject)

@@ -1,6 +1,6 @@
 """Bodies of actions, ports, functions and structure methods, each in a scope of its own.
 
-Invariant: bodies are independent of each other; resolving them in another order gives the same.
+Invariant: bodies are independent of each other; the order in which they are resolved has no effect.
 """
 
 from __future__ import annotations

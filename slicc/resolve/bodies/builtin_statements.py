@@ -1,4 +1,4 @@
-"""Calls that are statements: ``trigger``, ``error``, ``assert``, traces, ``set_tbe`` and kin.
+"""Calls that are statements: ``trigger``, ``error``, ``assert``, traces, ``set_tbe`` and the like.
 
 Invariant: each becomes a node of its own, so no backend compares names.
 """

@@ -1,6 +1,6 @@
-"""Calls: functions, methods, operations on ports, and the functions enumerations bring along.
+"""Calls: functions, methods, operations on ports, and the functions that enumerations imply.
 
-Invariant: a call node names its target for good; a backend chooses nothing.
+Invariant: a call node names its final target; backends choose no overload.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _enumeration_function(
 def _pass_arguments(
     body: Body, chosen: Overload, arguments: tuple[ir.Expr, ...]
 ) -> tuple[ir.Expr, ...]:
-    """The arguments the callee gets; ones it writes must be changeable."""
+    """The arguments passed to the callee; ones it writes must be changeable."""
     plain = True
     for parameter, argument in zip(chosen.parameters, arguments):
         if parameter.by_reference or parameter.mutated:

@@ -1,4 +1,4 @@
-"""The state of resolving one body: where it stands, what is in scope, what is being enqueued.
+"""The state of resolving one body: its kind, its scope, the messages being built.
 
 Invariant: one :class:`Body` per action, port, function or method; it is dropped afterwards.
 """
@@ -25,10 +25,10 @@ class BodyKind(Enum):
 
 @dataclass(slots=True)
 class MessageUnderConstruction:
-    """Which mutable fields of an ``out_msg`` already have an object of their own.
+    """The mutable fields of an ``out_msg`` that already have an object of their own.
 
     ``owned``: on every path so far; ``maybe``: on some path; ``fresh``: given one before the
-    body runs. A field in neither holds the class-wide default, which nobody may change.
+    body runs. A field in none of them holds the class-wide default, which must not be changed.
     """
 
     local: str
@@ -44,7 +44,7 @@ class MessageUnderConstruction:
             self.owned.add(name)
 
     def assign(self, name: str) -> bool:
-        """The field is assigned as a whole; True if an object of its own is there already."""
+        """The field is assigned as a whole; True if it already has an object of its own."""
         had = name in self.owned
         if not had and name in self.maybe:
             self.fresh.add(name)
@@ -86,12 +86,12 @@ class Body:
 
 
 def unknown(span: Span) -> ir.Expr:
-    """What stands for an expression that was reported."""
+    """A placeholder for an expression that was reported."""
     return ir.Local("?", ir.UNKNOWN, span=span)
 
 
 def is_reported(node: ir.Expr) -> bool:
-    """Whether an expression was reported (its type may be known all the same)."""
+    """Whether an expression was reported (its type may still be known)."""
     return isinstance(node.type, ir.UnknownType) or (
         isinstance(node, ir.Local) and node.name == "?"
     )
@@ -123,7 +123,7 @@ def note_change(body: Body, target: ir.Expr) -> None:
 
 
 def is_temporary(value: ir.Expr) -> bool:
-    """Values that nobody else holds, so that a slot may take them as they are."""
+    """Values without another reference, so that a slot may take them without a copy."""
     match value:
         case ir.NewStruct() | ir.CallBuiltin():
             return True

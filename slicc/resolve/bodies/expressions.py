@@ -1,7 +1,7 @@
 """Expressions: what each name means, and the type of every node.
 
 Each sub-expression is resolved exactly once, so typing is linear in the text. Invariant: a bad
-expression is reported where it stands and becomes a node of unknown type.
+expression is reported at its own place and becomes a node of unknown type.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _unknown_variable(body: Body, name: syntax.Name) -> None:
 
 
 def _other_kind(body: Body, name: str) -> str | None:
-    """What else a name is, if it is no variable."""
+    """The kind of a name that is no variable."""
     if body.machine is not None and name in body.machine.actions:
         return "the action"
     if body.scope.find_type(name) is not None:

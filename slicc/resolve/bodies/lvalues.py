@@ -1,4 +1,4 @@
-"""What may be written: the rules about messages, parameters and results.
+"""What may be assigned: the rules about messages, parameters and results.
 
 Invariant: an expression that passes :func:`check_changeable` denotes storage that outlives the
 statement and that its holder may change.
@@ -39,7 +39,7 @@ def check_changeable(body: Body, target: ir.Expr, why: str) -> bool:
             if isinstance(root.type, ir.PointerType | ir.UnknownType):
                 return True
     body.sink.error(
-        "not-assignable", f"{why}, and this is a value that nobody keeps", target.span, "a value"
+        "not-assignable", f"{why}, and this is a temporary value", target.span, "a value"
     )
     return False
 

@@ -1,6 +1,6 @@
-"""Which overload a call means: exact types first, then a super-type the argument names itself.
+"""Overload resolution: exact types first, then a super-type named in the argument's declaration.
 
-Invariant: nothing is ever converted silently; what fits no overload is reported with all of them.
+Invariant: no value is converted silently; a call that fits no overload is reported with all.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def report_no_match(
     overloads: Sequence[Overload],
     arguments: Sequence[ir.Expr],
 ) -> None:
-    """Say why no overload takes the arguments: the count, one argument, or all together."""
+    """Report why no overload takes the arguments: the count, one argument, or all together."""
     distinct = {tuple(p.type for p in o.parameters): o for o in overloads}
     candidates = list(distinct.values())
     notes = [f"there is `{signature_text(candidate)}`" for candidate in candidates[:8]]

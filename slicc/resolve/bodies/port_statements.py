@@ -1,6 +1,6 @@
 """Statements about ports: peeking, sending, waiting, and reserving slots.
 
-Invariant: a message is only ever built by ``enqueue``, and only changed before it is sent.
+Invariant: only ``enqueue`` builds messages, and a message changes only before it is sent.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def _message(body: Body, name: syntax.TypeName) -> tuple[ir.Type, TypeSymbol | N
 def _check_carried(
     body: Body, port: PortSymbol | None, type_: ir.Type, name: syntax.TypeName
 ) -> None:
-    """What is taken from a port, or sent through it, should be what it was declared with.
+    """Warn when a peeked or sent message is not of the port's declared type.
 
-    Only a warning: a head of another type is a verdict at run time, and legal until then.
+    Only a warning: another type is legal unless such a message arrives, which is a verdict.
     """
     if port is None or type_rules.same(port.message, type_):
         return
@@ -177,7 +177,7 @@ def enqueue(body: Body, node: syntax.Enqueue, into: Statements) -> None:
 
 
 def defer_enqueueing(body: Body, node: syntax.DeferEnqueueing, into: Statements) -> None:
-    """Like enqueue, but parked under the address of the transition."""
+    """Like enqueue, but deferred under the address of the transition."""
     _send(body, node, None, None, True, into)
 
 
@@ -239,7 +239,7 @@ def _send(
 
 
 def _check_network(body: Body, port: PortSymbol, symbol: TypeSymbol, name: syntax.TypeName) -> None:
-    """A message that enters the network says where it goes and how large it is."""
+    """A message that enters the network needs fields for its destination and its size."""
     buffer = port.buffer
     if buffer is None or buffer.node is None:
         return

@@ -1,7 +1,7 @@
-"""Statements that any body may hold; what only some may hold is in ``port_statements``.
+"""Statements that any body may hold; those that only some may hold are in ``port_statements``.
 
-Invariant: a statement that was reported contributes nothing, and the ones after it are resolved
-all the same.
+Invariant: a statement that was reported contributes nothing, and the ones after it are still
+resolved.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def block(body: Body, node: syntax.Block) -> tuple[ir.Stmt, ...]:
 
 
 def statement(body: Body, node: syntax.Statement, into: Statements) -> None:
-    """Resolve one statement and append what it means."""
+    """Resolve one statement and append the result."""
     match node:
         case syntax.Assign():
             assign(body, node, into)

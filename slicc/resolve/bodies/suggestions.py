@@ -1,6 +1,6 @@
-"""What the author of an unknown name may have meant, beyond a misspelt neighbour.
+"""Suggestions for unknown names, beyond names with a similar spelling.
 
-Invariant: a hint is only given when it is the one explanation.
+Invariant: a suggestion is made only when it is the only explanation.
 """
 
 from __future__ import annotations

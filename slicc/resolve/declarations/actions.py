@@ -1,7 +1,7 @@
 """Actions: their names, their bodies, and the free slots they may need.
 
-Invariant: an action's needs are a true sum over everything it may run once: both branches of
-every ``if``, nested enqueues, and the functions it calls.
+Invariant: an action's needs are the exact sum over everything that one run may reach: both
+branches of every ``if``, nested enqueues, and the functions it calls.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the objects of a machine's body are built with: constructor arguments and element types.
+"""Constructor arguments and element types of the objects of a machine's body.
 
-Invariant: an object that passes can be built by generated code as it stands.
+Invariant: generated code can build every object that passes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from slicc.syntax import nodes as syntax
 def constructor_arguments(
     scope: MachineScope, node: syntax.ObjectDeclaration, type_: ir.ClassType
 ) -> tuple[ir.Expr, ...]:
-    """The arguments of ``constructor=``, checked against what the runtime's class takes."""
+    """The arguments of ``constructor=``, checked against the runtime's class."""
     pair = node.pairs.find_any("constructor", "constructor_hack")
     arguments = () if pair is None else read_arguments(scope, pair)
     row = prelude.CLASSES.get(type_.name)
@@ -75,7 +75,7 @@ def _report_count(
 
 
 def check_element(scope: GlobalScope, node: syntax.ObjectDeclaration, type_: ir.Type) -> ir.Type:
-    """``type_``, or UNKNOWN after reporting that nobody said what such a table holds."""
+    """``type_``, or UNKNOWN after reporting that the table has no element type."""
     if not isinstance(type_, ir.ClassType) or type_.element is not None:
         return type_
     row = prelude.CLASSES.get(type_.name)

@@ -1,6 +1,6 @@
 """Functions of a machine: signatures first, so that order of declaration does not matter.
 
-Invariant: a prototype never hides a definition; it only says that the runtime has the function.
+Invariant: a prototype never hides a definition; it only declares that the runtime has the function.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _declare_definition(scope: MachineScope, node: syntax.Function) -> FunctionS
 
 
 def check_required(scope: MachineScope) -> None:
-    """Report missing functions that the controller calls, and ones of another shape."""
+    """Report missing functions that the controller calls, and ones with another signature."""
     none = ir.EnumType(ir.TypeRef(scope.name, "State"))  # reported; still what to write
     state = none if scope.states is None else scope.states.type
     tbe = [] if scope.tbe is None else [scope.tbe.type]

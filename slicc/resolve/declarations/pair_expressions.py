@@ -1,9 +1,9 @@
-"""The little expressions that pairs hold as text: ``default=``, ``constructor=``, ``template=``.
+"""The small expressions that pairs hold as text: ``default=``, ``constructor=``, ``template=``.
 
-The language pastes such text into generated C++; here it is read by a grammar of its own that
-knows exactly the shapes protocols use: numbers, ``true``, ``nullptr``, ``m_x``, ``m_x_ptr``,
+gem5's compiler pastes such text into generated C++; here it has a grammar of its own, which
+accepts exactly the forms that protocols use: numbers, ``true``, ``nullptr``, ``m_x``, ``m_x_ptr``,
 ``Type_Member``, a few calls, ``? :``, ``+ - << >> *``, parentheses and one brace list.
-Invariant: nothing is ever evaluated as program text of the host language.
+Invariant: no text is ever evaluated as code of the host language.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BINARY: dict[str, tuple[int, ir.BinaryOperator]] = {
 
 
 class _Unreadable(Exception):
-    """The text has another shape; the argument says what was in the way."""
+    """The text does not fit the grammar; the argument gives the reason."""
 
 
 def element_type(scope: GlobalScope, type_: ir.Type, pairs: syntax.Pairs) -> ir.Type:
@@ -61,7 +61,7 @@ def element_type(scope: GlobalScope, type_: ir.Type, pairs: syntax.Pairs) -> ir.
 
 
 def default_value(scope: GlobalScope, type_: ir.Type, span: Span) -> ir.Expr:
-    """What a variable of this type holds when nobody says otherwise."""
+    """The value of a variable of this type without an explicit default."""
     match type_:
         case ir.ScalarType(kind):
             if kind is ir.ScalarKind.BOOL:

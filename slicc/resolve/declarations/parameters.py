@@ -1,4 +1,4 @@
-"""What a machine is given and what it owns: its parameters and body objects.
+"""The parameters of a machine and the objects of its body.
 
 Invariant: both keep the order they are written in; it is the order of construction.
 """
@@ -117,7 +117,7 @@ def _parameter_type(scope: MachineScope, node: syntax.ObjectDeclaration) -> ir.T
 
 
 def _stand_in(scope: MachineScope, node: syntax.ObjectDeclaration, type_: ir.Type) -> bool:
-    """An object of a class that the user's prelude speaks for: its methods do without it."""
+    """Declare an object of a class with stubs in the user's prelude as null: no method reads it."""
     symbol = scope.symbol_of(type_)
     if symbol is None or not symbol.has_stubs:
         return False

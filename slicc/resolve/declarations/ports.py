@@ -1,4 +1,4 @@
-"""Ports of a machine: what stands behind their names, and their bodies.
+"""Ports of a machine: their buffers and their bodies.
 
 Invariant: in-ports keep the order of their declarations, which is the order of polling; a rank
 never moves one.
@@ -49,7 +49,7 @@ def declare_ports(scope: MachineScope, nodes: list[syntax.InPort | syntax.OutPor
 
 
 def _message_type(scope: MachineScope, node: syntax.InPort | syntax.OutPort) -> ir.Type:
-    """What a port carries. gem5 never looks at it: what is peeked or sent names its own type."""
+    """The message type of a port; gem5 ignores it: ``peek`` and ``enqueue`` name their own."""
     name = node.message.text
     if scope.find_type(name) is None and len(scope.ports) < SHOWN_PER_FILE:
         close = suggest(name, scope.type_names())
@@ -85,7 +85,7 @@ def _check_message(
 
 
 def _buffer(scope: MachineScope, node: syntax.InPort | syntax.OutPort) -> VariableSymbol | None:
-    """The buffer a port stands for, checked for kind and direction."""
+    """The buffer of a port, checked for kind and direction."""
     name = node.buffer.text
     buffer = scope.variables.get(name)
     if buffer is None:
@@ -157,7 +157,7 @@ def port_rank(scope: MachineScope, node: syntax.InPort, count: int) -> int:
 
 
 def stall_handler(scope: MachineScope, node: syntax.InPort, key: str) -> ir.FunctionRef | None:
-    """The function that ``rsc_stall_handler=`` names: no parameters, result bool."""
+    """The function named by ``rsc_stall_handler=``: no parameters, result bool."""
     pair = node.pairs.find(key)
     if pair is None:
         return None

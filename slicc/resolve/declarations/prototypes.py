@@ -15,7 +15,7 @@ from slicc.syntax import nodes as syntax
 
 
 def prototype(scope: GlobalScope, node: syntax.Function) -> Overload:
-    """A prototype as written; whether the runtime has it is asked by :func:`match_runtime`."""
+    """A prototype as written; :func:`match_runtime` checks whether the runtime has it."""
     result = ir.VOID if node.result is None else scope.resolve_type(node.result)
     return Overload(
         node.name.text,

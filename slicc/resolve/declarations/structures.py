@@ -1,6 +1,6 @@
-"""What structures consist of: fields, methods, interface, and the runtime's part of a class.
+"""The contents of structures: fields, methods, interface, and the runtime's part of a class.
 
-Invariant: after :func:`complete_types` every structure of a scope knows all of these.
+Invariant: after :func:`complete_types` every structure of a scope has all of these.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _find_interface(scope: GlobalScope, symbol: TypeSymbol, node: syntax.Structu
 
 
 def _complete_class(scope: GlobalScope, symbol: TypeSymbol, node: syntax.Structure) -> None:
-    """Merge the protocol's prototypes with what the runtime really has."""
+    """Merge the protocol's prototypes with the methods that the runtime has."""
     known = scope.library.find(symbol.name)
     for member in node.members:
         if isinstance(member, syntax.Function):

@@ -1,6 +1,6 @@
 """Transitions: names of states, events and actions become references, sets become cells.
 
-Invariant: cells are sorted by state, then event, in order of declaration; each is there once.
+Invariant: cells are sorted by state, then event, in order of declaration; each occurs once.
 """
 
 from __future__ import annotations

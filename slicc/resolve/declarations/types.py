@@ -1,6 +1,6 @@
 """The names of the types that a protocol or machine declares.
 
-What structures consist of comes later (``structures``), because a field may have a type that is
+The contents of structures come later (``structures``), because a field may have a type that is
 declared below it. Invariant: a name is entered once; a second declaration of it is reported.
 """
 
@@ -146,7 +146,7 @@ def _default_member(
 def _match_library_enumeration(
     scope: GlobalScope, node: syntax.Enumeration, members: dict[str, syntax.Name]
 ) -> None:
-    """A library enumeration written out again must say the same."""
+    """A library enumeration that the protocol declares again must have the same members."""
     expected = prelude.ENUMERATIONS[node.type.text].names()
     if tuple(members) != expected:
         scope.sink.error(
@@ -240,7 +240,7 @@ def _declare_structure(scope: GlobalScope, node: syntax.Structure) -> None:
 
 
 def _meant_interface(pairs: syntax.Pairs) -> str | None:
-    """The interface, with a slip put right: it is reported once, where it stands."""
+    """The interface, with a misspelling corrected, which is reported once, at its place."""
     written = pairs.get("interface")
     written = older.INTERFACES.get(written or "", written)
     known = ("Message", "AbstractCacheEntry")

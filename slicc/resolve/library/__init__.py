@@ -1,1 +1,1 @@
-"""The prelude as symbols, and what users add to it."""
+"""The prelude as symbols, and the extensions of user libraries."""

@@ -1,6 +1,6 @@
-"""Symbols for what the prelude describes, made when a protocol first mentions a name.
+"""Symbols for the declarations of the prelude, made when a protocol first uses a name.
 
-Invariant: one :class:`Library` per compilation; it never changes what the prelude says.
+Invariant: one :class:`Library` per compilation; it never changes the prelude.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TypeLookup = Callable[[str], ir.Type]
 
 
 class Library:
-    """Lazy type symbols by name; ``types`` holds those in use, in order of first mention."""
+    """Lazy type symbols by name; ``types`` holds those in use, in order of first use."""
 
     def __init__(self, further: Mapping[str, Mapping[str, int | str]] | None = None) -> None:
         """``further``: by enumeration, members that the runtime lacks (see ``TypeSymbol``)."""

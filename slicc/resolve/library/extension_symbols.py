@@ -1,7 +1,7 @@
-"""What the user's own library adds to ours: members, fields that say one thing, constants.
+"""Symbols for extensions of the library: members, constant fields, constants.
 
-Invariant: the runtime need not know; a further member is a number behind the runtime's own, a
-further machine type borrows one that the protocol has no use for.
+Invariant: the runtime does not need to know them; an added member has a number after the runtime's
+own, an added machine type borrows one that the protocol does not use.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MACHINE_TYPE = "MachineType"
 def further_members(
     extensions: Extensions, machines: Sequence[str]
 ) -> Mapping[str, Mapping[str, int | str]]:
-    """By library enumeration: what stands at run time for each member that the runtime lacks."""
+    """By library enumeration: the value at run time of each member that the runtime lacks."""
     found: dict[str, dict[str, int | str]] = {}
     for name, members in extensions.members.items():
         behind = len(prelude.ENUMERATIONS[name].names()) + 1  # the first one means "no value"
@@ -36,7 +36,7 @@ def further_members(
 
 
 def _lent_types(wanted: Sequence[str], machines: Sequence[str]) -> dict[str, int | str]:
-    """Types of machines that exist come first; what is only mentioned may get none."""
+    """Types of declared machines come first; types that are only mentioned may get none."""
     known = prelude.ENUMERATIONS[MACHINE_TYPE].names()
     free = [name for name in reversed(known) if name not in machines and name != "NULL"]
     ordered = sorted(wanted, key=lambda name: name not in machines)
@@ -44,7 +44,7 @@ def _lent_types(wanted: Sequence[str], machines: Sequence[str]) -> dict[str, int
 
 
 def add_constant_fields(scope: GlobalScope, extensions: Extensions) -> None:
-    """Fields of library structures that the runtime lacks always say their default."""
+    """Fields of library structures that the runtime lacks always have their default."""
     for owner, fields in extensions.fields.items():
         symbol = scope.library.find(owner)
         assert symbol is not None

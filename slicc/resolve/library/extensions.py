@@ -1,7 +1,7 @@
-"""What a library of one's own has and ours has not: types, members, fields, functions, constants.
+"""What a user library adds to ours: types, members, fields, functions, constants.
 
-It comes from the user's prelude file, or (types only) from the library files of the checkout that
-a protocol lies in. Invariant: only declarations; nothing here knows what they will mean.
+Extensions come from the user's prelude file, or (types only) from the library files of the checkout
+that contains the protocol. Invariant: only declarations, not yet resolved.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ IN_PORT = "InPort"
 """The class that methods of in-ports are declared in."""
 
 _NOT_TYPES = {IN_PORT, "OutPort", *TYPES}
-"""Declared by libraries, and known here under other names or as something else."""
+"""Declared by libraries, but not ordinary types here, or known under other names."""
 
 
 @dataclass
@@ -34,10 +34,10 @@ class Extensions:
     functions: list[syntax.Function] = field(default_factory=list)
     constants: list[syntax.ObjectDeclaration] = field(default_factory=list)
     classes: set[str] = field(default_factory=set)
-    """Classes in another language that the user speaks for."""
+    """External classes whose methods the user provides."""
 
     def add(self, declarations: Iterable[syntax.Declaration], sink: DiagnosticSink | None) -> None:
-        """Everything in a prelude file; what has no place in one is reported, or passed over."""
+        """Add the declarations of a prelude file; others are reported, or without a sink skipped."""
         for node in declarations:
             match node:
                 case syntax.Enumeration():
@@ -61,7 +61,7 @@ class Extensions:
                     )
 
     def add_types(self, declarations: Iterable[syntax.Declaration]) -> None:
-        """The types among the declarations of a checkout's library, and what they add to ours."""
+        """Add the types among the declarations of a checkout's library, and additions to ours."""
         for node in declarations:
             if isinstance(node, syntax.Enumeration):
                 self._add_enumeration(node)
@@ -78,7 +78,7 @@ class Extensions:
         return bool(self.types or self.members or self.fields)
 
     def beside(self, other: Extensions) -> Extensions:
-        """These, and the types of another that these do not have."""
+        """These extensions, with those types of ``other`` that they do not have."""
         own = {_name(node) for node in self.types}
         merged = replace(self, types=[*self.types], members=dict(self.members))
         merged.types += [node for node in other.types if _name(node) not in own]

@@ -1,6 +1,6 @@
-"""Calls in the shapes of older libraries, turned into today's.
+"""Translates calls of older libraries into today's.
 
-Invariant: asked only when a call fits nothing that exists today.
+Invariant: used only when a call fits no function or method of today.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SHAPE = re.compile(r"(\w+)\(([^)]*)\) -> (\w+)((?: \w+)*)")
 def older_method(
     body: Body, symbol: TypeSymbol, name: str, arguments: tuple[ir.Expr, ...], span: Span
 ) -> ir.Expr | tuple[str, tuple[ir.Expr, ...]] | None:
-    """What the call is today: a method and its arguments, or something else altogether."""
+    """Today's method and arguments for the call, or an expression that replaces it."""
     owner: TypeSymbol | None = symbol
     if symbol.name not in older.METHODS and symbol.interface is None:
         return None
@@ -71,19 +71,19 @@ def _arguments(
 ) -> tuple[ir.Expr, ...] | None:
     """None if the call needs the line of a transition where there is none."""
     made: list[ir.Expr] = []
-    words = list(wanted)
-    while words:
-        word = words.pop(0)
-        if word.isdecimal():
-            made.append(given[int(word)])
-        elif word in ("true", "false"):
-            made.append(ir.BoolConst(word == "true", span=span))
-        elif word == "now":
+    steps = list(wanted)
+    while steps:
+        step = steps.pop(0)
+        if step.isdecimal():
+            made.append(given[int(step)])
+        elif step in ("true", "false"):
+            made.append(ir.BoolConst(step == "true", span=span))
+        elif step == "now":
             made.append(_edge((), span))
-        elif word == "after":
-            made.append(_edge((_cycles(given[int(words.pop(0))]),), span))
+        elif step == "after":
+            made.append(_edge((_cycles(given[int(steps.pop(0))]),), span))
         else:
-            assert word == "address", word
+            assert step == "address", step
             if body.kind is not BodyKind.ACTION:
                 return None
             line = ir.TransactionField("address")
@@ -110,11 +110,11 @@ _PORT_OPERATIONS: dict[str, tuple[ir.PortOperation, ir.Type]] = {
     "recycle": (ir.PortOperation.RECYCLE, ir.VOID),
     "getSize": (ir.PortOperation.GET_SIZE, ir.INT),
 }
-"""Before ports were told the time; what is read as cycles was counted in cycles."""
+"""Operations that had no time argument in older versions; delays were counted in cycles."""
 
 
 def older_port_call(body: Body, node: syntax.MethodCall, port: PortSymbol) -> ir.Expr | None:
-    """``port.dequeue()`` and its like."""
+    """``port.dequeue()`` and the like."""
     name = node.method.text
     known = _PORT_OPERATIONS.get(name)
     if known is None:
@@ -154,7 +154,7 @@ def is_foreign(body: Body, receiver: syntax.Expression, method: str) -> bool:
 
 
 def is_foreign_counter(body: Body, node: syntax.Unary) -> bool:
-    """``++sequencer.loads``: a statistic that a simulator's own class keeps, and nobody reads."""
+    """``++sequencer.loads``: a statistic of a simulator's own class, without effect here."""
     operand = node.operand
     if not isinstance(operand, syntax.FieldAccess) or not isinstance(
         operand.receiver, syntax.Variable

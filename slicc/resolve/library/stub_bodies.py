@@ -1,6 +1,6 @@
-"""The bodies of supplied functions, once all other bodies are known.
+"""The bodies of stubs, resolved after all other bodies.
 
-Invariant: afterwards nothing that was supplied to the machine is left unresolved.
+Invariant: afterwards no stub of the machine is left unresolved.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from slicc.resolve.scope.symbols import FunctionSymbol
 
 
 def stub_functions(scope: MachineScope) -> tuple[ir.Function, ...]:
-    """All supplied functions that bodies of this machine call, directly or through each other."""
+    """All stubs that bodies of this machine call, directly or through each other."""
     found = []
     while scope.unresolved_stubs:
         symbol = scope.unresolved_stubs.pop(0)
@@ -23,7 +23,7 @@ def stub_functions(scope: MachineScope) -> tuple[ir.Function, ...]:
 
 
 def _external_body(symbol: FunctionSymbol) -> ir.Function:
-    """A function nobody can run: it says so when it is called."""
+    """A function without a body: calling it ends the run with a message that says so."""
     node, called = symbol.node, symbol.overload
     where = f"{node.name.span.file.name}:{node.name.span.line}"
     text = f"`{called.name}` is external: {where} declares it without a body"

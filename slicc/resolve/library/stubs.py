@@ -1,9 +1,9 @@
-"""Functions and types that the protocol uses and neither it nor the runtime has.
+"""Stubs: functions and types that the protocol uses and that neither it nor the runtime has.
 
 They come from the user's prelude file, else from the functions of older libraries
 (``slicc.dialect``). Each is SLICC text and becomes a function of every machine that calls it, so
 both engines run it like any other. One without a body is external: calling it ends the run.
-Invariant: what nobody calls is never looked at.
+Invariant: a stub that is never called is never resolved.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OLDER = "library.sm"
 
 
 class Stubs:
-    """Definitions by name: the user's, then those of older libraries."""
+    """Stubs by name: the user's, then those of older libraries."""
 
     def __init__(self, extensions: Extensions) -> None:
         self._given: dict[str, list[syntax.Function]] = {}
@@ -44,7 +44,7 @@ class Stubs:
         return self._given.get(name) or _older_functions().get(name, [])
 
     def find_method(self, owner: str, name: str) -> list[syntax.Function]:
-        """What the user gave as methods of a class that is not written in this language."""
+        """The user's methods of an external class."""
         return self._methods.get((owner, name), [])
 
     def has_class(self, name: str) -> bool:
@@ -86,7 +86,7 @@ def _older_types() -> dict[str, syntax.Enumeration]:
 
 
 def declare_stub_functions(scope: MachineScope, name: str, span: Span) -> list[Overload]:
-    """The stubs overloads of a function, now functions of this machine; empty if none."""
+    """The stubs of that name, now functions of this machine; empty if there are none."""
     known = scope.declared_stubs.get(name)
     if known is None:
         nodes = [] if scope.functions.get(name) else scope.stubs.find(name)
@@ -99,7 +99,7 @@ def declare_stub_functions(scope: MachineScope, name: str, span: Span) -> list[O
 
 
 def declare_stub_methods(scope: MachineScope, owner: str, name: str) -> list[Overload]:
-    """Supplied methods of a class, now functions of this machine that do not see the object."""
+    """Stubs of a class's method, now functions of this machine that do not see the object."""
     key = f"{owner}_{name}"
     known = scope.declared_stubs.get(key)
     if known is None:

@@ -1,7 +1,7 @@
-"""Files that say what a library of one's own has: the user's prelude, and that of a checkout.
+"""Reads user libraries: prelude files, and the library files of a checkout.
 
-Invariant: a prelude with mistakes is reported like any other file; a checkout's library is only
-looked into, so what is wrong with it is its own affair.
+Invariant: mistakes in a prelude are reported like those in any other file; mistakes in the library
+of a checkout are not reported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LIBRARY_PATTERN = "RubySlicc_*.sm"
 
 @dataclass(frozen=True)
 class UserPrelude:
-    """``complete`` is False if something in a file was wrong (reported)."""
+    """``complete`` is False if a file had errors (reported)."""
 
     extensions: Extensions
     sources: tuple[SourceFile, ...]
@@ -29,7 +29,7 @@ class UserPrelude:
 
 
 def read_preludes(paths: Sequence[Path], sink: DiagnosticSink) -> UserPrelude:
-    """What the files declare, together. Raises :class:`CannotRead` if one is not there."""
+    """The declarations of all files. Raises :class:`CannotRead` if one does not exist."""
     extensions = Extensions()
     sources = []
     errors = sink.error_count
@@ -42,14 +42,14 @@ def read_preludes(paths: Sequence[Path], sink: DiagnosticSink) -> UserPrelude:
         unit = None if source is None else parse(source, sink)
         if source is not None and unit is not None:
             sources.append(source)
-            # A library's own file also says what every controller has: that is known.
+            # A library's own file also declares what every controller has: not reported.
             is_library = path.match(_LIBRARY_PATTERN)
             extensions.add(unit.declarations, None if is_library else sink)
     return UserPrelude(extensions, tuple(sources), sink.error_count == errors)
 
 
 def read_library(driver: Path, names: Collection[str]) -> Extensions:
-    """The types of the library files beside a driver, or above it, that ours lacks."""
+    """The types that the library files beside a driver, or above it, add to ours."""
     extensions = Extensions()
     for folder in dict.fromkeys((driver.parent, driver.parent.parent)):
         files = sorted(folder.glob(_LIBRARY_PATTERN))

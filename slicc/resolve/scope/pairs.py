@@ -1,6 +1,6 @@
-"""What is the same for every pair list: near misses of keys, numbers, descriptions.
+"""Pair lists (``key=value`` attributes): misspelt keys, numbers, descriptions.
 
-Invariant: a key that no rule knows has no effect; it is only mentioned when it looks misspelt.
+Invariant: an unknown key has no effect; it is reported only when it looks misspelt.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from slicc.text.suggest import suggest
 
 _KEYS = sorted(KNOWN_PAIR_KEYS)
 _innocent: set[str] = set()
-"""Keys that were compared once and resemble nothing (pure memo of a pure function)."""
+"""Keys known to resemble no other key (a cache of a pure function)."""
 
 
 def check_keys(pairs: syntax.Pairs, sink: DiagnosticSink) -> None:
@@ -60,6 +60,6 @@ def description(pairs: syntax.Pairs) -> str:
 
 
 def integer(pair: syntax.Pair) -> int | None:
-    """The value as a whole number, however it was written; None if it is none."""
+    """The value as a whole number, quoted or not; None if it is none."""
     text = pair.value.strip()
     return int(text) if text.isdecimal() and len(text) <= 9 else None

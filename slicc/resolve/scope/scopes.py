@@ -32,7 +32,7 @@ from slicc.syntax import nodes as syntax
 
 
 class Stubs(Protocol):
-    """Where functions and types come from that neither the protocol nor the runtime has."""
+    """The source of functions and types that neither the protocol nor the runtime has."""
 
     def find(self, name: str) -> list[syntax.Function]: ...
 
@@ -105,7 +105,7 @@ class GlobalScope:
         return found if found is not None else self.library.find(ref.name)
 
     def resolve_type(self, name: syntax.TypeName) -> ir.Type:
-        """The type written there, or UNKNOWN after reporting that there is none."""
+        """The type of that name, or UNKNOWN after reporting that there is none."""
         text = name.text
         found = self.find_type(text)
         if found is not None:
@@ -124,7 +124,7 @@ class GlobalScope:
         return ir.UNKNOWN
 
     def type_text(self, name: str) -> ir.Type:
-        """What a prelude text means here: ``Event``, ``State``… are the machine's own."""
+        """The type of a prelude text in this scope: ``Event``, ``State``… are the machine's own."""
         if name == "void":
             return ir.VOID
         found = self.find_type(name)
@@ -165,7 +165,7 @@ class GlobalScope:
 
 
 class MachineScope(GlobalScope):
-    """Names of one machine; what it does not know itself, it asks the protocol for."""
+    """Names of one machine; others are looked up in the protocol."""
 
     def __init__(self, parent: GlobalScope, name: str, node: syntax.Machine) -> None:
         super().__init__(parent.sink, parent.stubs, parent.library)
@@ -249,10 +249,10 @@ class BodyScope:
     def declare(
         self, name: str, kind: VariableKind, type_: ir.Type, span: Span, *, empty: bool = False
     ) -> VariableSymbol | None:
-        """Add a local; None (and nothing added) if the innermost block has the name already.
+        """Add a local; None (and no change) if the innermost block already has the name.
 
-        ``empty``: it starts as null, so a backend may have to write its type down; such a local
-        never takes over a name that a block beside this one has used.
+        ``empty``: it starts as null, so a backend may have to annotate its type; such a local
+        never reuses a name of a sibling block.
         """
         if name in self.frames[-1]:
             return None
@@ -266,7 +266,7 @@ class BodyScope:
         return symbol
 
     def _is_free(self, symbol: VariableSymbol, empty: bool) -> bool:
-        """Whether the name is new, or was that of a like variable whose block has ended."""
+        """Whether the name is new, or belonged to a variable of the same type in an ended block."""
         earlier = self._given.get(symbol.ir_name)
         if earlier is None:
             return True

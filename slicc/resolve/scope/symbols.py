@@ -1,4 +1,4 @@
-"""Who exists: symbols of types, callables, variables and ports, and the scopes that hold them.
+"""Symbols of types, callables, variables and ports.
 
 Symbols live during resolve only; the IR refers to declarations by small references instead.
 Invariant: every symbol keeps the span of its declaration, so a message can point at it.
@@ -28,7 +28,7 @@ class TypeKind(Enum):
 
 
 class CallTarget(Enum):
-    """What a call turns into."""
+    """The kind of IR node that a call becomes."""
 
     FUNCTION = auto()
     STRUCT_METHOD = auto()
@@ -96,7 +96,7 @@ class TypeSymbol:
     # structures and classes
     fields: dict[str, FieldSymbol] = field(default_factory=dict)
     constant_fields: dict[str, ir.Expr] = field(default_factory=dict)
-    """Fields of a library structure that the runtime lacks: what they would always say."""
+    """Fields of a library structure that the runtime lacks, with their constant value."""
     methods: dict[str, list[Overload]] = field(default_factory=dict)
     interface: TypeSymbol | None = None
     is_main_entry: bool = False
@@ -107,7 +107,7 @@ class TypeSymbol:
     parameter: bool = False
     missing_at_runtime: bool = False
     has_stubs: bool = False
-    """A class that the user's prelude speaks for: its objects are never looked at."""
+    """A class whose methods are stubs of the user's prelude: its objects are never read."""
     used: bool = False
 
     def find_field(self, name: str) -> FieldSymbol | None:
@@ -195,7 +195,7 @@ class VariableSymbol:
     port: PortSymbol | None = None
     node: syntax.ObjectDeclaration | None = None
     value: ir.Expr | None = None
-    """What a constant stands for."""
+    """The value of a constant."""
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
@@ -205,7 +205,7 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def enumeration_constant(symbol: TypeSymbol, member: str, span: Span) -> ir.Expr:
-    """A member; one that the runtime lacks is a number, or what it goes by at run time."""
+    """A member; one that the runtime lacks is a number, or the member lent to it."""
     assert isinstance(symbol.type, ir.EnumType)
     further = symbol.further.get(member)
     if isinstance(further, int):

@@ -21,7 +21,7 @@ _STRUCT_KINDS = {
 
 
 def to_enumeration(scope: GlobalScope, symbol: TypeSymbol | None, name: str) -> ir.Enum_:
-    """An enumeration; an empty one where the declaration is missing."""
+    """An enumeration; an empty one if the declaration is missing."""
     if symbol is None:
         assert isinstance(scope, MachineScope)
         return ir.Enum_(ir.TypeRef(scope.machine, name), (), "NUM", span=scope.node.span)

@@ -1,8 +1,8 @@
-"""Names that were asked for and are not there.
+"""Reports of unknown names, one for all uses of a name.
 
-A slip in a declaration is one mistake, however often the name is used; a slip in a use may have
-been made in several places. So a missing name is reported where it is first met, and the other
-places are shown with it. Invariant: nobody has to compile twice to find all uses of one name.
+A misspelt declaration is one mistake, however often the name is used; a misspelt use may occur in
+several places. So an unknown name is reported at its first use, and the other uses are shown with
+it. Invariant: one compilation shows all uses of an unknown name.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from slicc.source import Span
 
 
 class Misses:
-    """The missing names of one scope or body."""
+    """The unknown names of one scope or body."""
 
     def __init__(self, sink: DiagnosticSink) -> None:
         self._sink = sink
         self._positions: dict[tuple[str, str], int] = {}
 
     def first(self, kind: str, name: str, span: Span) -> bool:
-        """Whether nobody has asked for it before: then the caller reports it, at once."""
+        """Whether this is the first use: then the caller reports it, at once."""
         key = (kind, name)
         position = self._positions.get(key)
         if position is None:

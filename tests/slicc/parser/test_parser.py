@@ -15,7 +15,7 @@ from slicc.parser import table_cache
 from slicc.parser.ast_builder import TreeBuilder
 from slicc.parser.parser import parse
 from slicc.parser.table_cache import OPTIONS, grammar_text, load_parser, private_directory
-from slicc.parser.token_names import Words
+from slicc.parser.token_names import TokenNames
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
 
@@ -61,7 +61,7 @@ def test_grammar_has_no_conflict_and_names_every_terminal() -> None:
     parser = lark.Lark(grammar_text(), strict=True, **OPTIONS)
     names = [terminal.name for terminal in parser.terminals]
     assert [name for name in names if name.startswith("__")] == []
-    words = Words(parser)
+    words = TokenNames(parser)
     for name in names:
         if name not in parser.ignore_tokens:
             assert words.of(name) != name

@@ -1,7 +1,7 @@
 """Expressions of C++ as text that knows how tightly it binds and what evaluating it may do.
 
-C++ leaves open in which order the arguments of a call are evaluated. Invariant: whoever joins
-expressions asks :func:`clash` first, so that the order of the author is kept wherever it matters.
+C++ leaves open in which order the arguments of a call are evaluated. Invariant: expressions are
+joined only after a check with :func:`clash`, so the author's order is kept wherever it matters.
 """
 
 from __future__ import annotations
@@ -70,10 +70,7 @@ def together(codes: list[Code]) -> Acts:
 
 
 def call(name: str, arguments: list[Code], acts: Acts = Acts.NOTHING, before: str = "x") -> Code:
-    """``name(before, arguments…)``, with the arguments evaluated in their order.
-
-    ``before`` are arguments that are always the same.
-    """
+    """``name(before, arguments…)``, with the arguments evaluated in order; ``before`` are fixed."""
     done = acts | together(arguments)
     if any_clash(arguments):
         return Code(_in_order(name, arguments, before), PRIMARY, done)
@@ -96,7 +93,7 @@ def _in_order(name: str, arguments: list[Code], before: str) -> str:
 
 def binary(left: Code, operator: str, right: Code, level: int) -> Code:
     """``left operator right``. Operands that are operations themselves get parentheses, except
-    where every reader knows better (comparisons inside of ``&&``, products inside of sums).
+    where precedence is common knowledge (comparisons inside of ``&&``, products inside of sums).
     """
     acts = left.acts | right.acts
     if level not in (AND, OR) and clash(left.acts, right.acts):

@@ -1,8 +1,8 @@
 """A list of lines that knows how far it is indented and where each line came from.
 
-``#line`` directives tell compilers and debuggers the author's line. Invariant: they stand only
-where counting on from the last one would be wrong, and author's places end where the text of one
-function ends.
+``#line`` directives give compilers and debuggers the author's line. Invariant: they are written
+only where counting on from the last one would be wrong, and the author's positions end where the
+text of a function ends.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Emitter(emitter.Emitter):
     def mark(self, span: Span | None) -> str:
         return mark(span)
 
-    def comment(self, words: str) -> None:
-        self.lines += cpp_source.comment(words, self.indent)
+    def comment(self, text: str) -> None:
+        self.lines += cpp_source.comment(text, self.indent)
 
     @contextmanager
     def block(self, head: str, span: Span | None = None, tail: str = "}") -> Iterator[None]:
@@ -35,8 +35,8 @@ class Emitter(emitter.Emitter):
 
 
 def mark(span: Span | None) -> str:
-    """What a line ends in, until :func:`placed` has seen it. The file's name comes as a literal,
-    in which there is neither another mark nor a line end."""
+    """The end of a line until :func:`placed` replaces it. The file's name is a literal, which
+    contains neither another mark nor a line end."""
     if span is None or span.file is BUILTIN:
         return ""
     return f"{_MARK}{span.line}{_MARK}{cpp_source.file_literal(file_name(span))}"

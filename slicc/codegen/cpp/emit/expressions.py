@@ -1,8 +1,8 @@
 """Expressions of the IR as expressions of C++.
 
 Invariant: every integer expression has the value that its IR type can hold; operands are
-evaluated in the author's order where that can be seen; whatever can fail says so, and goes on
-with something harmless.
+evaluated in the author's order where the order can be observed; an operation that fails reports it
+and yields a harmless value.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Expressions(Operators):
                 return self._permission(node)
             case ir.NewEntry():
                 name = self.scope.types(node.type, node.span).removesuffix("*")
-                # Nobody can see that there is one entry more until it is stored somewhere.
+                # The new entry cannot be observed until it is stored.
                 return Code(f"new_entry<{name}>(x, c)")
             case ir.NewStruct():
                 return self.default(node.type, node.span)
@@ -176,7 +176,7 @@ class Expressions(Operators):
     # -------------------------------------------------------------- calls
 
     def method(self, node: ir.CallMethod) -> Code:
-        """A call of a method of a runtime class, without the question whether it is there."""
+        """A call of a method of a runtime class, without a check that the object exists."""
         classes = {**VALUE_CLASSES, **OBJECT_CLASSES, **MESSAGE_METHODS}
         known = classes.get(node.class_name)
         if node.class_name == "AbstractCacheEntry":
@@ -216,14 +216,14 @@ class Expressions(Operators):
         return self.scope.names.type(type_.element.ref)
 
     def _present_method(self, node: ir.CallMethod) -> Code:
-        """The same in the middle of an expression."""
+        """The same inside of an expression."""
         present = self.present(node)
         if present is None:
             return self.method(node)
         return cpp_tree.choice(present, self.method(node), self.default(node.type, node.span))
 
     def present(self, node: ir.CallMethod) -> Code | None:
-        """The question whether an object is there that a system may leave out."""
+        """A check that an object exists that a system may leave out."""
         match node.receiver:
             case ir.MachineObject(name=name) if name in self.scope.machine.optional:
                 receiver = self(node.receiver)

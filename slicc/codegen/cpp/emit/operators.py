@@ -84,7 +84,7 @@ class Operators(ABC):
         return made
 
     def _decision(self, node: ir.Binary) -> Code:
-        """``&&`` and ``||``: the right side knows what the left one has found out."""
+        """``&&`` and ``||``: null checks of the left side hold on the right one."""
         both = node.operator is Op.AND
         left = self(node.left)
         before = set(self.scope.known)
@@ -96,7 +96,7 @@ class Operators(ABC):
         )
 
     def learned(self, node: ir.Expr, truth: bool) -> set[str]:
-        """Pointers that are not null if the condition has turned out so."""
+        """Pointers that are not null if the condition has this value."""
         match node:
             case ir.NullTest(operand=ir.Local() | ir.TransactionValue() as operand):
                 if node.valid is truth and isinstance(operand.type, ir.PointerType):
@@ -132,7 +132,7 @@ class Operators(ABC):
         return Code(f"{name}({code.text})", acts=code.acts)
 
     def _signed(self, code: Code, kind: ir.ScalarKind) -> Code:
-        """A number of an unsigned type as what the author calculates with."""
+        """A number of an unsigned type, converted to the author's type."""
         if not kind.signed:
             return code
         return Code(f"{integer_type(kind)}({code.text})", acts=code.acts)
@@ -203,7 +203,7 @@ class Operators(ABC):
         )
 
     def _equality(self, node: ir.Binary) -> Code:
-        """Values that are made of parts."""
+        """Equality of values with parts."""
         type_ = node.left.type
         name = "equal"
         if isinstance(type_, ir.ClassType):

@@ -1,4 +1,4 @@
-"""What names mean where an expression stands: its machine, its body, and what is known there."""
+"""What names mean at an expression: its machine, its body, and the null checks made before it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class MachineFacts:
 
 @dataclass(slots=True)
 class Scope:
-    """What names mean in one body, and which action's text it is (None: a function's).
+    """What names mean in one body, and which action it belongs to (None: a function).
 
-    ``known``: pointers, by their text, that are not null where the body now is.
+    ``known``: pointers, by their text, that are not null at the current statement.
     """
 
     names: ProtocolNames

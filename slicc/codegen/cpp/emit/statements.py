@@ -1,8 +1,8 @@
 """Statements of the IR as lines of C++.
 
 Invariant: one IR statement becomes consecutive lines, in the author's order; before a function
-of the runtime may fail, the context knows the place of the statement. What an author writes to
-be read by people (traces, comments of transitions) becomes nothing.
+of the runtime may fail, the context holds the place of the statement. Text for human readers
+(traces, comments of transitions) is left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from slicc.codegen.cpp.types import is_queue
 from slicc.codegen.integer_rules import CannotEmit
 
 _WORK = Acts.CHANGES | Acts.FAILS | Acts.PLACED
-"""What functions of the runtime do that are called as statements."""
+"""Effects of runtime functions that are called as statements."""
 
 
 class Statements:
@@ -94,7 +94,7 @@ class Statements:
                 assert_never(node)
 
     def _line(self, text: str, code: Code, node: ir.Stmt) -> None:
-        """One line; the context learns the place if somebody may ask for it."""
+        """One line; the context gets the place if the line can fail."""
         self.acts |= code.acts
         if code.acts & Acts.PLACED:
             text = f"x.site = {self.expression.site()}; {text}"
@@ -102,7 +102,7 @@ class Statements:
 
     @contextmanager
     def _block(self, head: str, code: Code, node: ir.Stmt) -> Iterator[None]:
-        """``head`` with a brace, what is written meanwhile, and the closing brace."""
+        """``head`` with a brace, what is written inside of the ``with``, and the closing brace."""
         self._line(head, code, node)
         with self.out.indented():
             yield
@@ -156,7 +156,7 @@ class Statements:
         self._line(f"{target.text} = {value.text};", Code("", acts=acts), node)
 
     def _touch(self, target: ir.Expr) -> None:
-        """A message whose destination was computed is not one that has none."""
+        """Mark a message whose destination was computed: an empty one is then no mistake."""
         match target:
             case ir.FieldAccess(receiver=ir.Local(name=name), name="Destination"):
                 sent = next((each for each in self._sending if each.local == name), None)
@@ -195,11 +195,11 @@ class Statements:
 
     # -------------------------------------------------------------- control
 
-    def _if(self, node: ir.If, words: str = "if") -> None:
-        """``words``: ``} else if`` where it goes on with the one above."""
+    def _if(self, node: ir.If, keyword: str = "if") -> None:
+        """``keyword``: ``} else if`` for a branch of the statement above."""
         scope, learned = self.scope, self.expression.learned
         condition = self.expression(node.condition)
-        self._line(f"{words} ({condition.text}) {{", condition, node)
+        self._line(f"{keyword} ({condition.text}) {{", condition, node)
         before = set(scope.known)
         then = self._branch(node.then, learned(node.condition, True))
         scope.known = before | learned(node.condition, False)
@@ -218,12 +218,12 @@ class Statements:
         scope.known = set() if known is None else known
 
     def _is_placed(self, node: ir.If) -> bool:
-        """Whether the context must know the place of the condition before it is evaluated."""
+        """Whether the context must hold the place of the condition before it is evaluated."""
         self.expression.place = node.span
         return Acts.PLACED in self.expression(node.condition).acts
 
     def _branch(self, body: tuple[ir.Stmt, ...], learned: set[str]) -> set[str] | None:
-        """One branch; what is known when it is over, None if it does not get there."""
+        """One branch; the pointers known at its end, None if control does not reach it."""
         self.scope.known = self.scope.known | learned
         with self.out.indented():
             self.body(body)
@@ -315,7 +315,7 @@ class Statements:
 
 
 def _either(first: set[str] | None, second: set[str] | None) -> set[str] | None:
-    """What is known behind two branches."""
+    """The pointers known after two branches."""
     if first is None or second is None:
         return second if first is None else first
     return first & second

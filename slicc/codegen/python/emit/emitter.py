@@ -43,12 +43,12 @@ class Emitter(emitter.Emitter):
             line + mark for line in line_breaks.lines(self.indent, before, code.text, after)
         ]
 
-    def docstring(self, words: str) -> None:
-        if one_line(words):
-            self.lines += python_source.docstring(words, self.indent)
+    def docstring(self, text: str) -> None:
+        if one_line(text):
+            self.lines += python_source.docstring(text, self.indent)
 
-    def comment(self, words: str) -> None:
-        self.lines += python_source.comment(words, self.indent)
+    def comment(self, text: str) -> None:
+        self.lines += python_source.comment(text, self.indent)
 
     def blank(self) -> None:
         self.lines.append("")

@@ -43,7 +43,7 @@ _SIGNED = ir.ScalarType(ir.ScalarKind.STATISTIC)
 
 @dataclass(slots=True)
 class Scope:
-    """What names mean in one body: of ``machine``, or of a method of the structure ``owner``."""
+    """The meaning of names in one body: of ``machine``, or of a method of structure ``owner``."""
 
     names: ProtocolNames
     imports: Imports
@@ -337,7 +337,7 @@ class Expressions:
         return self.converted(node, _SIGNED)
 
     def _is_given(self, node: ir.Expr) -> bool:
-        """Whether the system description or the text itself says how many cycles there are."""
+        """Whether the number of cycles comes from the system description or a literal."""
         match node:
             case ir.IntConst() | ir.ControllerValue():
                 return True

@@ -1,7 +1,7 @@
-"""Where a statement that is too long breaks: at its commas, or at its loosest operators.
+"""Breaks statements that are too long at their commas, or at their loosest operators.
 
-Invariant: the lines are the statement with nothing but line ends, indentation and commas or
-parentheses added that change no meaning; a line longer than the width holds nothing to break at.
+Invariant: only line ends, indentation, and commas or parentheses that do not change the meaning are
+added; a line longer than the width has no place to break at.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _opened(indent: int, head: str, inside: str, tail: str) -> list[str]:
 
 
 def _inside(indent: int, code: str) -> list[str]:
-    """A piece of an expression that stands in brackets."""
+    """A piece of an expression inside of brackets."""
     if indent + len(code) > WIDTH:
         pieces = _pieces(code)
         if len(pieces) > 1:
@@ -51,7 +51,7 @@ def _inside(indent: int, code: str) -> list[str]:
 
 
 def _outermost(code: str) -> list[re.Match[str]]:
-    """Commas, operators and brackets that stand in no brackets themselves."""
+    """Commas, operators and brackets outside of all brackets."""
     found = []
     depth = 0
     for token in _TOKEN.finditer(code):

@@ -50,7 +50,7 @@ FALSE = Code("False")
 
 
 def _receiver(code: Code) -> str:
-    """Something a dot or a bracket can follow; the digits of a number would swallow the dot."""
+    """A text that a dot or a bracket can follow; behind digits the dot would read as a fraction."""
     return f"({code.text})" if code.text[0].isdigit() else code.inside(ATOM)
 
 
@@ -94,7 +94,7 @@ def minus(operand: Code) -> Code:
 
 
 def operation(left: Code, operator: str, right: Code) -> Code:
-    """A binary operation; chains of one strength stay flat, mixed ``and``/``or`` are told apart."""
+    """A binary operation; chains of one strength stay flat, ``and`` in ``or`` gets parentheses."""
     strength = STRENGTH[operator]
     tighter = NOT if strength == OR else strength + 1
     first = strength if left.strength == strength != COMPARISON else tighter

@@ -90,7 +90,7 @@ class Statements:
                 assert_never(node)
 
     def function(self, function: ir.Function) -> None:
-        """The body of a function: one that yields a value does so, whatever its author wrote."""
+        """The body of a function, with a final ``return`` if the author left it out."""
         self.parameters = frozenset(each.name for each in function.parameters)
         self.returns_reference = function.by_reference
         self.body(function.body)
@@ -129,7 +129,7 @@ class Statements:
         return python_tree.method(value, "copy") if copying is ir.Copying.COPY else value
 
     def _returned(self, node: ir.Expr) -> Code:
-        """A result by value is the caller's own: what lives elsewhere is copied."""
+        """A result by value belongs to the caller: an object stored elsewhere is copied."""
         value = self.expression(node)
         if self.returns_reference or not is_mutable(node.type):
             return value
@@ -258,8 +258,8 @@ class Statements:
         code = python_tree.method(python_tree.SELF, name, *arguments)
         self.out.statement("", code, "", node.span)
 
-    def _fail(self, how: str, words: str, node: ir.Stmt) -> None:
-        literal = Code(python_source.string_literal(words))
+    def _fail(self, how: str, text: str, node: ir.Stmt) -> None:
+        literal = Code(python_source.string_literal(text))
         if self.scope.machine is not None:
             self._own(how, node, literal)
             return
@@ -269,23 +269,23 @@ class Statements:
         self.out.statement("raise ", python_tree.call(error, which, literal), "", node.span)
 
     def _assert(self, node: ir.Assert) -> None:
-        words = one_line(node.condition.span.text) or "assertion"
+        text = one_line(node.condition.span.text) or "assertion"
         match node.condition:
             case ir.BoolConst(value=True):
                 pass
             case ir.BoolConst(value=False):
-                self._fail("assertion_failed", words, node)
+                self._fail("assertion_failed", text, node)
             case condition:
                 self.out.statement("if ", self.expression(opposite(condition)), ":", node.span)
                 with self.out.indented():
-                    self._fail("assertion_failed", words, node)
+                    self._fail("assertion_failed", text, node)
 
     def _trace(self, node: ir.Trace) -> None:
         if self.scope.machine is None:
             raise CannotEmit(f"{node.span}: a trace outside of machines")
         flag = python_source.string_literal(node.flag or "")
-        words, arguments = trace_formats.python_format(node.format, node.arguments, self.expression)
-        literal = Code(python_source.string_literal(words))
+        text, arguments = trace_formats.python_format(node.format, node.arguments, self.expression)
+        literal = Code(python_source.string_literal(text))
         debug = python_tree.attribute(python_tree.SELF, "debug")
         self.out.statement("if ", debug, ":", node.span)
         with self.out.indented():

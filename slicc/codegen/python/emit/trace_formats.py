@@ -1,7 +1,7 @@
 """Trace formats of the language as formats of Python's ``%`` operator.
 
-Invariant: whatever format and arguments the author wrote, formatting with the result raises
-nothing: the conversions match the arguments in number and in kind.
+Invariant: for any format and arguments of the author, formatting with the result raises nothing:
+the conversions match the arguments in number and in kind.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ def python_format(
         codes.append(readable(argument, expression))
         return f"%{'-' if '-' in flags else ''}{width}s"
 
-    words: list[str] = []
+    parts: list[str] = []
     end = 0
     for match in _CONVERSION.finditer(format_):
-        words.append(format_[end : match.start()].replace("%", "%%"))
-        words.append(replace(match))
+        parts.append(format_[end : match.start()].replace("%", "%%"))
+        parts.append(replace(match))
         end = match.end()
-    words.append(format_[end:].replace("%", "%%"))
+    parts.append(format_[end:].replace("%", "%%"))
     for argument in remaining:
-        words.append(" %s")
+        parts.append(" %s")
         codes.append(readable(argument, expression))
-    return "".join(words), codes
+    return "".join(parts), codes
 
 
 def readable(node: ir.Expr, expression: Expressions) -> Code:
