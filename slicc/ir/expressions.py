@@ -75,7 +75,7 @@ class ControllerField(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ControllerValue(Node):
-    """A value that every controller has. Protocols can name the first four, pair text all of them."""
+    """A value of every controller. Only pair text can name others than the first four."""
 
     field: ControllerField
     type: Type

@@ -3,7 +3,7 @@
 Blocks of ``docs/first-protocol.md``: ``slicc file=F`` is the text of a file; ``diff file=F`` is one
 edit, found by its unchanged and removed lines, which occur exactly once; ``console`` holds commands
 (``$ …``) and the lines that must appear in their output in this order, where ``...`` stands for
-anything. ``exit=N`` is the last command's status, ``slip=F:old:new`` a change for this block only.
+anything. ``exit=N`` is the last command's status, ``change=F:old:new`` a change for this block only.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def run_console(body: str, options: dict[str, str], directory: Path) -> None:
         command, *expected = step.rstrip("\n").split("\n")
         status, output = run(command, directory)
         last = number == len(steps) - 1
-        wanted_status = int(options.get("exit", "1" if "slip" in options else "0")) if last else 0
+        wanted_status = int(options.get("exit", "1" if "change" in options else "0")) if last else 0
         assert status == wanted_status, f"$ {command}\n{output}"
         check_output(expected, output)
 
@@ -80,8 +80,8 @@ def test_the_tutorial_works_as_printed(tmp_path: Path) -> None:
             path.write_text(edited(path.read_text(), body))
         elif kind == "console":
             consoles += 1
-            if "slip" in options:
-                name, old, new = options["slip"].split(":")
+            if "change" in options:
+                name, old, new = options["change"].split(":")
                 path = tmp_path / name
                 good = path.read_text()
                 assert old in good

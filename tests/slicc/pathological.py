@@ -1,4 +1,4 @@
-"""Protocols that cost a careless compiler its day: one kind of mistake, as often as asked.
+"""Protocols that are expensive for a careless compiler: many mistakes of one kind.
 
 Invariant: the text of a shape grows in proportion to its number.
 """

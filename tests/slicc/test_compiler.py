@@ -54,7 +54,7 @@ def test_errors_keep_the_protocol_back() -> None:
     assert [d.slug for d in sink.diagnostics] == ["unknown-type"]
 
 
-def _slips(text: str, rng: random.Random) -> str:
+def _mistakes(text: str, rng: random.Random) -> str:
     """The text with one to three words swapped, doubled, dropped or replaced by others."""
     words = re.split(r"(\W+)", text)
     places = [i for i, word in enumerate(words) if word.isidentifier()]
@@ -73,18 +73,18 @@ def _slips(text: str, rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("name", ["copying", "needs"])
-def test_slips_are_reported_and_never_crash(name: str) -> None:
+def test_mistakes_are_reported_and_never_crash(name: str) -> None:
     text = re.sub(r"//.*", "", (IR / f"{name}.sm").read_text())
     rng = random.Random(name)
     rejected = 0
     for number in range(60):
-        slipped = _slips(text, rng)
+        mutated = _mistakes(text, rng)
         sink = DiagnosticSink()
-        protocol = compile_text(slipped, sink, name=f"slip{number}")
-        assert {d.slug for d in sink.diagnostics} <= CODES.keys(), slipped
+        protocol = compile_text(mutated, sink, name=f"mistake{number}")
+        assert {d.slug for d in sink.diagnostics} <= CODES.keys(), mutated
         if protocol is None:
-            assert sink.error_count, slipped
+            assert sink.error_count, mutated
             rejected += 1
         else:
-            assert verify(protocol) == [], slipped
+            assert verify(protocol) == [], mutated
     assert rejected > 30

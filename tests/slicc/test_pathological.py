@@ -1,4 +1,4 @@
-"""What findings cost: in proportion to the text, however many there are and however they lie.
+"""The cost of findings is proportional to the text, for any number and position of findings.
 
 Work is counted (calls made, characters cut out), never timed.
 """
@@ -230,7 +230,7 @@ def test_a_name_has_so_many_overloads() -> None:
 
 @pytest.mark.parametrize("text", ["a.sm" + ".sm" * 5000 + "!", "/* */" * 5000 + "!", "a " * 5000])
 def test_a_list_of_files_is_read_once(text: str) -> None:
-    """With alternatives that could be tried again, these would not end in a lifetime."""
+    """With alternatives that could be tried again, these would take exponential time."""
     assert listed_files(SourceFile("a.slicc", text)) is None
 
 

@@ -15,9 +15,9 @@ class Acts(IntFlag):
     NOTHING = 0
     READS = 1
     NULLS = 2
-    """It may be the verdict ``null_dereference``."""
+    """It may end in the verdict ``null_dereference``."""
     FAILS = 4
-    """It may be another verdict."""
+    """It may end in another verdict."""
     CHANGES = 8
     PLACED = 16
     """A function of the runtime fails at the place that the context names."""

@@ -37,7 +37,7 @@ class Extensions:
     """External classes whose methods the user provides."""
 
     def add(self, declarations: Iterable[syntax.Declaration], sink: DiagnosticSink | None) -> None:
-        """Add the declarations of a prelude file; others are reported, or without a sink skipped."""
+        """Add the declarations of a prelude file; others are reported (skipped without a sink)."""
         for node in declarations:
             match node:
                 case syntax.Enumeration():

@@ -105,7 +105,7 @@ def test_check_of_a_bad_protocol(here: Path) -> None:
 
 
 def test_findings_come_in_the_order_of_the_source(here: Path) -> None:
-    """Whichever pass found them: files as they were read, each from top to bottom."""
+    """Findings of all passes: files in reading order, each from top to bottom."""
     for path in DRIVER.parent.glob("MI*"):
         (here / path.name).write_text(path.read_text())
     driver, cache = here / "MI.slicc", here / "MI-cache.sm"

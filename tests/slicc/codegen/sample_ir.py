@@ -220,7 +220,7 @@ _ACTIONS = (
     ),
     action(
         "c_check",
-        'Divide by what nobody """counts""" \\ yet',
+        'Divide by what nothing """counts""" \\ yet',
         ir.Trace(
             "RubySlicc",
             "pending %d of %s\n",

@@ -50,7 +50,7 @@ machine(MachineType:L1Cache, "A cache that asks") : CacheMemory * frames; Cycles
   action(b_begin, "b", desc="Open a TBE, and a frame") {
     check_allocate(TBEs); TBEs.allocate(address); set_tbe(TBEs[address]);
   }
-  action(c_check, "c", desc="Divide by what nobody \\"""counts\\""" \\\\ yet") {
+  action(c_check, "c", desc="Divide by what nothing \\"""counts\\""" \\\\ yet") {
     DPRINTF(RubySlicc, "pending %d of %s\\n", tbe.pending, State:B);
     APPEND_TRANSITION_COMMENT(State:B);
     if (tbe.pending / 2 > 4) { error("too many"); }

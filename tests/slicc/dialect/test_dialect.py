@@ -51,11 +51,11 @@ def _tree(text: str, name: str = "P.sm") -> tuple[syntax.Unit | None, Diagnostic
 @pytest.mark.parametrize("name", SAME)
 def test_older_spelling_means_the_same(name: str) -> None:
     older, modern = SAME[name]
-    (old_tree, told), (new_tree, silent) = _tree(older), _tree(modern)
+    (old_tree, older_sink), (new_tree, modern_sink) = _tree(older), _tree(modern)
     assert new_tree is not None
-    assert not silent.diagnostics
+    assert not modern_sink.diagnostics
     assert old_tree == new_tree
-    assert {found.slug for found in told.diagnostics} == {"older-dialect"}
+    assert {found.slug for found in older_sink.diagnostics} == {"older-dialect"}
 
 
 def test_a_driver_may_list_files() -> None:
@@ -69,7 +69,7 @@ def test_a_driver_may_list_files() -> None:
     assert [found.primary.span.line for found in sink.diagnostics] == [2]
 
 
-def test_mistakes_in_an_older_text_are_the_only_ones_told() -> None:
+def test_mistakes_in_an_older_text_are_the_only_ones_reported() -> None:
     """The header is no mistake, and does not hide the missing semicolon behind it."""
     text = 'machine(L1Cache, "c") : int n = 2 {\n  int m\n  int k;\n}\n'
     unit, sink = _tree(text)

@@ -1,4 +1,4 @@
-"""Every slip gets its own message, on its line, and does not hide the next one."""
+"""Every mistake gets its own message, on its line, and does not hide the next one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Cases of resolve and of the checks: what each small protocol is told."""
+"""Cases of resolve and of the checks: the findings of each small protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A protocol whose files and descriptions are called whatever a test wants."""
+"""A protocol with arbitrary names of files and texts of descriptions."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ class _Tags(HTMLParser):
         self.tags.append((f"/{tag}",))
 
     def handle_comment(self, data: str) -> None:
-        raise AssertionError("a comment that nobody wrote")
+        raise AssertionError("an unexpected comment")
 
 
 @hostile

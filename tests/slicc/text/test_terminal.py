@@ -1,4 +1,4 @@
-"""Whatever names and files hold, what commands print does not steer a terminal."""
+"""No content of names and files makes the output of commands control a terminal."""
 
 from __future__ import annotations
 

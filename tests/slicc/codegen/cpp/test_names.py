@@ -1,4 +1,4 @@
-"""Whatever an author calls things, the C++ compiles, and text of theirs is never code."""
+"""For any names of the author the C++ compiles, and the author's text is never code."""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ CASES = {
 
 @pytest.mark.parametrize("what", CASES)
 def test_it_says_what_and_where(what: str) -> None:
-    with pytest.raises(Unsupported) as slip:
+    with pytest.raises(Unsupported) as refused:
         made(**CASES[what])
-    assert slip.value.what == what
-    assert str(slip.value) == f"the native engine has no {what} ({slip.value.place})"
-    assert slip.value.place.startswith("Frame.sm:")
+    assert refused.value.what == what
+    assert str(refused.value) == f"the native engine has no {what} ({refused.value.place})"
+    assert refused.value.place.startswith("Frame.sm:")
 
 
 def test_strings_in_traces_are_no_obstacle() -> None:

@@ -90,8 +90,8 @@ EDITS = (
       if (fault == 20) { cache_entry.DataBlk.copyPartial(in_msg.DataBlk, 0 - 1, 4); }
       if (fault == 21) { sequencer.readCallback(address + 6400000, cache_entry.DataBlk); }
       if (fault == 22) {
-        NetDest nobody;
-        assert(nobody.smallestElement() == machineID);
+        NetDest empty;
+        assert(empty.smallestElement() == machineID);
       }
       if (fault == 23) {
         NetDest set;

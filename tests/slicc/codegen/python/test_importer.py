@@ -155,7 +155,7 @@ def names_in(root: Path) -> set[str]:
     return {entry.name for entry in root.iterdir()} - {".pruned"}
 
 
-def test_what_nobody_uses_is_dropped_once_a_day(module: ModuleType, tmp_path: Path) -> None:
+def test_unused_packages_are_evicted_once_a_day(module: ModuleType, tmp_path: Path) -> None:
     root = tmp_path / "slicc" / "python"
     own = Path(str(module.__file__)).parent.name
     assert names_in(root) == {own}
