@@ -169,7 +169,7 @@ def _unfit(known: SystemDescription, protocol: ProtocolInfo, bar: float) -> str:
     if len(missing) <= (1 - bar) * len(required):
         return ""
     missing = list(dict.fromkeys(missing))
-    more = f" and {len(missing) - 1} more of its declarations" if len(missing) > 1 else ""
+    more = f" and {len(missing) - 1} more that the description names" if len(missing) > 1 else ""
     return f"it has no {missing[0]}{more}"
 
 

@@ -3,7 +3,7 @@
 Blocks of ``docs/first-protocol.md``: ``slicc file=F`` is the text of a file; ``diff file=F`` is one
 edit, found by its unchanged and removed lines, which occur exactly once; ``console`` holds commands
 (``$ …``) and the lines that must appear in their output in this order, where ``...`` stands for
-anything. ``exit=N`` is the last command's status, ``change=F:old:new`` a change for this block only.
+anything. ``exit=N`` is the last command's status, ``change=F:old:new`` an edit for this block.
 """
 
 from __future__ import annotations

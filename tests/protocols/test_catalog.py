@@ -115,7 +115,7 @@ def test_a_few_states_prove_nothing_without_the_name(tmp_path: Path) -> None:
     [
         (
             "[machine.L1Cache.buffer]\nrequests = {}\na = {}\nb = {}\nc = {}",
-            "it has no L1Cache.a and 2 more of what is said of it",
+            "it has no L1Cache.a and 2 more that the description names",
         ),
         ("[machine.L9Cache]", "it has no L9Cache"),
         (
@@ -150,7 +150,7 @@ def test_who_is_not_driven_is_said(tmp_path: Path) -> None:
     engine = Parameter("engine", "DMASequencer", pointer=True)
     info = ProtocolInfo("Two", (CACHE, DIRECTORY, machine("DMA", engine, QUEUE)))
     note = known_system(info, [], tmp_path).note
-    assert note == "nobody drives DMA, which the known Two does not have"
+    assert note == "nothing drives DMA, which the known Two does not have"
     (tmp_path / "Two.toml").write_text(FACTS)
     assert not known_system(info, [], tmp_path).note, "it is inferred who drives what"
 
