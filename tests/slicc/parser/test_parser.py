@@ -61,10 +61,10 @@ def test_grammar_has_no_conflict_and_names_every_terminal() -> None:
     parser = lark.Lark(grammar_text(), strict=True, **OPTIONS)
     names = [terminal.name for terminal in parser.terminals]
     assert [name for name in names if name.startswith("__")] == []
-    words = TokenNames(parser)
+    shown = TokenNames(parser)
     for name in names:
         if name not in parser.ignore_tokens:
-            assert words.of(name) != name
+            assert shown.of(name) != name
 
 
 @pytest.mark.parametrize(
