@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PAGE = Path(__file__).parents[2] / "docs" / "first-protocol.md"
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MODULES = {"slicc": "slicc.cli.main", "gpu-tester": "tester.cli.main"}
@@ -69,6 +71,7 @@ def run_console(body: str, options: dict[str, str], directory: Path) -> None:
         check_output(expected, output)
 
 
+@pytest.mark.slow
 def test_the_tutorial_works_as_printed(tmp_path: Path) -> None:
     consoles = 0
     for kind, words, body in BLOCK.findall(PAGE.read_text()):

@@ -24,11 +24,13 @@ EXPECTED = {name: output for name, _, output in SCRIPTS}
 PLOT = "sweep.py"
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Holds the examples, and what they leave in the cache for one another."""
+    path = tmp_path_factory.mktemp("examples")
     for name, text, _ in SCRIPTS:
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    return tmp_path
+        (path / name).write_text(text, encoding="utf-8")
+    return path
 
 
 def run(directory: Path, *command: str) -> str:
@@ -53,6 +55,7 @@ def test_an_example_prints_what_the_page_says(name: str, directory: Path) -> Non
     assert name != PLOT or (directory / "sweep.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_the_examples_are_typed(directory: Path) -> None:
     names = [name for name in EXPECTED if name != PLOT or find_spec("matplotlib") is not None]
     run(directory, "-m", "mypy", "--strict", "--follow-imports=silent", *names)

@@ -74,6 +74,7 @@ def test_installing_leaves_nothing_in_the_checkout(checkout: Path, site: Path) -
     assert [path.name for path in (checkout / "build").rglob("*.py")] == ["ghost.py"]
 
 
+@pytest.mark.slow
 def test_the_tester_works_in_an_empty_directory(site: Path, tmp_path: Path) -> None:
     finished = run(site, tmp_path, "tester.cli.main", "--episodes", "100", "--seed", "1")
     assert finished.returncode == 0, finished.stdout + finished.stderr
@@ -82,6 +83,7 @@ def test_the_tester_works_in_an_empty_directory(site: Path, tmp_path: Path) -> N
     assert where.returncode == 0
 
 
+@pytest.mark.slow
 def test_the_compiler_works_in_an_empty_directory(site: Path, tmp_path: Path) -> None:
     driver = site / "protocols" / "MI.slicc"
     finished = run(site, tmp_path, "slicc", "compile", str(driver))

@@ -38,6 +38,7 @@ def complaints(text: str, place: Path, clients: Clients, *flags: str) -> tuple[s
     return done.stdout, done.stderr if done.returncode else ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("clients", "folders"),
     [(EXTERNAL_CLIENTS, "*"), (TESTER_CLIENTS, "execution")],
