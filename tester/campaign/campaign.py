@@ -33,13 +33,13 @@ from tester.diagnosis.failure_report import Failure, refine
 from tester.diagnosis.history import History
 from tester.errors import ConfigError
 from tester.execution.events import Finding
-from tester.execution.events import Watcher as PortWatcher
+from tester.execution.events import RequestObserver
 from tester.execution.handover import Manners
 from tester.execution.leg import DEADLOCK_LIMIT, LegRun, Outcome
 from tester.execution.native_leg import NativeLegRun, NativeProtocol
 from tester.generator.config import EPISODES
 from tester.generator.generator import GeneratorConfig, generate_program
-from tester.program.program import DMA, FETCH, Agent
+from tester.program.program import DMA, FETCH, AgentSpec
 from tester.program.replay_file import Leg
 from tester.scenario import machine_roles, profiles
 
@@ -54,7 +54,7 @@ LEG_ACCESSES: Final = 60_000
 """Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
 MAX_LEG_ACCESSES: Final = 1 << 24
 _ROUNDS: Final = 3
-"""But at least this many episodes per thread."""
+"""But at least this many episodes per agent."""
 
 AnyRun = LegRun | NativeLegRun
 """A leg while it runs, on either engine."""
@@ -90,7 +90,7 @@ class Totals:
     episode_ticks: int = 0
     """Ticks until the last episode of each leg was complete, without what follows."""
     handover_time: int = 0
-    thread_time: int = 0
+    agent_time: int = 0
 
     def add(self, outcome: Outcome) -> None:
         statistics = outcome.statistics
@@ -101,7 +101,7 @@ class Totals:
         self.live_time += statistics.live_time
         self.episode_ticks += statistics.end
         self.handover_time += statistics.handover_time
-        self.thread_time += statistics.thread_time
+        self.agent_time += statistics.agent_time
 
     def merge(self, other: Totals) -> None:
         """Add the sums of other legs."""
@@ -114,7 +114,7 @@ class Totals:
 
     @property
     def handover_share(self) -> float:
-        return self.handover_time / self.thread_time if self.thread_time else 0.0
+        return self.handover_time / self.agent_time if self.agent_time else 0.0
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ class Campaign:
 
     # ------------------------------------------------------------------ drawing
 
-    def _leg_episodes(self, number: int, prng: Prng, config: GeneratorConfig, threads: int) -> int:
+    def _leg_episodes(self, number: int, prng: Prng, config: GeneratorConfig, agents: int) -> int:
         if self.options.leg_episodes is not None:
             return self.options.leg_episodes
         if config.pattern != EPISODES:
@@ -292,9 +292,9 @@ class Campaign:
         most = _EARLY_EPISODES + _GROWTH * max(0, number + 1 - _EARLY_LEGS)
         spread = min(most, MOST_EPISODES) - LEAST_EPISODES
         drawn = LEAST_EPISODES + prng.fork("episodes").below(spread + 1)
-        lanes = sum(agent.lanes for agent in config.agents) / threads
+        lanes = sum(agent.lanes for agent in config.agents) / agents
         width = lanes * (2 + sum(config.lengths) / len(config.lengths))
-        return max(_ROUNDS * threads, min(drawn, int(LEG_ACCESSES / width)))
+        return max(_ROUNDS * agents, min(drawn, int(LEG_ACCESSES / width)))
 
     def _description(self, shape: profiles.Shape) -> SystemDescription:
         """The protocol's description in the drawn shape, completed again from what was written.
@@ -347,24 +347,24 @@ def avoided(description: SystemDescription, whole: SystemDescription) -> dict[st
 def leg_run(
     leg: Leg,
     system: System,
-    watchers: Iterable[PortWatcher] = (),
+    observers: Iterable[RequestObserver] = (),
     on_progress: Callable[[AnyRun], None] | None = None,
 ) -> LegRun:
     """A leg ready to run on a system built for it."""
     manners = manners_of(leg)
-    return LegRun(leg.program, system, leg.deadlock_limit, manners, watchers, on_progress)
+    return LegRun(leg.program, system, leg.deadlock_limit, manners, observers, on_progress)
 
 
 def manners_of(leg: Leg) -> Manners:
-    """How the threads of a leg must behave. Raises ConfigError if they are not its system's."""
+    """How the agents of a leg must behave. Raises ConfigError if they are not its system's."""
     agents, groups = agents_of(leg.description)
     if agents != leg.program.agents:
         raise ConfigError("the program was made for other agents than its system has")
     return Manners.of(leg.description, groups)
 
 
-def agents_of(description: SystemDescription) -> tuple[tuple[Agent, ...], list[str]]:
-    """The threads that run episodes, and the agent group of each.
+def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], list[str]]:
+    """The agents that run episodes, and the agent group of each.
 
     Raises ConfigError when nobody can make fetch-adds: then nothing could be handed over.
     """
@@ -380,7 +380,8 @@ def agents_of(description: SystemDescription) -> tuple[tuple[Agent, ...], list[s
         place = f"{file}:{line}: " if line else ""
         raise ConfigError(f"{place}the system has no agent that can make fetch-adds")
     agents = tuple(
-        Agent(FETCH if p.group in groups else p.kind, p.requester, p.lanes, p.name) for p in places
+        AgentSpec(FETCH if p.group in groups else p.kind, p.requester, p.lanes, p.name)
+        for p in places
     )
     return agents, [place.group for place in places]
 

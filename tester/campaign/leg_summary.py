@@ -41,7 +41,7 @@ def leg_words(
     width = " or ".join(str(n) for n in lanes)
     return "\n".join(
         (
-            f"{profile}: {config.episodes} episodes by {len(config.agents)} threads "
+            f"{profile}: {config.episodes} episodes by {len(config.agents)} agents "
             f"of {width} lane{'s' if lanes != [1] else ''}",
             *_wrapped(_system(description)),
             *_wrapped(_program(config, crowding, machine_roles.has_gpu(description))),

@@ -21,7 +21,7 @@ from tester.campaign.campaign import agents_of
 from tester.errors import ConfigError
 from tester.generator.config import Abilities
 from tester.program.array_validation import entry
-from tester.program.program import FLUSHES, INSTRUCTION, PLAIN, Agent, Program
+from tester.program.program import FLUSHES, INSTRUCTION, PLAIN, AgentSpec, Program
 from tester.program.replay_file import Leg, ReplayError
 from tester.scenario import machine_roles
 
@@ -71,7 +71,7 @@ def fitted(leg: Leg, protocol: LoadedProtocol, file: Path) -> Leg:
     return replace(leg, description=description)
 
 
-def _other_agents(written: Sequence[Agent], needed: Sequence[Agent]) -> str:
+def _other_agents(written: Sequence[AgentSpec], needed: Sequence[AgentSpec]) -> str:
     """Where the agents of a program are not those of its system."""
     if len(written) != len(needed):
         return f"its program has {len(written)} agents, its system {len(needed)}"
@@ -82,14 +82,14 @@ def _other_agents(written: Sequence[Agent], needed: Sequence[Agent]) -> str:
 def _unable(program: Program, able: Sequence[Abilities]) -> str | None:
     """The first episode or action that the agent's machine has no events for."""
     of_episode, of_action = program.episode_scope, program.action_scope
-    thread = program.episode_thread
-    acting = thread[program.action_episode()]
-    for name, scope, bit, threads, can in (
-        ("episode_scope", of_episode, FLUSHES, thread, [a.flush for a in able]),
-        ("episode_scope", of_episode, PLAIN, thread, [a.plain for a in able]),
+    agent = program.episode_thread
+    acting = agent[program.action_episode()]
+    for name, scope, bit, agents, can in (
+        ("episode_scope", of_episode, FLUSHES, agent, [a.flush for a in able]),
+        ("episode_scope", of_episode, PLAIN, agent, [a.plain for a in able]),
         ("action_scope", of_action, INSTRUCTION, acting, [a.instructions for a in able]),
     ):
-        wrong = (scope & bit > 0) & ~np.array(can, np.bool_)[threads]
+        wrong = (scope & bit > 0) & ~np.array(can, np.bool_)[agents]
         if wrong.any():
             return entry(name, scope, wrong)
     return None

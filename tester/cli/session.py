@@ -217,7 +217,7 @@ class Session:
             return
         print(
             f"  {totals.mean_live:.1f} live episodes on average, "
-            f"{100 * totals.handover_share:.0f} % of thread time waiting for hand-overs"
+            f"{100 * totals.handover_share:.0f} % of agent time waiting for hand-overs"
         )
         if campaign.coverage.machines:
             print("coverage (executed / defined transitions)")
@@ -247,7 +247,7 @@ def ending(run: AnyRun) -> str:
     outcome, statistics = run.outcome, run.outcome.statistics
     return (
         f"  passed: {outcome.lane_accesses:,} lane accesses in {outcome.ticks:,} ticks, "
-        f"{statistics.mean_live:.1f} of {len(run.driver.threads)} threads live, "
+        f"{statistics.mean_live:.1f} of {len(run.driver.agents)} agents live, "
         f"{100 * statistics.handover_share:.0f} % of their time waiting"
     )
 

@@ -40,7 +40,7 @@ def verify(options: VerifyOptions) -> int:
         return OURS
     program = leg.program
     print(
-        f"verified: {program.episodes:,} episodes of {program.threads} threads, "
+        f"verified: {program.episodes:,} episodes of {program.agent_count} agents, "
         f"{program.actions:,} actions: no race, and every expected value is right"
     )
     return FINE

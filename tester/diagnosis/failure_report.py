@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, Final
 
+from runtime.requesters.port import AccessKind
 from tester.diagnosis.history import History, Row
 from tester.diagnosis.likely_causes import suspect
 from tester.diagnosis.value_attribution import INITIAL, ByteVerdict, Version, classify, judge_bytes
 from tester.diagnosis.wait_for_graph import line_graph, wait_graph
-from tester.execution.events import Finding, Kind, Request, Role, Verdict
+from tester.execution.events import Finding, Request, Role, Verdict
 from tester.execution.leg import LegRun
 from tester.program.program import Program
 from tester.program.replay_file import Leg
@@ -146,18 +147,18 @@ def _access(failure: Failure) -> list[str]:
 
 
 def describe(request: Request, index: int, failure: Failure) -> str:
-    """``load by thread 5 lane 2 (gpu1), episode 211 action 7, issued at 18,190``."""
+    """``load by agent 5 lane 2 (gpu1), episode 211 action 7, issued at 18,190``."""
     what = request.what
     if request.role != Role.ACTION:
         what = Role.NAMES[request.role]
     drivers = [failure.run.driver]
     if failure.run.read_back is not None and request.role == Role.READ_BACK:
         drivers = [failure.run.read_back]
-    who = f"thread {request.thread}"
+    who = f"agent {request.agent}"
     if 0 <= index < len(request.lanes):
         who += f" lane {request.lanes[index]}"
-    if 0 <= request.thread < len(drivers[0].threads):
-        who += f" ({drivers[0].threads[request.thread].requester.name})"
+    if 0 <= request.agent < len(drivers[0].agents):
+        who += f" ({drivers[0].agents[request.agent].requester.name})"
     where = "after the last episode"
     if request.episode >= 0 and request.role != Role.READ_BACK:
         where = f"episode {request.episode}"
@@ -227,17 +228,17 @@ def _hex(values: list[int]) -> str:
 
 
 def _version(version: Version | None, failure: Failure) -> str:
-    """``version 6, thread 2 lane 0, episode 208 action 3: issued ..., accepted ..., complete``."""
+    """``version 6, agent 2 lane 0, episode 208 action 3: issued ..., accepted ..., complete``."""
     if version is None:
         return "never written there by anyone"
     if version.row == INITIAL:
         return "version 0, what memory held at first"
     program = failure.run.program
     episode = int(program.action_episode()[version.row])
-    thread = int(program.episode_thread[episode])
+    agent = int(program.episode_thread[episode])
     action = version.row - program.actions_of(episode).start
     text = (
-        f"version {version.number}, thread {thread} lane {version.lane}, "
+        f"version {version.number}, agent {agent} lane {version.lane}, "
         f"episode {episode} action {action}"
     )
     record = failure.history.of_action(version.row)
@@ -261,7 +262,7 @@ def _atomics(failure: Failure) -> list[str]:
     rows = []
     for record in history.records.values():
         request = record.request
-        if request.kind == Kind.ATOMIC and not request.quiet:
+        if request.kind == AccessKind.ATOMIC and not request.quiet:
             for index, address in enumerate(request.addresses):
                 if address == finding.address and record.answered[index] >= 0:
                     rows.append((record.answered[index], record, index))
@@ -277,7 +278,7 @@ def _atomics(failure: Failure) -> list[str]:
         mark = "!!" if value == finding.got else "  "
         text.append(
             f"{mark} {value:#010x} ({sum_})  "
-            f"issued {request.issued:,}, returned {tick:,}  thread {request.thread} "
+            f"issued {request.issued:,}, returned {tick:,}  agent {request.agent} "
             f"lane {request.lanes[index]}, episode {request.episode}, {Role.NAMES[request.role]}"
         )
     return text
@@ -398,11 +399,11 @@ def _sync_chain(failure: Failure) -> list[str]:
         return []
     reader = finding.request
     writer_episode = int(program.action_episode()[wrong[0].expected.row])
-    writer_thread = int(program.episode_thread[writer_episode])
+    writer_agent = int(program.episode_thread[writer_episode])
     if writer_episode == reader.episode:
         return ["writer and reader are the same episode: the wave must see its own store"]
     text = [
-        f"writer  thread {writer_thread:<3} episode {writer_episode:<5} "
+        f"writer  agent {writer_agent:<3} episode {writer_episode:<5} "
         + _span(history, writer_episode, Role.RELEASE, "release")
         + _add(history, writer_episode, Role.CLOSE)
     ]
@@ -410,7 +411,7 @@ def _sync_chain(failure: Failure) -> list[str]:
         text.append("reader  after the last episode, behind an acquire of its own")
         return text
     text.append(
-        f"reader  thread {reader.thread:<3} episode {reader.episode:<5} "
+        f"reader  agent {reader.agent:<3} episode {reader.episode:<5} "
         + _span(history, reader.episode, Role.ACQUIRE, "acquire")
         + _add(history, reader.episode, Role.OPEN)
     )

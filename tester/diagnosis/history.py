@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from runtime.requesters.port import AccessKind
 from tester.diagnosis.system_inspection import controller_name, transition_location
-from tester.execution.events import Kind, Request, Role
+from tester.execution.events import Request, Role
 
 MAX_ROWS: Final = 4000
 """Rows kept; older ones are dropped."""
@@ -97,7 +98,7 @@ class History:
 
     def issued(self, request: Request, tick: int) -> None:
         self.records[request.identity] = Record(request)
-        values = request.values if request.kind == Kind.STORE else None
+        values = request.values if request.kind == AccessKind.STORE else None
         self._port(tick, request, range(len(request.addresses)), values, "issued")
 
     def loaded(self, request: Request, indices: list[int], line: int, data: int, tick: int) -> None:
@@ -156,7 +157,7 @@ class History:
         return [
             (record, index)
             for record in self.records.values()
-            if record.request.kind == Kind.ATOMIC
+            if record.request.kind == AccessKind.ATOMIC
             for index, where in enumerate(record.request.addresses)
             if not record.request.quiet
             and where == address
@@ -192,7 +193,7 @@ class History:
             if len(mine) > _SHOWN_LANES:
                 parts.append(f"and {len(mine) - _SHOWN_LANES} more")
             lanes = sorted({part.lane for part in mine})
-            who = f"thread {request.thread} lane{'s' if len(lanes) > 1 else ''} {lane_list(lanes)}"
+            who = f"agent {request.agent} lane{'s' if len(lanes) > 1 else ''} {lane_list(lanes)}"
             what = f"{request.what}/{request.size} {' '.join(parts)}"
             touched = any(self._touches(part) for part in mine)
             self.rows.append(Row(tick, who, what, change, touched=touched))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from runtime.requesters.port import AccessKind
 from tester.diagnosis.system_inspection import controller_name, messages_about
 from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
-from tester.execution.events import Finding, Kind, Role, Verdict
+from tester.execution.events import Finding, Role, Verdict
 from tester.program.program import Program
 
 
@@ -112,7 +113,7 @@ def _hang(finding: Finding, program: Program, system: Any) -> list[str]:
     request = finding.request
     if request is None:
         return ["messages go round without end: two controllers that keep retrying each other"]
-    if request.kind == Kind.STORE and "completion" in finding.headline:
+    if request.kind == AccessKind.STORE and "completion" in finding.headline:
         return [
             "the store was accepted and its completion never came: an acknowledgement sent to the "
             "wrong place, dropped, or counted wrongly"
@@ -124,7 +125,7 @@ def _hang(finding: Finding, program: Program, system: Any) -> list[str]:
             "it, here or in another controller's queue, nothing ever moves: z_stall on this queue "
             "needs stall_and_wait, or another virtual network"
         ]
-    if request.kind >= Kind.ACQUIRE:
+    if request.kind >= AccessKind.ACQUIRE:
         return ["a synchronisation waits for lines or stores that never finish; see below them"]
     return ["a lost wake-up, a dropped message or a missing response on the line shown above"]
 

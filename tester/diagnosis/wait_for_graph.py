@@ -1,6 +1,6 @@
-"""Who waits for whom when nothing moves: thread, request, controller, queue, message.
+"""Who waits for whom when nothing moves: agent, request, controller, queue, message.
 
-Invariant: every open request of the run appears once, under the thread that issued it; what
+Invariant: every open request of the run appears once, under the agent that issued it; what
 cannot be followed any further says so.
 """
 
@@ -19,34 +19,34 @@ from tester.execution.checker import Checker
 from tester.execution.driver import Driver
 from tester.execution.events import Request, Role
 
-_MAX_THREADS: Final = 8
+_MAX_AGENTS: Final = 8
 _MAX_REQUESTS: Final = 4
 _MAX_LINES: Final = 3
 
 
 def wait_graph(driver: Driver, checker: Checker, system: Any, line_size: int) -> list[str]:
-    """Lines of text, from the thread that has waited longest."""
-    by_thread: dict[int, list[Request]] = {}
+    """Lines of text, from the agent that has waited longest."""
+    by_agent: dict[int, list[Request]] = {}
     for request in checker.outstanding():
-        by_thread.setdefault(request.thread, []).append(request)
+        by_agent.setdefault(request.agent, []).append(request)
     text: list[str] = []
     lines: dict[int, None] = {}
-    for thread, requests in list(by_thread.items())[:_MAX_THREADS]:
-        text += _thread(driver, checker, thread, requests, line_size, lines)
-    if len(by_thread) > _MAX_THREADS:
-        text.append(f"... and {len(by_thread) - _MAX_THREADS} more threads with open requests")
+    for number, requests in list(by_agent.items())[:_MAX_AGENTS]:
+        text += _agent(driver, checker, number, requests, line_size, lines)
+    if len(by_agent) > _MAX_AGENTS:
+        text.append(f"... and {len(by_agent) - _MAX_AGENTS} more agents with open requests")
     for line in list(lines)[:_MAX_LINES]:
         text += _line(system, line, line_size)
     text += _lost_wakeups(system, set(lines))
-    waiting = [t for t in driver.threads if t.waiting_for()]
-    for agent in waiting[:_MAX_THREADS]:
+    waiting = [agent for agent in driver.agents if agent.waiting_for()]
+    for agent in waiting[:_MAX_AGENTS]:
         needs = ", ".join(
-            f"{n} episodes of thread {t} (has {driver.threads[t].completed})"
-            for t, n in agent.waiting_for()
+            f"{n} episodes of agent {other} (has {driver.agents[other].completed})"
+            for other, n in agent.waiting_for()
         )
-        text.append(f"thread {agent.number} waits for {needs}")
-    if len(waiting) > _MAX_THREADS:
-        text.append(f"... and {len(waiting) - _MAX_THREADS} more threads waiting for hand-overs")
+        text.append(f"agent {agent.number} waits for {needs}")
+    if len(waiting) > _MAX_AGENTS:
+        text.append(f"... and {len(waiting) - _MAX_AGENTS} more agents waiting for hand-overs")
     return text
 
 
@@ -64,13 +64,13 @@ def line_graph(checker: Checker, system: Any, line: int, line_size: int) -> list
             what = request.what
             wait = "no answer" if unanswered else "accepted, not complete"
             text.append(
-                f"thread {request.thread} {what} {request.addresses[mine[0]]:#x}: issued "
+                f"agent {request.agent} {what} {request.addresses[mine[0]]:#x}: issued "
                 f"{request.issued:,}, {wait}"
             )
-    return text[: 2 * _MAX_THREADS] + _line(system, line, line_size)
+    return text[: 2 * _MAX_AGENTS] + _line(system, line, line_size)
 
 
-def _thread(
+def _agent(
     driver: Driver,
     checker: Checker,
     number: int,
@@ -78,9 +78,9 @@ def _thread(
     line_size: int,
     lines: dict[int, None],
 ) -> list[str]:
-    head = f"thread {number}"
-    if 0 <= number < len(driver.threads):
-        agent = driver.threads[number]
+    head = f"agent {number}"
+    if 0 <= number < len(driver.agents):
+        agent = driver.agents[number]
         head += f" on {agent.requester.name}: {agent.phase}"
     text = [head]
     for request in requests[:_MAX_REQUESTS]:
@@ -100,8 +100,8 @@ def _thread(
                 lines.setdefault(request.addresses[index] & -line_size)
         else:
             text.append(f"  {what}: issued {request.issued:,}, not finished")
-            if 0 <= number < len(driver.threads):
-                text += _inside(driver.threads[number].requester, request, lines)
+            if 0 <= number < len(driver.agents):
+                text += _inside(driver.agents[number].requester, request, lines)
     if len(requests) > _MAX_REQUESTS:
         text.append(f"  ... and {len(requests) - _MAX_REQUESTS} more requests")
     return text

@@ -21,17 +21,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tester.execution.events import Finding, Kind, Request, Role, Verdict
+from runtime.requesters.port import AccessKind
+from tester.execution.events import Finding, Request, Role, Verdict
 
 _WORD = 0xFFFFFFFF
 _PLAUSIBLE = 1 << 24
 """No leg makes so many increments: a sum beyond is not a sum."""
 
 # Names of this module, because an attribute of a class costs several times as much.
-_LOAD: Final = Kind.LOAD
-_STORE: Final = Kind.STORE
-_ATOMIC: Final = Kind.ATOMIC
-_PEEK: Final = Role.PEEK
+_LOAD: Final = AccessKind.LOAD
+_STORE: Final = AccessKind.STORE
+_ATOMIC: Final = AccessKind.ATOMIC
+_RACING_LOAD: Final = Role.RACING_LOAD
 _ACTION: Final = Role.ACTION
 
 
@@ -139,8 +140,8 @@ class Checker:
         if entry is None or request.kind != _LOAD or not indices:
             self._unexpected(request, "data", tick)
             return
-        if request.role == _PEEK:
-            self._peeked(entry, indices, line, tick)
+        if request.role == _RACING_LOAD:
+            self._raced(entry, indices, line, tick)
             return
         mask = (1 << (request.size << 3)) - 1
         addresses = request.addresses
@@ -168,10 +169,10 @@ class Checker:
         else:
             del self._open[request.identity]
 
-    def _peeked(self, entry: _Open, indices: list[int], line: int, tick: int) -> None:
+    def _raced(self, entry: _Open, indices: list[int], line: int, tick: int) -> None:
         """Data of a load that races with stores: right if it comes once, and from its line."""
         request = entry.request
-        if self._answered(request, indices, Kind.LOAD, "data", tick) is not None:
+        if self._answered(request, indices, AccessKind.LOAD, "data", tick) is not None:
             self._in_line(request, indices, line, tick)
             if not entry.pending:
                 del self._open[request.identity]
@@ -202,7 +203,7 @@ class Checker:
             del self._open[request.identity]
 
     def returned(self, request: Request, indices: list[int], values: list[int], tick: int) -> None:
-        entry = self._answered(request, indices, Kind.ATOMIC, "fetch-add result", tick)
+        entry = self._answered(request, indices, AccessKind.ATOMIC, "fetch-add result", tick)
         if entry is None:
             return
         if len(values) != (0 if request.quiet else len(indices)):
@@ -229,9 +230,9 @@ class Checker:
 
     def synchronized(self, request: Request, tick: int) -> None:
         entry = self._open.pop(request.identity, None)
-        if entry is None or request.kind < Kind.ACQUIRE:
+        if entry is None or request.kind < AccessKind.ACQUIRE:
             self._unexpected(request, "synchronisation response", tick)
-        elif request.kind == Kind.RELEASE:
+        elif request.kind == AccessKind.RELEASE:
             self._released(request, tick)
 
     # ------------------------------------------------------------------ time
@@ -291,8 +292,8 @@ class Checker:
     def _released(self, release: Request, tick: int) -> None:
         for entry in self._open.values():
             request = entry.request
-            if request.thread == release.thread and entry.uncompleted:
-                headline = "the release finished before all stores of its thread were complete"
+            if request.agent == release.agent and entry.uncompleted:
+                headline = "the release finished before all stores of its agent were complete"
                 index = (entry.uncompleted & -entry.uncompleted).bit_length() - 1
                 self._fail(Verdict.EARLY_RELEASE, tick, headline, request, index)
                 return
@@ -396,9 +397,9 @@ class Checker:
     def _progress(self, entry: _Open) -> int:
         """When something last happened that ``entry`` may have been waiting for."""
         since = entry.progress
-        if entry.request.kind == Kind.RELEASE:
+        if entry.request.kind == AccessKind.RELEASE:
             stores = [each for each in self._open.values() if each.uncompleted]
-            mine = [each for each in stores if each.request.thread == entry.request.thread]
+            mine = [each for each in stores if each.request.agent == entry.request.agent]
             return max([since, *map(self._progress, mine)])
         for line in entry.request.lines(self._line_size):
             since = max(since, self._line_progress.get(line, 0))
@@ -433,7 +434,7 @@ class Checker:
         what = Role.NAMES[request.role]
         if request.role == Role.ACTION:
             what = request.what
-        if request.kind == Kind.STORE and not entry.pending:
+        if request.kind == AccessKind.STORE and not entry.pending:
             what = "completion of a store"
         headline = f"{what} outstanding for {tick - request.issued} ticks: {why}"
         pending = entry.pending or entry.uncompleted

@@ -1,8 +1,8 @@
-"""Drives a program through the ports of a system: issues, waits and reports, and judges nothing.
+"""Drives a program through the ports of a system: issues, waits and reports, and checks nothing.
 
-The rules of one thread stand in :mod:`tester.execution.thread`; here is what the threads share: the
-stream of episodes, the hand-overs between them, and how much really ran side by side. Invariant: a
-hand-over wakes exactly the threads that wait for it, when it happens; nothing is polled.
+The rules of one agent are in :mod:`tester.execution.agent`; here is what the agents share: the
+stream of episodes, the hand-overs between them, and how much ran concurrently. Invariant: a
+hand-over wakes exactly the agents that wait for it, when it happens; nothing is polled.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from collections.abc import Iterable, Sequence
 
 from runtime.requesters.port import Requester
 from runtime.sim.engine import Engine
-from tester.execution.episode_stream import Script
-from tester.execution.events import Role, Watcher
-from tester.execution.thread import Steps, Thread
+from tester.execution.agent import Agent, HandoverSteps
+from tester.execution.episode_stream import Episode, EpisodeStream
+from tester.execution.events import RequestObserver, Role
 from tester.program.program import Program
 
 
 class Statistics:
-    """How much really ran side by side. Times in ticks."""
+    """How much ran concurrently. Times in ticks."""
 
     def __init__(self) -> None:
         self.live = 0
         self.live_time = 0
         """Sum over all live episodes of the time they were live."""
         self.handover_time = 0
-        """Sum over all threads of the time they waited for hand-overs."""
-        self.thread_time = 0
-        """Sum over all threads of the time until their last episode was complete."""
+        """Sum over all agents of the time they waited for hand-overs."""
+        self.agent_time = 0
+        """Sum over all agents of the time until their last episode was complete."""
         self.end = 0
         self._since = 0
 
@@ -45,90 +45,96 @@ class Statistics:
 
     @property
     def handover_share(self) -> float:
-        """Share of all threads' time that was spent waiting for hand-overs."""
-        return self.handover_time / self.thread_time if self.thread_time else 0.0
+        """Share of all agents' time that was spent waiting for hand-overs."""
+        return self.handover_time / self.agent_time if self.agent_time else 0.0
 
 
 class Driver:
-    """All threads of a program on one system.
+    """All agents of a program on one system.
 
-    ``requesters`` are the system's; ``agents[t]`` is the index of the one that thread t uses.
-    ``steps[t]`` says what thread t does at hand-overs besides acquire and release.
-    ``watcher`` hears every issue and every answer. Call :meth:`start`, then run the engine until
-    :attr:`finished` or until nothing moves any more.
+    ``requesters`` are the system's; ``ports[i]`` is the index of the one that agent i uses.
+    ``steps[i]`` is what agent i does at hand-overs besides acquire and release.
+    ``observer`` is notified of every issue and every answer. Call :meth:`start`, then run the
+    engine until :attr:`finished` or until nothing moves any more.
     """
 
     def __init__(
         self,
         engine: Engine,
         requesters: Sequence[Requester],
-        agents: Sequence[int],
+        ports: Sequence[int],
         chunks: Iterable[Program],
         line_size: int,
-        watcher: Watcher,
+        observer: RequestObserver,
         action_role: int = Role.ACTION,
         first_identity: int = 0,
-        steps: Sequence[Steps] = (),
+        steps: Sequence[HandoverSteps] = (),
     ) -> None:
         self.engine = engine
-        self.watcher = watcher
+        self.observer = observer
         self.line_size = line_size
-        self.steps = steps or [Steps()] * len(agents)
-        self.script = Script(chunks, action_role)
+
         self.statistics = Statistics()
         self.completed = 0
-        """Episodes complete, over all threads."""
+        """Episodes complete, over all agents."""
+        self._steps = steps or [HandoverSteps()] * len(ports)
+        self._episodes = EpisodeStream(chunks, action_role)
         self._identity = first_identity
-        self._running = len(agents)
-        self._waiting: list[dict[int, list[Thread]]] = [{} for _ in agents]
-        """Per thread: number of complete episodes -> who waits for that many."""
-        self.threads = [
-            Thread(self, number, requesters[index]) for number, index in enumerate(agents)
-        ]
+        self._running = len(ports)
+        self._waiting: list[dict[int, list[Agent]]] = [{} for _ in ports]
+        """By agent: number of complete episodes -> the agents that wait for that many."""
+        self.agents = [Agent(self, number, requesters[index]) for number, index in enumerate(ports)]
 
     @property
     def finished(self) -> bool:
-        """Whether every thread has run all of its episodes to completion."""
+        """Whether every agent has run all of its episodes to completion."""
         return not self._running
 
     def start(self) -> None:
-        """Let every thread begin in the next tick."""
-        for thread in self.threads:
-            self.engine.schedule(thread, self.engine.now + 1)
+        """Let every agent begin in the next tick."""
+        for agent in self.agents:
+            self.engine.schedule(agent, self.engine.now + 1)
 
-    # ------------------------------------------------------------------ for the threads
+    # ------------------------------------------------------------------ AgentDriver
+
+    def steps_of(self, number: int) -> HandoverSteps:
+        return self._steps[number]
 
     def next_identity(self) -> int:
         self._identity += 1
         return self._identity
 
-    def await_episodes(self, thread: Thread, waits: list[tuple[int, int]]) -> int:
-        """Note that ``thread`` waits for (other thread, count of complete episodes).
+    def next_episode(self, number: int) -> Episode | None:
+        return self._episodes.next_episode(number)
 
-        Returns how many of them are still ahead; the thread's ``waits`` is counted down, and it
-        is woken when it reaches zero.
-        """
+    def episodes_completed(self, number: int) -> int:
+        return self.agents[number].completed
+
+    def await_episodes(self, agent: Agent, waits: list[tuple[int, int]]) -> int:
         ahead = 0
         for other, count in waits:
-            if self.threads[other].completed < count:
-                self._waiting[other].setdefault(count, []).append(thread)
+            if self.agents[other].completed < count:
+                self._waiting[other].setdefault(count, []).append(agent)
                 ahead += 1
         return ahead
 
-    def last_access(self, thread: Thread) -> None:
-        """``thread`` issues the last access of its episode: whoever waits for that may peek."""
-        for waiter in self._waiting[thread.number].get(thread.completed + 1, ()):
-            waiter.peek()
+    def episode_started(self, waited: int) -> None:
+        self.statistics.handover_time += waited
+        self.statistics.change(1, self.engine.now)
 
-    def episode_completed(self, thread: Thread) -> None:
+    def last_access(self, agent: Agent) -> None:
+        for waiter in self._waiting[agent.number].get(agent.completed + 1, ()):
+            waiter.racing_load()
+
+    def episode_completed(self, agent: Agent) -> None:
         now = self.engine.now
         self.completed += 1
         self.statistics.change(-1, now)
-        for waiter in self._waiting[thread.number].pop(thread.completed, ()):
+        for waiter in self._waiting[agent.number].pop(agent.completed, ()):
             waiter.waits -= 1
             if not waiter.waits:
                 self.engine.schedule(waiter, now + 1)
 
-    def thread_ended(self, thread: Thread) -> None:
+    def agent_ended(self) -> None:
         self._running -= 1
-        self.statistics.thread_time += self.engine.now
+        self.statistics.agent_time += self.engine.now

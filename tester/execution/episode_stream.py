@@ -1,8 +1,8 @@
-"""Episodes of a program as plain Python lists, cut out of the arrays when a thread gets there.
+"""Episodes of a program as plain Python lists, cut out of the arrays when an agent gets there.
 
 Why: indexing numpy scalars one by one costs ten times what a list costs, and lists of a whole
-program cost fifty times its arrays in memory. Invariant: episodes of one thread come out in
-their total order, and a chunk is asked for exactly when a thread has used up the ones before, so
+program cost fifty times its arrays in memory. Invariant: episodes of one agent come out in
+their total order, and a chunk is asked for exactly when an agent has used up the ones before, so
 what is executed does not depend on how a program is cut into chunks.
 """
 
@@ -16,7 +16,7 @@ from tester.program.program import BARE, CONTINUES, Program
 
 
 class Episode:
-    """What a thread does between two points where it holds nothing."""
+    """What an agent does between two points where it holds nothing."""
 
     __slots__ = ("actions", "lanes", "number", "scope", "waits", "words")
 
@@ -38,7 +38,7 @@ class Episode:
         self.actions = actions
         """Loads and stores still to be issued; active lanes only, in lane order."""
         self.waits = waits
-        """(thread, n): start only after n episodes of that thread are complete."""
+        """(agent, n): start only after n episodes of that agent are complete."""
         self.scope = scope
         """Bits of the fetch-adds: scope, and QUIET for the closing ones."""
 
@@ -52,9 +52,9 @@ def read_episode(
     """
     words = program.group_word
     groups = program.episode_group[index].tolist()
-    thread = int(program.episode_thread[index])
-    manner = int(program.episode_scope[index])
-    adds = program.agents[thread].adds and not manner & BARE
+    agent = int(program.episode_thread[index])
+    episode_scope = int(program.episode_scope[index])
+    adds = program.agents[agent].adds and not episode_scope & BARE
     lanes = [lane for lane, group in enumerate(groups) if adds and group >= 0]
     rows = program.actions_of(index)
     part = slice(rows.start, rows.stop)
@@ -85,7 +85,7 @@ def read_episode(
             expected = [expected[lane] for lane in active]
         request = Request(
             -1,
-            thread,
+            agent,
             number,
             role,
             kind,
@@ -105,12 +105,12 @@ def read_episode(
         [int(words[groups[lane]]) for lane in lanes],
         actions,
         program.waits_of(index),
-        manner,
+        episode_scope,
     )
 
 
-class Script:
-    """Hands every thread its episodes from a stream of chunks."""
+class EpisodeStream:
+    """Hands every agent its episodes from a stream of chunks."""
 
     def __init__(self, chunks: Iterable[Program], role: int) -> None:
         self._chunks = iter(chunks)
@@ -120,13 +120,13 @@ class Script:
         self._actions = 0
         self._ended = False
 
-    def next_episode(self, thread: int) -> Episode | None:
-        """The thread's next episode; None when the program has no more for it."""
+    def next_episode(self, agent: int) -> Episode | None:
+        """The agent's next episode; None when the program has no more for it."""
         queues = self._queues
-        while thread >= len(queues) or not queues[thread]:
+        while agent >= len(queues) or not queues[agent]:
             if self._ended or not self._take_chunk():
                 return None
-        program, index, first_number, first_row = queues[thread].popleft()
+        program, index, first_number, first_row = queues[agent].popleft()
         return read_episode(program, index, self._role, first_number, first_row)
 
     def _take_chunk(self) -> bool:
@@ -134,10 +134,10 @@ class Script:
         if program is None:
             self._ended = True
             return False
-        while len(self._queues) < program.threads:
+        while len(self._queues) < program.agent_count:
             self._queues.append(deque())
-        for index, thread in enumerate(program.episode_thread.tolist()):
-            self._queues[thread].append((program, index, self._episodes, self._actions))
+        for index, agent in enumerate(program.episode_thread.tolist()):
+            self._queues[agent].append((program, index, self._episodes, self._actions))
         self._episodes += program.episodes
         self._actions += program.actions
         return True

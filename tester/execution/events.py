@@ -1,9 +1,9 @@
-"""What happens at the ports, in the words that driver, checker and history share.
+"""What happens at the ports, as driver, checker and history report it to each other.
 
-The driver reports every issue and every response as one call of a :class:`Watcher`; whoever
-listens (the checker always, the history only when a failing leg is run again) learns nothing
-else about the driver. Invariant: a :class:`Request` is complete when it is issued and never
-changes afterwards; what is known about its answer is kept by whoever wants to know.
+The driver reports every issue and every response as one call of a :class:`RequestObserver`; the
+observers (the checker always, the history only when a failing leg is run again) know nothing else
+about the driver. Invariant: a :class:`Request` is complete when it is issued and never changes
+afterwards; observers keep what they need of its answers.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Protocol
 
+from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
 from tester.program.program import FAILS, QUIET
 
@@ -27,7 +28,7 @@ class Role:
     READ_BACK: Final = 5
     FLUSH: Final = 6
     INVALIDATE: Final = 7
-    PEEK: Final = 8
+    RACING_LOAD: Final = 8
 
     NAMES: Final = (
         "opening fetch-add",
@@ -38,26 +39,24 @@ class Role:
         "read-back",
         "flush",
         "invalidation",
-        "peek",
+        "racing load",
     )
 
 
-class Kind:
-    """What a request asks of the memory system; numbered like the runtime's AccessKind."""
-
-    LOAD: Final = 0
-    STORE: Final = 1
-    ATOMIC: Final = 2
-    ACQUIRE: Final = 3
-    RELEASE: Final = 4
-    FLUSH: Final = 5
-    INVALIDATE_L2: Final = 6
-
-    NAMES: Final = ("load", "store", "fetch-add", "acquire", "release", "flush", "L2 invalidation")
+_KIND_NAMES: Final = (
+    "load",
+    "store",
+    "fetch-add",
+    "acquire",
+    "release",
+    "flush",
+    "L2 invalidation",
+)
+"""By AccessKind."""
 
 
 class Request:
-    """One instruction of one thread: everything that was asked, in plain lists.
+    """One instruction of one agent: everything that was asked, in plain lists.
 
     ``lanes[i]`` is the lane number of ``addresses[i]``; ``values`` holds the store values or the
     operands of ``op``, ``expected`` what loads and atomic actions must return. ``episode`` is the
@@ -70,6 +69,7 @@ class Request:
 
     __slots__ = (
         "addresses",
+        "agent",
         "episode",
         "expected",
         "identity",
@@ -82,14 +82,13 @@ class Request:
         "row",
         "scope",
         "size",
-        "thread",
         "values",
     )
 
     def __init__(
         self,
         identity: int,
-        thread: int,
+        agent: int,
         episode: int,
         role: int,
         kind: int,
@@ -101,7 +100,7 @@ class Request:
         row: int = -1,
     ) -> None:
         self.identity = identity
-        self.thread = thread
+        self.agent = agent
         self.episode = episode
         self.role = role
         self.kind = kind
@@ -119,11 +118,11 @@ class Request:
 
     @property
     def what(self) -> str:
-        """What is asked for, in a word."""
-        if self.kind == Kind.ATOMIC and self.role == Role.ACTION:
+        """What is asked for, as a short name."""
+        if self.kind == AccessKind.ATOMIC and self.role == Role.ACTION:
             name = AtomicKind.name_of(self.op & ~FAILS).lower()
             return f"atomic {name}" + (" (to fail)" if self.op & FAILS else "")
-        return Kind.NAMES[self.kind]
+        return _KIND_NAMES[self.kind]
 
     def add_piece(self, size: int, value: int, expected: int) -> None:
         """The access of a single lane has ``size`` bytes more."""
@@ -152,13 +151,16 @@ class Request:
 
     def __repr__(self) -> str:
         return (
-            f"Request({self.identity}: thread {self.thread} episode {self.episode} "
+            f"Request({self.identity}: agent {self.agent} episode {self.episode} "
             f"{Role.NAMES[self.role]} {self.what} at {self.issued})"
         )
 
 
-class Watcher(Protocol):
-    """Hears what the ports do. ``indices`` index ``request.addresses``; ticks never decrease."""
+class RequestObserver(Protocol):
+    """Notified of what the ports do.
+
+    ``indices`` index ``request.addresses``; ticks never decrease.
+    """
 
     def issued(self, request: Request, tick: int) -> None:
         """The requester took the request."""
@@ -173,7 +175,7 @@ class Watcher(Protocol):
         """The bytes are globally performed."""
 
     def returned(self, request: Request, indices: list[int], values: list[int], tick: int) -> None:
-        """Fetch-adds gave the values that stood there before (none if they are quiet)."""
+        """Fetch-adds returned the old values (none if they are quiet)."""
 
     def synchronized(self, request: Request, tick: int) -> None:
         """An acquire, a release or a flush has finished."""
@@ -204,7 +206,7 @@ class Verdict(Enum):
 
 @dataclass
 class Finding:
-    """One fault, as far as whoever saw it can say: what, when, and on which bytes."""
+    """One fault, as far as the component that found it knows: what, when, and on which bytes."""
 
     verdict: Verdict
     tick: int
@@ -220,31 +222,31 @@ class Finding:
 
 
 class Tee:
-    """Passes every event on to several watchers, in their order."""
+    """Forwards every event to several observers, in their order."""
 
-    def __init__(self, *watchers: Watcher) -> None:
-        self.watchers = watchers
+    def __init__(self, *observers: RequestObserver) -> None:
+        self.observers = observers
 
     def issued(self, request: Request, tick: int) -> None:
-        for watcher in self.watchers:
-            watcher.issued(request, tick)
+        for observer in self.observers:
+            observer.issued(request, tick)
 
     def loaded(self, request: Request, indices: list[int], line: int, data: int, tick: int) -> None:
-        for watcher in self.watchers:
-            watcher.loaded(request, indices, line, data, tick)
+        for observer in self.observers:
+            observer.loaded(request, indices, line, data, tick)
 
     def accepted(self, request: Request, indices: list[int], line: int, tick: int) -> None:
-        for watcher in self.watchers:
-            watcher.accepted(request, indices, line, tick)
+        for observer in self.observers:
+            observer.accepted(request, indices, line, tick)
 
     def completed(self, request: Request, indices: list[int], line: int, tick: int) -> None:
-        for watcher in self.watchers:
-            watcher.completed(request, indices, line, tick)
+        for observer in self.observers:
+            observer.completed(request, indices, line, tick)
 
     def returned(self, request: Request, indices: list[int], values: list[int], tick: int) -> None:
-        for watcher in self.watchers:
-            watcher.returned(request, indices, values, tick)
+        for observer in self.observers:
+            observer.returned(request, indices, values, tick)
 
     def synchronized(self, request: Request, tick: int) -> None:
-        for watcher in self.watchers:
-            watcher.synchronized(request, tick)
+        for observer in self.observers:
+            observer.synchronized(request, tick)

@@ -12,8 +12,8 @@ from typing import Final
 from runtime.description import SystemDescription
 from runtime.requesters.port import Access, AccessKind, Requester
 from runtime.sim.engine import Consumer, Engine
-from tester.execution.events import Kind, Request, Role, Watcher
-from tester.execution.thread import Steps
+from tester.execution.agent import HandoverSteps
+from tester.execution.events import Request, RequestObserver, Role
 from tester.program.final_memory import FinalContents
 from tester.program.program import Program
 
@@ -25,18 +25,18 @@ _FLUSH_BATCH: Final = 64
 
 @dataclass(frozen=True)
 class Manners:
-    """How agents of a system must behave towards each other, one entry per thread.
+    """How agents of a system must behave towards each other, one entry per agent.
 
-    Threads of different ``camps`` never exchange a byte; ``steps`` are what a thread does besides
+    Agents of different ``camps`` never exchange a byte; ``steps`` are what an agent does besides
     acquire and release. Empty: all in one camp, nothing special.
     """
 
     camps: tuple[int, ...] = ()
-    steps: tuple[Steps, ...] = ()
+    steps: tuple[HandoverSteps, ...] = ()
 
     @staticmethod
     def of(description: SystemDescription, groups: Sequence[str]) -> Manners:
-        """``groups[t]`` is the name of the agent group of thread t.
+        """``groups[t]`` is the name of the agent group of agent t.
 
         A group joins the first camp with whose every member hand-overs are allowed both ways.
         """
@@ -57,7 +57,8 @@ class Manners:
         return Manners(
             tuple(camp_of[name] for name in groups),
             tuple(
-                Steps(name in flush, name in invalidate, not description.values) for name in groups
+                HandoverSteps(name in flush, name in invalidate, not description.values)
+                for name in groups
             ),
         )
 
@@ -78,12 +79,12 @@ class Flusher(Consumer):
         engine: Engine,
         requester: Requester,
         lines: list[int],
-        watcher: Watcher,
+        observer: RequestObserver,
         first_identity: int,
     ) -> None:
         super().__init__(engine)
         self.requester = requester
-        self._watcher = watcher
+        self._observer = observer
         self._batches = [lines[i : i + _FLUSH_BATCH] for i in range(0, len(lines), _FLUSH_BATCH)]
         self._pending: Request | None = None
         self._identity = first_identity
@@ -98,16 +99,18 @@ class Flusher(Consumer):
         lines = self._batches[0]
         self._identity += 1
         lanes = list(range(len(lines)))
-        request = Request(self._identity, -1, -1, Role.FLUSH, Kind.FLUSH, lanes, lines, 1, [], [])
+        request = Request(
+            self._identity, -1, -1, Role.FLUSH, AccessKind.FLUSH, lanes, lines, 1, [], []
+        )
         request.issued = self.engine.now
         if self.requester.issue(Access(AccessKind.FLUSH, self, self._identity, lines, 1)):
             self._pending = request
             del self._batches[0]
-            self._watcher.issued(request, self.engine.now)
+            self._observer.issued(request, self.engine.now)
 
     def synchronized(self, access: Access) -> None:
         assert self._pending is not None
-        self._watcher.synchronized(self._pending, self.engine.now)
+        self._observer.synchronized(self._pending, self.engine.now)
         self._pending = None
         self.engine.schedule(self, self.engine.now + 1)
 

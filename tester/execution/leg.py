@@ -1,7 +1,7 @@
 """Runs one leg on a fresh system, to its real end: episodes, drain, flush, read-back, leaks.
 
-Safety is judged while threads run; when they are done no new faults are provoked and liveness is
-judged: everything in flight must come to rest, every byte must be where a reader finds it, and no
+Safety is judged while agents run; when they are done no new faults are provoked and liveness is
+judged: everything in access must come to rest, every byte must be where a reader finds it, and no
 controller may hold on to anything. Invariant: :func:`run_leg` returns without a finding only if
 every episode was completed and all of that was seen to be so.
 """
@@ -20,7 +20,7 @@ from runtime.requesters.port import Requester
 from runtime.sim.engine import Engine
 from tester.execution.checker import Checker
 from tester.execution.driver import Driver, Statistics
-from tester.execution.events import Finding, Role, Tee, Verdict, Watcher
+from tester.execution.events import Finding, RequestObserver, Role, Tee, Verdict
 from tester.execution.handover import (
     FLUSHES,
     NO_MANNERS,
@@ -93,7 +93,7 @@ class LegRun:
         system: SystemLike,
         deadlock_limit: int = DEADLOCK_LIMIT,
         manners: Manners = NO_MANNERS,
-        watchers: Iterable[Watcher] = (),
+        observers: Iterable[RequestObserver] = (),
         on_progress: Callable[[LegRun], None] | None = None,
     ) -> None:
         self.program = program
@@ -105,16 +105,16 @@ class LegRun:
         self.checker = Checker(
             program.line_size, self._initial_word, engine.stop, not manners.blind
         )
-        self._watcher = Tee(self.checker, *watchers) if watchers else self.checker
+        self._observer = Tee(self.checker, *observers) if observers else self.checker
         self._on_progress = on_progress
-        agents = [agent.requester for agent in program.agents]
+        ports = [agent.requester for agent in program.agents]
         self.driver = Driver(
             engine,
             system.requesters,
-            agents,
+            ports,
             [program],
             program.line_size,
-            self._watcher,
+            self._observer,
             steps=manners.steps,
         )
         self.read_back: Driver | None = None
@@ -171,11 +171,11 @@ class LegRun:
             if self._on_progress is not None:
                 self._on_progress(self)
         if not driver.finished:
-            self.outcome.finding = checker.stuck(engine.now) or _stuck_threads(driver, engine.now)
+            self.outcome.finding = checker.stuck(engine.now) or _stuck_agents(driver, engine.now)
         return self.outcome.finding is None
 
     def _come_to_rest(self) -> bool:
-        """Everything in flight arrives; what never ends is a livelock.
+        """Everything in access arrives; what never ends is a livelock.
 
         Ten limits, as for requests: memory may have many writes before it that nobody waits for.
         """
@@ -216,7 +216,7 @@ class LegRun:
             return True
         engine = self.system.engine
         flushers = [
-            Flusher(engine, requesters[index], part, self._watcher, FLUSHES + (number << 20))
+            Flusher(engine, requesters[index], part, self._observer, FLUSHES + (number << 20))
             for number, (index, part) in enumerate(flush_parts(self.program, final))
         ]
         for flusher in flushers:
@@ -261,15 +261,15 @@ class LegRun:
         program = read_back_program(self.program, final, self.manners.camps)
         if program is None:
             return True
-        agents = [agent.requester for agent in program.agents]
+        ports = [agent.requester for agent in program.agents]
         engine = self.system.engine
         self.read_back = Driver(
             engine,
             self.system.requesters,
-            agents,
+            ports,
             [program],
             program.line_size,
-            self._watcher,
+            self._observer,
             Role.READ_BACK,
             READ_BACKS,
         )
@@ -297,18 +297,18 @@ def protocol_finding(error: ProtocolError, engine: Engine) -> Finding:
     return Finding(verdict, tick, error.message, address=address)
 
 
-def _stuck_threads(driver: Driver, tick: int) -> Finding:
+def _stuck_agents(driver: Driver, tick: int) -> Finding:
     """Nothing moves and no request is open: somebody was refused and never asked again."""
-    for thread in driver.threads:
-        request = thread.refused
+    for agent in driver.agents:
+        request = agent.refused
         if request is not None:
             return Finding(
                 Verdict.HANG,
                 tick,
-                f"{thread.requester.name} refused a {request.what} and never asked for it again",
+                f"{agent.requester.name} refused a {request.what} and never asked for it again",
                 request,
             )
-    waiting = [thread for thread in driver.threads if thread.waiting_for()]
+    waiting = [agent for agent in driver.agents if agent.waiting_for()]
     raise AssertionError(
-        f"our own bug: nothing is open, yet {len(waiting)} threads wait for hand-overs at {tick}"
+        f"our own bug: nothing is open, yet {len(waiting)} agents wait for hand-overs at {tick}"
     )

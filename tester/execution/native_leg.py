@@ -31,6 +31,7 @@ from runtime.native.system import (
     sum_counts,
 )
 from tester.arrays import IntArray
+from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
 from tester.execution.events import Finding, Role, Verdict
 from tester.execution.handover import (
@@ -44,7 +45,6 @@ from tester.execution.handover import (
 from tester.execution.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
 from tester.execution.native_program import ProgramView
 from tester.execution.native_system import NativeFinding, TesterSystem
-from tester.execution.thread import Steps
 from tester.program.expectations import touched_lines
 from tester.program.final_memory import FinalContents, final_contents
 from tester.program.program import Program
@@ -89,7 +89,7 @@ class NativeProtocol:
             lines=lines + _SPARE_LINES,
             increments=view.increments + 1,
             words=program.groups + 1,
-            flights=128 + 48 * program.threads,
+            flights=128 + 48 * program.agent_count,
             rows=512 + 24 * lanes,
             messages=1024 + 8 * lanes,
             atomics=1024 + 8 * lanes,
@@ -99,9 +99,9 @@ class NativeProtocol:
 
 @dataclass
 class Drivers:
-    """What progress displays and reports ask of the threads."""
+    """What progress displays and reports ask of the agents."""
 
-    threads: range
+    agents: range
     completed: int = 0
 
 
@@ -123,7 +123,7 @@ class NativeLegRun:
         self.manners = manners
         self.protocol = protocol
         self.outcome = Outcome()
-        self.driver = Drivers(range(self.program.threads))
+        self.driver = Drivers(range(self.program.agent_count))
         self.error: NativeError | None = None
         self.system: TesterSystem
         self.steps: list[npt.NDArray[np.uint64]] | None = None
@@ -168,8 +168,8 @@ class NativeLegRun:
             self._compare()
 
     def start(self) -> TesterSystem:
-        """The system at tick 0, with the threads of the program."""
-        agents = 2 * self.program.threads + len(self._used)
+        """The system at tick 0, with the agents of the program."""
+        agents = 2 * self.program.agent_count + len(self._used)
         try:
             system = self.protocol.system(self.leg, self.capacities, agents)
         except SystemTooLarge as slip:
@@ -179,7 +179,7 @@ class NativeLegRun:
                 f"{self._exhausted}, and a larger one does not fit: {slip}"
             ) from None
         self.system = system
-        steps = self.manners.steps or (Steps(),) * self.program.threads
+        steps = self.manners.steps or (HandoverSteps(),) * self.program.agent_count
         system.add_driver(
             self._view,
             Role.ACTION,
@@ -199,7 +199,7 @@ class NativeLegRun:
         statistics.live = said.live
         statistics.live_time = said.live_time
         statistics.handover_time = said.handover_time
-        statistics.thread_time = said.thread_time
+        statistics.agent_time = said.agent_time
         statistics.end = said.end
         self.driver.completed = said.completed
         outcome = self.outcome
@@ -237,7 +237,7 @@ class NativeLegRun:
                 self._on_progress(self)
         if not finished:
             if not system.stuck() and system.refused() is None:
-                waiting = "threads wait for hand-overs although nothing is open"
+                waiting = "agents wait for hand-overs although nothing is open"
                 raise AssertionError(f"our own bug: {waiting} at {system.now}")
             self._judged(JUDGED)
             if self.outcome.finding is None:
@@ -332,7 +332,7 @@ class NativeLegRun:
             ProgramView(program),
             Role.READ_BACK,
             [agent.requester for agent in program.agents],
-            [0] * program.threads,
+            [0] * program.agent_count,
             READ_BACKS,
         )
         return self._run_driver(driver)

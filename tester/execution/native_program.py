@@ -22,7 +22,7 @@ _CONTINUES: Final = 16
 
 
 class AgentLike(Protocol):
-    """As much of ``tester.program.program.Agent`` as is needed."""
+    """As much of ``tester.program.program.AgentSpec`` as is needed."""
 
     @property
     def adds(self) -> bool: ...
@@ -70,7 +70,7 @@ class ProgramLike(Protocol):
 
 
 _COUNTS: Final = (
-    "threads",
+    "agents",
     "episodes",
     "actions",
     "lanes_total",
@@ -80,8 +80,8 @@ _COUNTS: Final = (
     "line_bits",
 )
 _ARRAYS: Final = (
-    ("thread_first", np.int64),
-    ("thread_episode", np.int32),
+    ("agent_first", np.int64),
+    ("agent_episode", np.int32),
     ("episode_scope", np.uint8),
     ("first_action", np.int64),
     ("first_word", np.int64),
@@ -145,8 +145,8 @@ class ProgramView:
         )
 
     @property
-    def threads(self) -> int:
-        return int(self.struct.threads)
+    def agents(self) -> int:
+        return int(self.struct.agents)
 
     @property
     def increments(self) -> int:
@@ -155,10 +155,10 @@ class ProgramView:
 
 
 def _arrays(program: ProgramLike) -> dict[str, Array]:
-    thread = program.episode_thread
-    threads = len(program.agents)
-    order = np.argsort(thread, kind="stable")
-    adds = np.array([agent.adds for agent in program.agents], np.bool_)[thread]
+    issuer = program.episode_thread
+    agents = len(program.agents)
+    order = np.argsort(issuer, kind="stable")
+    adds = np.array([agent.adds for agent in program.agents], np.bool_)[issuer]
     adds &= program.episode_scope & _BARE == 0
     taking_part = (program.episode_group >= 0) & adds[:, None]
     episode, lane_of_word = np.nonzero(taking_part)
@@ -177,8 +177,8 @@ def _arrays(program: ProgramLike) -> dict[str, Array]:
         # An action without lanes is nothing to anybody; whoever cuts programs leaves none.
         first_action = _starts(used)[first_action]
     return {
-        "thread_first": np.searchsorted(thread[order], np.arange(threads + 1)),
-        "thread_episode": order,
+        "agent_first": np.searchsorted(issuer[order], np.arange(agents + 1)),
+        "agent_episode": order,
         "episode_scope": program.episode_scope,
         "first_action": first_action,
         "first_word": _starts(np.count_nonzero(taking_part, axis=1)),

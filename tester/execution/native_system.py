@@ -71,7 +71,7 @@ class NativeStatistics(NamedTuple):
     live: int
     live_time: int
     handover_time: int
-    thread_time: int
+    agent_time: int
     end: int
     finished: int
 
@@ -95,7 +95,7 @@ class TesterSystem(NativeSystem):
         steps: Sequence[int],
         first_identity: int,
     ) -> int:
-        """Let threads run a program; thread t uses requester ``requesters[t]``.
+        """Let agents run a program; agent t uses requester ``requesters[t]``.
 
         ``role`` is that of its loads and stores (``tester.execution.events.Role``); ``steps[t]``: 1
         for flushing, 2 for invalidating at hand-overs, 4 for values that mean nothing. Returns the
@@ -158,9 +158,9 @@ class TesterSystem(NativeSystem):
         return self.library.flushers_left(self._at)
 
     def refused(self) -> int | None:
-        """A thread that was refused and never asked again."""
-        thread = self.library.refused(self._at)
-        return None if thread < 0 else thread
+        """An agent that was refused and never asked again."""
+        agent = self.library.refused(self._at)
+        return None if agent < 0 else agent
 
     def statistics(self, driver: int) -> NativeStatistics:
         out = self._read(7, self.library.statistics, driver)

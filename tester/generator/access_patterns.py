@@ -42,8 +42,8 @@ class PatternGenerator:
 
     def __init__(self, config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None) -> None:
         able = config.all_abilities()
-        self._threads: IntArray = np.flatnonzero([each.plain for each in able])
-        if not len(self._threads):
+        self._agents: IntArray = np.flatnonzero([each.plain for each in able])
+        if not len(self._agents):
             raise ConfigError(
                 f"the pattern {config.pattern} needs processors behind coherent caches; "
                 "this system has none"
@@ -53,8 +53,8 @@ class PatternGenerator:
         self._fetches: BoolArray = np.array([each.instructions for each in able], np.bool_)
         size = config.map.line_size
         self._own_bytes: Final = config.pattern == BYTES
-        if self._own_bytes and len(self._threads) > size:
-            raise ConfigError(f"{len(self._threads)} processors, a line has {size} bytes")
+        if self._own_bytes and len(self._agents) > size:
+            raise ConfigError(f"{len(self._agents)} processors, a line has {size} bytes")
         self._words: IntArray = _table()
         count = config.map.lines or 64
         lines = np.arange(count) * size if self._own_bytes else np.unique(self._words & -size)
@@ -98,13 +98,13 @@ class PatternGenerator:
     def _program(self, number: IntArray) -> tuple[Program, IntArray]:
         """Episodes of these numbers without values, and the identity of each access."""
         draws = self._draws
-        thread = self._threads[draws.below(number * 8, len(self._threads))]
+        agent = self._agents[draws.below(number * 8, len(self._agents))]
         if self._own_bytes:
             actions, first = _lengths(self.config.lengths, draws, number)
             action = np.arange(int(first[-1]))
             name = (number[actions] << 12) | (action - first[actions])
             line = self._lines[draws.below(name * 8 + 1, len(self._lines))]
-            address = line + np.searchsorted(self._threads, thread)[actions]
+            address = line + np.searchsorted(self._agents, agent)[actions]
             is_store = draws.below(name * 8 + 2, 100) >= self._loads(number)[actions]
             size = np.ones(len(action), np.int64)
         else:
@@ -118,7 +118,7 @@ class PatternGenerator:
             address = self._words[check] + np.where(is_store, phase, 0)
             size = np.where(is_store, 1, _WORD)
         fetched = draws.percent(name * 8 + 3, self.config.instruction_percent)
-        fetched &= ~is_store & self._fetches[thread][actions]
+        fetched &= ~is_store & self._fetches[agent][actions]
         count = len(address)
         places = np.full((count, self._width), INACTIVE, np.int64)
         places[:, 0] = address
@@ -128,7 +128,7 @@ class PatternGenerator:
             agents=self.config.agents,
             run_key=self.run_key,
             line_size=self.config.map.line_size,
-            episode_thread=thread.astype(np.int32),
+            episode_thread=agent.astype(np.int32),
             episode_first_action=first,
             episode_group=groups,
             episode_scope=np.full(len(number), PLAIN | BARE, np.uint8),

@@ -88,7 +88,7 @@ class Placing:
         if self._kernels is not None:
             return self._compiled_addresses(block, self._kernels)
         table, group = block.table, block.group
-        episode = np.repeat(np.arange(len(table.thread)), table.length)
+        episode = np.repeat(np.arange(len(table.agent)), table.length)
         slot = np.flatnonzero((group >= 0)[episode])
         slot_action, slot_lane = np.divmod(slot, self._lanes)
         picks = _Picks(
@@ -172,7 +172,7 @@ class Placing:
         return self._chased(table, picks, cell)
 
     def _chased(self, table: Timetable, picks: _Picks | Picking, cell: IntArray) -> IntArray:
-        """The cells after some picks went after the stores of other threads."""
+        """The cells after some picks went after the stores of other agents."""
         percent = self.config.chase_percent
         if not percent:
             return cell
@@ -183,7 +183,7 @@ class Placing:
             picks.episode,
             picks.lane,
             picks.group,
-            table.thread[picks.episode],
+            table.agent[picks.episode],
             picks.is_store,
             SIZES[picks.size],
             chases,

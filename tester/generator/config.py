@@ -16,9 +16,9 @@ from tester.program.program import (
     DMA,
     MAX_ACCESS_BYTES,
     MAX_LANES,
-    MAX_THREADS,
+    MAX_PROGRAM_AGENTS,
     MAX_TRANSFER_BYTES,
-    Agent,
+    AgentSpec,
 )
 
 EPISODES: Final = "episodes"
@@ -54,7 +54,7 @@ class Abilities:
 class GeneratorConfig:
     """The knobs of a program. Percentages are integers from 0 to 100; ConfigError otherwise."""
 
-    agents: tuple[Agent, ...]
+    agents: tuple[AgentSpec, ...]
     episodes: int | None
     """Exact number of episodes, or None for an endless run."""
     map: MapConfig = field(default_factory=MapConfig)
@@ -102,7 +102,7 @@ class GeneratorConfig:
     peek_percent: int = 0
     """Episodes that load the lines they wait for, without a claim on what they see."""
     chase_percent: int = 0
-    """Episodes that send half of their accesses after the latest stores of other threads."""
+    """Episodes that send half of their accesses after the latest stores of other agents."""
     pattern: str = EPISODES
     """What the program looks like: EPISODES, or as in `tester.generator.access_patterns`, CHECKS or
     BYTES.
@@ -119,8 +119,8 @@ class GeneratorConfig:
 
         need(len(self.agents) >= 1, "a program needs at least one agent")
         need(
-            len(self.agents) <= MAX_THREADS,
-            f"{len(self.agents)} agents, no more than {MAX_THREADS} are possible",
+            len(self.agents) <= MAX_PROGRAM_AGENTS,
+            f"{len(self.agents)} agents, no more than {MAX_PROGRAM_AGENTS} are possible",
         )
         for agent in self.agents:
             need(

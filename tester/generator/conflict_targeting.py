@@ -1,8 +1,8 @@
 """Accesses that go where somebody else has just stored.
 
 Cells that are picked by chance rarely change hands at once: when they are read, the store of the
-other thread has long reached every copy. Chasing accesses follow one of the latest stores of their
-group by another thread, whoever holds its cell, so that their episode starts in the very tick in
+other agent has long reached every copy. Chasing accesses follow one of the latest stores of their
+group by another agent, whoever holds its cell, so that their episode starts in the very tick in
 which the storing one is complete. Invariant: a cell that one lane of an episode stores into is
 touched by no other lane of it; with other episodes there is no conflict, because waits are derived
 from whatever was picked.
@@ -29,7 +29,7 @@ class Pursuit:
     episode: IntArray
     lane: IntArray
     group: IntArray
-    thread: IntArray
+    agent: IntArray
     is_store: BoolArray
     size: IntArray
     """Bytes that are to be moved."""
@@ -52,7 +52,7 @@ def pursue(cell: IntArray, picks: Pursuit, cell_size: IntArray, draws: Draws) ->
     wants, place = wants[place >= 0], place[place >= 0]
     source = stored[place]
     suits = picks.group[source] == picks.group[wants]
-    suits &= picks.thread[source] != picks.thread[wants]
+    suits &= picks.agent[source] != picks.agent[wants]
     suits &= cell_size[cell[source]] >= picks.size[wants]
     moved = cell.copy()
     moved[wants[suits]] = cell[source[suits]]

@@ -3,7 +3,7 @@
 An episode's lanes pick cells of their group (`tester.generator.address_selection`) while the
 virtual clock says who else is alive. The order of starts is the order of episodes. Because clashing
 episodes stood apart on that clock, most of the waits derived from the order are over before they
-are needed: threads run side by side, although every hand-over of a byte is protected. Invariant:
+are needed: agents run side by side, although every hand-over of a byte is protected. Invariant:
 what a chunk contains depends on configuration, seed and position alone; chunks have the same size
 whatever the limit, only the last one is cut.
 """
@@ -39,9 +39,9 @@ from tester.program.program import (
     INSTRUCTION,
     LOAD,
     OPERATIONS,
-    PEEK,
     PLAIN,
     QUIET,
+    RACING_LOAD,
     SLC,
     STORE,
     Program,
@@ -164,7 +164,7 @@ class Generator:
     def _draw(self, table: Timetable, base: IntArray) -> tuple[Program, IntArray]:
         """A program without values, and the identity of each access [A, L] for hashing them."""
         config, draws = self.config, self._action_draws
-        count, lanes = len(table.thread), self._lanes
+        count, lanes = len(table.agent), self._lanes
         first = np.concatenate(([0], np.cumsum(table.length)))
         episode = np.repeat(np.arange(count), table.length)
         number = np.arange(first[-1]) - first[episode]
@@ -173,7 +173,7 @@ class Generator:
         low, high = config.load_percent
         share = low + self._episode_draws.below(table.identity * 4, high - low + 1)
         is_store = draws.below(action * 8, 100) >= share[episode]
-        is_store &= self._stores[table.thread][episode]
+        is_store &= self._stores[table.agent][episode]
         weights = np.cumsum(config.size_weights)
         kind_of_size = np.searchsorted(
             weights, draws.below(action * 8 + 1, int(weights[-1])), side="right"
@@ -184,19 +184,19 @@ class Generator:
         scoped = draws.percent(action * 8 + 2, config.scope_percent)
         scope = np.where(scoped, 1 + draws.below(~action, GLC | SLC), 0)
         fetched = self._instruction_draws.percent(action, config.instruction_percent)
-        fetched &= ~is_store & self._fetches[table.thread][episode]
+        fetched &= ~is_store & self._fetches[table.agent][episode]
         scope |= np.where(fetched, INSTRUCTION, 0)
         kind, op, quiet = self._operations(table, action, episode, is_store, kind_of_size)
         scope |= quiet
         manner = self._atomic_scope(table)
-        drawn = Drawn(action, episode, table.thread[episode], kind, SIZES[kind_of_size], address)
+        drawn = Drawn(action, episode, table.agent[episode], kind, SIZES[kind_of_size], address)
         rows = self._unaligned.rows(drawn, manner, self._placing.reservations)
         at = rows.action
         program = Program(
             agents=config.agents,
             run_key=self.run_key,
             line_size=self.map.line_size,
-            episode_thread=table.thread.astype(np.int32),
+            episode_thread=table.agent.astype(np.int32),
             episode_first_action=np.searchsorted(episode[at], np.arange(count + 1)),
             episode_group=group.astype(np.int32),
             episode_scope=manner,
@@ -223,7 +223,7 @@ class Generator:
     ) -> tuple[ByteArray, ByteArray, IntArray]:
         """[A] (kind, operation, scope bits): some of the stores are atomic actions."""
         config, draws = self.config, self._operation_draws
-        atomic = is_store & (kind_of_size >= 2) & self._adds[table.thread][episode]
+        atomic = is_store & (kind_of_size >= 2) & self._adds[table.agent][episode]
         atomic &= draws.percent(action * 3, config.atomic_percent)
         kind = np.where(is_store, STORE, LOAD)
         op = np.array(OPERATIONS)[draws.below(action * 3 + 1, len(OPERATIONS))]
@@ -240,14 +240,14 @@ class Generator:
         name = table.identity * 3
         scoped = draws.percent(name, config.atomic_scope_percent)
         scope = np.where(scoped, 1 + draws.below(name + 1, GLC | SLC), 0)
-        scope = np.where(self._wide[table.thread], SLC, scope)
+        scope = np.where(self._wide[table.agent], SLC, scope)
         quiet = np.where(draws.percent(name + 2, config.quiet_percent), QUIET, 0)
         bare = np.where(draws.percent(~name, config.bare_percent), BARE, 0)
-        peek = np.where(draws.percent(~name - 1, config.peek_percent), PEEK, 0)
-        flush = draws.percent(~name - 2, config.flush_percent) & self._flushes[table.thread]
+        racing = np.where(draws.percent(~name - 1, config.peek_percent), RACING_LOAD, 0)
+        flush = draws.percent(~name - 2, config.flush_percent) & self._flushes[table.agent]
         flushes = np.where(flush, FLUSHES, 0)
-        plain = draws.percent(~name - 3, config.plain_percent) & self._plain[table.thread]
-        manner = np.where(plain, PLAIN | BARE, scope | quiet | bare | peek)
+        plain = draws.percent(~name - 3, config.plain_percent) & self._plain[table.agent]
+        manner = np.where(plain, PLAIN | BARE, scope | quiet | bare | racing)
         return np.asarray(manner | flushes, np.uint8)
 
     def _add_with_others(self) -> BoolArray:
@@ -265,14 +265,14 @@ class Generator:
         config, draws = self.config, self._episode_draws
         lane = np.arange(self._lanes)
         own = ((table.identity[:, None] << LANE_BITS) | lane) * 2
-        camp = self._camp[table.thread][:, None]
+        camp = self._camp[table.agent][:, None]
         camps = int(self._camp.max()) + 1
         # Group g belongs to camp g modulo the number of camps.
         choices = (len(self.map.group_word) - 1 - camp) // camps + 1
         group = camp + camps * self._lane_draws.below(own, choices)
         shared = draws.percent(table.identity * 4 + 2, config.shared_group_percent)
         group = np.where(shared[:, None], group[:, :1], group)
-        exists = lane < self._agent_lanes[table.thread][:, None]
+        exists = lane < self._agent_lanes[table.agent][:, None]
         active = exists & self._lane_draws.percent(own + 1, config.lane_percent)
         active[~active.any(axis=1), 0] = True
         return np.where(active, group, INACTIVE)

@@ -150,7 +150,7 @@ _Versions = _record(
 )
 _Derivation = _record(
     "Derivation",
-    threads=_WORD,
+    agents=_WORD,
     episodes=_WORD,
     lanes=_WORD,
     episode_thread=_POINTER,
@@ -359,13 +359,13 @@ class Kernels:
         `tester.program.expectations.Ledger`, whose state is stepped in place, except for the
         loads."""
         passed = _Passed()
-        threads, episodes = program.threads, program.episodes
+        agents, episodes = program.agent_count, program.episodes
         expected = np.zeros(program.lane_address.shape, np.uint64)
         first = np.empty(episodes + 1, np.int64)
-        waits = [np.empty(episodes * threads, np.int64) for _ in range(2)]
+        waits = [np.empty(episodes * agents, np.int64) for _ in range(2)]
         atomic = bool((program.action_kind == ATOMIC).any())
         work = _Derivation(
-            threads=threads,
+            agents=agents,
             episodes=episodes,
             lanes=program.lanes,
             episode_thread=passed.array(program.episode_thread),
@@ -387,11 +387,11 @@ class Kernels:
             loaded=passed.words(loaded[0]),
             loaded_number=passed.words(loaded[1]),
             expected=passed.array(expected),
-            needed=passed.array(np.zeros(episodes * threads, np.int64)),
+            needed=passed.array(np.zeros(episodes * agents, np.int64)),
             wait_first=passed.array(first),
             wait_thread=passed.array(waits[0]),
             wait_count=passed.array(waits[1]),
-            implied=passed.room(8 * threads),
+            implied=passed.room(8 * agents),
         )
         record = _events(events)
         count = self._library.tester_derive(ctypes.addressof(record), ctypes.addressof(work))

@@ -43,7 +43,7 @@ class Drawn:
 
     action: IntArray
     episode: IntArray
-    thread: IntArray
+    agent: IntArray
     kind: ByteArray
     size: IntArray
     address: IntArray  # [A, L]
@@ -113,7 +113,7 @@ class Unaligned:
         size, place = drawn.size[used], drawn.address[used]
         plain = Rows(used, place, size, np.zeros(len(used), np.int64))
         percent = self._percent
-        longest = self._longest[drawn.thread[used]]
+        longest = self._longest[drawn.agent[used]]
         if not percent or not longest.any():
             return plain
         chosen = self._shape_draws.percent(drawn.action[used], percent) & (longest > 0)
@@ -127,7 +127,7 @@ class Unaligned:
             address=place[shaped, 0],
             episode=drawn.episode[at],
             longest=longest[shaped],
-            by_group=self._adds[drawn.thread[at]] & ~bare,
+            by_group=self._adds[drawn.agent[at]] & ~bare,
             is_store=drawn.kind[at] == STORE,
         )
         pieces = self.pieces(*self.shapes(picked, reservations))

@@ -1,9 +1,9 @@
 """When episodes would run, if nobody had to wait.
 
-Each thread gets a row of episodes with random durations and gaps on a clock that only the generator
+Each agent gets a row of episodes with random durations and gaps on a clock that only the generator
 knows. Their starts give the total order, and the time in between decides who may reserve what (see
-`tester.generator.reservation`). Invariant: the times of an episode depend on the seed, its thread
-and its number within the thread, never on how many episodes were asked for at once.
+`tester.generator.reservation`). Invariant: the times of an episode depend on the seed, its agent
+and its number within the agent, never on how many episodes were asked for at once.
 """
 
 from __future__ import annotations
@@ -38,47 +38,47 @@ class Pace:
 class Timetable:
     """Consecutive episodes in the total order; times in ticks of the virtual clock."""
 
-    thread: IntArray
-    identity: IntArray  # thread << ORDINAL_BITS | number within the thread
+    agent: IntArray
+    identity: IntArray  # agent << ORDINAL_BITS | number within the agent
     length: IntArray
     start: IntArray
     hold: IntArray  # until when the episode keeps what it reserved
 
 
 class VirtualClock:
-    """Hands out episodes in the order of their starts (ties: lower thread first)."""
+    """Hands out episodes in the order of their starts (ties: lower agent first)."""
 
-    def __init__(self, threads: int, pace: Pace, draws: Draws) -> None:
+    def __init__(self, agents: int, pace: Pace, draws: Draws) -> None:
         self._pace = pace
         self._draws = draws
         self._lengths: IntArray = np.array(pace.lengths, np.int64)
         self._mean = _SYNCHRONISATION + _PER_ACTION * sum(pace.lengths) // len(pace.lengths)
-        self._next_ordinal: IntArray = np.zeros(threads, np.int64)
-        self._next_start: IntArray = draws.below(np.arange(threads), self._mean)
+        self._next_ordinal: IntArray = np.zeros(agents, np.int64)
+        self._next_start: IntArray = draws.below(np.arange(agents), self._mean)
 
     def take(self, count: int) -> Timetable:
         """The next `count` episodes."""
-        threads = len(self._next_start)
-        each = count // threads + count // (4 * threads) + 8
+        agents = len(self._next_start)
+        each = count // agents + count // (4 * agents) + 8
         while True:
             ordinal = self._next_ordinal[:, None] + np.arange(each)
-            identity = (np.arange(threads)[:, None] << ORDINAL_BITS) | ordinal
+            identity = (np.arange(agents)[:, None] << ORDINAL_BITS) | ordinal
             length, duration, gap = self._episode(identity)
             after = np.cumsum(duration + gap, axis=1) + self._next_start[:, None]
             start = after - duration - gap
             order = np.argsort(start.ravel(), kind="stable")[:count]
             if count == 0 or start.ravel()[order[-1]] < after[:, -1].min():
                 break
-            each *= 2  # some thread might start even more episodes in that time
-        thread = order // each
-        taken = np.bincount(thread, minlength=threads)
+            each *= 2  # some agent might start even more episodes in that time
+        agent = order // each
+        taken = np.bincount(agent, minlength=agents)
         used = np.flatnonzero(taken)
         self._next_start[used] = after[used, taken[used] - 1]
         self._next_ordinal += taken
         identity = identity.ravel()[order]
         begin = start.ravel()[order]
         return Timetable(
-            thread=thread,
+            agent=agent,
             identity=identity,
             length=length.ravel()[order],
             start=begin,

@@ -70,9 +70,9 @@ def _lanes(program: Program) -> Iterator[str]:
 def _kinds(program: Program) -> Iterator[str]:
     """Agents load, store and add as they can."""
     kind, scope = program.action_kind, program.action_scope
-    thread = program.episode_thread[program.action_episode()]
-    stores = np.array([agent.stores for agent in program.agents], np.bool_)[thread]
-    adds = np.array([agent.adds for agent in program.agents], np.bool_)[thread]
+    issuer = program.episode_thread[program.action_episode()]
+    stores = np.array([agent.stores for agent in program.agents], np.bool_)[issuer]
+    adds = np.array([agent.adds for agent in program.agents], np.bool_)[issuer]
     wrong = ((kind != LOAD) & ~stores) | ((kind == ATOMIC) & ~adds)
     if wrong.any():
         yield f"{entry('action_kind', kind, wrong)}, which its agent cannot do"
@@ -102,8 +102,8 @@ def _places(program: Program) -> Iterator[str]:
     crosses = on & ((address & (program.line_size - 1)) + size > program.line_size)
     if crosses.any():
         yield f"{entry('lane_address', address, crosses)}: the access crosses its line"
-    thread = program.episode_thread[program.action_episode()]
-    aligned = np.array([agent.aligned for agent in program.agents], np.bool_)[thread]
+    issuer = program.episode_thread[program.action_episode()]
+    aligned = np.array([agent.aligned for agent in program.agents], np.bool_)[issuer]
     aligned |= program.action_kind == ATOMIC
     odd = on & aligned[:, None] & (address % size != 0)
     if odd.any():

@@ -2,7 +2,7 @@
 
 Every byte under test belongs to a *cell* (an aligned block of 1, 2, 4 or 8 bytes), every cell to
 one group, and every group has one atomic word. Cells of different groups and atomic words share
-lines, so neighbours in a line are nearly always used by other threads: false sharing is the normal
+lines, so neighbours in a line are nearly always used by other agents: false sharing is the normal
 case.
 Invariant: cells and atomic words do not overlap, and none crosses a line.
 

@@ -30,8 +30,8 @@ from tester.program.program import (
     MAX_ACCESS_BYTES,
     MAX_LANES,
     MAX_PIECES,
+    MAX_PROGRAM_AGENTS,
     MAX_ROW_BYTES,
-    MAX_THREADS,
     MAX_TRANSFER_BYTES,
     OPERATIONS,
     PLAIN,
@@ -57,7 +57,7 @@ class Rule:
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
     {
-        "episode_thread": Rule(("episodes",), 0, "threads"),
+        "episode_thread": Rule(("episodes",), 0, "agents"),
         "episode_first_action": Rule(("episodes + 1",), cuts="actions"),
         "episode_group": Rule(("episodes", "lanes"), INACTIVE, "groups"),
         "episode_scope": Rule(("episodes",), 0, EPISODE_BITS + 1),
@@ -68,10 +68,10 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
         "action_op": Rule(("actions",), 0, max(OPERATIONS) + 1),
         "lane_address": Rule(("actions", "lanes"), INACTIVE, LAST_ADDRESS + 1),
         "store_value": Rule(("actions", "lanes")),
-        "thread_base": Rule(("threads",), 0, _MOST + 1),
+        "thread_base": Rule(("agents",), 0, _MOST + 1),
         "expected": Rule(("actions", "lanes")),
         "wait_first": Rule(("episodes + 1",), cuts="waits"),
-        "wait_thread": Rule(("waits",), 0, "threads"),
+        "wait_thread": Rule(("waits",), 0, "agents"),
         "wait_count": Rule(("waits",), 0, _MOST + 1),
         "wait_kind": Rule(("waits",), BY_COMPLETION, BY_COMPLETION + 1),
     }
@@ -95,8 +95,9 @@ def shape_errors(program: Program) -> list[str]:
             return [f"{name} has {getattr(program, name).ndim} dimensions"]
     counts = {
         name: int(getattr(program, name))
-        for name in ("episodes", "actions", "lanes", "threads", "groups", "waits")
+        for name in ("episodes", "actions", "lanes", "groups", "waits")
     }
+    counts["agents"] = program.agent_count
     errors = [*_scalar_errors(program), *_extent_errors(program, counts)]
     if not errors:
         errors += _value_errors(program, counts)
@@ -114,8 +115,8 @@ def extents(rule: Rule, counts: Mapping[str, int]) -> tuple[int, ...]:
 
 def _scalar_errors(program: Program) -> Iterator[str]:
     size = program.line_size
-    if not 1 <= program.threads <= MAX_THREADS:
-        yield f"{program.threads} threads, 1 to {MAX_THREADS} are possible"
+    if not 1 <= program.agent_count <= MAX_PROGRAM_AGENTS:
+        yield f"{program.agent_count} agents, 1 to {MAX_PROGRAM_AGENTS} are possible"
     if not 8 <= size <= 4096 or size & (size - 1):
         yield f"line size {size} is not a power of two from 8 to 4096"
     if program.lanes > MAX_LANES:
@@ -177,8 +178,8 @@ def _atomic_errors(program: Program) -> Iterator[str]:
 
 def _piece_errors(program: Program) -> list[str]:
     """What is wrong with sizes that not every agent may use, and with accesses of pieces."""
-    thread = program.episode_thread[program.action_episode()]
-    aligned = np.array([agent.aligned for agent in program.agents], np.bool_)[thread]
+    issuer = program.episode_thread[program.action_episode()]
+    aligned = np.array([agent.aligned for agent in program.agents], np.bool_)[issuer]
     scope, size = program.action_scope, program.action_size
     errors = []
     odd = ~np.isin(size, (1, 2, 4, 8)) & aligned
@@ -196,7 +197,7 @@ def _piece_errors(program: Program) -> list[str]:
     if lost.any():
         what = "a piece that does not go on with the row before it"
         return [*errors, f"{entry('action_scope', scope, lost)}: {what}"]
-    return errors + _length_errors(program, thread)
+    return errors + _length_errors(program, issuer)
 
 
 def _goes_on(
@@ -213,14 +214,14 @@ def _goes_on(
     return np.asarray(alike & alone & (program.lane_address[rows] == end).all(axis=1))
 
 
-def _length_errors(program: Program, thread: npt.NDArray[np.int32]) -> list[str]:
+def _length_errors(program: Program, issuer: npt.NDArray[np.int32]) -> list[str]:
     """Accesses of pieces that are too long, if rows are pieces of one another at all."""
     first = np.flatnonzero(program.action_scope & CONTINUES == 0)
     size = np.add.reduceat(program.action_size.astype(np.int64), first)
     pieces = np.diff(np.append(first, program.actions))
     address = program.lane_address[first].max(axis=1)
     several = pieces > 1
-    engine = np.array([agent.kind == DMA for agent in program.agents], np.bool_)[thread[first]]
+    engine = np.array([agent.kind == DMA for agent in program.agents], np.bool_)[issuer[first]]
     mask = program.line_size - 1
     crosses = several & ((address & mask) + size > program.line_size)
     errors = []

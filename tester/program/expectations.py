@@ -7,7 +7,7 @@ makes every load return `expected`, whatever else overlaps.
 
 A `Ledger` is the state of that derivation after a prefix of the order: chunks of an endless run are
 derived one after the other, with the same result as all at once. Its memory is bounded by the bytes
-under test times the threads, never by the length of the run.
+under test times the agents, never by the length of the run.
 
 How it works: all accesses of a chunk are exploded into (byte, place in the order) and sorted.
 Within one byte, an access conflicts with the store before it and a load with the store after it;
@@ -34,7 +34,7 @@ MAX_BYTES: Final = 1 << 26
 
 _BLOCK_EPISODES: Final = 1024
 _REMEMBERED: Final = 64
-"""Vector clocks kept per thread. Older ones only made waits redundant that now stay, harmlessly."""
+"""Vector clocks kept per agent. Older ones only made waits redundant that now stay, harmlessly."""
 
 
 def explode(program: Program, lines: IntArray, kernels: NativeLoops | None = None) -> ByteEvents:
@@ -142,7 +142,7 @@ class Ledger:
         line_size: int,
         run_key: int,
         group_word: IntArray,
-        threads: int,
+        agents: int,
         kernels: NativeLoops | None = None,
     ) -> None:
         """`lines`: ascending addresses of all lines that chunks will use, MAX_BYTES at most."""
@@ -150,26 +150,26 @@ class Ledger:
         self.lines: Final = lines
         self.line_size: Final = line_size
         self.group_word: Final = group_word
-        self.threads: Final = threads
+        self.agents: Final = agents
         size = len(lines) * line_size
         if size > MAX_BYTES:
             raise ConfigError(f"{len(lines)} lines are too many: {MAX_BYTES} bytes are possible")
         self.values: ByteArray = initial_bytes(run_key, self.addresses())
         self.increments: IntArray = np.zeros(len(group_word), np.int64)
-        # The last store of each byte as count * threads + thread, where count numbers the episodes
-        # of the thread from 1; zero: never stored.
+        # The last store of each byte as count * agents + agent, where count numbers the episodes
+        # of the agent from 1; zero: never stored.
         self._stored: IntArray = np.zeros(size, np.int64)
-        # Loads since then: sorted byte * threads + thread, and the count of the latest one.
+        # Loads since then: sorted byte * agents + agent, and the count of the latest one.
         self._loaded: IntArray = np.zeros(0, np.int64)
         self._loaded_count: IntArray = np.zeros(0, np.int64)
         self._behind: tuple[Program, ByteEvents] | None = None
         """The latest block, whose loads are not in there yet."""
-        # What is known complete once the last episode of each thread is.
-        self._complete: IntArray = np.zeros((threads, threads), np.int64)
-        # What is known complete when an episode starts: row thread * _REMEMBERED + count modulo
+        # What is known complete once the last episode of each agent is.
+        self._complete: IntArray = np.zeros((agents, agents), np.int64)
+        # What is known complete when an episode starts: row agent * _REMEMBERED + count modulo
         # _REMEMBERED, and a last row that knows nothing.
-        self._clocks: IntArray = np.zeros((threads * _REMEMBERED + 1, threads), np.int64)
-        self._counts: IntArray = np.zeros(threads, np.int64)
+        self._clocks: IntArray = np.zeros((agents * _REMEMBERED + 1, agents), np.int64)
+        self._counts: IntArray = np.zeros(agents, np.int64)
 
     @classmethod
     def of(cls, program: Program, kernels: NativeLoops | None = None) -> Ledger:
@@ -179,7 +179,7 @@ class Ledger:
             program.line_size,
             program.run_key,
             program.group_word,
-            program.threads,
+            program.agent_count,
             kernels,
         )
 
@@ -189,7 +189,7 @@ class Ledger:
             raise ValueError("the chunk does not continue where the ledger stands")
         self.increments = self.increments + program.increments()
         if program.episodes <= _BLOCK_EPISODES:
-            expected, first, thread, count = self._step(
+            expected, first, agent, count = self._step(
                 program, self._explode(program) if events is None else events
             )
         else:
@@ -197,16 +197,16 @@ class Ledger:
             expected = np.concatenate([p[0] for p in pieces])
             sizes = np.concatenate([np.diff(p[1]) for p in pieces])
             first = np.concatenate(([0], np.cumsum(sizes)))
-            thread = np.concatenate([p[2] for p in pieces])
+            agent = np.concatenate([p[2] for p in pieces])
             count = np.concatenate([p[3] for p in pieces])
         return replace(
             program,
             derived=True,
             expected=expected,
             wait_first=first,
-            wait_thread=thread.astype(np.int32),
+            wait_thread=agent.astype(np.int32),
             wait_count=count.astype(np.int32),
-            wait_kind=np.zeros(len(thread), np.uint8),
+            wait_kind=np.zeros(len(agent), np.uint8),
         )
 
     def addresses(self) -> IntArray:
@@ -214,7 +214,7 @@ class Ledger:
         return (self.lines[:, None] + np.arange(self.line_size)).ravel()
 
     def counts(self) -> IntArray:
-        """[T] episodes of each thread derived so far."""
+        """[T] episodes of each agent derived so far."""
         return self._counts.copy()
 
     def final_memory(self) -> tuple[IntArray, ByteArray]:
@@ -259,7 +259,7 @@ class Ledger:
         edges = self._conflicts(program, events, episode, count)
         waits = self._reduce(program, count, *edges)
         last = np.flatnonzero(events.is_store & (events.after < 0))
-        stamp = count * self.threads + program.episode_thread
+        stamp = count * self.agents + program.episode_thread
         self._stored[events.byte[last]] = stamp[episode[last]]
         return expected, *waits
 
@@ -285,15 +285,15 @@ class Ledger:
     def _conflicts(
         self, program: Program, events: ByteEvents, episode: IntArray, count: IntArray
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """(later episode, thread, count) of all direct conflicts, without duplicates."""
-        n, threads = program.episodes, self.threads
+        """(later episode, agent, count) of all direct conflicts, without duplicates."""
+        n, agents = program.episodes, self.agents
         inside = np.zeros(n * n, np.bool_)  # [later * n + earlier]
         after_store = np.flatnonzero(events.before >= 0)
         inside[episode[after_store] * n + episode[events.before[after_store]]] = True
         reread = np.flatnonzero(~events.is_store & (events.after >= 0))
         inside[episode[events.after[reread]] * n + episode[reread]] = True
         later, earlier = np.divmod(np.flatnonzero(inside), max(n, 1))
-        source_thread = program.episode_thread[earlier].astype(np.int64)
+        source_agent = program.episode_thread[earlier].astype(np.int64)
         source_count = count[earlier]
 
         # Conflicts with blocks before this one: the first store of a byte waits for its readers,
@@ -301,90 +301,90 @@ class Ledger:
         open_ = np.flatnonzero(events.before < 0)
         stamp = self._stored[events.byte[open_]]
         known = stamp > 0
-        span = int(self._counts.max(initial=0) + 1) * threads
+        span = int(self._counts.max(initial=0) + 1) * agents
         keys = [episode[open_[known]] * span + stamp[known]]
         store = open_[events.is_store[open_]]
-        low = np.searchsorted(self._loaded, events.byte[store] * threads)
-        high = np.searchsorted(self._loaded, (events.byte[store] + 1) * threads)
+        low = np.searchsorted(self._loaded, events.byte[store] * agents)
+        high = np.searchsorted(self._loaded, (events.byte[store] + 1) * agents)
         readers = _ranges(low, high)
-        reader_stamp = self._loaded_count[readers] * threads + self._loaded[readers] % threads
+        reader_stamp = self._loaded_count[readers] * agents + self._loaded[readers] % agents
         keys.append(np.repeat(episode[store], high - low) * span + reader_stamp)
         old_later, old_stamp = np.divmod(np.unique(np.concatenate(keys)), span)
         later = np.concatenate((later, old_later))
-        source_thread = np.concatenate((source_thread, old_stamp % threads))
-        source_count = np.concatenate((source_count, old_stamp // threads))
+        source_agent = np.concatenate((source_agent, old_stamp % agents))
+        source_count = np.concatenate((source_count, old_stamp // agents))
 
-        # Per episode and thread the latest count is enough; own episodes are in order anyway.
-        other = source_thread != program.episode_thread[later]
-        key = later[other] * threads + source_thread[other]
+        # Per episode and agent the latest count is enough; own episodes are in order anyway.
+        other = source_agent != program.episode_thread[later]
+        key = later[other] * agents + source_agent[other]
         order = np.lexsort((source_count[other], key))
         key, source_count = key[order], source_count[other][order]
         last = np.ones(len(key), np.bool_)
         last[:-1] = key[1:] != key[:-1]
-        later, source_thread = np.divmod(key[last], threads)
-        return later, source_thread, source_count[last]
+        later, source_agent = np.divmod(key[last], agents)
+        return later, source_agent, source_count[last]
 
     def _reduce(
         self,
         program: Program,
         count: IntArray,
         later: IntArray,
-        source_thread: IntArray,
+        source_agent: IntArray,
         source_count: IntArray,
     ) -> tuple[IntArray, IntArray, IntArray]:
         """(wait_first, wait_thread, wait_count): conflicts that nothing else implies."""
         bounds = np.searchsorted(later, np.arange(program.episodes + 1)).tolist()
         # The clocks of the episodes waited for; forgotten ones are replaced by one that knows
-        # nothing. How far a thread has come is counted where the waiting episode stands.
-        come = np.zeros((program.episodes + 1, self.threads), np.int64)
+        # nothing. How far an agent has come is counted where the waiting episode stands.
+        come = np.zeros((program.episodes + 1, self.agents), np.int64)
         come[np.arange(program.episodes) + 1, program.episode_thread] = 1
         come = np.cumsum(come, axis=0) + self._counts
-        row = source_thread * _REMEMBERED + source_count % _REMEMBERED
-        row[come[later, source_thread] - source_count >= _REMEMBERED] = len(self._clocks) - 1
+        row = source_agent * _REMEMBERED + source_count % _REMEMBERED
+        row[come[later, source_agent] - source_count >= _REMEMBERED] = len(self._clocks) - 1
         own_row = program.episode_thread * _REMEMBERED + count % _REMEMBERED
 
         keep = np.zeros(len(later), np.bool_)
         complete, clocks = self._complete, self._clocks
         turns = zip(program.episode_thread.tolist(), own_row.tolist(), count.tolist())
-        for e, (thread, own, number) in enumerate(turns):
-            clock = complete[thread]
+        for e, (agent, own, number) in enumerate(turns):
+            clock = complete[agent]
             a, b = bounds[e], bounds[e + 1]
             if a < b:
-                threads, needed = source_thread[a:b], source_count[a:b]
-                known = clock[threads]
+                agents, needed = source_agent[a:b], source_count[a:b]
+                known = clock[agents]
                 fresh = needed > known
                 if np.count_nonzero(fresh):
                     # Rows say what is known at the start of those episodes, so none implies itself.
                     implied = np.maximum.reduce(clocks[row[a:b]], axis=0)
-                    np.logical_and(fresh, needed > implied[threads], out=keep[a:b])
+                    np.logical_and(fresh, needed > implied[agents], out=keep[a:b])
                     np.maximum(clock, implied, out=clock)
-                    clock[threads] = np.maximum(clock[threads], needed)
+                    clock[agents] = np.maximum(clock[agents], needed)
             clocks[own] = clock
-            clock[thread] = number
+            clock[agent] = number
         self._counts = come[-1]
         kept = later[keep]
         first = np.searchsorted(kept, np.arange(program.episodes + 1))
-        return first, source_thread[keep], source_count[keep]
+        return first, source_agent[keep], source_count[keep]
 
     def _remember(self, program: Program, events: ByteEvents) -> None:
         """Keep the loads after the last store of each byte; not before another block needs them."""
-        threads = self.threads
-        thread = program.episode_thread.astype(np.int64)
+        agents = self.agents
+        agent = program.episode_thread.astype(np.int64)
         episode = program.action_episode()[events.slot // program.lanes]
         count = program.episode_ordinal() + 1
         last = np.flatnonzero(events.is_store & (events.after < 0))
         # A load counts as long as no store follows it in its byte.
         load = np.flatnonzero(~events.is_store & (events.after < 0))
-        key = events.byte[load] * threads + thread[episode[load]]
+        key = events.byte[load] * agents + agent[episode[load]]
         stored = np.zeros(len(self._stored), np.bool_)
         stored[events.byte[last]] = True
-        # Loads that every thread knows to be complete need no wait any more.
+        # Loads that every agent knows to be complete need no wait any more.
         frontier = self._complete.min(axis=0)
-        old = ~stored[self._loaded // threads]
-        old &= self._loaded_count > frontier[self._loaded % threads]
+        old = ~stored[self._loaded // agents]
+        old &= self._loaded_count > frontier[self._loaded % agents]
         key = np.concatenate((self._loaded[old], key))
         number = np.concatenate((self._loaded_count[old], count[episode[load]]))
-        order = np.argsort(key, kind="stable")  # later loads of a thread stay behind earlier ones
+        order = np.argsort(key, kind="stable")  # later loads of an agent stay behind earlier ones
         key, number = key[order], number[order]
         newest = np.ones(len(key), np.bool_)
         newest[:-1] = key[1:] != key[:-1]

@@ -31,9 +31,9 @@ class FinalContents:
     contents: ByteArray
     """What memory holds there at the end."""
     owners: IntArray
-    """By byte: the thread of the last store to it, or of the last to add to it; -1: nobody."""
+    """By byte: the agent of the last store to it, or of the last to add to it; -1: nobody."""
     writers: IntArray
-    """By line: the thread of the last store into it; -1: nobody stores there."""
+    """By line: the agent of the last store into it; -1: nobody stores there."""
 
 
 def final_contents(program: Program, lines: IntArray | None = None) -> FinalContents:
@@ -52,11 +52,11 @@ def final_contents(program: Program, lines: IntArray | None = None) -> FinalCont
     bytes_ = (line * size + (address & (size - 1)))[:, None] + np.arange(_WIDEST)
     inside = np.arange(_WIDEST) < program.action_size[action][:, None]
     values = written(program)[action, lane].astype("<u8").view(np.uint8).reshape(-1, _WIDEST)
-    thread = program.episode_thread[program.action_episode()[action]]
+    agent = program.episode_thread[program.action_episode()[action]]
     # Row by row, so that later stores come later; of equal places the last assignment stays.
     contents[bytes_[inside]] = values[inside]
-    owners[bytes_[inside]] = np.broadcast_to(thread[:, None], inside.shape)[inside]
-    writers[line] = thread
+    owners[bytes_[inside]] = np.broadcast_to(agent[:, None], inside.shape)[inside]
+    writers[line] = agent
 
     words = np.searchsorted(addresses, program.group_word)[:, None] + np.arange(ATOMIC_BYTES)
     shift = 8 * np.arange(ATOMIC_BYTES)

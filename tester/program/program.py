@@ -6,12 +6,12 @@ from them. Invariant: the derived arrays (`expected`, `wait_*`) are a function o
 what ran before `thread_base`, and only `tester.program.expectations` computes them; every method
 here that deletes something therefore returns a program without them (`derived` is false).
 
-Episodes stand in one total order. The episode e of thread t runs like this: each active lane adds
+Episodes stand in one total order. The episode e of agent t runs like this: each active lane adds
 1 to the atomic word of its group (one instruction), the wave acquires, its loads and stores follow,
 the wave releases (every store complete), and the same lanes add 1 to the same words again. Agents
 that cannot add (DMA engines, instruction caches) leave the fetch-adds out, and so do bare episodes;
 plain ones, of processors behind coherent caches, consist of loads and stores alone. A program may
-be a chunk of an endless one: `thread_base` then counts the episodes of each thread that came
+be a chunk of an endless one: `thread_base` then counts the episodes of each agent that came
 before, and waits keep counting from the very beginning.
 
 A row of the action arrays is a load, store or atomic action of 1 to 8 bytes per lane, inside one
@@ -45,7 +45,7 @@ INACTIVE: Final = -1
 """Marks a lane that is switched off (`episode_group`) or sits an action out (`lane_address`)."""
 
 BY_COMPLETION: Final = 0
-"""Kind of a wait: until the engine has seen that many episodes of the thread complete."""
+"""Kind of a wait: until the engine has seen that many episodes of the agent complete."""
 
 GLC: Final = 1
 SLC: Final = 2
@@ -54,14 +54,14 @@ QUIET: Final = 4
 """Besides scope bits in `episode_scope`: the closing fetch-adds ask for no old values."""
 BARE: Final = 8
 """Likewise: the episode makes no fetch-adds, it only acquires and releases."""
-PEEK: Final = 16
-"""Likewise: while it waits for another episode's last access, it loads what it will want, to see
-that line move at the same time; nobody looks at what such a load returns."""
+RACING_LOAD: Final = 16
+"""Likewise: while it waits for another episode's last access, it loads the bytes it will need, so
+that the line moves at the same time; the value that such a load returns is not checked."""
 FLUSHES: Final = 32
 """Likewise: the lines it stored into are flushed after its release."""
 PLAIN: Final = 64
 """Likewise, beside BARE: it neither acquires nor releases; it is complete with its last answer."""
-EPISODE_BITS: Final = GLC | SLC | QUIET | BARE | PEEK | FLUSHES | PLAIN
+EPISODE_BITS: Final = GLC | SLC | QUIET | BARE | RACING_LOAD | FLUSHES | PLAIN
 
 INSTRUCTION: Final = 8
 """Besides scope bits in `action_scope`: a load that a processor makes as an instruction fetch."""
@@ -86,12 +86,12 @@ MAX_ACCESS_BYTES: Final = 16
 MAX_TRANSFER_BYTES: Final = 512
 """Of one access of a DMA engine."""
 MAX_PIECES: Final = 64
-MAX_THREADS: Final = 512
+MAX_PROGRAM_AGENTS: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
-    """One thread. `kind`: "gpu", "cpu", DMA or FETCH; `requester`: port index."""
+class AgentSpec:
+    """One agent. `kind`: "gpu", "cpu", DMA or FETCH; `requester`: port index."""
 
     kind: str
     requester: int
@@ -136,12 +136,12 @@ DTYPES: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Arrays over E episodes, A actions, L lanes (widest agent), G groups, T threads, W waits.
+    """Arrays over E episodes, A actions, L lanes (widest agent), G groups, T agents, W waits.
 
     Compare with `equals` or `digest`. Arrays are converted to their type and made read-only.
     """
 
-    agents: tuple[Agent, ...]
+    agents: tuple[AgentSpec, ...]
     run_key: int
     """Names the initial contents of memory (and, in an engine, the message delays)."""
     line_size: int
@@ -207,7 +207,7 @@ class Program:
         return int(self.episode_group.shape[1])
 
     @property
-    def threads(self) -> int:
+    def agent_count(self) -> int:
         return len(self.agents)
 
     @property
@@ -224,7 +224,7 @@ class Program:
         return range(int(first[episode]), int(first[episode + 1]))
 
     def waits_of(self, episode: int) -> list[tuple[int, int]]:
-        """(thread, n): the episode starts only after n episodes of that thread are complete."""
+        """(agent, n): the episode starts only after n episodes of that agent are complete."""
         part = slice(int(self.wait_first[episode]), int(self.wait_first[episode + 1]))
         return list(zip(self.wait_thread[part].tolist(), self.wait_count[part].tolist()))
 
@@ -241,17 +241,17 @@ class Program:
         return np.repeat(np.arange(self.episodes), np.diff(self.episode_first_action))
 
     def episode_ordinal(self) -> IntArray:
-        """[E]: how many episodes of the same thread come before, earlier chunks included."""
+        """[E]: how many episodes of the same agent come before, earlier chunks included."""
         order = np.argsort(self.episode_thread, kind="stable")
-        sorted_thread = self.episode_thread[order]
-        first = np.searchsorted(sorted_thread, np.arange(self.threads))
+        sorted_agent = self.episode_thread[order]
+        first = np.searchsorted(sorted_agent, np.arange(self.agent_count))
         ordinal = np.empty(self.episodes, np.int64)
-        ordinal[order] = np.arange(self.episodes) - first[sorted_thread]
+        ordinal[order] = np.arange(self.episodes) - first[sorted_agent]
         return ordinal + self.thread_base[self.episode_thread]
 
-    def thread_counts(self) -> IntArray:
-        """[T]: episodes of each thread in this program."""
-        return np.bincount(self.episode_thread, minlength=self.threads).astype(np.int64)
+    def episodes_by_agent(self) -> IntArray:
+        """[T]: episodes of each agent in this program."""
+        return np.bincount(self.episode_thread, minlength=self.agent_count).astype(np.int64)
 
     def increments(self) -> IntArray:
         """[G]: fetch-adds on each atomic word in this program: two per active lane and episode,
@@ -285,7 +285,9 @@ class Program:
 
     def digest(self) -> str:
         """A short hash of the contents; equal in every process and on every platform."""
-        state = hashlib.sha256(repr((self.agents, self.run_key, self.line_size)).encode())
+        # Digests keep the class name that older versions wrote.
+        head = repr((self.agents, self.run_key, self.line_size)).replace("AgentSpec(", "Agent(")
+        state = hashlib.sha256(head.encode())
         for name, dtype in DTYPES.items():
             array = getattr(self, name)
             state.update(f"{name}{array.shape}".encode())
@@ -298,7 +300,7 @@ class Program:
         """Episodes first .. last-1 as a chunk of their own; derived arrays stay valid."""
         a, b = (int(self.episode_first_action[i]) for i in (first, last))
         w, x = (int(self.wait_first[i]) for i in (first, last))
-        before = np.bincount(self.episode_thread[:first], minlength=self.threads)
+        before = np.bincount(self.episode_thread[:first], minlength=self.agent_count)
         return replace(
             self,
             episode_thread=self.episode_thread[first:last],
@@ -330,8 +332,8 @@ class Program:
         """Only the marked [E] episodes, in the same order."""
         return self._kept(keep, self.lane_address, self.episode_group)
 
-    def keep_threads(self, keep: BoolArray) -> Program:
-        """Only the episodes of the marked [T] threads; thread numbers do not change."""
+    def keep_agents(self, keep: BoolArray) -> Program:
+        """Only the episodes of the marked [T] agents; agent numbers do not change."""
         return self.keep_episodes(keep[self.episode_thread])
 
     def keep_lanes(self, keep: BoolArray) -> Program:
@@ -393,7 +395,7 @@ def concatenate(chunks: Sequence[Program]) -> Program:
             raise ValueError("a chunk does not continue where the one before it ends")
         if chunk.derived != head.derived or not np.array_equal(chunk.group_word, head.group_word):
             raise ValueError("chunks of different programs")
-        base = base + chunk.thread_counts()
+        base = base + chunk.episodes_by_agent()
 
     def joined(name: str) -> Any:
         return np.concatenate([getattr(chunk, name) for chunk in chunks])

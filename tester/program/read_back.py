@@ -33,7 +33,7 @@ def read_back_program(
     addresses, owner = final.addresses, final.owners
     if not len(addresses):
         return None
-    camp = np.array(camps or (0,) * program.threads, np.int64)
+    camp = np.array(camps or (0,) * program.agent_count, np.int64)
     place, size = _pieces(np.where(owner >= 0, camp[owner], _NOBODY))
     readers = _readers(program, camp)
     turn = addresses[place] // program.line_size
@@ -72,10 +72,10 @@ def _of_pieces(
 
 
 def _readers(program: Program, camp: IntArray) -> list[int]:
-    """One thread per requester and camp."""
+    """One agent per requester and camp."""
     found: dict[tuple[int, int], int] = {}
-    for thread, agent in enumerate(program.agents):
-        found.setdefault((agent.requester, int(camp[thread])), thread)
+    for number, agent in enumerate(program.agents):
+        found.setdefault((agent.requester, int(camp[number])), number)
     return list(found.values())
 
 
@@ -122,7 +122,7 @@ def _loads(
     value: WordArray,
 ) -> Program:
     """Acquire, then the loads, which are sorted by reader and size: no fetch-adds, no waits."""
-    lanes = np.array([program.agents[thread].lanes for thread in readers], np.int64)
+    lanes = np.array([program.agents[reader].lanes for reader in readers], np.int64)
     new = np.append(True, (reader[1:] != reader[:-1]) | (size[1:] != size[:-1]))
     first = np.flatnonzero(new)
     wide = lanes[reader[first]]
@@ -139,7 +139,7 @@ def _loads(
     per_reader = np.bincount(reader[first], weights=rows, minlength=len(readers))
     episodes = len(readers)
     return Program(
-        agents=tuple(program.agents[thread] for thread in readers),
+        agents=tuple(program.agents[reader] for reader in readers),
         run_key=program.run_key,
         line_size=program.line_size,
         episode_thread=np.arange(episodes, dtype=np.int32),

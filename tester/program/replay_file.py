@@ -34,7 +34,14 @@ from tester.limits import LIMITS, MAX_GROUPS
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import RULES, Rule, entry, extents, shape_errors
 from tester.program.expectations import derive
-from tester.program.program import CONTINUES, DTYPES, MAX_LANES, MAX_THREADS, Agent, Program
+from tester.program.program import (
+    CONTINUES,
+    DTYPES,
+    MAX_LANES,
+    MAX_PROGRAM_AGENTS,
+    AgentSpec,
+    Program,
+)
 
 MAGIC: Final = b"gpu-tester leg\n"
 FORMAT: Final = 1
@@ -55,7 +62,7 @@ _COUNTS: Final[dict[str, int]] = {
     "actions": MAX_PROGRAM_BYTES,
     "lanes": MAX_LANES,
     "groups": MAX_GROUPS,
-    "threads": MAX_THREADS,
+    "agents": MAX_PROGRAM_AGENTS,
 }
 """The most that a file may have of what arrays extend over."""
 _DERIVED: Final = ("expected", "wait_first", "wait_thread", "wait_count", "wait_kind")
@@ -366,7 +373,7 @@ def _check_start(path: str | Path, base: npt.NDArray[Any]) -> None:
         raise ReplayError(
             path,
             f"{entry('thread_base', base, later)}: a leg begins with the first episode of "
-            "each thread",
+            "each agent",
         )
 
 
@@ -382,17 +389,17 @@ def _inflate(path: str | Path, name: str, blob: memoryview, wanted: int) -> byte
     return raw
 
 
-def _read_agents(fields: _Fields) -> tuple[Agent, ...]:
+def _read_agents(fields: _Fields) -> tuple[AgentSpec, ...]:
     rows = fields.plain("agents")
-    if not isinstance(rows, list) or not 1 <= len(rows) <= MAX_THREADS:
-        raise ReplayError(fields.path, f"program.agents is not a list of 1 to {MAX_THREADS}")
+    if not isinstance(rows, list) or not 1 <= len(rows) <= MAX_PROGRAM_AGENTS:
+        raise ReplayError(fields.path, f"program.agents is not a list of 1 to {MAX_PROGRAM_AGENTS}")
     agents = []
     for position, row in enumerate(rows):
         where = f"program.agents[{position}]"
         if not isinstance(row, list) or len(row) != len(_AGENT):
             raise ReplayError(fields.path, f"{where} is {_shown(row)}, not {', '.join(_AGENT)}")
         agent = _Fields(fields.path, where, dict(zip(_AGENT, row)))
-        agents.append(Agent(**agent.scalars(_AGENT)))
+        agents.append(AgentSpec(**agent.scalars(_AGENT)))
     return tuple(agents)
 
 

@@ -222,13 +222,13 @@ def _check_lanes(program: Program) -> Iterator[str]:
 
 def _check_waits(program: Program) -> Iterator[str]:
     """Waits name episodes that exist and stand earlier in the order."""
-    done = [0] * program.threads
+    done = [0] * program.agent_count
     for episode in range(program.episodes):
-        for thread, count in program.waits_of(episode):
-            if not 1 <= count <= done[thread]:
+        for agent, count in program.waits_of(episode):
+            if not 1 <= count <= done[agent]:
                 yield (
-                    f"episode {episode} waits for {count} episodes of thread {thread}, "
-                    f"{done[thread]} stand before it"
+                    f"episode {episode} waits for {count} episodes of agent {agent}, "
+                    f"{done[agent]} stand before it"
                 )
         done[int(program.episode_thread[episode])] += 1
 
@@ -236,10 +236,10 @@ def _check_waits(program: Program) -> Iterator[str]:
 def _completed_before(program: Program) -> list[set[int]]:
     """For each episode the episodes that are certainly complete when it starts."""
     before: list[set[int]] = []
-    of_thread: list[list[int]] = [[] for _ in program.agents]
+    of_agent: list[list[int]] = [[] for _ in program.agents]
     for episode in range(program.episodes):
-        own = of_thread[int(program.episode_thread[episode])]
-        causes = own[-1:] + [of_thread[t][count - 1] for t, count in program.waits_of(episode)]
+        own = of_agent[int(program.episode_thread[episode])]
+        causes = own[-1:] + [of_agent[t][count - 1] for t, count in program.waits_of(episode)]
         known = set(causes)
         for cause in causes:
             known |= before[cause]

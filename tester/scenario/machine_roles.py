@@ -87,7 +87,7 @@ def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
 
 
 def agent_kinds(description: SystemDescription) -> dict[str, str]:
-    """Kind of agent in each group, as `tester.program.program.Agent` has it.
+    """Kind of agent in each group, as `tester.program.program.AgentSpec` has it.
 
     Whoever fetches, or has a cache to walk and nothing to store, is FETCH; an engine that does not
     store stays one here.

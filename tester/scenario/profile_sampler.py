@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from runtime.prng import Prng
 from tester.generator.generator import GeneratorConfig
 from tester.program.address_map import MapConfig
-from tester.program.program import Agent
+from tester.program.program import AgentSpec
 from tester.scenario.scenario import Shape, locations_for, under_way
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class Dice:
 
     def program(self, shape: Shape, places: MapConfig, **drawn: Any) -> GeneratorConfig:
         agents = tuple(
-            Agent("gpu", unit, shape.lanes, f"unit{unit}.wave{wave}")
+            AgentSpec("gpu", unit, shape.lanes, f"unit{unit}.wave{wave}")
             for unit in range(shape.units)
             for wave in range(shape.wavefronts)
         )
@@ -86,7 +86,7 @@ class Dice:
         """A map with `percent` / 100 locations for every access that is under way at a time."""
         if self._fixed.get("locations") is None:
             self.crowding = percent
-        accesses = under_way(shape.threads * shape.lanes, lengths)
+        accesses = under_way(shape.agents * shape.lanes, lengths)
         locations = locations_for(accesses, percent, groups)
         return self.build(MapConfig, groups=groups, locations=locations, **drawn)
 
@@ -95,7 +95,7 @@ class Dice:
     ) -> MapConfig:
         """A map of so many lines, or of more if half of the accesses would find no room."""
         fill = self("fill_percent", 30, 60, 100)
-        least = under_way(shape.threads * shape.lanes, lengths) * 50 // (_CELLS_PER_LINE * fill)
+        least = under_way(shape.agents * shape.lanes, lengths) * 50 // (_CELLS_PER_LINE * fill)
         return self.build(
             MapConfig,
             groups=groups,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from tester.errors import ConfigError
 from tester.generator.generator import GeneratorConfig
 from tester.limits import SHAPE
-from tester.program.program import Agent
+from tester.program.program import AgentSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,10 @@ class Shape:
     units: int = 4
     """First-level caches with a requester."""
     wavefronts: int = 1
-    """Threads per unit."""
+    """Agents per unit."""
     lanes: int = 4
     processor_threads: int = 1
-    """Threads per unit where units are processors."""
+    """Agents per unit where units are processors."""
     cpus: int = 1
     """Processor machines beside a GPU; without meaning elsewhere."""
     dmas: int = 1
@@ -36,7 +36,7 @@ class Shape:
     scalars: int = 0
     """Caches for plain loads of readers, emptied by their acquires; 0: there are none."""
     fetch_waves: int = 1
-    """Threads that read through each of both."""
+    """Agents that read through each of both."""
     l1_sets: int = 16
     l1_ways: int = 4
     l2_sets: int = 32
@@ -60,7 +60,7 @@ class Shape:
     """Name of the policy of random message delays."""
 
     @property
-    def threads(self) -> int:
+    def agents(self) -> int:
         return self.units * self.wavefronts
 
     @property
@@ -87,7 +87,7 @@ class Scenario:
 
     def config(
         self,
-        agents: tuple[Agent, ...],
+        agents: tuple[AgentSpec, ...],
         episodes: int | None,
         line_size: int = 64,
         camps: tuple[int, ...] = (),

@@ -7,19 +7,19 @@ from dataclasses import replace
 from runtime.prng import Prng, initial_byte
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.program.address_map import BANK_SKEW, LINE_DUEL, SET_CONFLICT, MapConfig
-from tester.program.program import STORE, Agent, Program
+from tester.program.program import STORE, AgentSpec, Program
 
 
-def gpu(threads: int, lanes: int) -> tuple[Agent, ...]:
-    return tuple(Agent("gpu", i, lanes, f"wave{i}") for i in range(threads))
+def gpu(agents: int, lanes: int) -> tuple[AgentSpec, ...]:
+    return tuple(AgentSpec("gpu", i, lanes, f"wave{i}") for i in range(agents))
 
 
-def cpu(threads: int) -> tuple[Agent, ...]:
-    return tuple(Agent("cpu", i, 1, f"cpu{i}") for i in range(threads))
+def cpu(agents: int) -> tuple[AgentSpec, ...]:
+    return tuple(AgentSpec("cpu", i, 1, f"cpu{i}") for i in range(agents))
 
 
-def engines(threads: int) -> tuple[Agent, ...]:
-    return tuple(Agent("dma", i, 1, f"dma{i}") for i in range(threads))
+def engines(agents: int) -> tuple[AgentSpec, ...]:
+    return tuple(AgentSpec("dma", i, 1, f"dma{i}") for i in range(agents))
 
 
 CONFIGS: dict[str, GeneratorConfig] = {
@@ -61,7 +61,7 @@ CONFIGS: dict[str, GeneratorConfig] = {
 
 
 def small(seed: int = 1, **changes: object) -> Program:
-    """A short program of four 4-lane threads with plenty of conflicts."""
+    """A short program of four 4-lane agents with plenty of conflicts."""
     config = GeneratorConfig(gpu(4, 4), 40, MapConfig(2, 32))
     return generate_program(replace(config, **changes), Prng(seed))  # type: ignore[arg-type]
 
@@ -106,12 +106,12 @@ class Execution:
         self.held = 0
         """Episodes that a wait kept from starting."""
         busy = 0
-        for episode, thread in enumerate(program.episode_thread.tolist()):
-            free = done[thread][-1]
+        for episode, agent in enumerate(program.episode_thread.tolist()):
+            free = done[agent][-1]
             start = max([free, *(done[t][n] for t, n in program.waits_of(episode))])
             work = 600 + 120 * len(program.actions_of(episode))
             duration = work * (100 - spread + prng.below(2 * spread + 1)) // 100
-            done[thread].append(start + duration)
+            done[agent].append(start + duration)
             self.start.append(start)
             self.end.append(start + duration)
             self.held += start > free

@@ -95,7 +95,7 @@ def test_agents_without_stores_only_load(loaded: LoadedProtocol) -> None:
     kinds = {group: agent.kind for agent, group in zip(agents, groups, strict=True)}
     assert kinds == {"cpu": "cpu", "dma": FETCH}
     program = leg.program
-    of_dma = [groups[thread] == "dma" for thread in program.episode_thread]
+    of_dma = [groups[agent] == "dma" for agent in program.episode_thread]
     assert any(of_dma)
     bounds = zip(program.episode_first_action[:-1], program.episode_first_action[1:], strict=True)
     for (first, last), engine in zip(bounds, of_dma, strict=True):

@@ -12,12 +12,13 @@ import pytest
 from protocols import DIRECTORY
 from protocols.loader import LoadedProtocol, load
 from runtime.controller.shapes import Controller
+from runtime.requesters.port import AccessKind
 from runtime.system.system import System
 from tester.campaign.campaign import Campaign, Options
 from tester.campaign.run import MoreOptions, generate, replay, run
 from tester.campaign.watcher import Watcher
 from tester.errors import ConfigError
-from tester.execution.events import Kind, Request, Verdict
+from tester.execution.events import Request, Verdict
 from tester.program.replay_file import ReplayError, load_leg, save_leg
 
 
@@ -127,7 +128,7 @@ class Count(Watcher):
         self, request: Request, indices: list[int], values: list[int], tick: int
     ) -> None:
         self.lanes_open -= len(indices) or 1
-        if request.kind == Kind.LOAD:
+        if request.kind == AccessKind.LOAD:
             self.loads += 1
             if request.expected:
                 assert values == [request.expected[i] for i in indices]

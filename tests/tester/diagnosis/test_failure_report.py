@@ -8,14 +8,15 @@ import pytest
 from protocols.identity import ProtocolIdentity
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
+from runtime.requesters.port import AccessKind
 from tester.diagnosis.failure_report import Failure, refine, render
 from tester.diagnosis.history import History, lane_list
 from tester.diagnosis.likely_causes import suspect
 from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
-from tester.execution.events import Finding, Kind, Request, Role, Verdict
+from tester.execution.events import Finding, Request, Role, Verdict
 from tester.execution.leg import LegRun
 from tester.program.expectations import derive
-from tester.program.program import INACTIVE, LOAD, STORE, Agent, Program
+from tester.program.program import INACTIVE, LOAD, STORE, AgentSpec, Program
 from tester.program.replay_file import Leg
 from tests.tester.execution.fake_system import FakeSystem, Fault
 
@@ -24,8 +25,8 @@ DATA = 0x1044
 
 
 def hand_over() -> Program:
-    """Thread 0 stores a word twice in two episodes; thread 1 then loads it."""
-    agents = (Agent("gpu", 0, 2, "writer"), Agent("gpu", 1, 2, "reader"))
+    """Agent 0 stores a word twice in two episodes; agent 1 then loads it."""
+    agents = (AgentSpec("gpu", 0, 2, "writer"), AgentSpec("gpu", 1, 2, "reader"))
     return derive(
         Program(
             agents=agents,
@@ -57,7 +58,7 @@ def failure(fault: Fault, program: Program | None = None) -> Failure:
     assert found is not None
     failed = range(found.address, found.address + max(1, found.size))
     history = History([found.address & -64], 64, failed)
-    run = LegRun(test, system(), 1000, watchers=[history])
+    run = LegRun(test, system(), 1000, observers=[history])
     again = run.run().finding
     assert again is not None
     leg = Leg(test, SystemDescription(), ProtocolIdentity("Fake", "0"), 1000, 7, 2, "none", "0.1.0")
@@ -68,30 +69,30 @@ STALE = """\
 BUG: stale-read at tick 111: load returned 0x11223344, expected 0xa5b6c7d8
   Fake, seed 7, leg 2 (profile none), configuration ffffffffffff, version 0.1.0
 
-  load by thread 1 lane 0 (fake.gpu1), episode 2 action 0, issued at 93
+  load by agent 1 lane 0 (fake.gpu1), episode 2 action 0, issued at 93
   4 bytes at 0x1044, byte 4 of line 0x1040
 
-  expected 0xa5b6c7d8  version 2, thread 0 lane 0, episode 1 action 0: issued 53, accepted 61, \
+  expected 0xa5b6c7d8  version 2, agent 0 lane 0, episode 1 action 0: issued 53, accepted 61, \
 complete 65
-  got      0x11223344  version 1, thread 0 lane 0, episode 0 action 0: issued 20, accepted 23, \
+  got      0x11223344  version 1, agent 0 lane 0, episode 0 action 0: issued 20, accepted 23, \
 complete 28
 
 copies of 0x1044 now
   memory                                  0xa5b6c7d8  as expected
 
 history of line 0x1040
-   20 * thread 0 lane 0  store/4 +4=0x11223344  issued
-   23 * thread 0 lane 0  store/4 +4             accepted
-   28 * thread 0 lane 0  store/4 +4             complete
-   53 * thread 0 lane 0  store/4 +4=0xa5b6c7d8  issued
-   61 * thread 0 lane 0  store/4 +4             accepted
-   65 * thread 0 lane 0  store/4 +4             complete
-   93 * thread 1 lane 0  load/4 +4              issued
-  111 * thread 1 lane 0  load/4 +4=0x11223344   WRONG DATA
+   20 * agent 0 lane 0  store/4 +4=0x11223344  issued
+   23 * agent 0 lane 0  store/4 +4             accepted
+   28 * agent 0 lane 0  store/4 +4             complete
+   53 * agent 0 lane 0  store/4 +4=0xa5b6c7d8  issued
+   61 * agent 0 lane 0  store/4 +4             accepted
+   65 * agent 0 lane 0  store/4 +4             complete
+   93 * agent 1 lane 0  load/4 +4              issued
+  111 * agent 1 lane 0  load/4 +4=0x11223344   WRONG DATA
 
 synchronisation
-  writer  thread 0   episode 1     release 54 to 65, closing fetch-add returned at 74
-  reader  thread 1   episode 2     acquire 89 to 92, opening fetch-add returned at 88
+  writer  agent 0   episode 1     release 54 to 65, closing fetch-add returned at 74
+  reader  agent 1   episode 2     acquire 89 to 92, opening fetch-add returned at 88
   the acquire was issued 15 ticks after the writer's closing fetch-adds had returned: it must see \
 the store
 
@@ -121,7 +122,7 @@ def test_a_stale_read_word_for_word() -> None:
         ("lost completion", 1, Verdict.HANG, "accepted, not complete"),
         ("lost data", 1, Verdict.HANG, "no answer"),
         ("lost synchronization", 1, Verdict.HANG, "acquire: issued"),
-        ("lost atomic", 1, Verdict.HANG, "thread 1 waits for 2 episodes of thread 0 (has 0)"),
+        ("lost atomic", 1, Verdict.HANG, "agent 1 waits for 2 episodes of agent 0 (has 0)"),
         ("leak", 1, Verdict.LEAK, "fake.queue: 1 message stalled"),
         ("double completion", 1, Verdict.UNEXPECTED_RESPONSE, "not waiting for"),
     ],
@@ -165,7 +166,7 @@ def test_lane_lists() -> None:
 def test_a_stale_read_back_is_explained_without_an_episode_of_its_own() -> None:
     """Its episodes and rows are those of the read-back, of which the program knows nothing."""
     program = hand_over()
-    request = Request(1, 1, 99, Role.READ_BACK, Kind.LOAD, [0], [DATA], 4, [], [0], row=1)
+    request = Request(1, 1, 99, Role.READ_BACK, AccessKind.LOAD, [0], [DATA], 4, [], [0], row=1)
     finding = Finding(Verdict.STALE_READ, 9, "stale", request, 0, DATA, 4, 0xA5B6C7D8, 0x11223344)
     said = " ".join(suspect(finding, program, None))
     assert "own earlier store" not in said

@@ -7,8 +7,9 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime.requesters.port import AccessKind
 from tester.execution.checker import Checker
-from tester.execution.events import Kind, Request, Role, Verdict
+from tester.execution.events import Request, Role, Verdict
 from tester.program.program import QUIET
 
 LINE = 64
@@ -34,14 +35,14 @@ class History:
         addresses: list[int],
         size: int = 4,
         expected: list[int] | None = None,
-        thread: int = 0,
+        agent: int = 0,
     ) -> Request:
         self._identity += 1
-        role = Role.OPEN if kind == Kind.ATOMIC else Role.ACTION
+        role = Role.OPEN if kind == AccessKind.ATOMIC else Role.ACTION
         lanes = list(range(len(addresses)))
         ones = [1] * len(addresses)
         request = Request(
-            self._identity, thread, 0, role, kind, lanes, addresses, size, ones, expected or []
+            self._identity, agent, 0, role, kind, lanes, addresses, size, ones, expected or []
         )
         request.issued = tick
         self.checker.issued(request, tick)
@@ -61,7 +62,7 @@ def block(**parts: int) -> int:
 
 def test_load_of_right_values_in_two_lines_passes() -> None:
     history = History()
-    load = history.issue(10, Kind.LOAD, [0x104, 0x140], 4, [0x11223344, 0x55667788])
+    load = history.issue(10, AccessKind.LOAD, [0x104, 0x140], 4, [0x11223344, 0x55667788])
     history.checker.loaded(load, [1], 0x140, block(b0=0x55667788), 12)
     history.checker.loaded(load, [0], 0x100, block(b4=0x11223344), 15)
     assert history.checker.finish(15) is None
@@ -72,7 +73,7 @@ def test_every_byte_of_a_load_is_compared() -> None:
         for byte in range(size):
             history = History()
             value = int.from_bytes(bytes(range(1, size + 1)), "little")
-            load = history.issue(1, Kind.LOAD, [0x108], size, [value])
+            load = history.issue(1, AccessKind.LOAD, [0x108], size, [value])
             history.checker.loaded(load, [0], 0x100, (value ^ 1 << 8 * byte) << 64, 2)
             finding = history.checker.finding
             assert finding is not None
@@ -83,15 +84,15 @@ def test_every_byte_of_a_load_is_compared() -> None:
 
 def test_bytes_beside_a_load_do_not_matter() -> None:
     history = History()
-    load = history.issue(1, Kind.LOAD, [0x104], 2, [0xBEEF])
+    load = history.issue(1, AccessKind.LOAD, [0x104], 2, [0xBEEF])
     history.checker.loaded(load, [0], 0x100, block(b0=0xFFFFFFFF, b4=0xBEEF, b6=0x77), 2)
     assert history.checker.finish(2) is None
 
 
 def test_the_first_finding_stands_and_stops_once() -> None:
     history = History()
-    first = history.issue(1, Kind.LOAD, [0x100], 4, [7])
-    second = history.issue(1, Kind.LOAD, [0x104], 4, [8])
+    first = history.issue(1, AccessKind.LOAD, [0x100], 4, [7])
+    second = history.issue(1, AccessKind.LOAD, [0x104], 4, [8])
     history.checker.loaded(first, [0], 0x100, 0, 2)
     history.checker.loaded(second, [0], 0x100, 0, 3)
     assert history.checker.finding is not None
@@ -101,7 +102,7 @@ def test_the_first_finding_stands_and_stops_once() -> None:
 
 def test_data_twice_is_unexpected() -> None:
     history = History()
-    load = history.issue(1, Kind.LOAD, [0x100, 0x140], 4, [0, 0])
+    load = history.issue(1, AccessKind.LOAD, [0x100, 0x140], 4, [0, 0])
     history.checker.loaded(load, [0], 0x100, 0, 2)
     history.checker.loaded(load, [0], 0x100, 0, 3)
     assert history.verdict() is Verdict.UNEXPECTED_RESPONSE
@@ -109,14 +110,14 @@ def test_data_twice_is_unexpected() -> None:
 
 def test_data_from_another_line_is_unexpected() -> None:
     history = History()
-    load = history.issue(1, Kind.LOAD, [0x100], 4, [0])
+    load = history.issue(1, AccessKind.LOAD, [0x100], 4, [0])
     history.checker.loaded(load, [0], 0x140, 0, 2)
     assert history.verdict() is Verdict.UNEXPECTED_RESPONSE
 
 
 def test_store_needs_acceptance_then_completion() -> None:
     history = History()
-    store = history.issue(1, Kind.STORE, [0x100, 0x104])
+    store = history.issue(1, AccessKind.STORE, [0x100, 0x104])
     history.checker.accepted(store, [0, 1], 0x100, 2)
     assert history.checker.missing(store) == ([], [0, 1])
     history.checker.completed(store, [0, 1], 0x100, 9)
@@ -125,14 +126,14 @@ def test_store_needs_acceptance_then_completion() -> None:
 
 def test_completion_before_acceptance_is_unexpected() -> None:
     history = History()
-    store = history.issue(1, Kind.STORE, [0x100])
+    store = history.issue(1, AccessKind.STORE, [0x100])
     history.checker.completed(store, [0], 0x100, 2)
     assert history.verdict() is Verdict.UNEXPECTED_RESPONSE
 
 
 def test_completion_twice_is_unexpected() -> None:
     history = History()
-    store = history.issue(1, Kind.STORE, [0x100])
+    store = history.issue(1, AccessKind.STORE, [0x100])
     for tick in (2, 3):
         history.checker.accepted(store, [0], 0x100, 2) if tick == 2 else None
         history.checker.completed(store, [0], 0x100, tick)
@@ -141,19 +142,19 @@ def test_completion_twice_is_unexpected() -> None:
 
 def test_a_load_answered_as_a_store_is_unexpected() -> None:
     history = History()
-    load = history.issue(1, Kind.LOAD, [0x100], 4, [0])
+    load = history.issue(1, AccessKind.LOAD, [0x100], 4, [0])
     history.checker.accepted(load, [0], 0x100, 2)
     assert history.verdict() is Verdict.UNEXPECTED_RESPONSE
 
 
-def test_release_before_completion_of_the_threads_own_store() -> None:
+def test_release_before_completion_of_the_agents_own_store() -> None:
     history = History()
-    store = history.issue(1, Kind.STORE, [0x100], thread=3)
+    store = history.issue(1, AccessKind.STORE, [0x100], agent=3)
     history.checker.accepted(store, [0], 0x100, 2)
-    other = history.issue(3, Kind.RELEASE, [], thread=4)
+    other = history.issue(3, AccessKind.RELEASE, [], agent=4)
     history.checker.synchronized(other, 4)
     assert history.verdict() is None
-    release = history.issue(3, Kind.RELEASE, [], thread=3)
+    release = history.issue(3, AccessKind.RELEASE, [], agent=3)
     history.checker.synchronized(release, 5)
     assert history.verdict() is Verdict.EARLY_RELEASE
 
@@ -163,9 +164,9 @@ def test_release_before_completion_of_the_threads_own_store() -> None:
 
 def test_one_request_that_hangs_is_found_while_others_go_on() -> None:
     history = History()
-    stuck = history.issue(1, Kind.LOAD, [0x1000], 4, [0])
+    stuck = history.issue(1, AccessKind.LOAD, [0x1000], 4, [0])
     for tick in range(10, 1200, 10):
-        other = history.issue(tick, Kind.LOAD, [0x100], 4, [0])
+        other = history.issue(tick, AccessKind.LOAD, [0x100], 4, [0])
         history.checker.loaded(other, [0], 0x100, 0, tick + 5)
         if tick <= 1000:
             assert history.checker.overdue(tick + 5 if tick < 990 else 1000, 1000) is None
@@ -177,29 +178,29 @@ def test_one_request_that_hangs_is_found_while_others_go_on() -> None:
 
 def test_answers_from_the_same_line_restart_the_watchdog_but_not_for_ever() -> None:
     history = History()
-    history.issue(0, Kind.LOAD, [0x100], 4, [0])
+    history.issue(0, AccessKind.LOAD, [0x100], 4, [0])
     for tick in range(0, 9_000, 100):
-        other = history.issue(tick, Kind.LOAD, [0x104], 4, [0])
+        other = history.issue(tick, AccessKind.LOAD, [0x104], 4, [0])
         history.checker.loaded(other, [0], 0x100, 0, tick + 50)
         assert history.checker.overdue(tick + 60, 1000) is None
     for tick in range(9_000, 12_000, 100):
-        other = history.issue(tick, Kind.LOAD, [0x104], 4, [0])
+        other = history.issue(tick, AccessKind.LOAD, [0x104], 4, [0])
         history.checker.loaded(other, [0], 0x100, 0, tick + 50)
     assert history.checker.overdue(12_000, 1000) is not None
 
 
 def test_a_release_waits_as_long_as_its_stores_may() -> None:
     history = History()
-    store = history.issue(0, Kind.STORE, [0x100], thread=1)
+    store = history.issue(0, AccessKind.STORE, [0x100], agent=1)
     history.checker.accepted(store, [0], 0x100, 5)
-    history.issue(10, Kind.RELEASE, [], thread=1)
+    history.issue(10, AccessKind.RELEASE, [], agent=1)
     # Others use the line of the store, which is slow and not stuck; later only another line.
     for tick in range(100, 4000, 100):
-        other = history.issue(tick, Kind.LOAD, [0x104], 4, [0], thread=2)
+        other = history.issue(tick, AccessKind.LOAD, [0x104], 4, [0], agent=2)
         history.checker.loaded(other, [0], 0x100, 0, tick + 50)
         assert history.checker.overdue(tick + 60, 1000) is None
     for tick in range(4000, 4900, 100):
-        other = history.issue(tick, Kind.LOAD, [0x1000], 4, [0], thread=2)
+        other = history.issue(tick, AccessKind.LOAD, [0x1000], 4, [0], agent=2)
         history.checker.loaded(other, [0], 0x1000, 0, tick + 50)
     assert history.checker.overdue(4900, 1000) is None
     finding = history.checker.overdue(5000, 1000)
@@ -209,8 +210,8 @@ def test_a_release_waits_as_long_as_its_stores_may() -> None:
 
 def test_a_release_without_stores_is_a_hang_of_its_own() -> None:
     history = History()
-    store = history.issue(0, Kind.STORE, [0x100], thread=1)
-    release = history.issue(10, Kind.RELEASE, [], thread=2)
+    store = history.issue(0, AccessKind.STORE, [0x100], agent=1)
+    release = history.issue(10, AccessKind.RELEASE, [], agent=2)
     history.checker.accepted(store, [0], 0x100, 900)
     history.checker.completed(store, [0], 0x100, 1005)
     finding = history.checker.overdue(1100, 1000)
@@ -219,7 +220,7 @@ def test_a_release_without_stores_is_a_hang_of_its_own() -> None:
 
 def test_a_store_without_completion_is_a_hang() -> None:
     history = History()
-    store = history.issue(1, Kind.STORE, [0x100])
+    store = history.issue(1, AccessKind.STORE, [0x100])
     history.checker.accepted(store, [0], 0x100, 2)
     finding = history.checker.stuck(40)
     assert finding is not None
@@ -231,7 +232,7 @@ def test_a_store_without_completion_is_a_hang() -> None:
 
 
 def fetch_adds(*events: tuple[int, int, int, int]) -> Verdict | None:
-    """(thread, issue tick, response tick, rank returned) of one-lane increments of one word.
+    """(agent, issue tick, response tick, rank returned) of one-lane increments of one word.
 
     Rank -1: the increment is quiet.
     """
@@ -242,12 +243,12 @@ def fetch_adds(*events: tuple[int, int, int, int]) -> Verdict | None:
         + [(response, 1, number) for number, (_, _, response, _) in enumerate(events)]
     )
     for tick, is_response, number in timeline:
-        thread, _, _, rank = events[number]
+        agent, _, _, rank = events[number]
         if is_response:
             values = [(FIRST + rank) & 0xFFFFFFFF] if rank >= 0 else []
             history.checker.returned(requests[number], [0], values, tick)
         else:
-            requests[number] = history.issue(tick, Kind.ATOMIC, [WORD], thread=thread)
+            requests[number] = history.issue(tick, AccessKind.ATOMIC, [WORD], agent=agent)
             requests[number].scope = QUIET if rank < 0 else 0
     history.checker.finish(10_000)
     return history.verdict()
@@ -282,12 +283,12 @@ def test_order_across_the_same_tick_is_not_judged() -> None:
 def test_lanes_of_one_action_are_compared_as_a_set() -> None:
     for order in permutations(range(4)):
         history = History()
-        request = history.issue(1, Kind.ATOMIC, [WORD] * 4)
+        request = history.issue(1, AccessKind.ATOMIC, [WORD] * 4)
         values = [(FIRST + rank) & 0xFFFFFFFF for rank in order]
         history.checker.returned(request, [0, 1, 2, 3], values, 5)
         assert history.checker.finish(6) is None
     history = History()
-    request = history.issue(1, Kind.ATOMIC, [WORD] * 2)
+    request = history.issue(1, AccessKind.ATOMIC, [WORD] * 2)
     history.checker.returned(request, [0, 1], [FIRST, FIRST], 5)
     assert history.verdict() is Verdict.ATOMIC_REPEATED
 
@@ -301,7 +302,7 @@ def test_quiet_increments_count() -> None:
 
 def test_a_quiet_increment_that_returns_a_value_is_unexpected() -> None:
     history = History()
-    request = history.issue(1, Kind.ATOMIC, [WORD])
+    request = history.issue(1, AccessKind.ATOMIC, [WORD])
     request.scope = QUIET
     history.checker.returned(request, [0], [FIRST], 5)
     assert history.verdict() is Verdict.UNEXPECTED_RESPONSE
@@ -338,8 +339,8 @@ def test_fetch_adds_against_brute_force(
 ) -> None:
     intervals, ranks = drawn
     events = [
-        (thread, issue, issue + duration, rank)
-        for thread, ((issue, duration), rank) in enumerate(zip(intervals, ranks))
+        (agent, issue, issue + duration, rank)
+        for agent, ((issue, duration), rank) in enumerate(zip(intervals, ranks))
     ]
     assert (fetch_adds(*events) is None) == explainable(events)
 
@@ -361,8 +362,8 @@ def test_quiet_increments_never_raise_a_false_alarm(
 ) -> None:
     intervals, ranks, quiet = drawn
     events = [
-        (thread, issue, issue + duration, -1 if silent else rank)
-        for thread, ((issue, duration), rank, silent) in enumerate(zip(intervals, ranks, quiet))
+        (agent, issue, issue + duration, -1 if silent else rank)
+        for agent, ((issue, duration), rank, silent) in enumerate(zip(intervals, ranks, quiet))
     ]
     if explainable(events):
         assert fetch_adds(*events) is None

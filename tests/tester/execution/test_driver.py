@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 
 from runtime.prng import Prng, initial_byte
+from runtime.requesters.port import AccessKind
 from tester.diagnosis.history import History
 from tester.diagnosis.value_attribution import byte_versions
-from tester.execution.events import Kind, Request, Role, Verdict
+from tester.execution.events import Request, Role, Verdict
 from tester.execution.leg import LegRun
 from tester.generator.generator import GeneratorConfig, generate, generate_program
 from tester.program.address_map import MapConfig
-from tester.program.program import LOAD, PLAIN, STORE, Agent, Program
+from tester.program.program import LOAD, PLAIN, STORE, AgentSpec, Program
 from tests.tester.execution.fake_system import FAULTS, FakeSystem, Fault
 
 LANES = 8
 
 
-def config(threads: int = 6, episodes: int = 60) -> GeneratorConfig:
-    agents = tuple(Agent("gpu", t % 2, LANES, f"wave{t}") for t in range(threads))
+def config(count: int = 6, episodes: int = 60) -> GeneratorConfig:
+    agents = tuple(AgentSpec("gpu", t % 2, LANES, f"wave{t}") for t in range(count))
     return GeneratorConfig(agents, episodes, MapConfig(groups=3, locations=48))
 
 
@@ -138,7 +139,7 @@ def test_same_program_same_system_same_run() -> None:
         test = program(5)
         lines = sorted({int(a) & -64 for a in test.lane_address[test.lane_address >= 0]})
         history = History(lines, 64)
-        LegRun(test, system(test, refusals=0.1), 20_000, watchers=[history]).run()
+        LegRun(test, system(test, refusals=0.1), 20_000, observers=[history]).run()
         return [(row.tick, row.who, row.what, row.change) for row in history.rows]
 
     assert events() == events()
@@ -171,7 +172,7 @@ def test_chunks_do_not_change_what_runs() -> None:
 
 
 class Rules:
-    """A watcher that checks the driver against the rules that `tester.execution.thread` states."""
+    """A watcher that checks the driver against the rules that `tester.execution.agent` states."""
 
     def __init__(self, test: Program) -> None:
         self.test = test
@@ -183,31 +184,31 @@ class Rules:
         self.waited = 0
 
     def issued(self, request: Request, tick: int) -> None:
-        thread = request.thread
-        assert tick not in self.issues.setdefault(thread, []), "two instructions in one tick"
-        self.issues[thread].append(tick)
+        agent = request.agent
+        assert tick not in self.issues.setdefault(agent, []), "two instructions in one tick"
+        self.issues[agent].append(tick)
         if request.role == Role.OPEN:
             for other, count in self.test.waits_of(request.episode):
                 assert self.complete.get(other, 0) >= count, "did not wait for a hand-over"
                 self.waited += 1
         if request.role in (Role.CLOSE, Role.ACQUIRE):
-            assert not self.open.get(thread), "something was still outstanding"
-            assert not self.stores.get(thread, 0), "a store was not complete"
+            assert not self.open.get(agent), "something was still outstanding"
+            assert not self.stores.get(agent, 0), "a store was not complete"
         if request.role == Role.ACTION:
             for address in {a + i for a in request.addresses for i in range(request.size)}:
-                assert (thread, address) not in self.busy, "byte with an outstanding request"
+                assert (agent, address) not in self.busy, "byte with an outstanding request"
             for address in request.addresses:
                 for byte in range(address, address + request.size):
-                    self.busy[thread, byte] = self.busy.get((thread, byte), 0) + 1
-        if request.kind == Kind.STORE:
-            self.stores[thread] = self.stores.get(thread, 0) + len(request.addresses)
-        if request.kind != Kind.STORE:
-            self.open.setdefault(thread, {})[request.identity] = request
+                    self.busy[agent, byte] = self.busy.get((agent, byte), 0) + 1
+        if request.kind == AccessKind.STORE:
+            self.stores[agent] = self.stores.get(agent, 0) + len(request.addresses)
+        if request.kind != AccessKind.STORE:
+            self.open.setdefault(agent, {})[request.identity] = request
 
     def _free(self, request: Request, indices: list[int]) -> None:
         for index in indices:
             for byte in range(request.addresses[index], request.addresses[index] + request.size):
-                key = request.thread, byte
+                key = request.agent, byte
                 self.busy[key] -= 1
                 if not self.busy[key]:
                     del self.busy[key]
@@ -221,22 +222,22 @@ class Rules:
         self._free(request, indices)
 
     def completed(self, request: Request, indices: list[int], line: int, tick: int) -> None:
-        self.stores[request.thread] -= len(indices)
+        self.stores[request.agent] -= len(indices)
 
     def returned(self, request: Request, indices: list[int], values: list[int], tick: int) -> None:
         self._answer(request, len(indices))
 
     def synchronized(self, request: Request, tick: int) -> None:
-        del self.open[request.thread][request.identity]
+        del self.open[request.agent][request.identity]
 
     def _answer(self, request: Request, count: int) -> None:
         left = getattr(self, "_left", {})
         self._left = left
         left[request.identity] = left.get(request.identity, len(request.addresses)) - count
         if not left[request.identity]:
-            del self.open[request.thread][request.identity]
+            del self.open[request.agent][request.identity]
             if request.role == Role.CLOSE:
-                self.complete[request.thread] = self.complete.get(request.thread, 0) + 1
+                self.complete[request.agent] = self.complete.get(request.agent, 0) + 1
 
 
 @pytest.mark.parametrize("one_request_per_lane", [False, True])
@@ -244,7 +245,7 @@ def test_the_driver_keeps_its_rules(one_request_per_lane: bool) -> None:
     test = program(11, lengths=(20,), repeat_percent=60)
     rules = Rules(test)
     fake = system(test, refusals=0.1, one_request_per_lane=one_request_per_lane)
-    run = LegRun(test, fake, 20_000, watchers=[rules])
+    run = LegRun(test, fake, 20_000, observers=[rules])
     assert run.run().finding is None
     assert rules.waited == test.waits
     assert run.outcome.statistics.mean_live > 1
@@ -280,30 +281,30 @@ class Course:
 
 
 def test_plain_episodes_have_no_fences_and_wait_for_complete_ones() -> None:
-    agents = tuple(Agent("cpu", t % 2, 1, f"cpu{t}") for t in range(6))
+    agents = tuple(AgentSpec("cpu", t % 2, 1, f"cpu{t}") for t in range(6))
     settings = GeneratorConfig(
         agents, 200, MapConfig(groups=3, locations=20), lengths=(1, 4), plain_percent=60
     )
     test = generate_program(settings, Prng(8))
     course = Course()
-    run = LegRun(test, system(test, refusals=0.2), 20_000, watchers=[course])
+    run = LegRun(test, system(test, refusals=0.2), 20_000, observers=[course])
     assert run.run_episodes().finding is None
     plain = (test.episode_scope & PLAIN > 0).tolist()
     assert 80 < sum(plain) < 160
-    by_thread: dict[int, list[int]] = {}
-    for episode, thread in enumerate(test.episode_thread.tolist()):
-        by_thread.setdefault(thread, []).append(episode)
+    by_agent: dict[int, list[int]] = {}
+    for episode, agent in enumerate(test.episode_thread.tolist()):
+        by_agent.setdefault(agent, []).append(episode)
         fences = {Role.ACQUIRE, Role.RELEASE, Role.OPEN, Role.CLOSE}
         assert bool(fences & set(course.roles.get(episode, ()))) != plain[episode]
         for other, count in test.waits_of(episode):
-            before = by_thread[other][count - 1]
+            before = by_agent[other][count - 1]
             assert (
                 episode not in course.began or course.ended.get(before, -1) < course.began[episode]
             )
 
 
 def test_plain_episodes_without_actions_end_one_after_the_other() -> None:
-    agents = tuple(Agent("cpu", t, 1, f"cpu{t}") for t in range(2))
+    agents = tuple(AgentSpec("cpu", t, 1, f"cpu{t}") for t in range(2))
     settings = GeneratorConfig(agents, 3000, MapConfig(1, 20), lengths=(1,), plain_percent=100)
     test = generate_program(settings, Prng(8))
     empty = replace(test.keep_actions(np.zeros(test.actions, np.bool_)), derived=True)

@@ -9,10 +9,10 @@ import pytest
 from runtime.description import SystemDescription
 from runtime.prng import Prng, initial_byte
 from runtime.sim.engine import Consumer
+from tester.execution.agent import HandoverSteps
 from tester.execution.events import Verdict
 from tester.execution.handover import Manners
 from tester.execution.leg import LegRun
-from tester.execution.thread import Steps
 from tester.generator.generator import generate_program
 from tester.program.array_validation import shape_errors
 from tester.program.expectations import final_memory
@@ -45,14 +45,14 @@ def test_manners_follow_the_description() -> None:
     description = SystemDescription.from_toml(HANDOVERS)
     manners = Manners.of(description, ["gpu", "gpu", "cpu", "dma"])
     assert manners.camps == (0, 0, 0, 1)
-    flush, both = Steps(flush=True, invalidate=True), Steps()
+    flush, both = HandoverSteps(flush=True, invalidate=True), HandoverSteps()
     assert manners.steps == (flush, flush, both, both)
     alone = Manners.of(description, ["gpu", "gpu"])
-    assert alone.steps == (Steps(), Steps())
+    assert alone.steps == (HandoverSteps(), HandoverSteps())
 
 
 def loads(program: Program) -> list[tuple[int, int, int, int]]:
-    """(thread, address, size, expected) of every lane."""
+    """(agent, address, size, expected) of every lane."""
     found = []
     for episode in range(program.episodes):
         for action in program.actions_of(episode):
@@ -70,7 +70,7 @@ def test_every_byte_is_read_by_somebody_who_may(name: str) -> None:
     program = generate_program(config, Prng(4))
     addresses, contents = final_memory(program)
     expected = dict(zip(addresses.tolist(), contents.tolist()))
-    camps = config.camps or (0,) * program.threads
+    camps = config.camps or (0,) * program.agent_count
     back = read_back_program(program, final_contents(program), camps)
     assert back is not None
     assert shape_errors(back) == []
@@ -79,8 +79,8 @@ def test_every_byte_is_read_by_somebody_who_may(name: str) -> None:
     writers = last_writers(program)[0]
     seen: set[int] = set()
     elsewhere = 0
-    for thread, address, size, value in loads(back):
-        reader = back.agents[thread].name
+    for agent, address, size, value in loads(back):
+        reader = back.agents[agent].name
         for byte in range(address, address + size):
             assert byte not in seen
             seen.add(byte)
@@ -92,8 +92,11 @@ def test_every_byte_is_read_by_somebody_who_may(name: str) -> None:
     assert elsewhere > len(writers) * 0.8
 
 
-@pytest.mark.parametrize("steps", [Steps(), Steps(flush=True), Steps(flush=True, invalidate=True)])
-def test_steps_at_hand_overs_are_carried_out(steps: Steps) -> None:
+@pytest.mark.parametrize(
+    "steps",
+    [HandoverSteps(), HandoverSteps(flush=True), HandoverSteps(flush=True, invalidate=True)],
+)
+def test_steps_at_hand_overs_are_carried_out(steps: HandoverSteps) -> None:
     config = replace(CONFIGS["default"], episodes=30)
     agents = tuple(replace(agent, requester=i % 2) for i, agent in enumerate(config.agents))
     program = generate_program(replace(config, agents=agents), Prng(6))
@@ -120,7 +123,7 @@ def test_steps_at_hand_overs_are_carried_out(steps: Steps) -> None:
 
     counter = Counter()
     system = FakeSystem(lambda a: initial_byte(program.run_key, a))
-    manners = Manners((0,) * program.threads, (steps,) * program.threads)
+    manners = Manners((0,) * program.agent_count, (steps,) * program.agent_count)
     outcome = LegRun(program, system, 10_000, manners, [counter]).run()
     assert outcome.finding is None
     flushes, invalidations = counter.kinds.get(5, 0), counter.kinds.get(6, 0)

@@ -28,8 +28,8 @@ def planned(viper: LoadedProtocol, seed: int, **assignments: object) -> Leg:
     return Campaign(viper, options).plan(0).leg
 
 
-def rows_of(program: Program, threads: list[int]) -> np.ndarray:
-    return np.flatnonzero(np.isin(program.episode_thread[program.action_episode()], threads))
+def rows_of(program: Program, agents: list[int]) -> np.ndarray:
+    return np.flatnonzero(np.isin(program.episode_thread[program.action_episode()], agents))
 
 
 def test_their_machines_are_told_from_instruction_caches(viper: LoadedProtocol) -> None:
@@ -64,4 +64,4 @@ def test_without_the_walk_old_copies_are_found(viper: LoadedProtocol, seed: int)
     assert finding is not None
     assert finding.verdict in (Verdict.WRONG_VALUE, Verdict.STALE_READ)
     assert finding.request is not None
-    assert leg.program.agents[finding.request.thread].kind == FETCH
+    assert leg.program.agents[finding.request.agent].kind == FETCH

@@ -14,10 +14,10 @@ from tester.generator.config import BYTES, CHECKS, Abilities
 from tester.generator.generator import GeneratorConfig, generate, generate_program
 from tester.program.address_map import MapConfig
 from tester.program.expectations import derive
-from tester.program.program import BARE, DMA, INSTRUCTION, LOAD, PLAIN, STORE, Agent, Program
+from tester.program.program import BARE, DMA, INSTRUCTION, LOAD, PLAIN, STORE, AgentSpec, Program
 from tester.program.verifier import verify
 
-AGENTS = tuple(Agent("cpu", t, 1, f"cpu{t}") for t in range(4))
+AGENTS = tuple(AgentSpec("cpu", t, 1, f"cpu{t}") for t in range(4))
 
 
 def drawn(pattern: str, episodes: int = 3000, **changes: object) -> Program:
@@ -71,14 +71,16 @@ def test_a_checked_word_is_stored_byte_by_byte_and_then_loaded() -> None:
 def test_own_bytes_share_lines_and_nothing_else() -> None:
     program = drawn(BYTES, 400, map=MapConfig(lines=5), load_percent=(65, 65))
     assert program.waits == 0
-    thread = program.episode_thread[program.action_episode()]
-    assert (program.lane_address[:, 0] % 64 == thread).all()
+    agent = program.episode_thread[program.action_episode()]
+    assert (program.lane_address[:, 0] % 64 == agent).all()
     assert len(set((program.lane_address[:, 0] // 64).tolist())) == 5
     assert 0.55 < np.mean(program.action_kind == LOAD) < 0.75
 
 
 def test_patterns_need_a_processor() -> None:
     with pytest.raises(ConfigError, match="pattern checks needs processors"):
-        generate_program(GeneratorConfig((Agent(DMA, 0, 1, "dma"),), 5, pattern=CHECKS), Prng(1))
+        generate_program(
+            GeneratorConfig((AgentSpec(DMA, 0, 1, "dma"),), 5, pattern=CHECKS), Prng(1)
+        )
     with pytest.raises(ConfigError, match="no pattern 'check'"):
         GeneratorConfig(AGENTS, 5, pattern="check")

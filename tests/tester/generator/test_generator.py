@@ -29,12 +29,12 @@ from tester.program.program import (
     GLC,
     INSTRUCTION,
     LOAD,
-    PEEK,
     PLAIN,
     QUIET,
+    RACING_LOAD,
     SLC,
     STORE,
-    Agent,
+    AgentSpec,
     Program,
     concatenate,
 )
@@ -54,7 +54,7 @@ def test_programs_are_race_free(name: str, seed: int) -> None:
 
 @settings(max_examples=40)
 @given(
-    threads=st.integers(1, 6),
+    agents=st.integers(1, 6),
     lanes=st.sampled_from((1, 2, 5, 16, 64)),
     episodes=st.integers(0, 25),
     groups=st.integers(1, 5),
@@ -71,7 +71,7 @@ def test_programs_are_race_free(name: str, seed: int) -> None:
     seed=st.integers(0, 2**64 - 1),
 )
 def test_any_configuration_gives_a_legal_program_or_a_reason(
-    threads: int,
+    agents: int,
     lanes: int,
     episodes: int,
     groups: int,
@@ -88,7 +88,7 @@ def test_any_configuration_gives_a_legal_program_or_a_reason(
     seed: int,
 ) -> None:
     config = GeneratorConfig(
-        gpu(threads, lanes) + cpu(1),
+        gpu(agents, lanes) + cpu(1),
         episodes,
         MapConfig(groups, locations, None if locations else lines, fill, cluster, layout),
         lengths=tuple(lengths),
@@ -179,15 +179,15 @@ def test_the_limit_is_exact_and_blocks_do_not_depend_on_it(episodes: int) -> Non
 
 
 def test_agents_without_fetch_adds_take_part() -> None:
-    helpers = (Agent(DMA, 8, 1, "dma0"), Agent(FETCH, 9, 1, "fetch0"))
+    helpers = (AgentSpec(DMA, 8, 1, "dma0"), AgentSpec(FETCH, 9, 1, "fetch0"))
     config = GeneratorConfig(
         gpu(3, 4) + helpers, 150, MapConfig(2, 40), atomic_scope_percent=30, quiet_percent=40
     )
     program = generate_program(config, Prng(3))
     assert verify(program) == []
-    thread = program.episode_thread[program.action_episode()]
+    agent = program.episode_thread[program.action_episode()]
     for number, kinds in ((3, {LOAD, STORE}), (4, {LOAD})):
-        assert set(program.action_kind[thread == number].tolist()) == kinds
+        assert set(program.action_kind[agent == number].tolist()) == kinds
     adding = program.episode_thread < 3
     assert program.adds().tolist() == adding.tolist()
     assert program.increments().sum() == 2 * np.count_nonzero(program.episode_group[adding] >= 0)
@@ -200,7 +200,7 @@ def test_agents_without_fetch_adds_take_part() -> None:
 
 def test_chasing_episodes_read_what_was_just_stored() -> None:
     def ages(chase: int) -> list[int]:
-        """Episodes between a load and the store of another thread that it reads."""
+        """Episodes between a load and the store of another agent that it reads."""
         config = GeneratorConfig(gpu(8, 4), 200, MapConfig(2, 300), chase_percent=chase)
         program = generate_program(config, Prng(4))
         assert verify(program) == []
@@ -220,19 +220,19 @@ def test_chasing_episodes_read_what_was_just_stored() -> None:
     assert sum(age <= 8 for age in chasing) > 4 * sum(age <= 8 for age in strolling) > 0
 
 
-def test_bare_and_peeking_episodes_are_marked() -> None:
+def test_bare_and_racing_episodes_are_marked() -> None:
     program = generate_program(
         GeneratorConfig(gpu(4, 4), 200, MapConfig(2, 60), bare_percent=50, peek_percent=30), Prng(4)
     )
     assert verify(program) == []
     bare = program.episode_scope & BARE > 0
     assert 0.3 < np.mean(bare) < 0.7 and not program.adds()[bare].any()
-    assert 0.1 < np.mean(program.episode_scope & PEEK > 0) < 0.5
+    assert 0.1 < np.mean(program.episode_scope & RACING_LOAD > 0) < 0.5
     assert program.increments().sum() == 2 * np.count_nonzero(program.episode_group[~bare] >= 0)
 
 
 def test_only_who_can_makes_plain_episodes_and_instruction_fetches() -> None:
-    agents = (Agent("cpu", 0, 1, "a"), Agent("cpu", 1, 1, "b"), Agent(DMA, 2, 1, "c"))
+    agents = (AgentSpec("cpu", 0, 1, "a"), AgentSpec("cpu", 1, 1, "b"), AgentSpec(DMA, 2, 1, "c"))
     able = (Abilities(plain=True), Abilities(instructions=True, flush=True), Abilities())
     program = generate_program(
         GeneratorConfig(
@@ -247,19 +247,19 @@ def test_only_who_can_makes_plain_episodes_and_instruction_fetches() -> None:
         Prng(4),
     )
     assert verify(program) == []
-    thread = program.episode_thread
-    of_action = thread[program.action_episode()]
+    agent = program.episode_thread
+    of_action = agent[program.action_episode()]
     plain = program.episode_scope & PLAIN > 0
     fetched = program.action_scope & INSTRUCTION > 0
-    assert set(thread[plain].tolist()) == {0} and 0.3 < np.mean(plain[thread == 0]) < 0.7
+    assert set(agent[plain].tolist()) == {0} and 0.3 < np.mean(plain[agent == 0]) < 0.7
     assert not program.adds()[plain].any()
     assert set(of_action[fetched].tolist()) == {1} and (program.action_kind[fetched] == LOAD).all()
     assert 0.2 < np.mean(fetched[(of_action == 1) & (program.action_kind == LOAD)]) < 0.6
-    assert set(thread[program.episode_scope & FLUSHES > 0].tolist()) == {1}
+    assert set(agent[program.episode_scope & FLUSHES > 0].tolist()) == {1}
 
 
 def test_wavefronts_beside_processors_add_in_system_scope() -> None:
-    agents = (Agent("gpu", 0, 4, "a"), Agent("cpu", 1, 1, "b"), Agent("gpu", 2, 4, "c"))
+    agents = (AgentSpec("gpu", 0, 4, "a"), AgentSpec("cpu", 1, 1, "b"), AgentSpec("gpu", 2, 4, "c"))
     config = GeneratorConfig(agents, 100, MapConfig(4, 60), camps=(0, 0, 1))
     program = generate_program(config, Prng(4))
     scope = program.episode_scope & (GLC | SLC)
@@ -355,7 +355,7 @@ def test_stored_bytes_differ_from_recent_versions(name: str) -> None:
 
 
 def _live_share(program: Program, seed: int) -> float:
-    return Execution(program, seed).live / program.threads
+    return Execution(program, seed).live / program.agent_count
 
 
 @pytest.mark.parametrize(
@@ -368,16 +368,16 @@ def _live_share(program: Program, seed: int) -> float:
     ],
     ids=["16x16", "16x4", "default", "processors"],
 )
-def test_threads_run_side_by_side(config: GeneratorConfig) -> None:
+def test_agents_run_side_by_side(config: GeneratorConfig) -> None:
     program = generate_program(config, Prng(1))
     for seed in (1, 2):
         execution = Execution(program, seed)
-        assert execution.live >= 0.6 * program.threads
+        assert execution.live >= 0.6 * program.agent_count
         # Some hand-overs are tight, most have slack.
         assert 0.05 * program.episodes < execution.held < 0.75 * program.episodes
 
 
-def test_reservation_is_what_keeps_threads_alive() -> None:
+def test_reservation_is_what_keeps_agents_alive() -> None:
     """The same accesses in an order that ignores who is alive run nearly one by one."""
     program = generate_program(GeneratorConfig(gpu(16, 4), 600, MapConfig(4, 128)), Prng(1))
     shuffled = program.episode_thread[np.argsort(Draws(Prng(3)).words(np.arange(600)))]

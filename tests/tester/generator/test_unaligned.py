@@ -13,16 +13,17 @@ import pytest
 import protocols
 from protocols.loader import load_protocol
 from runtime.prng import Prng
+from runtime.requesters.port import AccessKind
 from tester.campaign.campaign import Campaign, Options
 from tester.execution.episode_stream import read_episode
-from tester.execution.events import Kind, Role, Verdict
+from tester.execution.events import Role, Verdict
 from tester.execution.native_program import ProgramView
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.generator.unaligned import Unaligned
 from tester.program.address_map import MapConfig
 from tester.program.array_validation import shape_errors
 from tester.program.expectations import derive
-from tester.program.program import CONTINUES, GLC, LOAD, STORE, Agent, Program
+from tester.program.program import CONTINUES, GLC, LOAD, STORE, AgentSpec, Program
 from tester.program.replay_file import load_leg, save_leg
 from tester.program.verifier import _check_pieces, verify
 from tests.tester.program.test_replay_file import leg
@@ -50,7 +51,7 @@ def accesses(program: Program) -> list[tuple[str, int, int]]:
 def two_pieces(**changes: Any) -> Program:
     """An engine stores 20 bytes over a line's end, in four rows; a processor loads 12 of them."""
     values: dict[str, Any] = {
-        "agents": (Agent("dma", 0, 1, "dma"), Agent("cpu", 1, 1, "cpu")),
+        "agents": (AgentSpec("dma", 0, 1, "dma"), AgentSpec("cpu", 1, 1, "cpu")),
         "run_key": 7,
         "line_size": 64,
         "episode_thread": np.array([0, 1]),
@@ -124,7 +125,7 @@ def test_rows_of_an_access_are_asked_for_at_once() -> None:
     program = two_pieces()
     assert verify(program) == []
     (store,) = read_episode(program, 0, Role.ACTION).actions
-    assert (store.kind, store.addresses, store.size) == (Kind.STORE, [0x1035], 20)
+    assert (store.kind, store.addresses, store.size) == (AccessKind.STORE, [0x1035], 20)
     assert store.values == [1 << 56 | 2 << 64 | 3 << 88 | 4 << 152]
     assert store.lines(64) == [0x1000, 0x1040]
     assert store.has_row(0) and store.has_row(3) and not store.has_row(4)
@@ -159,7 +160,7 @@ BROKEN: dict[str, Program] = {
     "another scope": broken(action_scope=put(5, CONTINUES | GLC)),
     "the first of its episode": broken(action_scope=put(4, CONTINUES)),
     "over two lines": broken(action_size=put(4, 8), lane_address=put(slice(4, 6), [[57], [65]])),
-    "of a wavefront": replace(two_pieces(), agents=(Agent("gpu", 0, 1, "gpu"),) * 2),
+    "of a wavefront": replace(two_pieces(), agents=(AgentSpec("gpu", 0, 1, "gpu"),) * 2),
     "too long": broken(
         action_scope=put(slice(4, 6), [CONTINUES] * 2), episode_first_action=put(1, 0)
     ),

@@ -42,7 +42,7 @@ class Summary:
     ticks: int = 0
     live_time: int = 0
     handover_time: int = 0
-    thread_time: int = 0
+    agent_time: int = 0
     end: int = 0
     flushed: bool = False
     trace: int = 0
@@ -137,7 +137,7 @@ def _summary(run: LegRun | NativeLegRun) -> Summary:
         outcome.ticks,
         statistics.live_time,
         statistics.handover_time,
-        statistics.thread_time,
+        statistics.agent_time,
         statistics.end,
         outcome.flushed,
     )

@@ -1,4 +1,4 @@
-// Requesters, threads and the checker on a flat memory behind controllers that answer by a script,
+// Requesters, agents and the checker on a flat memory behind controllers that answer by a script,
 // for tests/tester/native/test_requesters.py: the same script runs on the Python runtime.
 
 #include "core_types.hpp"
@@ -296,7 +296,7 @@ EXPORT void t_state(void* block, u64* out) {
     for (u64 word : rest) *out++ = word;
     for (u32 i = 0; i < 2; ++i) {
         const Driver& d = parts.drivers[i];
-        const u64 words[] = {d.completed, d.live, d.live_time, d.handover_time, d.thread_time, d.end, d.running,
+        const u64 words[] = {d.completed, d.live, d.live_time, d.handover_time, d.agent_time, d.end, d.running,
                              d.identity};
         for (u64 word : words) *out++ = word;
     }
@@ -310,17 +310,17 @@ EXPORT u64 t_byte(void* block, u64 address) {
 // ---------------------------------------------------------------- the checker alone
 
 EXPORT void t_now(void* block, u64 tick) { static_cast<System*>(block)->engine.now = tick; }
-EXPORT u64 t_issued(void* block, u64 thread, u64 role, u64 kind, u64 place, u64 scope) {
+EXPORT u64 t_issued(void* block, u64 agent, u64 role, u64 kind, u64 place, u64 scope) {
     Context x = context_for(block);
     const ProgramView& program = views[0];
     const bool action = kind <= AccessKind::STORE || (kind == AccessKind::ATOMIC && role == Role::ACTION);
     const i64 first = kind == AccessKind::ATOMIC ? program.first_word[place] : 0;
     const i64 lanes = kind == AccessKind::ATOMIC ? program.first_word[place + 1] - first : 0;
     const Source source = kind == AccessKind::ATOMIC ? Source::WORDS : Source::NOTHING;
-    Thread& t = thread_at(x, static_cast<u32>(thread));
+    Agent& a = agent_at(x, static_cast<u32>(agent));
     const u32 index =
-        action ? Thread_action_access(x, t, static_cast<u8>(role), static_cast<u8>(kind), place)
-               : Thread_access(x, t, static_cast<u8>(role), static_cast<u8>(kind), source, place, first, lanes);
+        action ? Agent_action_access(x, a, static_cast<u8>(role), static_cast<u8>(kind), place)
+               : Agent_access(x, a, static_cast<u8>(role), static_cast<u8>(kind), source, place, first, lanes);
     Access& access = access_at(x, index);
     access.issued = now(x);
     access.scope = static_cast<u8>(scope);

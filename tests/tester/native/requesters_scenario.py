@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from runtime.prng import Prng
-from tester.execution.thread import Steps
+from tester.execution.agent import HandoverSteps
 from tester.generator.config import Abilities
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.program.address_map import LINE_DUEL, MapConfig
 from tester.program.expectations import final_memory
 from tester.program.final_memory import final_contents
-from tester.program.program import Agent, Program
+from tester.program.program import AgentSpec, Program
 from tester.program.read_back import read_back_program
 
 FAULTS: Final = (
@@ -59,7 +59,7 @@ class Scene:
 
     ports: tuple[Port, ...]
     program: Program
-    steps: tuple[Steps, ...]
+    steps: tuple[HandoverSteps, ...]
     seed: int
     slow: int
     fault: str = "none"
@@ -72,7 +72,7 @@ class Scene:
         prng = Prng(seed)
         lanes = (1, 4, 8, 16)[prng.below(4)]
         ports: list[Port] = []
-        agents: list[Agent] = []
+        agents: list[AgentSpec] = []
         for _ in range(prng.below(3)):
             cache = (1 << prng.below(3), 1 << prng.below(3))
             outstanding = lanes + prng.below(20)
@@ -101,11 +101,11 @@ class Scene:
             waves = range(1 + prng.below(4))
             one = unaligned or prng.below(2) == 1
             width = 1 if port.kind != "gpu" and one else port.lanes
-            agents += [Agent(kind, number, width, f"{kind}{number}.{wave}") for wave in waves]
+            agents += [AgentSpec(kind, number, width, f"{kind}{number}.{wave}") for wave in waves]
         if not any(agent.adds for agent in agents):
             number = len(ports)
             ports.append(Port("gpu", lanes, (2, 2)))
-            agents += [Agent("gpu", number, lanes, f"gpu{number}.{wave}") for wave in range(2)]
+            agents += [AgentSpec("gpu", number, lanes, f"gpu{number}.{wave}") for wave in range(2)]
 
         def percent() -> int:
             return (0, 0, 30, 100)[prng.below(4)]
@@ -144,7 +144,7 @@ class Scene:
         for agent in agents:
             is_gpu = ports[agent.requester].kind == "gpu"
             flush = agent.kind not in ("dma", "fetch") and prng.below(3) == 0
-            steps.append(Steps(flush, is_gpu and prng.below(3) == 0))
+            steps.append(HandoverSteps(flush, is_gpu and prng.below(3) == 0))
         return Scene(
             tuple(ports),
             generate_program(config, prng.fork("program")),

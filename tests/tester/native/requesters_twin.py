@@ -1,4 +1,4 @@
-"""A scene played by requesters and threads of either engine, behind controllers with one script.
+"""A scene played by requesters and agents of either engine, behind controllers with one script.
 
 Invariant: both runs have the same methods, and their states the same words.
 """
@@ -41,7 +41,7 @@ STATE: Final = (
         f"{name}{number}"
         for number in range(2)
         for name in (
-            *("completed", "live", "live_time", "handover_time", "thread_time", "end"),
+            *("completed", "live", "live_time", "handover_time", "agent_time", "end"),
             *("running", "identity"),
         )
     ),
@@ -167,13 +167,13 @@ class PythonRun:
                 words += [0] * 8
                 continue
             s = driver.statistics
-            words += [driver.completed, s.live, s.live_time, s.handover_time, s.thread_time, s.end]
+            words += [driver.completed, s.live, s.live_time, s.handover_time, s.agent_time, s.end]
             words += [driver._running, driver._identity]
         return dict(zip(STATE, [word & NONE for word in words], strict=True))
 
     def _refused(self) -> int:
         driver = self.drivers[-1]
-        refused = [thread.number for thread in driver.threads if thread.refused is not None]
+        refused = [agent.number for agent in driver.agents if agent.refused is not None]
         return refused[0] if refused else -1
 
 
@@ -214,7 +214,7 @@ class NativeRun:
         self.lib = library(Path(__file__).with_name("requesters_driver.cpp"), include, *clients)
         self.kept: list[object] = []
         view = ProgramView(scene.program)
-        agents = 2 * scene.program.threads + 2 * len(scene.ports)
+        agents = 2 * scene.program.agent_count + 2 * len(scene.ports)
         groups = len(scene.program.group_word)
         capacities = (1 << 15, 1 << 10, view.increments, 1 << 12, 1 << 14, flights, rows)
         capacities += (1 << 12, groups, 1 << 12, 64)

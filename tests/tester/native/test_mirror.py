@@ -37,8 +37,8 @@ RUNTIME = {
 }
 TESTER = {
     "execution/access": "tester/execution/native_program.py lays out what it reads",
-    "execution/access_state": "tester/execution/thread.py",
-    "execution/agents": "tester/execution/thread.py",
+    "execution/access_state": "tester/execution/agent.py",
+    "execution/state": "tester/execution/agent.py",
     "execution/api": "tester/execution/native_system.py",
     "execution/flush": "tester/execution/handover.py",
     "execution/program": "tester/execution/native_program.py",

@@ -1,4 +1,4 @@
-"""Requesters, threads and the checker of the native engine do what the Python ones do."""
+"""Requesters, agents and the checker of the native engine do what the Python ones do."""
 
 from __future__ import annotations
 

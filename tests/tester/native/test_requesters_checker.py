@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from runtime.prng import Prng, initial_byte
+from runtime.requesters.port import AccessKind
 from tester.execution.checker import Checker
-from tester.execution.events import Kind, Request, Role, Verdict
+from tester.execution.events import Request, Role, Verdict
 from tester.program.program import CONTINUES, LOAD, QUIET
 from tests.tester.native.requesters_scenario import Scene
 from tests.tester.native.requesters_twin import NativeRun
@@ -61,11 +62,11 @@ class History:
     def issue(self) -> None:
         program = self.program
         episode = self.prng.below(program.episodes)
-        thread = int(program.episode_thread[episode])
+        agent = int(program.episode_thread[episode])
         kind = self.prng.below(5)
         place, scope, role = 0, 0, Role.ACTION
-        request = Request(self.identity + 1, thread, episode, role, kind, [], [], 4, [], [])
-        if kind <= Kind.STORE:
+        request = Request(self.identity + 1, agent, episode, role, kind, [], [], 4, [], [])
+        if kind <= AccessKind.STORE:
             place = self.prng.below(len(self.heads))
             row = self.heads[place]
             request.kind = kind = int(program.action_kind[row])
@@ -78,15 +79,15 @@ class History:
                 (expected,) = program.expected[piece, lanes].tolist()
                 request.add_piece(int(program.action_size[piece]), 0, expected)
             if kind == LOAD and self.some(10):
-                request.role = role = Role.PEEK
-            if kind == Kind.ATOMIC:
+                request.role = role = Role.RACING_LOAD
+            if kind == AccessKind.ATOMIC:
                 request.op = int(program.action_op[row])
                 request.scope = scope = int(program.action_scope[row]) & QUIET
-        elif kind == Kind.ATOMIC:
+        elif kind == AccessKind.ATOMIC:
             first = self.native.kept[0].arrays["first_word"]  # type: ignore[attr-defined]
-            # A thread has at most one instruction of fetch-adds on its way.
-            busy = {r.thread for r, _ in self.open if r.role == Role.OPEN}
-            if first[episode] == first[episode + 1] or thread in busy:
+            # An agent has at most one instruction of fetch-adds on its way.
+            busy = {r.agent for r, _ in self.open if r.role == Role.OPEN}
+            if first[episode] == first[episode + 1] or agent in busy:
                 return
             place = episode
             request.role = role = Role.OPEN
@@ -97,7 +98,7 @@ class History:
         self.identity += 1
         request.issued = self.tick
         self.checker.issued(request, self.tick)
-        index = self.native("t_issued", thread, role, kind, place, scope)
+        index = self.native("t_issued", agent, role, kind, place, scope)
         self.open.append((request, index))
 
     def answer(self) -> None:
@@ -113,13 +114,13 @@ class History:
             pending = 0
         else:
             pending = entry.pending or entry.uncompleted
-        if sensible and request.kind == Kind.RELEASE and self.storing(request.thread):
+        if sensible and request.kind == AccessKind.RELEASE and self.storing(request.agent):
             return
-        what = {Kind.LOAD: 0, Kind.STORE: 1, Kind.ATOMIC: 3}.get(request.kind, 4)
-        if request.kind == Kind.STORE and entry is not None and not entry.pending:
+        what = {AccessKind.LOAD: 0, AccessKind.STORE: 1, AccessKind.ATOMIC: 3}.get(request.kind, 4)
+        if request.kind == AccessKind.STORE and entry is not None and not entry.pending:
             what = 2
         if not sensible and self.some(50):
-            what = self.prng.below(5) if request.kind <= Kind.ATOMIC else 4
+            what = self.prng.below(5) if request.kind <= AccessKind.ATOMIC else 4
         lanes = [i for i in range(len(addresses)) if pending >> i & 1]
         line = addresses[lanes[0]] & -64 if lanes else 0
         if request.role != Role.OPEN:
@@ -136,16 +137,16 @@ class History:
             3: (lanes, old),
             4: (),
         }
-        if what == 3 and request.kind != Kind.ATOMIC:
+        if what == 3 and request.kind != AccessKind.ATOMIC:
             old = []
         getattr(self.checker, WHAT[what])(request, *arguments[what], self.tick)
         bits = sum(1 << i for i in lanes)
         values = np.array([*old, 0], np.uint64)
         self.native("t_answered", index, what, bits, line, data, values, len(old))
 
-    def storing(self, thread: int) -> bool:
+    def storing(self, agent: int) -> bool:
         entries = self.checker._open.values()
-        return any(e.uncompleted and e.request.thread == thread for e in entries)
+        return any(e.uncompleted and e.request.agent == agent for e in entries)
 
     def block(self, request: Request, lanes: list[int], line: int, sensible: bool) -> Any:
         data = np.zeros(1024, np.uint8)  # transfers are longer than a line
@@ -162,7 +163,7 @@ class History:
 
     def old_values(self, request: Request, lanes: list[int], sensible: bool) -> list[int]:
         """Nearly what a memory would return that performs everything when it answers."""
-        if request.kind != Kind.ATOMIC:
+        if request.kind != AccessKind.ATOMIC:
             return []
         old = []
         for lane in lanes:

@@ -23,12 +23,12 @@ from tester.program.array_validation import shape_errors
 from tester.program.atomics import comparands, new_values, written
 from tester.program.expectations import derive, final_memory
 from tester.program.final_memory import final_contents
-from tester.program.program import ATOMIC, DMA, FAILS, OPERATIONS, QUIET, STORE, Agent, Program
+from tester.program.program import ATOMIC, DMA, FAILS, OPERATIONS, QUIET, STORE, AgentSpec, Program
 from tester.program.verifier import verify
 from tests.compiling import compiler
 from tests.tester.execution.fake_system import FakeSystem
 
-AGENTS = (*(Agent("gpu", t, 4, f"wave{t}") for t in range(3)), Agent(DMA, 3, 4, "dma"))
+AGENTS = (*(AgentSpec("gpu", t, 4, f"wave{t}") for t in range(3)), AgentSpec(DMA, 3, 4, "dma"))
 CONFIG = GeneratorConfig(
     AGENTS,
     150,
@@ -49,12 +49,12 @@ def test_programs_with_atomic_actions_are_race_free(seed: int) -> None:
     program = drawn(seed)
     assert verify(program) == []
     atomic = program.action_kind == ATOMIC
-    thread = program.episode_thread[program.action_episode()]
+    agent = program.episode_thread[program.action_episode()]
     assert set(program.action_op[atomic].tolist()) == set(OPERATIONS)
     assert 0.15 < np.mean(program.action_scope[atomic] & QUIET > 0) < 0.5
-    assert 3 not in thread[atomic]
+    assert 3 not in agent[atomic]
     narrow = program.action_size < 4
-    assert (program.action_kind[~narrow & (thread != 3)] == STORE).any()
+    assert (program.action_kind[~narrow & (agent != 3)] == STORE).any()
     assert not atomic[narrow].any()
 
 

@@ -24,18 +24,18 @@ def test_both_ways_agree(seed: int) -> None:
 
 
 def last_writers(program: Program) -> tuple[dict[int, int], dict[int, int]]:
-    """(byte -> thread, line -> thread), one store after the other."""
+    """(byte -> agent, line -> agent), one store after the other."""
     writers: dict[int, int] = {}
     lines: dict[int, int] = {}
     for episode in range(program.episodes):
-        thread = int(program.episode_thread[episode])
+        agent = int(program.episode_thread[episode])
         for action in program.actions_of(episode):
             if program.action_kind[action] == 1:
                 for address in program.lane_address[action].tolist():
                     if address >= 0:
-                        lines[address & -64] = thread
+                        lines[address & -64] = agent
                         for byte in range(address, address + int(program.action_size[action])):
-                            writers[byte] = thread
+                            writers[byte] = agent
     return writers, lines
 
 

@@ -30,7 +30,7 @@ def test_accessors_agree_with_the_arrays() -> None:
     assert program.episode_ordinal()[episode] == np.count_nonzero(
         program.episode_thread[:episode] == program.episode_thread[episode]
     )
-    assert program.thread_counts().sum() == program.episodes
+    assert program.episodes_by_agent().sum() == program.episodes
     lanes = sum(len(program.groups_of(e)) for e in range(program.episodes))
     assert program.increments().sum() == 2 * lanes
     assert program.lane_requests() == 2 * lanes + np.count_nonzero(program.active())
@@ -75,8 +75,8 @@ def test_any_subset_of_episodes_is_a_program() -> None:
     less = _legal(program.keep_episodes(keep))
     assert less.episodes == keep.sum()
     assert np.array_equal(less.episode_thread, program.episode_thread[keep])
-    threads = np.array([True, False, True, True])
-    assert 1 not in _legal(program.keep_threads(threads)).episode_thread
+    agents = np.array([True, False, True, True])
+    assert 1 not in _legal(program.keep_agents(agents)).episode_thread
 
 
 def test_any_subset_of_lanes_is_a_program() -> None:
@@ -114,7 +114,7 @@ def test_any_subset_of_actions_is_a_program() -> None:
         ({"lane_address": np.zeros((2, 4))}, "lane_address has shape"),
         ({"wait_count": np.zeros(1)}, "wait_count has shape"),
         ({"line_size": 48}, "line size 48"),
-        ({"agents": ()}, "0 threads"),
+        ({"agents": ()}, "0 agents"),
     ],
 )
 def test_unreadable_arrays_are_named(change: dict[str, object], message: str) -> None:

@@ -216,7 +216,7 @@ BAD_ARRAYS: dict[str, tuple[Leg, str]] = {
     "a negative offset": (put("episode_first_action", (3, -5)), r"first_action\[3\] is -5"),
     "a huge offset": (put("episode_first_action", (40, 1 << 40)), r"action\[40\] is 1099511627776"),
     "a leg from the middle": (put("thread_base", (2, 7)), r"thread_base\[2\] is 7: a leg begins"),
-    "another thread": (put("episode_thread", (0, 4)), r"episode_thread\[0\] is 4, 0 to 3 are"),
+    "another agent": (put("episode_thread", (0, 4)), r"episode_thread\[0\] is 4, 0 to 3 are"),
     "no such group": (put("episode_group", ((1, 0), 99)), r"episode_group\[1, 0\] is 99"),
     "all lanes off": (put("episode_group", (4, -1)), r"episode_group\[4\] has no lane"),
     "a fourth kind": (put("action_kind", (3, 3)), r"action_kind\[3\] is 3, 0 to 2 are"),

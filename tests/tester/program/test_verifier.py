@@ -184,8 +184,8 @@ def test_redundant_waits_do_no_harm() -> None:
 def test_reordered_episodes_are_found() -> None:
     program = small()
 
-    def swap(thread: Array) -> None:
-        thread[:] = thread[::-1]
+    def swap(agent: Array) -> None:
+        agent[:] = agent[::-1]
 
     assert verify(_mutate(program, episode_thread=swap))
 

@@ -31,15 +31,15 @@ def test_every_profile_gives_legal_and_concurrent_programs(name: str) -> None:
     live = []
     for seed in range(4):
         scenario = profiles.draw(name, Prng(seed))
-        threads = scenario.shape.threads
+        agents = scenario.shape.agents
         program = generate_program(
-            replace(scenario.program, episodes=max(6 * threads, 30)), Prng(seed)
+            replace(scenario.program, episodes=max(6 * agents, 30)), Prng(seed)
         )
         if np.count_nonzero(program.active()) < 6000:
             assert verify(program) == []
         slots = int(np.diff(program.episode_first_action).sum()) * scenario.shape.lanes
         assert program.active().sum() > 0.3 * slots
-        live.append(Execution(program, seed).live / threads)
+        live.append(Execution(program, seed).live / agents)
     # Who chases others mostly waits.
     assert np.mean(live) >= (0.2 if name in ("relay", "system") else 0.6)
 

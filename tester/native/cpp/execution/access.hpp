@@ -1,6 +1,6 @@
 // Accesses of a program: their addresses, values and operands, for requesters and the checker.
 //
-// Invariant: all of it is read from the arrays of the program, which no run changes.
+// Invariant: everything is read from the arrays of the program, which no run changes.
 
 #pragma once
 
@@ -60,7 +60,7 @@ inline void each_piece(const Context& x, const Access& access, Visit visit) {
     }
 }
 
-// ---------------------------------------------------------------- what is stored
+// ---------------------------------------------------------------- store values
 
 inline void put_value(const Context& x, const Access& access, u32 lane, u8* to) {
     const u64* values = program_of(x, access).value + access.first;

@@ -1,4 +1,4 @@
-// What the tester's agents and its checker keep about an access.
+// What the tester's agents and its checker record about an access.
 //
 // Invariant: nothing here depends on a protocol.
 
@@ -6,11 +6,11 @@
 
 #include "block/base.hpp"
 
-// Where the addresses of an access stand.
+// Where the addresses of an access are stored.
 enum class Source : u8 {
     NOTHING,
     ACTION,  // lanes of action `place` of the program
-    PIECES,  // of its only lane: of keys of `find_lines` alone
+    PIECES,  // of its only lane; in keys of `find_lines` only
     WORDS,   // fetch-adds of episode `place`
     LOADS,   // the lines of the loads of episode `place`
     STORES,  // the lines of its stores

@@ -1,5 +1,5 @@
-// What the host may call in objects for the tester, besides system/api.hpp. Programs stay outside of
-// the block and are named again by every call that needs them, in the order of their drivers.
+// Functions that the host may call in objects for the tester, besides system/api.hpp. Programs stay
+// outside of the block and are passed again by every call that needs them, in the order of their drivers.
 
 #pragma once
 
@@ -7,9 +7,9 @@
 #include "system/api.hpp"
 
 SLICC_API i64 slicc_add_driver(void* block, const ProgramView* program, u32 role,
-                               const u32* requester_of_thread, const u8* steps, u64 first_identity) {
+                               const u32* requester_of_agent, const u8* steps, u64 first_identity) {
     Context x = context_of(block);
-    return Driver_add(x, *program, static_cast<u8>(role), requester_of_thread, steps, first_identity);
+    return Driver_add(x, *program, static_cast<u8>(role), requester_of_agent, steps, first_identity);
 }
 
 SLICC_API i64 slicc_add_flusher(void* block, u32 requester, const u64* lines, u64 count, u64 first_identity) {
@@ -17,8 +17,8 @@ SLICC_API i64 slicc_add_flusher(void* block, u32 requester, const u64* lines, u6
     return Flusher_add(x, requester, lines, count, first_identity);
 }
 
-// Run in slices of so many ticks, at most `slices` of them, until the driver's threads have ended;
-// after each one the oldest requests are looked at. `until` is where the last slice ended.
+// Run in slices of `ticks` ticks, at most `slices` of them, until the driver's agents have ended;
+// after each one the oldest requests are checked. `until` is where the last slice ended.
 SLICC_API i64 slicc_run_slices(void* block, ProgramView* programs, u64 driver, u64 ticks, u64 limit, u64 slices,
                                u64* until) {
     Context x = context_with(block, programs);
@@ -34,7 +34,7 @@ SLICC_API i64 slicc_run_slices(void* block, ProgramView* programs, u64 driver, u
     return STATUS_UNTIL;
 }
 
-// ---------------------------------------------------------------- asking
+// ---------------------------------------------------------------- results
 
 SLICC_API u64 slicc_lane_accesses(void* block) {
     return client_parts(context_of(block)).lane_accesses;
@@ -60,7 +60,7 @@ SLICC_API void slicc_statistics(void* block, u64 driver, u64* out) {
     out[1] = d.live;
     out[2] = d.live_time;
     out[3] = d.handover_time;
-    out[4] = d.thread_time;
+    out[4] = d.agent_time;
     out[5] = d.end;
     out[6] = d.running == 0;
 }
@@ -69,7 +69,7 @@ SLICC_API u64 slicc_flushers_left(void* block) {
     return client_parts(context_of(block)).flushers_left;
 }
 
-// ---------------------------------------------------------------- the checker's questions
+// ---------------------------------------------------------------- the checker's verdicts
 
 SLICC_API i64 slicc_overdue(void* block, ProgramView* programs, u64 limit) {
     Context x = context_with(block, programs);

@@ -1,4 +1,4 @@
-// Judges what the ports answered.
+// Checks what the ports answered.
 //
 // Checked here: the value of every byte that a load returned; fetch-add results (order between
 // intervals, each value once); every request answered exactly once, for its own bytes, by the
@@ -14,7 +14,7 @@
 
 #pragma once
 
-#include "execution/agents.hpp"
+#include "execution/state.hpp"
 
 inline constexpr u32 PLAUSIBLE = 1 << 24;  // no leg makes so many increments
 
@@ -61,12 +61,12 @@ inline void Checker_close(const Context& x, Access& access) {
     (access.newer ? access_at(x, access.newer).older : parts.newest) = access.older;
 }
 
-// Whether nobody looks at what the accesses of its thread return.
+// Whether the values that the accesses of its agent return are ignored.
 inline bool Checker_blind(const Context& x, const Access& access) {
-    return client_parts(x).threads.at(x, access.client).steps & STEP_BLIND;
+    return client_parts(x).agents.at(x, access.client).steps & STEP_BLIND;
 }
 
-// Take a first answer off the pending ones; false when it had no right to come.
+// Take a first answer off the pending ones; false when it was not expected.
 inline bool Checker_answered(Context& x, Access& access, u64 lanes, u8 kind) {
     if (UNLIKELY(!access.listed || access.kind != kind || lanes & ~access.pending || !lanes)) {
         Checker_unexpected(x, access);
@@ -156,8 +156,8 @@ inline void Checker_increments_issued(Context& x, Access& access) {
     }
 }
 
-// Whether the rank has come back before; now it has. Ranks that no leg can reach are only found
-// among those that are not judged yet.
+// Whether the rank has been returned before; records that it has now. Ranks that no leg can reach are
+// only found among those that are not judged yet.
 inline bool Checker_seen(Context& x, const Word& word, u32 number, u32 rank) {
     ClientParts& parts = client_parts(x);
     if (LIKELY(rank < word.increments)) {
@@ -187,8 +187,8 @@ inline bool Checker_increment_returned(
     const u64 tick = now(x);
     const u32 rank = static_cast<u32>(value) - word.initial;
     Verdict verdict = Verdict::NONE;
-    // Asked in this order, and only a rank that is none of these is remembered: but then the run
-    // goes on, and after a verdict nothing is asked any more.
+    // Tested in this order, and only a rank that passes is recorded: after a verdict the run
+    // stops and nothing is tested any more.
     if (UNLIKELY(rank >= PLAUSIBLE)) {
         verdict = Verdict::ATOMIC_FOREIGN;
     } else if (UNLIKELY(Checker_seen(x, word, number, rank))) {
@@ -223,7 +223,7 @@ inline void Checker_issued(Context& x, Access& access, u32 index) {
     if (access.kind > AccessKind::ATOMIC) return;
     parts.lane_accesses += access.lanes;
     if (access.source == Source::WORDS) Checker_increments_issued(x, access);
-    if (access.kind == AccessKind::STORE) ++parts.threads.at(x, access.client).open_stores;
+    if (access.kind == AccessKind::STORE) ++parts.agents.at(x, access.client).open_stores;
 }
 
 // The first lane whose bytes are not those expected, or not asked for, or not here; 64: none.
@@ -286,8 +286,8 @@ inline COLD void Checker_wrong(
     Checker_fail(x, Verdict::WRONG_VALUE, access, lane, expected[lane], load_bytes(bytes + offset, access.size));
 }
 
-// Data of a load that races with stores: right if it comes once, and from its line.
-inline COLD void Checker_peeked(Context& x, Access& access, u64 lanes, u32 line) {
+// Data of a racing load: correct if it arrives once, and from its line.
+inline COLD void Checker_raced(Context& x, Access& access, u64 lanes, u32 line) {
     if (!Checker_answered(x, access, lanes, AccessKind::LOAD)) return;
     Checker_in_line(x, access, lanes, line);
     if (!access.pending) Checker_close(x, access);
@@ -295,7 +295,7 @@ inline COLD void Checker_peeked(Context& x, Access& access, u64 lanes, u32 line)
 
 inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
     if (UNLIKELY(!access.listed || access.kind != AccessKind::LOAD || !lanes)) return Checker_unexpected(x, access);
-    if (UNLIKELY(access.role == Role::PEEK)) return Checker_peeked(x, access, lanes, line);
+    if (UNLIKELY(access.role == Role::RACING_LOAD)) return Checker_raced(x, access, lanes, line);
     const ProgramView& program = program_of(x, access);
     const u64* addresses = program.address + access.first;
     const u64* expected = program.expected + access.first;
@@ -311,7 +311,7 @@ inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, cons
         default: wrong = Checker_wrong_odd(x, access, lanes, start, bytes);
     }
     if (UNLIKELY(wrong < 64)) {
-        if (Checker_blind(x, access)) return Checker_peeked(x, access, lanes, line);
+        if (Checker_blind(x, access)) return Checker_raced(x, access, lanes, line);
         return Checker_wrong(x, access, wrong, start, expected, bytes);
     }
     access.pending ^= lanes;
@@ -335,11 +335,11 @@ inline void Checker_completed(Context& x, Access& access, u64 lanes, u32 line) {
     access.progress = now(x);
     Checker_in_line(x, access, lanes, line);
     if (access.uncompleted) return;
-    --client_parts(x).threads.at(x, access.client).open_stores;
+    --client_parts(x).agents.at(x, access.client).open_stores;
     Checker_close(x, access);
 }
 
-// Old values of an atomic action: there is one right one each.
+// Old values of an atomic action: each lane has one correct value.
 inline void Checker_operated(Context& x, Access& access, u64 lanes, const u64* old) {
     ClientParts& parts = client_parts(x);
     const ProgramView& program = program_of(x, access);
@@ -381,7 +381,7 @@ inline void Checker_returned(Context& x, Access& access, u64 lanes, const u64* o
     if (!access.pending) Checker_close(x, access);
 }
 
-// A release has finished: have all stores of its thread?
+// A release has finished: have all stores of its agent?
 inline COLD void Checker_early_release(Context& x, u32 client) {
     for (u32 index = client_parts(x).oldest; index; index = access_at(x, index).newer) {
         const Access& access = access_at(x, index);
@@ -394,7 +394,7 @@ inline void Checker_synchronized(Context& x, Access& access) {
     const bool listed = access.listed;
     if (listed) Checker_close(x, access);
     if (UNLIKELY(!listed || access.kind < AccessKind::ACQUIRE)) return Checker_unexpected(x, access);
-    if (access.kind != AccessKind::RELEASE || !client_parts(x).threads.at(x, access.client).open_stores) return;
+    if (access.kind != AccessKind::RELEASE || !client_parts(x).agents.at(x, access.client).open_stores) return;
     Checker_early_release(x, access.client);
 }
 

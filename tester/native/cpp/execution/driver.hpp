@@ -1,11 +1,11 @@
-// What the threads of a program share: hand-overs between episodes, and how much ran side by side.
+// What the agents of a program share: hand-overs between episodes, and how much ran side by side.
 //
-// Invariant: a hand-over wakes exactly the threads that wait for it, when it happens; nothing is
+// Invariant: a hand-over wakes exactly the agents that wait for it, when it happens; nothing is
 // polled.
 
 #pragma once
 
-#include "execution/thread.hpp"
+#include "execution/agent.hpp"
 
 // `by` more episodes are live from now on.
 inline void Driver_change(Context& x, Driver& driver, i64 by) {
@@ -54,58 +54,58 @@ inline void wait_append(const Context& x, Queue& queue, u32 index) {
     queue.last = index;
 }
 
-// Note what the thread's episode waits for. Returns how many of those are still ahead; the
-// thread's `waits` is counted down, and it is woken when it reaches zero.
-inline u32 Driver_await_episodes(Context& x, Thread& t) {
-    const ProgramView& program = program_at(x, t.driver);
-    const Driver& driver = driver_of(x, t);
-    const i64 first = program.first_wait[t.episode];
-    const i64 last = program.first_wait[t.episode + 1];
+// Record what the agent's episode waits for. Returns how many of those are still incomplete; the
+// agent's `waits` is counted down, and the agent is woken when it reaches zero.
+inline u32 Driver_await_episodes(Context& x, Agent& a) {
+    const ProgramView& program = program_at(x, a.driver);
+    const Driver& driver = driver_of(x, a);
+    const i64 first = program.first_wait[a.episode];
+    const i64 last = program.first_wait[a.episode + 1];
     u32 ahead = 0;
     if (first == last || !waits_left(x, static_cast<u64>(last - first))) return 0;
     for (i64 wait = first; wait < last; ++wait) {
-        Thread& other = thread_at(x, driver.first_thread + static_cast<u32>(program.wait_thread[wait]));
+        Agent& other = agent_at(x, driver.first_agent + static_cast<u32>(program.wait_thread[wait]));
         const u32 count = static_cast<u32>(program.wait_count[wait]);
         if (other.completed >= count) continue;
-        wait_append(x, other.waiting, wait_new(x, count, t.number));
+        wait_append(x, other.waiting, wait_new(x, count, a.number));
         ++ahead;
     }
     return ahead;
 }
 
-// The thread issues the last access of its episode: whoever waits for that may peek.
-inline void Driver_last_access(Context& x, Thread& t) {
-    for (u32 index = t.waiting.first; index;) {
+// The agent issues the last access of its episode: agents that wait for the episode may make racing loads.
+inline void Driver_last_access(Context& x, Agent& a) {
+    for (u32 index = a.waiting.first; index;) {
         const Wait& wait = wait_at(x, index);
         index = wait.next;
-        if (wait.count == t.completed + 1) Thread_peek(x, thread_at(x, wait.waiter));
+        if (wait.count == a.completed + 1) Agent_racing_load(x, agent_at(x, wait.waiter));
     }
 }
 
-inline void Driver_episode_completed(Context& x, Thread& t) {
-    Driver& driver = driver_of(x, t);
+inline void Driver_episode_completed(Context& x, Agent& a) {
+    Driver& driver = driver_of(x, a);
     ++driver.completed;
     Driver_change(x, driver, -1);
     Queue kept = {};
-    for (u32 index = t.waiting.first; index;) {
+    for (u32 index = a.waiting.first; index;) {
         const Wait& wait = wait_at(x, index);
         const u32 next = wait.next;
-        if (wait.count == t.completed) {
-            Thread& waiter = thread_at(x, wait.waiter);
+        if (wait.count == a.completed) {
+            Agent& waiter = agent_at(x, wait.waiter);
             wait_free(x, index);
-            if (!--waiter.waits) Thread_wake(x, waiter);
+            if (!--waiter.waits) Agent_wake(x, waiter);
         } else {
             wait_append(x, kept, index);
         }
         index = next;
     }
-    t.waiting = kept;
+    a.waiting = kept;
 }
 
-inline void Driver_thread_ended(Context& x, Thread& t) {
-    Driver& driver = driver_of(x, t);
+inline void Driver_agent_ended(Context& x, Agent& a) {
+    Driver& driver = driver_of(x, a);
     --driver.running;
-    driver.thread_time += now(x);
+    driver.agent_time += now(x);
 }
 
 // ---------------------------------------------------------------- construction
@@ -137,45 +137,45 @@ inline bool Driver_words(Context& x, const ProgramView& program) {
     return false;
 }
 
-// Add all threads of a program; they begin in the next tick. `requesters[t]` is the one that
-// thread t uses, `steps[t]` what it does besides acquire and release, `role` that of its actions.
+// Add all agents of a program; they begin in the next tick. `requesters[i]` is the one that
+// agent i uses, `steps[i]` what it does besides acquire and release, `role` that of its actions.
 // Returns the driver's number, which is that of its program in later calls; -1: no room.
 inline i64 Driver_add(Context& x, const ProgramView& program, u8 role, const u32* requesters, const u8* steps,
                       u64 first_identity) {
     ClientParts& parts = client_parts(x);
-    if (parts.driver_count == DRIVERS || parts.agents + program.threads > parts.threads.count) return -1;
+    if (parts.driver_count == DRIVERS || parts.agent_count + program.agents > parts.agents.count) return -1;
     const u32 number = parts.driver_count;
     Driver& driver = parts.drivers[number];
     driver = {};
     driver.identity = first_identity;
-    driver.first_thread = parts.agents;
-    driver.threads = driver.running = static_cast<u32>(program.threads);
+    driver.first_agent = parts.agent_count;
+    driver.agents = driver.running = static_cast<u32>(program.agents);
     driver.first_word = parts.words_used;
     driver.role = role;
     if (!Driver_words(x, program)) return -1;
     ++parts.driver_count;
-    for (u32 i = 0; i < driver.threads; ++i) {
-        Thread& t = thread_at(x, parts.agents);
-        t = {};
-        t.number = parts.agents++;
-        t.consumer = x.s->controllers + x.s->requesters + t.number;
-        t.requester = requesters[i];
-        t.driver = static_cast<u8>(number);
-        t.steps = steps ? steps[i] : 0;
-        t.next_episode = program.thread_first[i];
-        t.last_episode = program.thread_first[i + 1];
-        Thread_wake(x, t);
+    for (u32 i = 0; i < driver.agents; ++i) {
+        Agent& a = agent_at(x, parts.agent_count);
+        a = {};
+        a.number = parts.agent_count++;
+        a.consumer = x.s->controllers + x.s->requesters + a.number;
+        a.requester = requesters[i];
+        a.driver = static_cast<u8>(number);
+        a.steps = steps ? steps[i] : 0;
+        a.next_episode = program.agent_first[i];
+        a.last_episode = program.agent_first[i + 1];
+        Agent_wake(x, a);
     }
     return number;
 }
 
-// The number of a thread whose requester refused it and has not asked for it again; -1: none.
+// The number of an agent whose requester refused it and has not asked for it again; -1: none.
 inline i64 Driver_refused(const Context& x) {
     ClientParts& parts = client_parts(x);
     const Driver& driver = parts.drivers[parts.driver_count ? parts.driver_count - 1 : 0];
-    for (u32 i = 0; i < driver.threads; ++i) {
-        const Thread& t = thread_at(x, driver.first_thread + i);
-        if (t.held && !t.retry) return i;
+    for (u32 i = 0; i < driver.agents; ++i) {
+        const Agent& a = agent_at(x, driver.first_agent + i);
+        if (a.held && !a.retry) return i;
     }
     return -1;
 }

@@ -1,4 +1,4 @@
-// Flushes lines through one requester, a batch at a time; and what all agents have in common.
+// Flushes lines through one requester, a batch at a time; and the client interface of all agents.
 //
 // Invariant: of a flusher at most one batch is unanswered.
 
@@ -8,22 +8,22 @@
 
 inline constexpr u32 FLUSH_BATCH = 64;
 
-inline void Flusher_wakeup(Context& x, const Thread& t) {
-    Flusher& flusher = client_parts(x).flushers.at(x, t.number);
+inline void Flusher_wakeup(Context& x, const Agent& a) {
+    Flusher& flusher = client_parts(x).flushers.at(x, a.number);
     if (flusher.pending || flusher.next == flusher.last) return;
     const u32 index = access_new(x);
     if (!index) return;
     const u32 left = flusher.last - flusher.next;
     Access& access = access_at(x, index);
     access.identity = ++flusher.identity;
-    access.client = t.number;
+    access.client = a.number;
     access.role = Role::FLUSH;
     access.kind = AccessKind::FLUSH;
     access.size = 1;
     access.source = Source::BATCH;
     access.place = flusher.next;
     access.lanes = left < FLUSH_BATCH ? left : FLUSH_BATCH;
-    if (!Requester_issue(x, t.requester, index)) return access_free(x, index);
+    if (!Requester_issue(x, a.requester, index)) return access_free(x, index);
     flusher.pending = index;
     flusher.next += access.lanes;
     Checker_issued(x, access, index);
@@ -32,53 +32,53 @@ inline void Flusher_wakeup(Context& x, const Thread& t) {
 // Add a flusher of these lines; it begins in the next tick. Returns its number; -1: no room.
 inline i64 Flusher_add(Context& x, u32 requester, const u64* lines, u64 count, u64 first_identity) {
     ClientParts& parts = client_parts(x);
-    if (parts.agents == parts.threads.count) return -1;
+    if (parts.agent_count == parts.agents.count) return -1;
     if (parts.flush_lines_used + count > parts.flush_lines.count) {
         pool_exhausted(x, POOL_LINES, parts.flush_lines.count);
         return -1;
     }
-    Thread& t = thread_at(x, parts.agents);
-    t = {};
-    t.number = parts.agents++;
-    t.consumer = x.s->controllers + x.s->requesters + t.number;
-    t.requester = requester;
-    t.flusher = true;
-    Flusher& flusher = parts.flushers.at(x, t.number);
+    Agent& a = agent_at(x, parts.agent_count);
+    a = {};
+    a.number = parts.agent_count++;
+    a.consumer = x.s->controllers + x.s->requesters + a.number;
+    a.requester = requester;
+    a.flusher = true;
+    Flusher& flusher = parts.flushers.at(x, a.number);
     flusher = {};
     flusher.identity = first_identity;
     flusher.next = parts.flush_lines_used;
     for (u64 i = 0; i < count; ++i) parts.flush_lines.at(x, parts.flush_lines_used++) = line_index(x, lines[i]);
     flusher.last = parts.flush_lines_used;
     if (count) ++parts.flushers_left;
-    Thread_wake(x, t);
-    return t.number;
+    Agent_wake(x, a);
+    return a.number;
 }
 
 // ---------------------------------------------------------------- all agents
 
 inline void client_wakeup(Context& x, u32 agent) {
-    Thread& t = thread_at(x, agent);
-    if (t.flusher) {
-        Flusher_wakeup(x, t);
+    Agent& a = agent_at(x, agent);
+    if (a.flusher) {
+        Flusher_wakeup(x, a);
     } else {
-        Thread_wakeup(x, t);
+        Agent_wakeup(x, a);
     }
 }
 
 inline void client_synchronized(Context& x, Access& access) {
-    Thread& t = thread_at(x, access.client);
+    Agent& a = agent_at(x, access.client);
     Checker_synchronized(x, access);
-    if (!t.flusher) return Thread_answered(x, t);
-    Flusher& flusher = client_parts(x).flushers.at(x, t.number);
+    if (!a.flusher) return Agent_answered(x, a);
+    Flusher& flusher = client_parts(x).flushers.at(x, a.number);
     flusher.pending = 0;
     if (flusher.next == flusher.last) --client_parts(x).flushers_left;
-    Thread_wake(x, t);
+    Agent_wake(x, a);
 }
 
 inline void client_retry(Context& x, u32 client) {
-    Thread& t = thread_at(x, client);
-    if (t.held) t.retry = true;
-    if (t.held || t.flusher) Thread_wake(x, t);
+    Agent& a = agent_at(x, client);
+    if (a.held) a.retry = true;
+    if (a.held || a.flusher) Agent_wake(x, a);
 }
 
 template <class Visit>

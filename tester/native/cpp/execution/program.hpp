@@ -7,20 +7,20 @@
 
 #include "block/context.hpp"
 
-// Of an episode, besides what Scope says of accesses: it makes no fetch-adds, it looks at what it
-// waits for, it flushes what it stored, it neither acquires nor releases. With Scope::QUIET its
+// Of an episode, besides the bits of Scope: it makes no fetch-adds, it makes a racing load of what
+// it waits for, it flushes what it stored, it neither acquires nor releases. With Scope::QUIET its
 // closing fetch-adds ask for no old values.
 namespace EpisodeScope {
-inline constexpr u32 BARE = 8, PEEK = 16, FLUSHES = 32, PLAIN = 64;
+inline constexpr u32 BARE = 8, RACING_LOAD = 16, FLUSHES = 32, PLAIN = 64;
 }
 
-// Beside AtomicKind::CAS: it compares with something else than what stands there.
+// Beside AtomicKind::CAS: it compares with another value than the one in memory, and fails.
 inline constexpr u8 CAS_FAILS = 0x80;
 
 struct ProgramView {
-    u64 threads, episodes, actions, lanes_total, words_total, waits, run_key, line_bits;
-    const i64* thread_first;    // [threads + 1]: the episodes of a thread in thread_episode
-    const i32* thread_episode;  // [episodes]
+    u64 agents, episodes, actions, lanes_total, words_total, waits, run_key, line_bits;
+    const i64* agent_first;     // [agents + 1]: the episodes of an agent in agent_episode
+    const i32* agent_episode;   // [episodes]
     const u8* episode_scope;    // [episodes]
     const i64* first_action;    // [episodes + 1]
     const i64* first_word;      // [episodes + 1]: fetch-adds, one for each lane that makes them

@@ -1,7 +1,7 @@
 // What each lane of a block wants to access, and which cell it gets, as compiled code.
 //
 // Invariant: byte for byte what Generator._reserve in tester/generator/generator.py computes with arrays, up
-// to the pursuit of other threads' stores; the reasons stand there.
+// to the pursuit of other agents' stores; the reasons stand there.
 #pragma once
 
 #include "reservation.hpp"

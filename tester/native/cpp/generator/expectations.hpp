@@ -160,12 +160,12 @@ static inline bool assign_versions(const Events& e, Versions& v) {
 }
 
 struct Derivation {
-  i64 threads;
+  i64 agents;
   i64 episodes;
   i64 lanes;
   const i32* episode_thread;  // [episodes]
   const i64* first_action;    // [episodes + 1]
-  const i64* number;          // [episodes] within its thread, from 1
+  const i64* number;          // [episodes] within its agent, from 1
   const u64* store_value;     // [slots]
   // atomic actions: [actions], and [slots] in: the operands, out: what they leave, or null
   const u8* kind;
@@ -176,26 +176,26 @@ struct Derivation {
   i32* slot_episode;          // [slots] room
   // state before, and after
   u8* memory;           // [bytes]
-  i64* stored;          // [bytes] last store: number * threads + thread
-  i64* complete;        // [threads * threads]
-  i64* clocks;          // [(threads * REMEMBERED + 1) * threads]
-  i64* come;            // [threads] episodes so far
-  // loads of earlier blocks, sorted by byte * threads + thread
+  i64* stored;          // [bytes] last store: number * agents + agent
+  i64* complete;        // [agents * agents]
+  i64* clocks;          // [(agents * REMEMBERED + 1) * agents]
+  i64* come;            // [agents] episodes so far
+  // loads of earlier blocks, sorted by byte * agents + agent
   i64 loads;
   const i64* loaded;
   const i64* loaded_number;
   // results
   u64* expected;     // [slots], zero
-  i64* needed;       // [episodes * threads], zero: latest episode that has to be complete
+  i64* needed;       // [episodes * agents], zero: latest episode that has to be complete
   i64* wait_first;   // [episodes + 1]
-  i64* wait_thread;  // [episodes * threads]
-  i64* wait_count;   // [episodes * threads]
-  i64* implied;      // [threads] room
+  i64* wait_thread;  // [episodes * agents]
+  i64* wait_count;   // [episodes * agents]
+  i64* implied;      // [agents] room
 };
 
-static inline void need(Derivation& d, i64 later, i64 thread, i64 number) {
-  i64& most = d.needed[later * d.threads + thread];
-  if (thread != d.episode_thread[later] && number > most) most = number;
+static inline void need(Derivation& d, i64 later, i64 agent, i64 number) {
+  i64& most = d.needed[later * d.agents + agent];
+  if (agent != d.episode_thread[later] && number > most) most = number;
 }
 
 // Waits for loads of earlier blocks, of a byte that is stored to for the first time in this one.
@@ -203,13 +203,13 @@ static inline void need_readers(Derivation& d, i64 later, i64 byte) {
   i64 low = 0, high = d.loads;
   while (low < high) {
     const i64 middle = (low + high) / 2;
-    if (d.loaded[middle] < byte * d.threads)
+    if (d.loaded[middle] < byte * d.agents)
       low = middle + 1;
     else
       high = middle;
   }
-  for (; low < d.loads && d.loaded[low] < (byte + 1) * d.threads; low++)
-    need(d, later, d.loaded[low] % d.threads, d.loaded_number[low]);
+  for (; low < d.loads && d.loaded[low] < (byte + 1) * d.agents; low++)
+    need(d, later, d.loaded[low] % d.agents, d.loaded_number[low]);
 }
 
 // Turns operands into what they leave, one operation after the other. The bytes of an access are
@@ -256,7 +256,7 @@ static inline void collect(const Events& e, Derivation& d) {
       const i64 earlier = d.slot_episode[e.slot[before]];
       need(d, episode, d.episode_thread[earlier], d.number[earlier]);
     } else {
-      if (d.stored[byte] > 0) need(d, episode, d.stored[byte] % d.threads, d.stored[byte] / d.threads);
+      if (d.stored[byte] > 0) need(d, episode, d.stored[byte] % d.agents, d.stored[byte] / d.agents);
       if (e.is_store[i]) need_readers(d, episode, byte);
     }
     if (e.is_store[i]) continue;
@@ -271,30 +271,30 @@ static inline void collect(const Events& e, Derivation& d) {
     if (!e.is_store[i] || e.after[i] >= 0) continue;
     const i64 episode = d.slot_episode[e.slot[i]];
     d.memory[e.byte[i]] = stored[e.slot[i] * 8 + e.offset[i]];
-    d.stored[e.byte[i]] = d.number[episode] * d.threads + d.episode_thread[episode];
+    d.stored[e.byte[i]] = d.number[episode] * d.agents + d.episode_thread[episode];
   }
 }
 
 // Keeps the waits that nothing else implies.
 static inline void reduce(Derivation& d) {
-  const i64 threads = d.threads;
+  const i64 agents = d.agents;
   i64 kept = 0;
   for (i64 n = 0; n < d.episodes; n++) {
-    const i64 thread = d.episode_thread[n];
-    const i64* needed = d.needed + n * threads;
-    i64* clock = d.complete + thread * threads;
+    const i64 agent = d.episode_thread[n];
+    const i64* needed = d.needed + n * agents;
+    i64* clock = d.complete + agent * agents;
     d.wait_first[n] = kept;
     bool fresh = false;
-    for (i64 t = 0; t < threads; t++) fresh |= needed[t] > clock[t];
+    for (i64 t = 0; t < agents; t++) fresh |= needed[t] > clock[t];
     if (fresh) {
-      for (i64 t = 0; t < threads; t++) d.implied[t] = 0;
-      for (i64 t = 0; t < threads; t++) {
+      for (i64 t = 0; t < agents; t++) d.implied[t] = 0;
+      for (i64 t = 0; t < agents; t++) {
         if (needed[t] == 0 || d.come[t] - needed[t] >= REMEMBERED) continue;
-        const i64* known = d.clocks + (t * REMEMBERED + needed[t] % REMEMBERED) * threads;
-        for (i64 u = 0; u < threads; u++)
+        const i64* known = d.clocks + (t * REMEMBERED + needed[t] % REMEMBERED) * agents;
+        for (i64 u = 0; u < agents; u++)
           if (known[u] > d.implied[u]) d.implied[u] = known[u];
       }
-      for (i64 t = 0; t < threads; t++) {
+      for (i64 t = 0; t < agents; t++) {
         if (needed[t] > clock[t] && needed[t] > d.implied[t]) {
           d.wait_thread[kept] = t;
           d.wait_count[kept++] = needed[t];
@@ -303,10 +303,10 @@ static inline void reduce(Derivation& d) {
         if (needed[t] > clock[t]) clock[t] = needed[t];
       }
     }
-    i64* own = d.clocks + (thread * REMEMBERED + d.number[n] % REMEMBERED) * threads;
-    for (i64 t = 0; t < threads; t++) own[t] = clock[t];
-    clock[thread] = d.number[n];
-    d.come[thread]++;
+    i64* own = d.clocks + (agent * REMEMBERED + d.number[n] % REMEMBERED) * agents;
+    for (i64 t = 0; t < agents; t++) own[t] = clock[t];
+    clock[agent] = d.number[n];
+    d.come[agent]++;
   }
   d.wait_first[d.episodes] = kept;
 }

@@ -1,7 +1,8 @@
-// What threads, drivers, flushers and the checker keep: plain structs of numbers.
+// State of agents, drivers, flushers and the checker: plain structs of numbers.
 //
 // Invariant: an agent is a consumer behind the requesters and a client of one requester, and has
-// the same number as both. Threads of a driver have consecutive numbers.
+// the same number as both; a flusher is an agent without a program. Agents of a driver have
+// consecutive numbers.
 
 #pragma once
 
@@ -10,7 +11,7 @@
 
 namespace Role {
 inline constexpr u8 OPEN = 0, ACQUIRE = 1, ACTION = 2, RELEASE = 3, CLOSE = 4, READ_BACK = 5, FLUSH = 6,
-                    INVALIDATE = 7, PEEK = 8;
+                    INVALIDATE = 7, RACING_LOAD = 8;
 }
 
 // The order of tester.execution.events.Verdict.
@@ -47,7 +48,7 @@ enum class Phase : u8 {
 // Steps of an agent at hand-overs besides acquire and release.
 inline constexpr u8 STEP_FLUSH = 1, STEP_INVALIDATE = 2, STEP_BLIND = 4;
 
-struct Thread {
+struct Agent {
     u32 number;     // of the agent
     u32 consumer;
     u32 requester;
@@ -55,22 +56,22 @@ struct Thread {
     Phase phase;
     u8 steps;
     u8 scope;       // of the episode
-    bool flusher;   // is none, but one of the other agents
+    bool flusher;   // has no program, only lines to flush
     bool retry;
     bool blocked;   // the next action waits for bytes of earlier ones
-    u32 flights;    // instructions issued and not fully answered
+    u32 outstanding;  // instructions issued and not fully answered
     u32 held;       // refused, to be issued again
     u32 completed;  // episodes
     u32 waits;      // hand-overs that the episode still waits for
     u32 open_stores;  // not globally performed
     u32 episode;
-    i64 next_episode, last_episode;  // in thread_episode
+    i64 next_episode, last_episode;  // in agent_episode
     i64 next_action, last_action;
     u64 since;
-    Queue waiting;  // waits for this thread's episodes, in the order of asking
+    Queue waiting;  // waits for this agent's episodes, in the order of registration
 };
 
-// A thread waits until another has completed so many episodes.
+// An agent waits until another one has completed `count` episodes.
 struct Wait {
     u32 count;
     u32 waiter;
@@ -85,9 +86,9 @@ struct Flusher {
 
 // Statistics: how much ran side by side, in ticks.
 struct Driver {
-    u64 identity;  // the last one given
-    u32 first_thread;
-    u32 threads;
+    u64 identity;  // the last one assigned
+    u32 first_agent;
+    u32 agents;
     u32 running;
     u32 completed;
     u32 first_word;
@@ -96,7 +97,7 @@ struct Driver {
     u64 live_since;
     u64 live_time;
     u64 handover_time;
-    u64 thread_time;
+    u64 agent_time;
     u64 end;
 };
 
@@ -116,7 +117,7 @@ struct Word {
     u64 first_seen;   // where its bits begin
 };
 
-// A rank above what had been issued when it came back.
+// A rank that was returned before as many increments had been issued.
 struct Early {
     u64 tick;
     u64 identity;
@@ -126,7 +127,7 @@ struct Early {
     u8 role;
 };
 
-// Bytes of a line for which a thread has an outstanding load or a store that is not accepted.
+// Bytes of a line for which an agent has an outstanding load or a store that is not accepted.
 struct Busy {
     u64 bytes[MASK_WORDS];
     u32 line;
@@ -148,10 +149,10 @@ struct Finding {
 
 inline constexpr u32 DRIVERS = 8;
 inline constexpr u32 EARLY = 1024;
-inline constexpr u32 BUSY_BUCKETS = 128;  // of a thread, by the last bits of the line
+inline constexpr u32 BUSY_BUCKETS = 128;  // of an agent, by the last bits of the line
 
 struct ClientParts {
-    u32 agents;
+    u32 agent_count;
     u32 driver_count;
     u32 words_used;
     u32 flush_lines_used;
@@ -168,20 +169,20 @@ struct ClientParts {
     u64 lane_accesses;
     Finding finding;
     Driver drivers[DRIVERS];
-    Array<Thread> threads;
+    Array<Agent> agents;
     Array<Flusher> flushers;  // by agent
     Array<u32> flush_lines;
     Array<Word> words;
     Array<u64> seen;          // a bit for each rank of each word
-    Array<i32> lower;         // by thread and lane: a rank that its increment cannot have
+    Array<i32> lower;         // by agent and lane: a rank that its increment cannot have
     Array<Early> early;
     Array<u64> line_progress; // by line: tick of the last answer
-    Array<u32> buckets;       // by thread: the lines with busy bytes
+    Array<u32> buckets;       // by agent: the lines with busy bytes
     Array<Busy> busy;
     Array<Wait> waits;
 
     void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
-        layout.reserve(threads, c.agents);
+        layout.reserve(agents, c.agents);
         layout.reserve(flushers, c.agents);
         layout.reserve(flush_lines, c.lines);
         layout.reserve(words, c.words);
@@ -191,7 +192,7 @@ struct ClientParts {
         layout.reserve(waits, c.rows + 1);
         layout.reserve(lower, u64{c.agents} * 64);
         layout.reserve(buckets, u64{c.agents} * BUSY_BUCKETS);
-        // What is busy has a lane in a row, or in the one refused instruction of its thread; a
+        // What is busy has a lane in a row, or in the one refused instruction of its agent; a
         // transfer has one in each of its lines.
         const u64 transfer_lines = (MAX_TRANSFER_BYTES >> plan.line_bits) + 1;
         layout.reserve(busy, c.rows + transfers_of(c, plan) * transfer_lines + u64{c.agents} * 64 + 1);
@@ -199,4 +200,4 @@ struct ClientParts {
 };
 
 inline ClientParts& client_parts(const Context& x) { return *x.client_parts; }
-inline Thread& thread_at(const Context& x, u32 agent) { return client_parts(x).threads.at(x, agent); }
+inline Agent& agent_at(const Context& x, u32 agent) { return client_parts(x).agents.at(x, agent); }

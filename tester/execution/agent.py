@@ -1,26 +1,29 @@
 """One agent of a program at its port: what it issues next, and what it waits for.
 
+An agent issues the instructions of one instruction stream: a wavefront, an agent of a processor, a
+DMA engine or a cache that is read through.
+
 Invariant: whether an instruction may be issued depends on the program and on which answers
 arrived in earlier ticks, never on their values; so one program on one system is one run.
 
-The rules, for whoever builds another engine:
+The rules, for the authors of other engines:
 
-* A thread issues at most one instruction per tick, at the earliest in the tick after the answer
+* An agent issues at most one instruction per tick, at the earliest in the tick after the answer
   (or the retry) that made it possible.
 * Actions are issued in order and without waiting for each other, but an action waits while an
   earlier request of the wave to one of its bytes is outstanding (stores: until accepted).
 * The acquire follows the last opening fetch-add's answer, the first action the acquire's. The
   release follows the last action, whatever is outstanding then; the closing fetch-adds follow
   the release, every load's data and every store's completion. With their answers the episode
-  is complete, and whoever waited for that may start in the next tick.
+  is complete, and the agents that waited for it may start in the next tick.
 * Where the system description asks for more at a hand-over, or the episode itself for a flush,
   the lines that the episode wrote are flushed between release and closing fetch-adds, and those
   that it will load are dropped from the shared cache between acquire and first action.
 * A plain episode has neither acquire nor release: its first action is issued as soon as what it
   waits for is complete, and when all of its actions are answered it is complete itself.
-* A peeking episode that waits for another one issues its first load, as a request of its own
-  whose data does not matter, in the tick in which the other one issues its last access, once. It
-  waits for the answer after its acquire; if it is refused there is no peek.
+* An episode with a racing load that waits for another episode issues its first load, as a request
+  of its own whose data is not checked, in the tick in which the other one issues its last access,
+  once. It waits for the answer after its acquire; if the requester refuses it, it is not repeated.
 * A refused instruction is issued again in the tick after its retry, before anything else.
 """
 
@@ -28,13 +31,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
-from runtime.requesters.port import Access, Requester
-from runtime.sim.engine import Consumer
+from runtime.requesters.port import Access, AccessKind, Requester
+from runtime.sim.engine import Consumer, Engine
 from runtime.types.values import DataBlock
 from tester.execution.episode_stream import Episode
-from tester.execution.events import Kind, Request, Role
+from tester.execution.events import Request, RequestObserver, Role
 from tester.program.atomics import comparands
 from tester.program.program import (
     ATOMIC,
@@ -43,15 +46,12 @@ from tester.program.program import (
     GLC,
     INSTRUCTION,
     LOAD,
-    PEEK,
     PLAIN,
     QUIET,
+    RACING_LOAD,
     SLC,
     STORE,
 )
-
-if TYPE_CHECKING:
-    from tester.execution.driver import Driver
 
 _IDLE: Final = 0
 _HANDOVER: Final = 1
@@ -78,33 +78,77 @@ _PHASES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class HandoverSteps:
     """What an agent must do at hand-overs besides acquire and release."""
 
     flush: bool = False
     invalidate: bool = False
     blind: bool = False
-    """What its loads and fetch-adds return means nothing."""
+    """The values that its loads and fetch-adds return are not checked."""
 
     @property
     def any(self) -> bool:
         return self.flush or self.invalidate
 
 
-class Flight(Access):
-    """An instruction on its way, with the answers it still lacks."""
+class AgentDriver(Protocol):
+    """What an agent asks of its driver: what all agents share."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+    @property
+    def observer(self) -> RequestObserver: ...
+
+    @property
+    def line_size(self) -> int: ...
+
+    def steps_of(self, number: int) -> HandoverSteps:
+        """What agent ``number`` does at hand-overs besides acquire and release."""
+
+    def next_identity(self) -> int:
+        """An identity for a request that is about to be issued."""
+
+    def next_episode(self, number: int) -> Episode | None:
+        """The next episode of agent ``number``; None after the last one."""
+
+    def episodes_completed(self, number: int) -> int:
+        """How many episodes of agent ``number`` are complete."""
+
+    def await_episodes(self, agent: Agent, waits: list[tuple[int, int]]) -> int:
+        """Register that ``agent`` waits for (other agent, count of complete episodes).
+
+        Returns how many of them are still incomplete; the agent's ``waits`` is counted down, and
+        it is woken when it reaches zero.
+        """
+
+    def episode_started(self, waited: int) -> None:
+        """An agent starts an episode after waiting ``waited`` ticks for hand-overs."""
+
+    def last_access(self, agent: Agent) -> None:
+        """``agent`` issues the last access of its episode: agents that wait for the episode may
+        make racing loads."""
+
+    def episode_completed(self, agent: Agent) -> None: ...
+
+    def agent_ended(self) -> None:
+        """An agent has completed its last episode."""
+
+
+class PendingAccess(Access):
+    """An issued instruction, with the answers it still lacks."""
 
     __slots__ = ("announced", "pending", "request", "shared", "uncompleted")
 
-    def __init__(self, client: Thread, request: Request, values: Sequence[int]) -> None:
+    def __init__(self, client: Agent, request: Request, values: Sequence[int]) -> None:
         addresses = request.addresses
         super().__init__(request.kind, client, 0, addresses, request.size, values)
         self.request = request
         self.announced = False
-        """Whether the watcher knows of the issue (not while it may still be refused)."""
+        """Whether the observer was notified of the issue (not while it may still be refused)."""
         self.pending = (1 << len(addresses)) - 1
         """Bit i: no data, acceptance or old value for address i yet."""
-        self.uncompleted = self.pending if request.kind == Kind.STORE else 0
+        self.uncompleted = self.pending if request.kind == AccessKind.STORE else 0
         """Bit i: the store to address i is not globally performed yet."""
         self.shared = len(set(addresses)) < len(addresses)
 
@@ -117,10 +161,10 @@ class Flight(Access):
         self.instruction = bool(scope & INSTRUCTION)
 
 
-class Thread(Consumer):
+class Agent(Consumer):
     """One agent: client of one requester, consumer of its own wake-ups."""
 
-    def __init__(self, driver: Driver, number: int, requester: Requester) -> None:
+    def __init__(self, driver: AgentDriver, number: int, requester: Requester) -> None:
         super().__init__(driver.engine)
         self.number = number
         self.requester = requester
@@ -130,31 +174,31 @@ class Thread(Consumer):
         """Hand-overs that the current episode still waits for."""
         self.episode: Episode | None = None
         self._driver = driver
-        self._watcher = driver.watcher
-        self._steps = driver.steps[number]
+        self._observer = driver.observer
+        self._steps = driver.steps_of(number)
         self._lines: tuple[dict[int, None], dict[int, None]] = ({}, {})
         """Lines of the current episode's loads and stores; kept only if steps need them."""
         self._line_mask = -driver.line_size
         self._offset_mask = driver.line_size - 1
         self._phase = _IDLE
         self._since = 0
-        self._flights = 0
+        self._outstanding = 0
         """Instructions issued and not fully answered."""
-        self._held: Flight | None = None
+        self._held: PendingAccess | None = None
         """Refused, to be issued again."""
         self._retry = False
         self._blocked = False
         """The next action waits for bytes of earlier ones."""
         self._footprint: dict[int, int] = {}
-        """Line -> bytes of the next action, once somebody looked at it."""
+        """Line -> bytes of the next action, from the first attempt to issue it."""
         self._unsure: list[tuple[int, int]] = []
-        """The part of the footprint that is not yet known to be free. What is free stays so:
+        """The part of the footprint that is not yet known to be free. Free bytes stay free:
         nothing overtakes the next action."""
         self._busy: dict[int, int] = {}
         """Line -> bytes with an outstanding load, atomic or unaccepted store of this wave."""
 
     def __str__(self) -> str:
-        return f"thread {self.number}"
+        return f"agent {self.number}"
 
     @property
     def ended(self) -> bool:
@@ -162,7 +206,7 @@ class Thread(Consumer):
 
     @property
     def phase(self) -> str:
-        """What the thread is doing, in words."""
+        """What the agent is doing, as text."""
         if self._held is not None:
             return f"{_PHASES[self._phase]}, refused by {self.requester.name}"
         return _PHASES[self._phase]
@@ -173,11 +217,11 @@ class Thread(Consumer):
         return None if self._held is None or self._retry else self._held.request
 
     def waiting_for(self) -> list[tuple[int, int]]:
-        """(thread, n) of the hand-overs that the thread is still waiting for."""
+        """(agent, n) of the hand-overs that the agent is still waiting for."""
         if self._phase != _HANDOVER or self.episode is None:
             return []
-        threads = self._driver.threads
-        return [(t, n) for t, n in self.episode.waits if threads[t].completed < n]
+        completed = self._driver.episodes_completed
+        return [(other, n) for other, n in self.episode.waits if completed(other) < n]
 
     # ------------------------------------------------------------------ issue
 
@@ -192,22 +236,21 @@ class Thread(Consumer):
             self._next_action()
         elif phase == _HANDOVER:
             if not self.waits:
-                self._driver.statistics.handover_time += self.engine.now - self._since
                 self._open()
         elif phase == _IDLE:
             self._begin_episode()
-        elif not self._flights and phase != _ENDED:
+        elif not self._outstanding and phase != _ENDED:
             self._next_phase()
 
     def _next_phase(self) -> None:
-        """Everything issued so far has been answered, and that was what the phase waited for."""
+        """Everything issued so far has been answered, which the phase waited for."""
         phase = self._phase
         if phase == _OPEN:
             self._phase = _ACQUIRE
-            self._fence(Role.ACQUIRE, Kind.ACQUIRE)
+            self._fence(Role.ACQUIRE, AccessKind.ACQUIRE)
         elif phase == _ACQUIRE:
             self._phase = _INVALIDATE
-            self._hand_over(self._steps.invalidate, LOAD, Role.INVALIDATE, Kind.INVALIDATE_L2)
+            self._hand_over(self._steps.invalidate, LOAD, Role.INVALIDATE, AccessKind.INVALIDATE_L2)
         elif phase == _INVALIDATE:
             self._phase = _ACTIONS
             self._next_action()
@@ -216,7 +259,7 @@ class Thread(Consumer):
             episode = self.episode
             assert episode is not None
             flushes = self._steps.flush or bool(episode.scope & FLUSHES)
-            self._hand_over(flushes, STORE, Role.FLUSH, Kind.FLUSH)
+            self._hand_over(flushes, STORE, Role.FLUSH, AccessKind.FLUSH)
         elif phase == _FLUSH:
             self._phase = _CLOSE
             self._fetch_add(Role.CLOSE)
@@ -225,11 +268,11 @@ class Thread(Consumer):
 
     def _begin_episode(self) -> None:
         driver = self._driver
-        self.episode = episode = driver.script.next_episode(self.number)
+        self.episode = episode = driver.next_episode(self.number)
         self._since = self.engine.now
         if episode is None:
             self._phase = _ENDED
-            driver.thread_ended(self)
+            driver.agent_ended()
             return
         if self._steps.any or episode.scope & FLUSHES:
             self._lines = ({}, {})
@@ -244,7 +287,7 @@ class Thread(Consumer):
 
     def _open(self) -> None:
         self._phase = _OPEN
-        self._driver.statistics.change(1, self.engine.now)
+        self._driver.episode_started(self.engine.now - self._since)
         self._fetch_add(Role.OPEN)
 
     def _end_episode(self) -> None:
@@ -254,23 +297,24 @@ class Thread(Consumer):
         self._begin_episode()
 
     def _hand_over(self, wanted: bool, of_kind: int, role: int, kind: int) -> None:
-        """A step on the lines that the episode's loads (stores) touch, or straight on."""
+        """A hand-over step on the lines that the episode's loads (stores) touch; the next phase if
+        there are none."""
         lines = self._lines[of_kind] if wanted else None
         if lines:
-            self._issue(self._flight(role, kind, list(range(len(lines))), list(lines)))
+            self._issue(self._pending_access(role, kind, list(range(len(lines))), list(lines)))
         else:
             self._next_phase()
 
     def _fence(self, role: int, kind: int) -> None:
-        """An acquire or release; a plain episode just waits for what is on its way."""
+        """An acquire or release; a plain episode only waits for its outstanding accesses."""
         episode = self.episode
         assert episode is not None
         if not episode.scope & PLAIN:
-            self._issue(self._flight(role, kind, [], []))
+            self._issue(self._pending_access(role, kind, [], []))
         elif role == Role.ACQUIRE:
-            if not self._flights:  # else there was a peek
+            if not self._outstanding:  # else there was a racing load
                 self._next_phase()
-        elif not self._flights:
+        elif not self._outstanding:
             self.engine.schedule(self, self.engine.now + 1)
 
     def _fetch_add(self, role: int) -> None:
@@ -279,15 +323,17 @@ class Thread(Consumer):
         if not episode.lanes:
             self._next_phase()
             return
-        flight = self._flight(role, Kind.ATOMIC, episode.lanes, episode.words)
-        flight.set_scope(episode.scope if role == Role.CLOSE else episode.scope & ~QUIET)
-        self._issue(flight)
+        access = self._pending_access(role, AccessKind.ATOMIC, episode.lanes, episode.words)
+        access.set_scope(episode.scope if role == Role.CLOSE else episode.scope & ~QUIET)
+        self._issue(access)
 
-    def _flight(self, role: int, kind: int, lanes: list[int], addresses: list[int]) -> Flight:
+    def _pending_access(
+        self, role: int, kind: int, lanes: list[int], addresses: list[int]
+    ) -> PendingAccess:
         """A synchronisation, or fetch-adds of 1."""
         episode = self.episode
         assert episode is not None
-        operands = [1] * len(addresses) if kind == Kind.ATOMIC else []
+        operands = [1] * len(addresses) if kind == AccessKind.ATOMIC else []
         request = Request(
             self._driver.next_identity(),
             self.number,
@@ -300,14 +346,14 @@ class Thread(Consumer):
             operands,
             [],
         )
-        return Flight(self, request, operands)
+        return PendingAccess(self, request, operands)
 
     def _next_action(self) -> None:
         episode = self.episode
         assert episode is not None
         if not episode.actions:
             self._phase = _RELEASE
-            self._fence(Role.RELEASE, Kind.RELEASE)
+            self._fence(Role.RELEASE, AccessKind.RELEASE)
             return
         action = episode.actions[0]
         if not self._blocked:
@@ -318,7 +364,7 @@ class Thread(Consumer):
         while unsure:
             line, bits = unsure[-1]
             if line in busy and busy[line] & bits:
-                self._blocked = True  # the answer that frees the byte wakes this thread
+                self._blocked = True  # the answer that frees the byte wakes this agent
                 return
             unsure.pop()
         self._blocked = False
@@ -326,13 +372,13 @@ class Thread(Consumer):
             busy[line] = busy.get(line, 0) | bits
         episode.actions.popleft()
         action.identity = self._driver.next_identity()
-        flight = Flight(self, action, () if action.kind == LOAD else action.values)
-        if action.kind == Kind.ATOMIC:
-            flight.op = action.op & ~FAILS
-            flight.compares = comparands(action.op, action.size, action.expected)
+        access = PendingAccess(self, action, () if action.kind == LOAD else action.values)
+        if action.kind == AccessKind.ATOMIC:
+            access.op = action.op & ~FAILS
+            access.compares = comparands(action.op, action.size, action.expected)
         if action.scope:
-            flight.set_scope(action.scope)
-        self._issue(flight)
+            access.set_scope(action.scope)
+        self._issue(access)
         if not episode.actions:
             self._driver.last_access(self)
 
@@ -356,63 +402,65 @@ class Thread(Consumer):
         lines = enumerate(action.lines(line_size))
         return {line: bits >> number * line_size & ones for number, line in lines}
 
-    def peek(self) -> None:
-        """Load the line that the awaited access will move, if the episode does such things."""
+    def racing_load(self) -> None:
+        """Load the line that the awaited access will move, if the episode makes racing loads."""
         episode = self.episode
-        if self._phase != _HANDOVER or self._flights or self._held is not None:
+        if self._phase != _HANDOVER or self._outstanding or self._held is not None:
             return
         assert episode is not None
-        if not episode.scope & PEEK:
+        if not episode.scope & RACING_LOAD:
             return
         wanted = next((a for a in episode.actions if a.kind == LOAD), None)
         if wanted is None:
             return
-        flight = self._flight(Role.PEEK, Kind.LOAD, wanted.lanes, wanted.addresses)
-        flight.request.size = flight.size = wanted.size
-        flight.request.pieces = wanted.pieces
-        self._issue(flight)
+        access = self._pending_access(
+            Role.RACING_LOAD, AccessKind.LOAD, wanted.lanes, wanted.addresses
+        )
+        access.request.size = access.size = wanted.size
+        access.request.pieces = wanted.pieces
+        self._issue(access)
         self._held = None
 
-    def _issue(self, flight: Flight) -> None:
-        flight.request.issued = now = self.engine.now
+    def _issue(self, access: PendingAccess) -> None:
+        access.request.issued = now = self.engine.now
         self._held = None
-        self._flights += 1
-        # In the books first: the requester may answer from within its own method.
-        if not self.requester.issue(flight):
-            self._flights -= 1
-            self._held = flight
+        self._outstanding += 1
+        # Counted first: the requester may answer from within its own method.
+        if not self.requester.issue(access):
+            self._outstanding -= 1
+            self._held = access
             return
-        if not flight.announced:
-            flight.announced = True
-            self._watcher.issued(flight.request, now)
+        if not access.announced:
+            access.announced = True
+            self._observer.issued(access.request, now)
         if self._phase == _ACTIONS:
             self.engine.schedule(self, now + 1)
 
     # ------------------------------------------------------------------ answers
 
     def loaded(self, access: Access, lanes: list[int], line: int, data: DataBlock) -> None:
-        assert isinstance(access, Flight)
+        assert isinstance(access, PendingAccess)
         if not access.announced:
             self._announce(access)
-        self._watcher.loaded(access.request, lanes, line, data.data, self.engine.now)
+        self._observer.loaded(access.request, lanes, line, data.data, self.engine.now)
         self._free_bytes(access, lanes)
         if not access.pending:
-            self._flights -= 1
-        if self._blocked or not self._flights:
+            self._outstanding -= 1
+        if self._blocked or not self._outstanding:
             self.engine.schedule(self, self.engine.now + 1)
 
     def stored(self, access: Access, lanes: list[int], line: int) -> None:
-        assert isinstance(access, Flight)
+        assert isinstance(access, PendingAccess)
         if not access.announced:
             self._announce(access)
-        self._watcher.accepted(access.request, lanes, line, self.engine.now)
+        self._observer.accepted(access.request, lanes, line, self.engine.now)
         self._free_bytes(access, lanes)
         if self._blocked:
             self.engine.schedule(self, self.engine.now + 1)
 
     def store_completed(self, access: Access, lanes: list[int], line: int) -> None:
-        assert isinstance(access, Flight)
-        self._watcher.completed(access.request, lanes, line, self.engine.now)
+        assert isinstance(access, PendingAccess)
+        self._observer.completed(access.request, lanes, line, self.engine.now)
         done = 0
         for index in lanes:
             done |= 1 << index
@@ -421,10 +469,10 @@ class Thread(Consumer):
             self._answered()
 
     def atomic_done(self, access: Access, lanes: list[int], old_values: list[int]) -> None:
-        assert isinstance(access, Flight)
+        assert isinstance(access, PendingAccess)
         if not access.announced:
             self._announce(access)
-        self._watcher.returned(access.request, lanes, old_values, self.engine.now)
+        self._observer.returned(access.request, lanes, old_values, self.engine.now)
         if access.request.role == Role.ACTION:
             self._free_bytes(access, lanes)
         for index in lanes:
@@ -435,10 +483,10 @@ class Thread(Consumer):
             self.engine.schedule(self, self.engine.now + 1)
 
     def synchronized(self, access: Access) -> None:
-        assert isinstance(access, Flight)
+        assert isinstance(access, PendingAccess)
         if not access.announced:
             self._announce(access)
-        self._watcher.synchronized(access.request, self.engine.now)
+        self._observer.synchronized(access.request, self.engine.now)
         self._answered()
 
     def retry(self, requester: Requester) -> None:
@@ -446,26 +494,26 @@ class Thread(Consumer):
             self._retry = True
             self.engine.schedule(self, self.engine.now + 1)
 
-    def _announce(self, flight: Flight) -> None:
-        """The requester answers from within its own ``issue``: tell of the issue first."""
-        flight.announced = True
-        self._watcher.issued(flight.request, flight.request.issued)
+    def _announce(self, access: PendingAccess) -> None:
+        """The requester answers from within its own ``issue``: report the issue first."""
+        access.announced = True
+        self._observer.issued(access.request, access.request.issued)
 
     def _answered(self) -> None:
-        """An instruction has all of its answers; the last one lets the thread go on."""
-        self._flights -= 1
-        if not self._flights:
+        """An instruction has all of its answers; the last one wakes the agent."""
+        self._outstanding -= 1
+        if not self._outstanding:
             self.engine.schedule(self, self.engine.now + 1)
 
-    def _free_bytes(self, flight: Flight, indices: list[int]) -> None:
+    def _free_bytes(self, access: PendingAccess, indices: list[int]) -> None:
         """These lanes of one line are answered: others of the wave may use their bytes."""
-        if flight.request.pieces:
-            flight.pending = 0
-            for line, bits in self._over_lines(flight.request).items():
+        if access.request.pieces:
+            access.pending = 0
+            for line, bits in self._over_lines(access.request).items():
                 self._free(line, bits)
             return
-        addresses = flight.addresses
-        pattern = (1 << flight.size) - 1
+        addresses = access.addresses
+        pattern = (1 << access.size) - 1
         offset_mask = self._offset_mask
         line = addresses[indices[0]] & self._line_mask
         bits = 0
@@ -473,8 +521,8 @@ class Thread(Consumer):
         for index in indices:
             bits |= pattern << (addresses[index] & offset_mask)
             answered |= 1 << index
-        flight.pending = pending = flight.pending & ~answered
-        if pending and flight.shared:
+        access.pending = pending = access.pending & ~answered
+        if pending and access.shared:
             # Lanes asked for the same bytes and not all of them are answered.
             for index, address in enumerate(addresses):
                 if pending >> index & 1 and address & self._line_mask == line:
