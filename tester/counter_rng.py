@@ -1,8 +1,8 @@
-"""Random numbers by counter, for whole arrays at once.
+"""Counter-based random numbers, for whole arrays at once.
 
-The generator must draw the same numbers however it cuts its work into arrays. `Prng` hands them out
-in sequence; here the caller names the place in the sequence, so no draw can shift another.
-Invariant: `Draws(prng).words(c)[i]` is what `prng.bits64()` would return as its number `c[i]`.
+The generator must draw the same numbers however it cuts its work into arrays. `Prng` returns them
+in sequence; here the caller gives the position in the sequence, so no draw can shift another.
+Invariant: `CounterRng(prng).words(c)[i]` is what `prng.bits64()` would return as its number `c[i]`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tester.arrays import BoolArray, IntArray, WordArray
 _HALF: Final = np.uint64(32)
 
 
-class Draws:
+class CounterRng:
     """Independent uniform numbers, one per counter; negative counters count from 2**64 down."""
 
     def __init__(self, prng: Prng) -> None:
@@ -46,6 +46,6 @@ def scaled(words: WordArray, limit: int | IntArray) -> IntArray:
     return ((words >> _HALF) * np.asarray(limit).astype(np.uint64) >> _HALF).view(np.int64)
 
 
-def shuffled(draws: Draws, count: int) -> npt.NDArray[np.intp]:
+def shuffled(rng: CounterRng, count: int) -> npt.NDArray[np.intp]:
     """A random permutation of 0 .. count-1."""
-    return np.argsort(draws.words(np.arange(count)), kind="stable")
+    return np.argsort(rng.words(np.arange(count)), kind="stable")

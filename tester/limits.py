@@ -21,7 +21,7 @@ class Limit:
     power_of_two: bool = False
 
     def refusal(self, value: int) -> str | None:
-        """What is wrong with a value, as it goes on after naming it; None if nothing is."""
+        """What is wrong with a value, as the end of a sentence that names it; None: nothing."""
         if not self.low <= value <= self.high:
             return f"{self.low} to {self.high} are possible"
         if self.power_of_two and value & (value - 1):

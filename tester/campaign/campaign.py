@@ -1,9 +1,9 @@
 """A run: a series of legs, each another kind of test, all drawn from one seed.
 
-A leg draws its system, its delays and its program, says so before its first tick, starts from
-fresh memory and ends with drain, flush, read-back and a look for leaks. Invariant: what a leg is
-depends on the seed, its number, the options and how many episodes are left, on nothing else; the
-same command gives the same output, except for rates.
+A leg (one program on one system) draws its system, its delays and its program, prints them before
+its first tick, starts from fresh memory and ends with drain, flush, read-back and a check for
+leaks. Invariant: a leg depends on the seed, its number, the options and how many episodes are left,
+on nothing else; the same command gives the same output, except for rates.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from runtime.system.system import System, agent_places, build_system
 from tester.campaign import profile_schedule
 from tester.campaign.coverage import Coverage
 from tester.campaign.engine_selection import CANNOT, PYTHON, Chosen, confirm
-from tester.campaign.leg_summary import leg_words
+from tester.campaign.leg_summary import leg_summary
 from tester.campaign.watcher import Watcher, Watching
 from tester.diagnosis.failure_report import Failure, refine
 from tester.diagnosis.history import History
 from tester.errors import ConfigError
-from tester.execution.events import Finding
-from tester.execution.events import RequestObserver
-from tester.execution.handover import Manners
+from tester.execution.events import Finding, RequestObserver
+from tester.execution.handover import HandoverRules
 from tester.execution.leg import DEADLOCK_LIMIT, LegRun, Outcome
 from tester.execution.native_leg import NativeLegRun, NativeProtocol
 from tester.generator.config import EPISODES
@@ -48,7 +47,7 @@ MOST_EPISODES: Final = 500
 """A leg draws its length between these, unless the options say otherwise."""
 _EARLY_LEGS: Final = 32
 _EARLY_EPISODES: Final = 90
-"""Breadth first: the early legs draw at most so many. Later ones may grow by `_GROWTH` a leg."""
+"""Breadth first: the early legs draw at most this many. Later ones may grow by `_GROWTH` a leg."""
 _GROWTH: Final = 20
 LEG_ACCESSES: Final = 60_000
 """Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
@@ -72,7 +71,7 @@ class Options:
     assignments: Mapping[str, object] = field(default_factory=dict)
     one_request_per_lane: bool | None = None
     known_defects: bool = False
-    """Whether what the description keeps out of the way is attacked as well."""
+    """Whether known defects, which the description avoids, are attacked as well."""
     leg_episodes: int | None = None
     deadlock_limit: int = DEADLOCK_LIMIT
     version: str = ""
@@ -119,10 +118,10 @@ class Totals:
 
 @dataclass(frozen=True)
 class Plan:
-    """A leg before its first tick. ``words`` describes it to people."""
+    """A leg before its first tick. ``summary`` is its description for users."""
 
     leg: Leg
-    words: str
+    summary: str
 
 
 class Campaign:
@@ -143,7 +142,7 @@ class Campaign:
         self._engine = engine
         self._watchers = watchers
         self._running: Callable[[], int] | None = None
-        """Tells the transitions of the running leg."""
+        """Returns the transitions of the running leg."""
 
     @property
     def transitions(self) -> int:
@@ -162,7 +161,7 @@ class Campaign:
         """Draw leg ``number``. Raises ConfigError, DescriptionError."""
         options = self.options
         prng = self._prng.fork(f"leg {number}")
-        profile = profile_schedule.deal(
+        profile = profile_schedule.profile_of_leg(
             options.profile,
             self._prng.fork("deck"),
             number,
@@ -171,8 +170,8 @@ class Campaign:
         scenario = profiles.draw(profile, prng.fork("scenario"), options.fixed)
         description = self._description(scenario.shape)
         agents, groups = agents_of(description)
-        manners = Manners.of(description, groups)
-        config = scenario.config(agents, None, description.line_size, manners.camps)
+        rules = HandoverRules.of(description, groups)
+        config = scenario.config(agents, None, description.line_size, rules.isolation_groups)
         able = machine_roles.abilities(self.protocol.info, description)
         config = replace(config, abilities=tuple(able[group] for group in groups))
         if any("scopes" in group.without for group in description.agents.values()):
@@ -183,7 +182,7 @@ class Campaign:
         )
         _check_size(config, episodes)
         config = replace(config, episodes=episodes)
-        program = generate_program(config, prng.fork("program"), self._engine.kernels)
+        program = generate_program(config, prng.fork("program"), self._engine.loops)
         leg = Leg(
             program,
             description,
@@ -195,7 +194,7 @@ class Campaign:
             options.version,
             self.totals.episodes,
         )
-        return Plan(leg, leg_words(scenario.profile, description, config, scenario.crowding))
+        return Plan(leg, leg_summary(scenario.profile, description, config, scenario.crowding))
 
     def run_leg(
         self,
@@ -245,14 +244,14 @@ class Campaign:
         on_progress: Callable[[AnyRun], None] | None,
     ) -> NativeLegRun | None:
         """Counted only if it passes or is interrupted; None: this engine cannot run it."""
-        run = NativeLegRun(leg, native, manners_of(leg), on_progress)
+        run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress)
         self._running = lambda: run.transitions
         counts = True
         try:
             counts = run.run().finding is None
-        except CANNOT as slip:
+        except CANNOT as error:
             counts = False
-            self._engine = self._engine.without_native(slip)
+            self._engine = self._engine.without_native(error)
             return None
         finally:
             self._running = None
@@ -264,7 +263,7 @@ class Campaign:
         return run
 
     def explain(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:
-        """Run a failed leg again with the history listening."""
+        """Run a failed leg again and record its history."""
         program = leg.program
         system = build_system(self.protocol.info, leg.description, leg.run_key)
         failed = range(finding.address, finding.address + max(1, finding.size))
@@ -351,22 +350,22 @@ def leg_run(
     on_progress: Callable[[AnyRun], None] | None = None,
 ) -> LegRun:
     """A leg ready to run on a system built for it."""
-    manners = manners_of(leg)
-    return LegRun(leg.program, system, leg.deadlock_limit, manners, observers, on_progress)
+    rules = handover_rules_of(leg)
+    return LegRun(leg.program, system, leg.deadlock_limit, rules, observers, on_progress)
 
 
-def manners_of(leg: Leg) -> Manners:
-    """How the agents of a leg must behave. Raises ConfigError if they are not its system's."""
+def handover_rules_of(leg: Leg) -> HandoverRules:
+    """The hand-over rules of a leg's agents. Raises ConfigError if they are not its system's."""
     agents, groups = agents_of(leg.description)
     if agents != leg.program.agents:
         raise ConfigError("the program was made for other agents than its system has")
-    return Manners.of(leg.description, groups)
+    return HandoverRules.of(leg.description, groups)
 
 
 def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], list[str]]:
     """The agents that run episodes, and the agent group of each.
 
-    Raises ConfigError when nobody can make fetch-adds: then nothing could be handed over.
+    Raises ConfigError when no agent can make fetch-adds: then nothing could be handed over.
     """
     places = agent_places(description)
     fetching = {name for name, requester in description.requesters.items() if requester.fetch}
@@ -387,7 +386,7 @@ def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], li
 
 
 def _check_size(config: GeneratorConfig, episodes: int) -> None:
-    """Refuse a leg that would not fit into memory, nor into a replay file."""
+    """Refuse a leg that would fit neither into memory nor into a replay file."""
     length, lanes = max(config.lengths), max(agent.lanes for agent in config.agents)
     if episodes * length * lanes > MAX_LEG_ACCESSES:
         raise ConfigError(
@@ -403,7 +402,7 @@ def _inferred(requester: RequesterDescription) -> RequesterDescription:
 
 
 def _lines_of(run: LegRun, finding: Finding) -> list[int] | None:
-    """The lines whose history explains a finding; None: nobody knows which."""
+    """The lines whose history explains a finding; None: unknown."""
     line_size = run.program.line_size
     if finding.address >= 0:
         return [finding.address & -line_size]

@@ -2,8 +2,8 @@
 
 A cell is a (state, event) pair that the protocol defines; executing any other aborts a run. Pairs
 that only stall are never executed and are not cells.
-Invariant: counts only grow, and adding a leg twice counts it twice: merging is addition, so
-files of many runs can be merged the same way.
+Invariant: counts only grow, and merging is addition, so files of many runs can be merged the same
+way.
 """
 
 from __future__ import annotations

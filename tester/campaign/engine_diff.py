@@ -1,7 +1,7 @@
 """Finds the first transition in which the two engines differ on a leg.
 
-Both run the whole leg, to its real end, and every transition is written down. Invariant: what is
-shown is the first difference in the order in which transitions happen, or there is none.
+Both run the whole leg, and every transition is recorded. Invariant: the reported difference is the
+first one in the order in which transitions happen, or there is none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from protocols.loader import LoadedProtocol
 from runtime.system.system import System, build_system
-from tester.campaign.campaign import leg_run, manners_of
+from tester.campaign.campaign import handover_rules_of, leg_run
 from tester.diagnosis.system_inspection import controller_name, transition_location
 from tester.execution.leg import Outcome
 from tester.execution.native_leg import NativeLegRun, NativeProtocol
@@ -32,7 +32,7 @@ Numbers = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Difference:
-    """Where they part. ``before``: the last transitions that both have made.
+    """Where the engines diverge. ``before``: the last transitions that both have made.
 
     ``python``, ``native``: what each does next; None: nothing more. ``ends``: how each leg ended.
     """
@@ -79,7 +79,7 @@ def _in_python(protocol: LoadedProtocol, leg: Leg) -> tuple[npt.NDArray[np.uint6
 
 
 def _natively(native: NativeProtocol, leg: Leg) -> tuple[npt.NDArray[np.uint64], str]:
-    run = NativeLegRun(leg, native, manners_of(leg))
+    run = NativeLegRun(leg, native, handover_rules_of(leg))
     run.steps = []
     outcome = run.run()
     return np.concatenate([np.zeros((0, 6), np.uint64), *run.steps]), _end(outcome)
@@ -92,7 +92,7 @@ def _end(outcome: Outcome) -> str:
 
 
 def describe(difference: Difference, system: System) -> Iterator[str]:
-    """Lines for people; ``system`` tells the names."""
+    """Lines for users; names are those of ``system``."""
     for step in difference.before:
         yield f"  both    {_step(step, system)}"
     for name, step_or_none in (("Python", difference.python), ("native", difference.native)):

@@ -1,8 +1,8 @@
 """Which engine runs the legs: the Python one, or the protocol compiled to native code.
 
 Invariant: both give the same results. A leg that fails natively is run again on the Python
-engine, whose report is the one that is shown; should that run end otherwise, one of our engines
-is wrong, and :class:`EngineDisagreement` says so instead of a verdict about the protocol.
+engine, whose report is printed; if that run ends differently, one of our engines is wrong, and
+:class:`EngineDisagreement` is raised instead of a verdict about the protocol.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.native_leg import NativeLegRun, NativeProtocol, sizes_of
 from tester.execution.native_system import TESTER_CLIENTS
-from tester.generator.native_kernels import Kernels
-from tester.generator.native_loader import LaterKernels
+from tester.generator.native_loader import PendingLoops
+from tester.generator.native_loops import CompiledLoops
 from tester.program.replay_file import Leg
 
 if TYPE_CHECKING:
@@ -43,62 +43,62 @@ class EngineDisagreement(Exception):
 
 
 CANNOT = (ToolchainError, CacheError, LibraryError, NotNative, SystemTooLarge)
-"""Why the native engine may be out of the question, each with a message for the user."""
+"""Why the native engine may be impossible, each with a message for the user."""
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """``native`` None: the Python engine. ``words``: one line for the user.
+    """``native`` None: the Python engine. ``summary``: one line for the user.
 
-    ``say``: called when a leg turns out to be beyond the native engine and the Python one goes on;
-    None where only the native one will do.
+    ``notify``: called when the native engine cannot run a leg and the Python one continues; None
+    where the user insists on the native one.
     """
 
     native: NativeProtocol | None
-    words: str
-    say: Callable[[str], None] | None = None
+    summary: str
+    notify: Callable[[str], None] | None = None
     libraries: Libraries | None = None
-    """Where the native one has its compiled code from."""
-    later_kernels: LaterKernels | None = None
-    """The generator's inner loops, compiled as well."""
+    """The compiled code of the native engine."""
+    pending_loops: PendingLoops | None = None
+    """The generator's native loops."""
 
     @property
-    def kernels(self) -> Kernels | None:
-        """What there is of them when a leg is drawn."""
-        return None if self.later_kernels is None else self.later_kernels()
+    def loops(self) -> CompiledLoops | None:
+        """The generator's native loops, if they are compiled by now."""
+        return None if self.pending_loops is None else self.pending_loops()
 
     @property
     def began_on_tier0(self) -> bool:
-        """Whether legs ran on code that was not optimised; rates show that, results do not."""
+        """Whether legs ran on code that was not optimised: that affects rates, not results."""
         return self.libraries is not None and self.libraries.began_on_tier0
 
     def update(self) -> None:
         """Store what was compiled meanwhile, so that forks of this process find it."""
         if self.libraries is not None:
             self.libraries.update()
-        if self.later_kernels is not None:
-            self.later_kernels()
+        if self.pending_loops is not None:
+            self.pending_loops()
 
     def close(self) -> None:
         """No further leg is run: stop what is still being compiled."""
         if self.libraries is not None:
             self.libraries.close()
-        if self.later_kernels is not None:
-            self.later_kernels.close()
+        if self.pending_loops is not None:
+            self.pending_loops.close()
 
-    def saying(self, say: Callable[[str], None]) -> Chosen:
-        """The same with another ``say``."""
-        return replace(self, say=say)
+    def notifying(self, notify: Callable[[str], None]) -> Chosen:
+        """The same with another ``notify``."""
+        return replace(self, notify=notify)
 
     def without_native(self, why: Exception) -> Chosen:
-        """What goes on after that. Raises ConfigError where nothing else will do."""
-        if self.say is None:
+        """The Python engine instead. Raises ConfigError where the native one was asked for."""
+        if self.notify is None:
             raise ConfigError(f"--engine native: {why}") from None
-        words = _instead(why)
-        self.say(words)
+        summary = _instead(why)
+        self.notify(summary)
         if self.libraries is not None:
             self.libraries.close()
-        return Chosen(None, words, later_kernels=self.later_kernels)
+        return Chosen(None, summary, pending_loops=self.pending_loops)
 
 
 PYTHON: Final = Chosen(None, "Python engine")
@@ -107,21 +107,21 @@ PYTHON: Final = Chosen(None, "Python engine")
 def choose(
     choice: Choice,
     protocol: LoadedProtocol,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     *,
     warn: Callable[[str], None] | None = None,
     optimised: bool = False,
 ) -> Chosen:
     """The engine for a run. Raises ConfigError if the native one is asked for and not possible.
 
-    ``say``: see :class:`Chosen`. ``warn``: called with what only costs time; by default ``say``.
-    ``optimised``: compile for speed at once, whatever it takes, for code that measures.
+    ``notify``: see :class:`Chosen`. ``warn``: called with problems that only cost time; by default
+    ``notify``. ``optimised``: compile optimised code at once, for measurements.
     """
     if choice is Choice.python:
         return PYTHON
-    fallback = None if choice is Choice.native else say
+    fallback = None if choice is Choice.native else notify
     try:
-        return _native(protocol, fallback, warn or say, optimised)
+        return _native(protocol, fallback, warn or notify, optimised)
     except CANNOT as error:
         if fallback is None:
             raise ConfigError(f"--engine native: {error}") from None
@@ -141,14 +141,14 @@ def _native(
     libraries = Libraries(protocol.native, TESTER_CLIENTS, compiler, cache, warn, optimised)
     plans = Plans(protocol.info, protocol.native.shape)
     libraries(sizes_of(protocol.description))
-    kernels = LaterKernels(compiler, cache, warn, optimised)
+    loops = PendingLoops(compiler, cache, warn, optimised)
     note = f"\nnote: {cache.note}" if cache.note else ""
     return Chosen(
         NativeProtocol(protocol.info, plans, libraries),
         f"native engine, compiled by {compiler.version}{note}",
         fallback,
         libraries,
-        kernels,
+        loops,
     )
 
 
@@ -160,8 +160,8 @@ def confirm(leg: Leg, native: NativeLegRun, python: LegRun) -> None:
         raise EngineDisagreement(leg, mine, theirs)
     error, verdict = native.error, python.outcome.error
     if error is not None and (verdict is None or verdict.kind is not error.kind):
-        said = "no verdict" if verdict is None else verdict.kind.value
-        raise EngineDisagreement(leg, error.kind.value, said)
+        in_python = "no verdict" if verdict is None else verdict.kind.value
+        raise EngineDisagreement(leg, error.kind.value, in_python)
 
 
 def _ending(finding: Finding | None, episodes: int) -> str:

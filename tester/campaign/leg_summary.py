@@ -1,7 +1,7 @@
-"""A leg in a few lines, before its first tick: what was built, and what runs on it.
+"""A leg in a few lines, before its first tick: its system, and the program that runs on it.
 
-Invariant: only what this system has is mentioned. Profiles speak of second levels, scopes and
-lanes; for a protocol without them such words would be noise, or believed.
+Invariant: only what this system has is listed. Profiles set second levels, scopes and lanes; for a
+protocol without them such fields would mislead.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from tester.scenario import machine_roles
 
 _WIDTH: Final = 96
 _PLACES: Final = ("groups", "locations", "lines", "layout", "fill_percent", "cluster_bytes")
-_OF_THE_SYSTEM: Final = frozenset({"agents", "episodes", "map", "camps", "abilities"})
+_OF_THE_SYSTEM: Final = frozenset({"agents", "episodes", "map", "isolation_groups", "abilities"})
 _FOR_WAVEFRONTS: Final = frozenset({"scope_percent", "atomic_scope_percent"})
 _NEEDS: Final = {
     "flush_percent": "flush",
     "plain_percent": "plain",
     "instruction_percent": "instructions",
 }
-"""Knobs that say nothing unless some agent has the ability."""
+"""Parameters without meaning unless some agent has the ability."""
 _FOR_LANES: Final = frozenset(
     {"cluster_bytes", "lane_percent", "shared_group_percent", "pattern_percent"}
 )
 
 
-def leg_words(
+def leg_summary(
     profile: str,
     description: SystemDescription,
     config: GeneratorConfig,
     crowding: int | None = None,
 ) -> str:
-    """Profile and size, the system as completed, the program's knobs as they apply to it."""
+    """Profile and size, the system as completed, the program's parameters as they apply to it."""
     lanes = sorted({agent.lanes for agent in config.agents})
     width = " or ".join(str(n) for n in lanes)
     return "\n".join(
@@ -49,12 +49,12 @@ def leg_words(
     )
 
 
-def defects_words(description: SystemDescription) -> str:
-    """What a run keeps out of the way because it is known to be broken."""
+def defects_summary(description: SystemDescription) -> str:
+    """The known defects that a run avoids."""
     lines = ["known defects are kept out of the way (--known-defects attacks them):"]
     for defect in description.defects:
-        said = f"{defect.what} ({defect.where})" if defect.where else defect.what
-        lines += textwrap.wrap(said, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
+        item = f"{defect.what} ({defect.where})" if defect.where else defect.what
+        lines += textwrap.wrap(item, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
     return "\n".join(lines)
 
 
@@ -65,7 +65,7 @@ def _system(description: SystemDescription) -> str:
 
 
 def _machine(name: str, machine: MachineDescription) -> str:
-    """``4 TCP (16x2)``: sets and ways of its caches, and the switches that profiles turn."""
+    """``4 TCP (16x2)``: sets and ways of its caches, and the switches that profiles set."""
     inside = [f"{cache.sets}x{cache.ways}" for cache in machine.caches.values()]
     inside += [
         f"{switch}={str(machine.parameters[switch]).lower()}"

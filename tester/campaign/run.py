@@ -1,7 +1,7 @@
-"""Runs for programs: a protocol in, what became of it out.
+"""Runs for callers in Python: a protocol in, a result out.
 
-The command ``gpu-tester`` prints while it runs; these functions return. Invariant: the same seed
-and options give the legs that the command runs, with the same results on either engine.
+The command ``gpu-tester`` prints while it runs; these functions return values. Invariant: the same
+seed and options give the legs that the command runs, with the same results on either engine.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class MoreOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What became of a run; the leg and its finding are None if everything passed.
+    """The result of a run; the leg and its finding are None if everything passed.
 
-    ``last`` is the last leg that was run, with its system for those who want to look into it.
+    ``last`` is the last leg that was run, with its system for inspection.
     """
 
     campaign: Campaign
@@ -62,7 +62,7 @@ class Result:
         return self.campaign.coverage
 
     def report(self) -> str:
-        """The failure as the command prints it: the leg is run again to say; empty if it passed."""
+        """The failure as the command prints it; runs the leg again. Empty if it passed."""
         if self.leg is None or self.finding is None:
             return ""
         assert isinstance(self.last, LegRun), "findings are confirmed by the Python engine"
@@ -79,7 +79,7 @@ def run(
     on_leg: Callable[[Plan], None] | None = None,
     **options: Unpack[MoreOptions],
 ) -> Result:
-    """Test a protocol, leg after leg, until so many episodes are complete or one fails.
+    """Test a protocol, leg after leg, until ``episodes`` episodes are complete or one fails.
 
     ``watchers`` check what the tester does not, on the Python engine. ``on_leg`` is called with
     every leg before it runs. Raises what `protocols.load` raises, ConfigError, DescriptionError.
@@ -144,7 +144,8 @@ def generate(
 ) -> Leg:
     """Leg ``number`` of such a run without running it: its program and its system.
 
-    ``episodes`` is the length of the run; ``leg_episodes`` that of the leg, which is drawn else.
+    ``episodes`` is the length of the run; ``leg_episodes`` that of the leg, which is drawn
+    otherwise.
     """
     return Campaign(load(protocol), Options(seed, episodes, **options)).plan(number).leg
 

@@ -2,8 +2,8 @@
 
 A check that holds for one protocol only (a single owner, an inclusive cache, a fair directory)
 does not belong to the tester; it is a subclass of :class:`Watcher`. Legs with a watcher run on the
-Python engine. Invariant: watchers see what happens and change nothing; the run that finds a
-failure and the run that explains it call them alike, since ``on_start`` begins each.
+Python engine. Invariant: watchers observe and change nothing; the run that finds a failure and the
+run that explains it call them in the same way, each beginning with ``on_start``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Watcher:
     """Base class: override what the check needs, call :meth:`fail` when it does not hold."""
 
     def on_start(self, system: System) -> None:
-        """A leg begins on a system at tick 0: forget what was seen of the leg before."""
+        """A leg begins on a system at tick 0: reset the state of the leg before."""
 
     def on_transition(
         self,
@@ -65,7 +65,8 @@ class Watcher:
 
 
 class Watching:
-    """The watchers of one run, as its ports (``tester.execution.events``) and controllers call."""
+    """Forwards the events of a run's ports (``tester.execution.events``) and controllers to its
+    watchers."""
 
     def __init__(self, watchers: Sequence[Watcher], system: System) -> None:
         self._watchers = watchers
@@ -74,9 +75,9 @@ class Watching:
             watcher.on_start(system)
 
     def attach(self, observer: TransitionObserver | None) -> tuple[Watching, ...]:
-        """Let controllers call the observer and the watchers; returns what the leg has to call.
+        """Let controllers call the observer and the watchers; returns the leg's request observers.
 
-        Without a watcher that is nothing: most runs have none and do not pay for it.
+        Without a watcher there are none: most runs have no watcher and do not pay for it.
         """
         if self._watchers:
             mine = self.transition

@@ -1,10 +1,9 @@
 """Several processes that run the legs of one campaign.
 
-Legs are numbered, and what a leg is depends on its number alone, except that the last one of a
-run may be cut short. So workers run whole legs ahead of time, in any order, and their results are
-taken in the order of the numbers; whatever is not simply a passed leg is run again by the process
-that asked for it. Invariant: what a run prints, counts and finds does not depend on the number of
-workers.
+Legs are numbered, and a leg depends on its number alone, except that the last one of a run may be
+cut short. So workers run whole legs ahead of time, in any order, and their results are taken in the
+order of the numbers; a leg that does not simply pass is run again by the parent process. Invariant:
+what a run prints, counts and finds does not depend on the number of workers.
 
 Workers are forks: they share the loaded protocol and its compiled form with their parent.
 """
@@ -25,22 +24,22 @@ from tester.campaign.coverage import Coverage
 from tester.errors import ConfigError
 
 _AHEAD: Final = 4
-"""Legs per worker that may be done before their turn: a slow one must not make the others wait."""
+"""Legs per worker that may finish before their turn: a slow one must not make the others wait."""
 _PATIENCE: Final = 5.0
 """Seconds until a worker that was asked to end is killed."""
 
 
 @dataclass(frozen=True)
 class LegResult:
-    """What became of leg ``number`` when it was run whole.
+    """The result of leg ``number``, run whole.
 
     ``totals`` and ``coverage`` count this leg only. They are None if it did not simply pass: then
-    it has to be run again in the process that reports. ``words`` and ``ending`` say what was run
-    and how that went.
+    it has to be run again in the process that reports. ``summary`` and ``ending`` describe the leg
+    and its end.
     """
 
     number: int
-    words: str = ""
+    summary: str = ""
     ending: str = ""
     totals: Totals | None = None
     coverage: Coverage | None = None
@@ -57,24 +56,24 @@ class WorkerDied(RuntimeError):
     """A worker ended without a result."""
 
 
-Tell = Callable[[int, int], None]
-"""Told (episodes, transitions) of what is under way."""
-Work = Callable[[int, Tell], LegResult]
+OnProgress = Callable[[int, int], None]
+"""Called with (episodes, transitions) of running legs."""
+Work = Callable[[int, OnProgress], LegResult]
 """Runs one leg whole."""
 
 
 class Workers:
     """``jobs`` processes; a context manager. Results come from :meth:`results`.
 
-    ``tell`` hears the sums over all legs whose turn has not come.
+    ``on_progress`` is called with the sums over all legs whose turn has not come.
     """
 
-    def __init__(self, jobs: int, work: Work, tell: Tell) -> None:
+    def __init__(self, jobs: int, work: Work, on_progress: OnProgress) -> None:
         if "fork" not in multiprocessing.get_all_start_methods():
             raise ConfigError("--jobs: this operating system cannot fork processes; leave it away")
         self._jobs = jobs
         self._work = work
-        self._tell = tell
+        self._on_progress = on_progress
         self._processes: dict[Connection, BaseProcess] = {}
         self._under_way: dict[Connection, int] = {}
         self._shown: dict[int, _Progress] = {}
@@ -143,33 +142,33 @@ class Workers:
                 self._done[message.number] = message
             else:
                 self._shown[message.number] = message
-                self._tell(
+                self._on_progress(
                     sum(each.episodes for each in self._shown.values()),
                     sum(each.transitions for each in self._shown.values()),
                 )
 
 
 def _serve(connection: Connection, others: list[Connection], work: Work) -> None:
-    """The life of a worker. An interrupt is its parent's business, as is the end of a terminal."""
+    """The main loop of a worker. Its parent handles interrupts and the end of a terminal."""
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for other in others:
-        other.close()  # else nobody would notice that their owner has ended
+        other.close()  # else their ends would stay open when their owner has ended
     while True:
         try:
             number = connection.recv()
         except (EOFError, ConnectionError):
-            return  # the parent is gone
+            return  # the parent has ended
 
-        def tell(episodes: int, transitions: int, number: int = number) -> None:
+        def on_progress(episodes: int, transitions: int, number: int = number) -> None:
             connection.send(_Progress(number, episodes, transitions))
 
         try:
-            result = work(number, tell)
+            result = work(number, on_progress)
         except Exception:
-            result = LegResult(number)  # it will be seen when it is run again
+            result = LegResult(number)  # the error recurs when the leg is run again
         try:
             connection.send(result)
         except (BrokenPipeError, ConnectionError):

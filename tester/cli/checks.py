@@ -1,7 +1,6 @@
 """Whether the options of a command make sense together, asked before anything runs.
 
-Invariant: what passes names places that can be written to, and no two options contradict each
-other.
+Invariant: options that pass name paths that can be written to, and do not contradict each other.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def check_includes(options: ProtocolOptions) -> None:
 
 
 def check_run(options: RunOptions) -> None:
-    """Refuse, as ConfigError, what cannot have the effect that was asked for."""
+    """Refuse, as ConfigError, options that cannot have their effect."""
     if options.jobs > 1 and options.trace is not None:
         raise ConfigError(f"--jobs {options.jobs} has no effect with --trace")
     check_directory("--output", options.output)

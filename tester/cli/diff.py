@@ -32,7 +32,7 @@ def diff(options: DiffOptions) -> int:
 
 
 def _compare(session: Session, leg: Leg) -> None:
-    """Print where the engines part, if they do. Raises EngineDisagreement then."""
+    """Print where the engines diverge, if they do. Raises EngineDisagreement then."""
     native = session.engine.native
     assert native is not None, "asking for both engines asks for the native one"
     difference = first_difference(session.protocol, native, leg)

@@ -18,4 +18,4 @@ def generate(options: GenerateOptions) -> None:
     save_leg(plan.leg, options.file)
     if not options.quiet:
         print(f"{options.file}: {protocol.identity.name}, seed {plan.leg.seed}")
-        print(f"leg 0: {plan.words}")
+        print(f"leg 0: {plan.summary}")

@@ -1,6 +1,6 @@
 """``gpu-tester``: parses, calls the function of a verb, and ends with its exit status.
 
-0: every episode passed. 1: a bug was found. 2: misuse or bad input, said in one message without
+0: every episode passed. 1: a bug was found. 2: misuse or bad input, reported in one message without
 a traceback. 130: interrupted (143: by SIGTERM), with what had been done until then. 70: a bug of
 ours, with its traceback; never mistaken for a bug of the protocol. Invariant: importing this
 module imports nothing heavy; ``gpu-tester --help`` answers at once.
@@ -53,27 +53,27 @@ VERBS: Final = (
 )
 
 
-def with_verb(words: Sequence[str]) -> list[str]:
-    """The words of a command with a verb; older spellings, which reports name, have theirs."""
-    if words[:1] == ["diff-engines"]:
-        return with_verb(["--diff-engines", *words[1:]])
-    first = words[0] if words else ""
+def with_verb(arguments: Sequence[str]) -> list[str]:
+    """The arguments of a command with a verb; older spellings, which reports name, get theirs."""
+    if arguments[:1] == ["diff-engines"]:
+        return with_verb(["--diff-engines", *arguments[1:]])
+    first = arguments[0] if arguments else ""
     if first in _OF_THE_COMMAND or (first and not first.startswith("-")):
-        return list(words)
-    replays, rest = _without_replay(words)
+        return list(arguments)
+    replays, rest = _without_replay(arguments)
     if "--diff-engines" in rest:
         return ["diff", *(word for word in rest if word != "--diff-engines")]
     return ["replay" if replays else "run", *rest]
 
 
-def _without_replay(words: Sequence[str]) -> tuple[bool, list[str]]:
-    """Whether ``--replay FILE`` is there, and the words with the file as an argument."""
-    for place, word in enumerate(words):
+def _without_replay(arguments: Sequence[str]) -> tuple[bool, list[str]]:
+    """Whether ``--replay FILE`` is there, and the arguments with the file as a positional one."""
+    for place, word in enumerate(arguments):
         name, equals, value = word.partition("=")
         if name == "--replay":
             file = [value] if equals else []
-            return True, [*words[:place], *file, *words[place + 1 :]]
-    return False, list(words)
+            return True, [*arguments[:place], *file, *arguments[place + 1 :]]
+    return False, list(arguments)
 
 
 app = new_app("gpu-tester", _HELP, VERBS, rewrite=with_verb, epilog=_EPILOG)

@@ -1,7 +1,7 @@
 """What each verb of ``gpu-tester`` takes; see `slicc.text.command.options`.
 
-Fields of `LegOptions` that fix something of a leg are called as in `tester.limits` and as the
-profiles call it. A class lists its bases from last to first in the help. Invariant: nothing heavy
+Fields of `LegOptions` that fix a value of a leg have its name in `tester.limits` and in the
+profiles. A class lists its bases from last to first in the help. Invariant: nothing heavy
 is imported here.
 """
 

@@ -55,7 +55,7 @@ def _run(session: Session, leg: Leg, file: Path) -> Failed | None:
         f"gpu-tester {session.drawn.version}: {identity.name}, leg {leg.number} of seed "
         f"{leg.seed} from {file}: {leg.program.episodes:,} episodes"
     )
-    session.say(session.engine.words)
+    session.say(session.engine.summary)
     if leg.protocol.digest != identity.digest:
         session.say(
             f"note: {identity.name} is not the text that the file was made with "

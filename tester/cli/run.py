@@ -13,8 +13,8 @@ from runtime.description import load_description, parse_assignment
 from slicc.text.command.version import installed_version
 from tester.campaign.campaign import AnyRun, Campaign, Options
 from tester.campaign.engine_choice import Choice
-from tester.campaign.leg_summary import defects_words
-from tester.campaign.workers import LegResult, Tell, Workers
+from tester.campaign.leg_summary import defects_summary
+from tester.campaign.workers import LegResult, OnProgress, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options
 from tester.cli.options import LegOptions, ProtocolOptions, RunOptions
 from tester.cli.session import Failed, Session, ending, engine_for, tune_collector
@@ -107,11 +107,11 @@ class Series:
             f"gpu-tester {drawn.version}: {protocol.identity.name} "
             f"({protocol.identity.digest}), {drawn.episodes:,} episodes, seed {drawn.seed}"
         )
-        session.say(session.engine.words)
+        session.say(session.engine.summary)
         if protocol.note:
             session.say(f"note: {protocol.note}")
         if not drawn.known_defects and protocol.written.defects:
-            session.say(defects_words(protocol.written))
+            session.say(defects_summary(protocol.written))
 
     def _in_turn(self, session: Session) -> Failed | None:
         number = 0
@@ -132,8 +132,8 @@ class Series:
             done = min(campaign.totals.episodes + ahead, episodes)
             session.show(done, campaign.transitions + transitions)
 
-        def work(number: int, tell: Tell) -> LegResult:
-            return _whole_leg(session, number, tell)
+        def work(number: int, on_progress: OnProgress) -> LegResult:
+            return _whole_leg(session, number, on_progress)
 
         with Workers(self._jobs, work, show) as workers:
             for result in workers.results():
@@ -157,7 +157,7 @@ class Series:
 
 def _next_leg(session: Session, number: int) -> Failed | None:
     plan = session.campaign.plan(number)
-    session.say(f"leg {number}: {_indented(plan.words)}")
+    session.say(f"leg {number}: {_indented(plan.summary)}")
     return session.leg(plan.leg)
 
 
@@ -170,17 +170,19 @@ def _take(session: Session, result: LegResult) -> Failed | None:
         or campaign.totals.episodes + totals.episodes > session.drawn.episodes
     ):
         return _next_leg(session, result.number)
-    session.say(f"leg {result.number}: {_indented(result.words)}")
+    session.say(f"leg {result.number}: {_indented(result.summary)}")
     session.say(result.ending)
     campaign.totals.merge(totals)
     campaign.coverage.merge(result.coverage)
     return None
 
 
-def _whole_leg(session: Session, number: int, tell: Tell) -> LegResult:
+def _whole_leg(session: Session, number: int, on_progress: OnProgress) -> LegResult:
     """Leg ``number`` as it is when nothing cuts it short; for worker processes."""
     notes: list[str] = []
-    engine = session.engine if session.engine.say is None else session.engine.saying(notes.append)
+    engine = (
+        session.engine if session.engine.notify is None else session.engine.notifying(notes.append)
+    )
     campaign = Campaign(session.protocol, replace(session.drawn, episodes=_NO_END), engine)
     plan = campaign.plan(number)
     last = time.monotonic()
@@ -190,7 +192,7 @@ def _whole_leg(session: Session, number: int, tell: Tell) -> LegResult:
         now = time.monotonic()
         if now - last >= _SHOW_AFTER:
             last = now
-            tell(run.driver.completed, campaign.transitions)
+            on_progress(run.driver.completed, campaign.transitions)
 
     try:
         session.prepare(plan.leg)
@@ -199,8 +201,8 @@ def _whole_leg(session: Session, number: int, tell: Tell) -> LegResult:
     run, finding = campaign.run_leg(plan.leg, progress)
     if finding is not None or notes:
         return LegResult(number)
-    return LegResult(number, plan.words, ending(run), campaign.totals, campaign.coverage)
+    return LegResult(number, plan.summary, ending(run), campaign.totals, campaign.coverage)
 
 
-def _indented(words: str) -> str:
-    return words.replace("\n", "\n  ")
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")

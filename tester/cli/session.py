@@ -1,7 +1,7 @@
 """What the verbs share that run legs: live progress, verdict, reports, files.
 
-Results go to stdout and are the same for the same command, but for the last line of rates;
-progress and complaints go to stderr. Invariant: whatever happens, what was completed is reported.
+Results go to stdout and are the same for the same command, except for the last line of rates;
+progress and errors go to stderr. Invariant: whatever happens, what was completed is reported.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Session:
             status = end.status
         except EngineDisagreement as error:
             self._our_bug(error, error.leg, "diff", "shows where they part")
-            print("  --engine python goes on without the native one", file=sys.stderr)
+            print("  --engine python continues without the native one", file=sys.stderr)
             status = DISAGREE
         except ProgramWrong as error:
             self._our_bug(error, error.leg, "verify", "shows it again")
@@ -124,7 +124,7 @@ class Session:
             self._before(self, leg)
 
     def leg(self, leg: Leg) -> Failed | None:
-        """Run one leg and say how it went."""
+        """Run one leg and print its result."""
         self.prepare(leg)
         done = self.campaign.totals.episodes
 
@@ -186,15 +186,15 @@ class Session:
         return path
 
     def _command(self, verb: str, path: Path) -> str:
-        words = ["gpu-tester", verb, str(path)]
+        command = ["gpu-tester", verb, str(path)]
         protocol = self._protocol_to_name()
         if protocol is not None:
-            words += ["--protocol", protocol]
+            command += ["--protocol", protocol]
         for directory in self.options.include:
-            words += ["--include", str(directory)]
+            command += ["--include", str(directory)]
         for prelude in self.options.prelude:
-            words += ["--prelude", str(prelude)]
-        return shlex.join(words)
+            command += ["--prelude", str(prelude)]
+        return shlex.join(command)
 
     def _protocol_to_name(self) -> str | None:
         """What a command must name, because the file alone would not lead to this protocol."""
@@ -234,7 +234,7 @@ class Session:
 
 
 def engine_for(choice: Choice, trace: str | None) -> Choice:
-    """What prints single transitions is made for the Python engine. Raises ConfigError."""
+    """Options that print transitions need the Python engine. Raises ConfigError."""
     if trace is None:
         return choice
     if choice is Choice.native:
@@ -243,7 +243,7 @@ def engine_for(choice: Choice, trace: str | None) -> Choice:
 
 
 def ending(run: AnyRun) -> str:
-    """How a passed leg went."""
+    """The result line of a passed leg."""
     outcome, statistics = run.outcome, run.outcome.statistics
     return (
         f"  passed: {outcome.lane_accesses:,} lane accesses in {outcome.ticks:,} ticks, "
@@ -253,5 +253,5 @@ def ending(run: AnyRun) -> str:
 
 
 def _warn(text: str) -> None:
-    """What costs time only, and is no result."""
+    """Print a problem that only costs time."""
     print(f"gpu-tester: {printable_lines(text)}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """``gpu-tester verify``, and ``run --verify``: programs judged by the slow verifier.
 
-It shares nothing with the generator, nor with what derives expectations: what it finds is a bug
-of ours, never of a protocol.
+It shares nothing with the generator, nor with the derivation of expectations: an error that it
+finds is a bug of ours, never of a protocol.
 """
 
 from __future__ import annotations

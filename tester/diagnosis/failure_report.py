@@ -1,11 +1,11 @@
-"""The failure report: what went wrong, by whom, and what the line went through, on one screen.
+"""The failure report: what went wrong, in which access, and the history of the line, on one screen.
 
 The reader is debugging at two in the morning. Most important first: verdict, the access, which
 version was expected and which came, who holds what now, the line's history over all controllers,
 the synchronisation that should have prevented it, a suspect, and the command that runs it again.
 
 Everything is worked out after the fact, from the leg (a value), from the run that was repeated
-with a :class:`tester.diagnosis.history.History` listening, and from the stopped system. Invariant:
+with a :class:`tester.diagnosis.history.History` attached, and from the stopped system. Invariant:
 a report never fails because a system is broken; what cannot be found out is left out.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from runtime.requesters.port import AccessKind
 from tester.diagnosis.history import History, Row
-from tester.diagnosis.likely_causes import suspect
+from tester.diagnosis.likely_causes import likely_causes
 from tester.diagnosis.value_attribution import INITIAL, ByteVerdict, Version, classify, judge_bytes
 from tester.diagnosis.wait_for_graph import line_graph, wait_graph
 from tester.execution.events import Finding, Request, Role, Verdict
@@ -39,7 +39,7 @@ _ATOMIC_VERDICTS: Final = (
 
 @dataclass
 class Failure:
-    """A failing leg, run again with the history on."""
+    """A failing leg, run again with its history recorded."""
 
     leg: Leg
     run: LegRun
@@ -48,7 +48,7 @@ class Failure:
     repeated: bool = True
     """Whether the second run failed in the same way (it must)."""
     reproduce: str = ""
-    """The command that shows this again."""
+    """The command that reproduces it."""
 
 
 def refine(finding: Finding, program: Program) -> Finding:
@@ -68,7 +68,7 @@ def render(failure: Failure) -> str:
     """The report as text of at most a hundred columns, mostly."""
     finding = failure.finding
     blocks: list[tuple[str, list[str]]] = [("", _verdict(failure))]
-    suspicion = suspect(finding, failure.run.program, failure.run.system)
+    causes = likely_causes(finding, failure.run.program, failure.run.system)
     if finding.request is not None or finding.address >= 0:
         blocks.append(("", _access(failure)))
     if _is_value(failure):
@@ -92,7 +92,7 @@ def render(failure: Failure) -> str:
     blocks.append((title, rows))
     if _is_value(failure):
         blocks.append(("synchronisation", _sync_chain(failure)))
-    blocks.append(("suspect", [part for text in suspicion for part in wrap(text, 96)]))
+    blocks.append(("suspect", [part for text in causes for part in wrap(text, 96)]))
     blocks.append(("run it again", [failure.reproduce] if failure.reproduce else []))
     text: list[str] = []
     for title, lines in blocks:
@@ -205,9 +205,9 @@ def _versions(failure: Failure) -> list[str]:
 
 
 def _runs(verdicts: list[ByteVerdict]) -> list[tuple[int, int]]:
-    """(first, last) index of neighbouring bytes with the same story."""
+    """(first, last) index of neighbouring bytes with the same verdict."""
 
-    def story(verdict: ByteVerdict) -> tuple[object, ...]:
+    def key(verdict: ByteVerdict) -> tuple[object, ...]:
         found = verdict.found
         came = None if found is None else (found.number, found.row, found.lane)
         expected = verdict.expected
@@ -215,7 +215,7 @@ def _runs(verdicts: list[ByteVerdict]) -> list[tuple[int, int]]:
 
     runs: list[tuple[int, int]] = []
     for index, verdict in enumerate(verdicts):
-        if runs and story(verdicts[runs[-1][0]]) == story(verdict):
+        if runs and key(verdicts[runs[-1][0]]) == key(verdict):
             runs[-1] = (runs[-1][0], index)
         else:
             runs.append((index, index))
@@ -257,7 +257,7 @@ def _tick(tick: int) -> str:
 
 
 def _atomics(failure: Failure) -> list[str]:
-    """The last fetch-adds of the word, and everyone who got the same value."""
+    """The last fetch-adds of the word, and all that returned the same value."""
     finding, history = failure.finding, failure.history
     rows = []
     for record in history.records.values():
@@ -288,7 +288,7 @@ def _atomics(failure: Failure) -> list[str]:
 
 
 def _copies(failure: Failure) -> list[str]:
-    """Who holds the bytes now, and which version."""
+    """Which controllers hold the bytes now, and which version."""
     finding = failure.finding
     size = finding.size or 4
     text = []
@@ -349,7 +349,7 @@ def _line_history(failure: Failure) -> tuple[str, list[str]]:
 
 
 def _last_straw(failure: Failure) -> list[Row]:
-    """The transition that was tried and failed: no controller has told of it."""
+    """The transition that was tried and failed: no controller has reported it."""
     error = failure.run.outcome.error
     if error is None or error.machine is None or error.state is None or error.event is None:
         return []
@@ -458,6 +458,6 @@ def _is_value(failure: Failure) -> bool:
 
 
 def copies_of(system: Any, address: int) -> list[Any]:
-    """The system's copies of a byte, or none when it cannot say."""
+    """The system's copies of a byte; none when it does not know them."""
     copies = getattr(system, "copies", None)
     return [] if copies is None else list(copies(address))

@@ -1,4 +1,4 @@
-"""Remembers a run: every request with its ticks, and every transition of the lines of interest.
+"""Records a run: every request with its ticks, and every transition of the lines of interest.
 
 Switched on only when a failing leg is run again (same leg, same run), so that remembering costs
 nothing while nothing is wrong. Invariant: rows stand in the order in which things happened;
@@ -50,7 +50,7 @@ class Record:
 
 
 class History:
-    """A watcher of ports and an observer of controllers.
+    """An observer of requests and of controllers.
 
     ``lines`` are the lines whose transitions are kept; None keeps those of all lines (the last
     ones: for failures that have no address); ``failed`` are the byte addresses in question.
@@ -134,7 +134,7 @@ class History:
     def synchronized(self, request: Request, tick: int) -> None:
         self.records[request.identity].finished = tick
 
-    # ------------------------------------------------------------------ questions
+    # ------------------------------------------------------------------ queries
 
     def of_action(self, row: int) -> Record | None:
         """The record of an action of the program."""

@@ -1,4 +1,4 @@
-"""From a symptom to where to look first. Hints, not verdicts: each says why it was chosen."""
+"""From a symptom to its likely causes. Not verdicts: each states what it is concluded from."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tester.execution.events import Finding, Role, Verdict
 from tester.program.program import Program
 
 
-def suspect(finding: Finding, program: Program, system: Any) -> list[str]:
-    """A line or two on what usually makes this symptom; empty when nothing is usual."""
+def likely_causes(finding: Finding, program: Program, system: Any) -> list[str]:
+    """A line or two on the usual causes of this symptom; empty when there is none."""
     verdict = finding.verdict
     if verdict in (Verdict.STALE_READ, Verdict.LOST_WRITE):
         return _stale(finding, program, system)
@@ -38,7 +38,7 @@ _USUAL = {
     "sent twice, or a response that found the wrong transaction",
     Verdict.UNDEFINED_TRANSITION: "the pair is missing, or the event should have been stalled; "
     "the rows before it show how the state was reached",
-    Verdict.LEAK: "a path through the transitions above frees nothing, or wakes nobody",
+    Verdict.LEAK: "a path through the transitions above frees or wakes up nothing",
 }
 
 
@@ -131,7 +131,7 @@ def _hang(finding: Finding, program: Program, system: Any) -> list[str]:
 
 
 def _behind_others(line: int, line_size: int, system: Any) -> str | None:
-    """A message about the line that nobody can reach, in words."""
+    """A description of a message about the line that waits behind another one."""
     for controller in system.controllers:
         for waiting in messages_about(controller, line, line_size):
             if waiting.behind >= 0:

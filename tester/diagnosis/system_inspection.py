@@ -1,4 +1,4 @@
-"""Looks into a stopped system: who holds what of a line, and which messages are about it.
+"""Inspects a stopped system: which controllers hold a line, and which messages are about it.
 
 Only reports use it, after a run is over. It asks controllers through what every one has (ports,
 tables, caches), so it knows no protocol. Invariant: looking changes nothing, and a protocol
@@ -38,7 +38,7 @@ class Waiting:
 
 
 def controller_name(controller: Any) -> str:
-    """``TCP 1``: machine and version, as people say it."""
+    """``TCP 1``: machine and version."""
     return f"{controller.MACHINE} {controller.version}"
 
 
@@ -64,7 +64,7 @@ def record_of(controller: Any, line: int) -> Any:
 
 
 def state_of(controller: Any, line: int) -> str:
-    """Name of the line's state; empty when the controller cannot say."""
+    """Name of the line's state; empty when the controller does not know it."""
     try:
         record = record_of(controller, line)
         get_entry = getattr(controller, "getCacheEntry", None)
@@ -72,7 +72,7 @@ def state_of(controller: Any, line: int) -> str:
         get_state = controller.accessors()[0]
         return str(controller.STATES.name_of(get_state(record, entry, line)))
     except Exception:
-        # The protocol's own function fails: the report does without this field.
+        # The protocol's own function fails: the report omits this field.
         return ""
 
 
@@ -113,7 +113,7 @@ def stalled_lines(controller: Any) -> Iterator[tuple[str, int, int]]:
 
 
 def message_kind(message: Message) -> str:
-    """`` GETX``: what kind of message, where its class can say."""
+    """`` GETX``: what kind of message, where its class has one."""
     for name in ("Type", "MsgType"):
         value = getattr(message, name, None)
         names = getattr(type(message), "FIELD_TYPES", {}).get(name)

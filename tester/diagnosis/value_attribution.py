@@ -1,4 +1,4 @@
-"""Which store made which byte: from a wrong value to "version 6, by agent 2 lane 0".
+"""Which store wrote which byte: from a wrong value to "version 6, by agent 2 lane 0".
 
 Everything here is read off the program; no run is needed. Version 0 of a byte is what memory
 holds at first, version k the k-th store to it in the program's total order. Invariant: versions
@@ -39,7 +39,7 @@ class ByteVerdict:
     expected: Version
     got: int
     versions: tuple[Version, ...]
-    """All versions that have the value it had, oldest first; empty: nobody ever wrote it."""
+    """All versions with this value, oldest first; empty: it was never written."""
 
     @property
     def right(self) -> bool:

@@ -1,7 +1,7 @@
-"""Who waits for whom when nothing moves: agent, request, controller, queue, message.
+"""What waits for what when nothing moves: agent, request, controller, queue, message.
 
-Invariant: every open request of the run appears once, under the agent that issued it; what
-cannot be followed any further says so.
+Invariant: every open request of the run appears once, under the agent that issued it; where a chain
+of waits cannot be followed further, the text states it.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _agent(
 
 
 def _inside(requester: Any, request: Request, lines: dict[int, None]) -> list[str]:
-    """What the requester itself says about a synchronisation that does not end."""
+    """What the requester reports about a synchronisation that does not end."""
     text = []
     for part in requester.outstanding():
         if getattr(part.access, "request", None) is request:
@@ -138,12 +138,12 @@ def _line(system: Any, line: int, line_size: int) -> list[str]:
 
 
 def _interesting(controller: Any, state: str) -> bool:
-    """Whether a state says more than "I do not have the line"."""
+    """Whether a state is another one than "I do not have the line"."""
     return state not in ("", "I", "NP", "READY", controller.STATES.name_of(0))
 
 
 def _lost_wakeups(system: Any, shown: set[int]) -> list[str]:
-    """Stall lists of other lines that nobody is going to wake."""
+    """Stall lists of other lines that no transaction is going to wake up."""
     text = []
     for controller in system.controllers:
         for buffer, line, count in stalled_lines(controller):

@@ -1,12 +1,12 @@
-"""Judges what the ports answered. A stranger to the driver: it sees events and expectations.
+"""Checks what the ports answered. Independent of the driver: it sees events and expectations.
 
 Checked here: the value of every byte that a load returned; fetch-add results (order between
 intervals, each value once); every request answered exactly once, for its own bytes, by the
 right kind of response, and in time. What is checked at the end of a leg (memory contents,
 leaks) is in :mod:`tester.execution.handover`.
 
-Invariant: the first fault stands. Once :attr:`Checker.finding` is set nothing changes it, and
-everything after it goes unjudged, because one fault makes the next ones.
+Invariant: the first fault is the verdict. Once :attr:`Checker.finding` is set nothing changes it,
+and later events are not checked, because one fault causes the next ones.
 
 Fetch-adds. Every increment of a word adds one, so a returned value minus the initial one is
 the increment's rank. Ranks are consistent with real time exactly when they are a permutation
@@ -26,7 +26,7 @@ from tester.execution.events import Finding, Request, Role, Verdict
 
 _WORD = 0xFFFFFFFF
 _PLAUSIBLE = 1 << 24
-"""No leg makes so many increments: a sum beyond is not a sum."""
+"""No leg makes so many increments: a larger sum is not a sum."""
 
 # Names of this module, because an attribute of a class costs several times as much.
 _LOAD: Final = AccessKind.LOAD
@@ -97,8 +97,8 @@ class Checker:
     """Compares events with expectations; see the module docstring for what exactly.
 
     ``initial_word(address)`` gives the four bytes (little endian) that memory starts with;
-    ``stop`` is called once, when the first fault is found. Without ``values`` only answers count,
-    not what they say.
+    ``stop`` is called once, when the first fault is found. Without ``values`` only answers are
+    checked, not their values.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Checker:
         self._open[request.identity] = entry
 
     def loaded(self, request: Request, indices: list[int], line: int, data: int, tick: int) -> None:
-        # The hottest function of the tester: one pass over the lanes, nothing called.
+        # The hottest function of the tester: one pass over the lanes, without calls.
         entry = self._open.get(request.identity)
         if entry is None or request.kind != _LOAD or not indices:
             self._unexpected(request, "data", tick)
@@ -170,7 +170,7 @@ class Checker:
             del self._open[request.identity]
 
     def _raced(self, entry: _Open, indices: list[int], line: int, tick: int) -> None:
-        """Data of a load that races with stores: right if it comes once, and from its line."""
+        """Data of a racing load: correct if it arrives once, and from its line."""
         request = entry.request
         if self._answered(request, indices, AccessKind.LOAD, "data", tick) is not None:
             self._in_line(request, indices, line, tick)
@@ -375,7 +375,7 @@ class Checker:
     def _answered(
         self, request: Request, indices: list[int], kind: int, what: str, tick: int
     ) -> _Open | None:
-        """Take a first answer off the pending ones; None when it had no right to come."""
+        """Take a first answer off the pending ones; None when it was not expected."""
         entry = self._open.get(request.identity)
         bits = _bits(indices)
         if entry is None or request.kind != kind or bits & ~entry.pending or not bits:

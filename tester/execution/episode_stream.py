@@ -1,9 +1,9 @@
-"""Episodes of a program as plain Python lists, cut out of the arrays when an agent gets there.
+"""Episodes of a program as plain Python lists, extracted from the arrays when an agent starts them.
 
-Why: indexing numpy scalars one by one costs ten times what a list costs, and lists of a whole
-program cost fifty times its arrays in memory. Invariant: episodes of one agent come out in
-their total order, and a chunk is asked for exactly when an agent has used up the ones before, so
-what is executed does not depend on how a program is cut into chunks.
+Indexing numpy scalars one by one costs ten times what a list costs, and lists of a whole program
+take fifty times the memory of its arrays. Invariant: episodes of one agent come out in their total
+order, and the next chunk is requested exactly when an agent has no episode left in those before it,
+so execution does not depend on how a program is cut into chunks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tester.program.program import BARE, CONTINUES, Program
 
 
 class Episode:
-    """What an agent does between two points where it holds nothing."""
+    """What an agent does between two points where it holds no byte."""
 
     __slots__ = ("actions", "lanes", "number", "scope", "waits", "words")
 
@@ -110,7 +110,7 @@ def read_episode(
 
 
 class EpisodeStream:
-    """Hands every agent its episodes from a stream of chunks."""
+    """Yields the episodes of every agent from a stream of chunks."""
 
     def __init__(self, chunks: Iterable[Program], role: int) -> None:
         self._chunks = iter(chunks)

@@ -1,4 +1,4 @@
-"""How agents behave towards each other, and writing everything back when a leg is over.
+"""The rules by which agents hand data over, and writing everything back at the end of a leg.
 
 Invariant: nothing here touches a byte in a way that the system description does not allow.
 """
@@ -24,38 +24,39 @@ _FLUSH_BATCH: Final = 64
 
 
 @dataclass(frozen=True)
-class Manners:
-    """How agents of a system must behave towards each other, one entry per agent.
+class HandoverRules:
+    """How agents of a system may hand data to each other, one entry per agent.
 
-    Agents of different ``camps`` never exchange a byte; ``steps`` are what an agent does besides
-    acquire and release. Empty: all in one camp, nothing special.
+    Agents of different ``isolation_groups`` never exchange a byte; ``steps`` are what an agent does
+    at a hand-over besides acquire and release. Empty: one isolation group, no further steps.
     """
 
-    camps: tuple[int, ...] = ()
+    isolation_groups: tuple[int, ...] = ()
     steps: tuple[HandoverSteps, ...] = ()
 
     @staticmethod
-    def of(description: SystemDescription, groups: Sequence[str]) -> Manners:
+    def of(description: SystemDescription, groups: Sequence[str]) -> HandoverRules:
         """``groups[t]`` is the name of the agent group of agent t.
 
-        A group joins the first camp with whose every member hand-overs are allowed both ways.
+        A group joins the first isolation group with whose every member hand-overs are allowed both
+        ways.
         """
         forbidden = {(h.giver, h.taker) for h in description.handovers if not h.allowed}
-        camp_of: dict[str, int] = {}
+        isolation_of: dict[str, int] = {}
         for name in dict.fromkeys(groups):
-            camp = 0
+            isolation = 0
             while any(
-                number == camp and {(name, other), (other, name)} & forbidden
-                for other, number in camp_of.items()
+                number == isolation and {(name, other), (other, name)} & forbidden
+                for other, number in isolation_of.items()
             ):
-                camp += 1
-            camp_of[name] = camp
-        present = set(camp_of)
+                isolation += 1
+            isolation_of[name] = isolation
+        present = set(isolation_of)
         rows = [h for h in description.handovers if h.allowed and {h.giver, h.taker} <= present]
         flush = {h.giver for h in rows if "flush" in h.giver_steps}
         invalidate = {h.taker for h in rows if "invalidate_l2" in h.taker_steps}
-        return Manners(
-            tuple(camp_of[name] for name in groups),
+        return HandoverRules(
+            tuple(isolation_of[name] for name in groups),
             tuple(
                 HandoverSteps(name in flush, name in invalidate, not description.values)
                 for name in groups
@@ -64,11 +65,11 @@ class Manners:
 
     @property
     def blind(self) -> bool:
-        """Whether nobody looks at values."""
+        """Whether values are not checked."""
         return any(steps.blind for steps in self.steps)
 
 
-NO_MANNERS: Final = Manners()
+NO_HANDOVER_RULES: Final = HandoverRules()
 
 
 class Flusher(Consumer):

@@ -1,9 +1,9 @@
-"""Runs one leg on a fresh system, to its real end: episodes, drain, flush, read-back, leaks.
+"""Runs one leg on a fresh system: episodes, then drain, flush, read-back and a check for leaks.
 
-Safety is judged while agents run; when they are done no new faults are provoked and liveness is
-judged: everything in access must come to rest, every byte must be where a reader finds it, and no
-controller may hold on to anything. Invariant: :func:`run_leg` returns without a finding only if
-every episode was completed and all of that was seen to be so.
+A leg is one program on one system. Safety is checked while agents run; when they are done, liveness
+is checked: everything in flight must come to rest, every byte must be where a reader finds it, and
+no controller may hold a transaction any more. Invariant: :meth:`LegRun.run` returns without a
+finding only if every episode was completed and all of these checks passed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from tester.execution.driver import Driver, Statistics
 from tester.execution.events import Finding, RequestObserver, Role, Tee, Verdict
 from tester.execution.handover import (
     FLUSHES,
-    NO_MANNERS,
+    NO_HANDOVER_RULES,
     READ_BACKS,
     Flusher,
-    Manners,
+    HandoverRules,
     can_flush,
     flush_parts,
     flushing_requesters,
@@ -60,7 +60,7 @@ class SystemLike(Protocol):
     def controllers(self) -> Sequence[Any]: ...
 
     def leaks(self) -> list[str]:
-        """What should not be left after a drain, in words."""
+        """What should not be left after a drain, as text."""
 
     def memory_bytes(self, addresses: Sequence[int]) -> Sequence[int]:
         """Bytes of main memory, whatever caches hold."""
@@ -71,7 +71,7 @@ class SystemLike(Protocol):
 
 @dataclass
 class Outcome:
-    """What became of a leg."""
+    """The result of a leg."""
 
     finding: Finding | None = None
     error: ProtocolError | None = None
@@ -85,26 +85,24 @@ class Outcome:
 
 
 class LegRun:
-    """One leg while it runs; afterwards what reports look into."""
+    """One leg while it runs; afterwards the state that reports inspect."""
 
     def __init__(
         self,
         program: Program,
         system: SystemLike,
         deadlock_limit: int = DEADLOCK_LIMIT,
-        manners: Manners = NO_MANNERS,
+        rules: HandoverRules = NO_HANDOVER_RULES,
         observers: Iterable[RequestObserver] = (),
         on_progress: Callable[[LegRun], None] | None = None,
     ) -> None:
         self.program = program
         self.system = system
         self.limit = deadlock_limit
-        self.manners = manners
+        self.rules = rules
         self.outcome = Outcome()
         engine = system.engine
-        self.checker = Checker(
-            program.line_size, self._initial_word, engine.stop, not manners.blind
-        )
+        self.checker = Checker(program.line_size, self._initial_word, engine.stop, not rules.blind)
         self._observer = Tee(self.checker, *observers) if observers else self.checker
         self._on_progress = on_progress
         ports = [agent.requester for agent in program.agents]
@@ -115,12 +113,12 @@ class LegRun:
             [program],
             program.line_size,
             self._observer,
-            steps=manners.steps,
+            steps=rules.steps,
         )
         self.read_back: Driver | None = None
 
     def run(self) -> Outcome:
-        """Run to the end or to the first finding. Bugs of ours escape as they are."""
+        """Run to the end or to the first finding. Errors that are our own bugs are not caught."""
         if self.run_episodes().finding is None:
             self.wind_up()
         return self.outcome
@@ -151,7 +149,7 @@ class LegRun:
         outcome.ticks = self.system.engine.now
         outcome.statistics = self.driver.statistics
 
-    # ------------------------------------------------------------------ phases; True: go on
+    # ------------------------------------------------------------------ phases; True: continue
 
     def _run_episodes(self) -> bool:
         self.driver.start()
@@ -175,9 +173,9 @@ class LegRun:
         return self.outcome.finding is None
 
     def _come_to_rest(self) -> bool:
-        """Everything in access arrives; what never ends is a livelock.
+        """Everything in flight arrives; what never ends is a livelock.
 
-        Ten limits, as for requests: memory may have many writes before it that nobody waits for.
+        Ten limits, as for requests: memory may have many writes queued that no request waits for.
         """
         engine = self.system.engine
         limit = DRAIN_LIMITS * self.limit
@@ -204,7 +202,7 @@ class LegRun:
             )
 
     def _compare(self) -> bool:
-        if self.manners.blind:
+        if self.rules.blind:
             return True
         final = final_contents(self.program)
         return self._flush(final) and self._read_back(final) and self._come_to_rest()
@@ -258,7 +256,7 @@ class LegRun:
 
     def _read_back(self, final: FinalContents) -> bool:
         """Load every line under test through a port."""
-        program = read_back_program(self.program, final, self.manners.camps)
+        program = read_back_program(self.program, final, self.rules.isolation_groups)
         if program is None:
             return True
         ports = [agent.requester for agent in program.agents]
@@ -286,11 +284,11 @@ ERROR_VERDICTS: Final = {
     ErrorKind.PANIC: Verdict.PANIC,
     ErrorKind.ASSERTION: Verdict.PANIC,
 }
-"""Verdicts of the protocol's own that have a name of their own here."""
+"""Errors of the protocol's own checks that have a verdict of their own."""
 
 
 def protocol_finding(error: ProtocolError, engine: Engine) -> Finding:
-    """What the protocol itself complained of, as a finding."""
+    """An error that the protocol itself raised, as a finding."""
     verdict = ERROR_VERDICTS.get(error.kind, Verdict.PROTOCOL_ERROR)
     tick = engine.now if error.tick is None else error.tick
     address = -1 if error.address is None else error.address
@@ -298,7 +296,7 @@ def protocol_finding(error: ProtocolError, engine: Engine) -> Finding:
 
 
 def _stuck_agents(driver: Driver, tick: int) -> Finding:
-    """Nothing moves and no request is open: somebody was refused and never asked again."""
+    """Nothing moves and no request is open: an agent was refused and never asked to retry."""
     for agent in driver.agents:
         request = agent.refused
         if request is not None:

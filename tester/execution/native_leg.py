@@ -2,8 +2,8 @@
 same.
 
 Invariant: a leg that passes here has seen the same episodes, drains, comparisons and read-back as
-on the Python engine, tick for tick. What a fault means in words is not decided here: a leg that
-fails is run again by whoever can explain it.
+on the Python engine, tick for tick. Faults are not described here: a leg that fails is run again on
+the Python engine for its report.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tester.execution.events import Finding, Role, Verdict
 from tester.execution.handover import (
     FLUSHES,
     READ_BACKS,
-    Manners,
+    HandoverRules,
     flush_parts,
     flushing_requesters,
     has_flush,
@@ -54,7 +54,7 @@ from tester.program.replay_file import Leg
 _VERDICTS: Final = tuple(Verdict)
 _SPARE_LINES: Final = 64
 _SLICES: Final = 32
-"""So many at a time: progress is shown, and Ctrl-C heard, some ten times a second."""
+"""Slices per call: progress is shown, and Ctrl-C handled, some ten times a second."""
 _SEEN: Final = "seen by the native engine"
 
 
@@ -65,8 +65,7 @@ LibraryFor = Callable[[Sizes, int], Library]
 class NativeProtocol:
     """A protocol that the native engine can run: its plans and its compiled forms.
 
-    ``grown``: capacities that earlier legs turned
-    out to need, so that none has to learn it again.
+    ``grown``: capacities that earlier legs turned out to need, so that later ones start with them.
     """
 
     def __init__(self, info: ProtocolInfo, plans: Plans, library: LibraryFor) -> None:
@@ -106,21 +105,21 @@ class Drivers:
 
 
 class NativeLegRun:
-    """One leg while it runs. Same use as :class:`tester.execution.leg.LegRun`, without words for
-    faults.
+    """One leg while it runs. Same use as :class:`tester.execution.leg.LegRun`, without descriptions
+    of faults.
     """
 
     def __init__(
         self,
         leg: Leg,
         protocol: NativeProtocol,
-        manners: Manners,
+        rules: HandoverRules,
         on_progress: Callable[[NativeLegRun], None] | None = None,
     ) -> None:
         self.leg = leg
         self.program = leg.program
         self.limit = leg.deadlock_limit
-        self.manners = manners
+        self.rules = rules
         self.protocol = protocol
         self.outcome = Outcome()
         self.driver = Drivers(range(self.program.agent_count))
@@ -144,19 +143,19 @@ class NativeLegRun:
         while True:
             try:
                 self._run()
-            except PoolExhausted as slip:
-                self._enlarge(slip)
+            except PoolExhausted as error:
+                self._enlarge(error)
                 continue
             finally:
                 self.take_stock()
             return self.outcome
 
-    def _enlarge(self, slip: PoolExhausted) -> None:
-        self.capacities = enlarged(self.capacities, slip)
-        grown = getattr(self.capacities, slip.pool)
-        if slip.pool not in ("lines", "increments", "words"):
-            self.protocol.grown = replace(self.protocol.grown, **{slip.pool: grown})
-        self._exhausted = slip
+    def _enlarge(self, error: PoolExhausted) -> None:
+        self.capacities = enlarged(self.capacities, error)
+        grown = getattr(self.capacities, error.pool)
+        if error.pool not in ("lines", "increments", "words"):
+            self.protocol.grown = replace(self.protocol.grown, **{error.pool: grown})
+        self._exhausted = error
 
     def _run(self) -> None:
         self.outcome = Outcome()
@@ -172,14 +171,14 @@ class NativeLegRun:
         agents = 2 * self.program.agent_count + len(self._used)
         try:
             system = self.protocol.system(self.leg, self.capacities, agents)
-        except SystemTooLarge as slip:
+        except SystemTooLarge as error:
             if self._exhausted is None:
                 raise
             raise SystemTooLarge(
-                f"{self._exhausted}, and a larger one does not fit: {slip}"
+                f"{self._exhausted}, and a larger one does not fit: {error}"
             ) from None
         self.system = system
-        steps = self.manners.steps or (HandoverSteps(),) * self.program.agent_count
+        steps = self.rules.steps or (HandoverSteps(),) * self.program.agent_count
         system.add_driver(
             self._view,
             Role.ACTION,
@@ -194,16 +193,16 @@ class NativeLegRun:
         if not self.started:
             return
         system = self.system
-        said = system.statistics(0)
+        native = system.statistics(0)
         statistics = Statistics()
-        statistics.live = said.live
-        statistics.live_time = said.live_time
-        statistics.handover_time = said.handover_time
-        statistics.agent_time = said.agent_time
-        statistics.end = said.end
-        self.driver.completed = said.completed
+        statistics.live = native.live
+        statistics.live_time = native.live_time
+        statistics.handover_time = native.handover_time
+        statistics.agent_time = native.agent_time
+        statistics.end = native.end
+        self.driver.completed = native.completed
         outcome = self.outcome
-        outcome.episodes = said.completed
+        outcome.episodes = native.completed
         outcome.lane_accesses = system.lane_accesses
         outcome.ticks = system.now
         outcome.statistics = statistics
@@ -221,7 +220,7 @@ class NativeLegRun:
         """Executions of transitions by machine, over all of its controllers."""
         return machine_counts(self.protocol.info, self.leg.description, self.system)
 
-    # ------------------------------------------------------------------ phases; True: go on
+    # ------------------------------------------------------------------ phases; True: continue
 
     def _run_driver(self, driver: int) -> bool:
         system = self.system
@@ -299,7 +298,7 @@ class NativeLegRun:
         return self.outcome.finding is None
 
     def _compare(self) -> bool:
-        if self.manners.blind:
+        if self.rules.blind:
             return True
         final = final_contents(self.program, self._lines)
         return self._flush(final) and self._read_back(final) and self._come_to_rest()
@@ -325,7 +324,7 @@ class NativeLegRun:
         return not wrong.any()
 
     def _read_back(self, final: FinalContents) -> bool:
-        program = read_back_program(self.program, final, self.manners.camps)
+        program = read_back_program(self.program, final, self.rules.isolation_groups)
         if program is None:
             return True
         driver = self.system.add_driver(
@@ -373,16 +372,16 @@ def machine_counts(
     return counts
 
 
-def _finding(said: NativeFinding) -> Finding:
+def _finding(native: NativeFinding) -> Finding:
     return Finding(
-        _VERDICTS[said.verdict],
-        said.tick,
+        _VERDICTS[native.verdict],
+        native.tick,
         _SEEN,
-        index=said.index,
-        address=said.address,
-        size=said.size,
-        expected=said.expected,
-        got=said.got,
+        index=native.index,
+        address=native.address,
+        size=native.size,
+        expected=native.expected,
+        got=native.got,
     )
 
 

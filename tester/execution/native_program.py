@@ -1,7 +1,7 @@
 """A program as the flat arrays that the native engine reads.
 
-Invariant: the arrays are made by numpy from the program's own, say the same, hold only lanes that
-take part, and are never written to; the view keeps them alive for as long as it lives.
+Invariant: the arrays are made by numpy from the program's own, have the same contents, hold only
+active lanes, and are never written to; the view keeps them alive as long as it exists.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _arrays(program: ProgramLike) -> dict[str, Array]:
         size, pieces, lanes = _joined(program, lanes)
     first_action = program.episode_first_action
     if not used.all():
-        # An action without lanes is nothing to anybody; whoever cuts programs leaves none.
+        # Actions without lanes have no effect; edited programs may have some.
         first_action = _starts(used)[first_action]
     return {
         "agent_first": np.searchsorted(issuer[order], np.arange(agents + 1)),

@@ -95,20 +95,20 @@ class TesterSystem(NativeSystem):
         steps: Sequence[int],
         first_identity: int,
     ) -> int:
-        """Let agents run a program; agent t uses requester ``requesters[t]``.
+        """Let agents run a program; agent i uses requester ``requesters[i]``.
 
-        ``role`` is that of its loads and stores (``tester.execution.events.Role``); ``steps[t]``: 1
-        for flushing, 2 for invalidating at hand-overs, 4 for values that mean nothing. Returns the
-        driver's number.
+        ``role`` is that of its loads and stores (``tester.execution.events.Role``); ``steps[i]``: 1
+        for flushing, 2 for invalidating at hand-overs, 4 for values that are not checked. Returns
+        the driver's number.
         """
-        agents = np.array(requesters, np.uint32)
-        manners = np.array(steps, np.uint8)
+        ports = np.array(requesters, np.uint32)
+        bits = np.array(steps, np.uint8)
         number = self.library.add_driver(
             self._at,
             ctypes.byref(view.struct),
             role,
-            agents.ctypes.data,
-            manners.ctypes.data,
+            ports.ctypes.data,
+            bits.ctypes.data,
             first_identity,
         )
         self._judge_addition(number)
@@ -158,7 +158,7 @@ class TesterSystem(NativeSystem):
         return self.library.flushers_left(self._at)
 
     def refused(self) -> int | None:
-        """An agent that was refused and never asked again."""
+        """An agent that was refused and never asked to retry."""
         agent = self.library.refused(self._at)
         return None if agent < 0 else agent
 
@@ -167,7 +167,7 @@ class TesterSystem(NativeSystem):
         return NativeStatistics(*out)
 
     def finding(self) -> NativeFinding | None:
-        """What the checker found, if it found anything."""
+        """What the checker found; None: nothing."""
         out = self._read(10, self.library.finding)
         if not out[0]:
             return None

@@ -1,13 +1,13 @@
-"""Programs in the manner of well-known testers of processors, so that rates can be compared.
+"""Programs like those of well-known testers of processors, so that rates can be compared.
 
-`CHECKS`: a small table of words, 32 of them side by side and 198 in lines that share few sets. Each
-word goes round: one byte of it is stored by one processor, the next byte by another, and so on,
-then somebody loads the whole word, every other time as an instruction fetch. `BYTES`: every
-processor has a byte of its own in every line, which it loads and stores in any order; nothing is
-ever shared but the lines.
+`CHECKS`: a small table of words, 32 of them adjacent and 198 in lines that share few sets. Each
+word goes through a cycle: one processor stores its first byte, another one the next byte, and so
+on, then a processor loads the whole word, every other time as an instruction fetch. `BYTES`: every
+processor has a byte of its own in every line, which it loads and stores in any order; only lines
+are shared.
 
-Every access is a plain episode (or an action of one): completion is all that hands bytes over.
-Invariant: as for other programs, who waits for whom and what is loaded is derived from the order
+Every access is a plain episode (or an action of one): bytes are handed over by completion alone.
+Invariant: as for other programs, the waits and the values of loads are derived from the order
 alone, and chunks do not depend on the limit.
 """
 
@@ -20,11 +20,11 @@ import numpy as np
 
 from runtime.prng import Prng
 from tester.arrays import BoolArray, IntArray
-from tester.counter_rng import Draws
+from tester.counter_rng import CounterRng
 from tester.errors import ConfigError
 from tester.generator.config import BYTES, GeneratorConfig
-from tester.generator.native_kernels import Kernels
-from tester.program.expectations import Ledger, explode
+from tester.generator.native_loops import CompiledLoops
+from tester.program.expectations import ExpectationState, explode
 from tester.program.program import BARE, INACTIVE, INSTRUCTION, LOAD, PLAIN, STORE, Program
 from tester.program.store_values import Versions
 
@@ -40,7 +40,9 @@ _LANE_BITS: Final = 6
 class PatternGenerator:
     """Same use as `tester.generator.generator.Generator`; `config.pattern` is CHECKS or BYTES."""
 
-    def __init__(self, config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None) -> None:
+    def __init__(
+        self, config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
+    ) -> None:
         able = config.all_abilities()
         self._agents: IntArray = np.flatnonzero([each.plain for each in able])
         if not len(self._agents):
@@ -61,17 +63,17 @@ class PatternGenerator:
         self._lines: IntArray = lines
         word = int(lines[-1]) + size
         self.group_word: IntArray = np.array([word])
-        self.ledger: Final = Ledger(
+        self.expectations: Final = ExpectationState(
             np.append(lines, word),
             size,
             self.run_key,
             self.group_word,
             len(config.agents),
-            kernels,
+            loops,
         )
-        self._kernels = kernels
-        self._versions = Versions(self.ledger.values, prng.fork("values"), kernels)
-        self._draws = Draws(prng.fork("pattern"))
+        self._loops = loops
+        self._versions = Versions(self.expectations.values, prng.fork("values"), loops)
+        self._rng = CounterRng(prng.fork("pattern"))
         self._turns: IntArray = np.zeros(len(self._words), np.int64)
         self._width: Final = max(agent.lanes for agent in config.agents)
         self._made = 0
@@ -91,33 +93,33 @@ class PatternGenerator:
             return None
         program, identity = self._program(self._made + np.arange(count))
         self._made += count
-        events = explode(program, self.ledger.lines, self._kernels)
+        events = explode(program, self.expectations.lines, self._loops)
         values = self._versions.assign(program, events, identity)
-        return self.ledger.advance(replace(program, store_value=values), events)
+        return self.expectations.advance(replace(program, store_value=values), events)
 
     def _program(self, number: IntArray) -> tuple[Program, IntArray]:
         """Episodes of these numbers without values, and the identity of each access."""
-        draws = self._draws
-        agent = self._agents[draws.below(number * 8, len(self._agents))]
+        rng = self._rng
+        agent = self._agents[rng.below(number * 8, len(self._agents))]
         if self._own_bytes:
-            actions, first = _lengths(self.config.lengths, draws, number)
+            actions, first = _lengths(self.config.lengths, rng, number)
             action = np.arange(int(first[-1]))
             name = (number[actions] << 12) | (action - first[actions])
-            line = self._lines[draws.below(name * 8 + 1, len(self._lines))]
+            line = self._lines[rng.below(name * 8 + 1, len(self._lines))]
             address = line + np.searchsorted(self._agents, agent)[actions]
-            is_store = draws.below(name * 8 + 2, 100) >= self._loads(number)[actions]
+            is_store = rng.below(name * 8 + 2, 100) >= self._loads(number)[actions]
             size = np.ones(len(action), np.int64)
         else:
             actions, first = np.arange(len(number)), np.arange(len(number) + 1)
             name = number << 12
-            check = draws.below(number * 8 + 1, len(self._words))
+            check = rng.below(number * 8 + 1, len(self._words))
             turn = self._turns[check] + _ordinals(check)
             self._turns += np.bincount(check, minlength=len(self._turns))
             phase = turn % (_WORD + 1)
             is_store = phase < _WORD
             address = self._words[check] + np.where(is_store, phase, 0)
             size = np.where(is_store, 1, _WORD)
-        fetched = draws.percent(name * 8 + 3, self.config.instruction_percent)
+        fetched = rng.percent(name * 8 + 3, self.config.instruction_percent)
         fetched &= ~is_store & self._fetches[agent][actions]
         count = len(address)
         places = np.full((count, self._width), INACTIVE, np.int64)
@@ -138,13 +140,13 @@ class PatternGenerator:
             action_scope=np.where(fetched, INSTRUCTION, 0).astype(np.uint8),
             lane_address=places,
             store_value=np.zeros((count, self._width), np.uint64),
-            thread_base=self.ledger.counts(),
+            thread_base=self.expectations.counts(),
         )
         return program, (name[:, None] << _LANE_BITS) | np.arange(self._width)
 
     def _loads(self, number: IntArray) -> IntArray:
         low, high = self.config.load_percent
-        return low + self._draws.below(number * 8 + 4, high - low + 1)
+        return low + self._rng.below(number * 8 + 4, high - low + 1)
 
 
 def _table() -> IntArray:
@@ -163,8 +165,10 @@ def _ordinals(values: IntArray) -> IntArray:
     return result
 
 
-def _lengths(lengths: tuple[int, ...], draws: Draws, number: IntArray) -> tuple[IntArray, IntArray]:
+def _lengths(
+    lengths: tuple[int, ...], rng: CounterRng, number: IntArray
+) -> tuple[IntArray, IntArray]:
     """(episode of each action, first action of each episode)."""
-    drawn = np.array(lengths)[draws.below(number * 8 + 5, len(lengths))]
+    drawn = np.array(lengths)[rng.below(number * 8 + 5, len(lengths))]
     first = np.concatenate(([0], np.cumsum(drawn)))
     return np.repeat(np.arange(len(number)), drawn), first

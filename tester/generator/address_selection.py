@@ -1,8 +1,8 @@
-"""Where the accesses of episodes go: cells that nobody else uses at the time.
+"""Selects the addresses of accesses: cells that no conflicting episode uses at the time.
 
-The lanes of an episode pick cells of their groups; a pick that would clash is tried again
-elsewhere, and in the end the lane sits the action out. Invariant: what a pick becomes depends on
-configuration, seed and the picks before it alone, and is the same with compiled kernels and
+The lanes of an episode pick cells of their groups; a pick that would conflict is repeated with
+another cell, and after the last round the lane sits the action out. Invariant: what a pick becomes
+depends on configuration, seed and the picks before it alone, and is the same with native loops and
 without.
 """
 
@@ -15,13 +15,13 @@ import numpy as np
 
 from runtime.prng import Prng
 from tester.arrays import BoolArray, IntArray
-from tester.counter_rng import Draws, scaled
+from tester.counter_rng import CounterRng, scaled
+from tester.generator.cell_requests import CellRequests
 from tester.generator.config import GeneratorConfig
-from tester.generator.conflict_targeting import Pursuit, pursue
-from tester.generator.native_kernels import Kernels, PickedBlock, Picking
+from tester.generator.conflict_targeting import Targeting, target_conflicts
+from tester.generator.native_loops import CompiledLoops, Selection, SelectionBlock
 from tester.generator.reservation import ROUNDS, Reservations
 from tester.generator.virtual_clock import Timetable
-from tester.generator.wishes import Wishes
 from tester.program.address_map import AddressMap
 from tester.program.program import INACTIVE
 
@@ -31,11 +31,11 @@ SIZES: Final = np.array((1, 2, 4, 8), np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The actions of a block of episodes, before anybody knows where they go."""
+    """The actions of a block of episodes, before their addresses are selected."""
 
     table: Timetable
     action: IntArray
-    """Names to draw numbers with."""
+    """Counters for random numbers."""
     number: IntArray
     """Within its episode."""
     is_store: BoolArray
@@ -49,7 +49,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class _Picks:
-    """One entry per lane of each action: what it wants to do, and a name to draw numbers with."""
+    """One entry per lane of each action: what it does, and a counter for random numbers."""
 
     action: IntArray
     lane: IntArray
@@ -60,33 +60,33 @@ class _Picks:
     identity: IntArray
 
 
-class Placing:
-    """State between blocks: who owns what."""
+class AddressSelector:
+    """State between blocks: which lane owns which cell."""
 
     def __init__(
-        self, config: GeneratorConfig, places: AddressMap, prng: Prng, kernels: Kernels | None
+        self, config: GeneratorConfig, places: AddressMap, prng: Prng, loops: CompiledLoops | None
     ) -> None:
         self.config: Final = config
         self.map: Final = places
-        self.reservations: Final = Reservations(kernels)
-        self._kernels = kernels
+        self.reservations: Final = Reservations(loops)
+        self._loops = loops
         self._lanes: Final = max(agent.lanes for agent in config.agents)
-        self._episode_draws = Draws(prng.fork("episode"))
-        self._action_draws = Draws(prng.fork("action"))
-        self._pick_draws = tuple(Draws(prng.fork(f"pick-{i}")) for i in range(ROUNDS))
-        self._first_draws = Draws(prng.fork("first"))
-        self._chase_draws = Draws(prng.fork("chase"))
-        self._own_draws = Draws(prng.fork("own"))
-        self._slot_draws = Draws(prng.fork("slot"))
+        self._episode_rng = CounterRng(prng.fork("episode"))
+        self._action_rng = CounterRng(prng.fork("action"))
+        self._round_rngs = tuple(CounterRng(prng.fork(f"pick-{i}")) for i in range(ROUNDS))
+        self._first_rng = CounterRng(prng.fork("first"))
+        self._target_rng = CounterRng(prng.fork("chase"))
+        self._own_rng = CounterRng(prng.fork("own"))
+        self._slot_rng = CounterRng(prng.fork("slot"))
         self._line_start: Final = _line_starts(places)
         lanes = sum(agent.lanes for agent in config.agents)
         alive = lanes * sum(config.lengths) // len(config.lengths)
         self._first_share: Final = max(10, min(100, 50 * len(places.cell_size) // max(alive, 1)))
 
     def addresses(self, block: Block) -> IntArray:
-        """[A, L] what each lane accesses, INACTIVE where it sits out."""
-        if self._kernels is not None:
-            return self._compiled_addresses(block, self._kernels)
+        """[A, L] the address of each lane, INACTIVE where it sits out."""
+        if self._loops is not None:
+            return self._compiled_addresses(block, self._loops)
         table, group = block.table, block.group
         episode = np.repeat(np.arange(len(table.agent)), table.length)
         slot = np.flatnonzero((group >= 0)[episode])
@@ -104,44 +104,44 @@ class Placing:
         taken = np.flatnonzero(cell >= 0)
         cell, size = cell[taken], SIZES[picks.size[taken]]
         places = self.map.cell_size[cell] // size
-        inner = self._slot_draws.below(picks.identity[taken] * 2, places) * size
+        inner = self._slot_rng.below(picks.identity[taken] * 2, places) * size
         address = np.full((len(block.action), self._lanes), INACTIVE, np.int64)
         address.ravel()[slot[taken]] = self.map.cell_address[cell] + inner
         return address
 
-    def _compiled_addresses(self, block: Block, kernels: Kernels) -> IntArray:
-        """The same by the kernels."""
+    def _compiled_addresses(self, block: Block, loops: CompiledLoops) -> IntArray:
+        """The same by the native loops."""
         table = block.table
-        picks = kernels.pick(
-            PickedBlock(
+        picks = loops.pick(
+            SelectionBlock(
                 table.identity,
                 block.first,
                 block.group,
                 block.is_store,
                 block.kind_of_size,
-                self._episode_draws.key,
-                self._action_draws.key,
-                self._slot_draws.key,
-                self._first_draws.key,
-                self._own_draws.key,
+                self._episode_rng.key,
+                self._action_rng.key,
+                self._slot_rng.key,
+                self._first_rng.key,
+                self._own_rng.key,
             ),
             self.config,
             self.map,
             self._line_start,
         )
         self.reservations.open(table.start, table.hold)
-        cell = self.reservations.allot(picks, self._first_share, self._pick_draws)
+        cell = self.reservations.allocate(picks, self._first_share, self._round_rngs)
         picks.return_to_own(cell)
-        return picks.addresses(self._chased(table, picks, cell))
+        return picks.addresses(self._targeted(table, picks, cell))
 
     def _reserve(self, block: Block, picks: _Picks) -> IntArray:
         """The cell of each pick, -1 where the lane sits out."""
-        config, slots = self.config, self._slot_draws
+        config, slots = self.config, self._slot_rng
         table, number = block.table, block.number
         # Half of the episodes pick among the cells that fit their widest action, so that accesses
         # of different sizes meet in one cell.
         widest = np.maximum.reduceat(block.kind_of_size, block.first[:-1])[picks.episode]
-        wide = self._episode_draws.percent(table.identity * 4 + 3, 50)[picks.episode]
+        wide = self._episode_rng.percent(table.identity * 4 + 3, 50)[picks.episode]
         reach = self.map.group_reach
         choices = reach[picks.group, picks.size]
         choices = np.where(
@@ -149,13 +149,13 @@ class Placing:
         )
 
         again = slots.percent(picks.identity * 2 + 1, config.repeat_percent)
-        back = self._action_draws.below(picks.identity * 8 + 3, number[picks.action])
+        back = self._action_rng.below(picks.identity * 8 + 3, number[picks.action])
         source = np.where(again, picks.action - number[picks.action] + back, picks.action)
         index = self._first_choice(block, picks, source, choices)
 
         self.reservations.open(table.start, table.hold)
-        cell = self.reservations.allot(
-            Wishes(
+        cell = self.reservations.allocate(
+            CellRequests(
                 identity=picks.identity,
                 episode=picks.episode,
                 lane=picks.lane,
@@ -165,35 +165,35 @@ class Placing:
                 index=index,
             ),
             self._first_share,
-            self._pick_draws,
+            self._round_rngs,
         )
         pending = np.flatnonzero((cell < 0) & (choices > 0))
         self._return_to_own(picks, cell, pending)
-        return self._chased(table, picks, cell)
+        return self._targeted(table, picks, cell)
 
-    def _chased(self, table: Timetable, picks: _Picks | Picking, cell: IntArray) -> IntArray:
-        """The cells after some picks went after the stores of other agents."""
+    def _targeted(self, table: Timetable, picks: _Picks | Selection, cell: IntArray) -> IntArray:
+        """The cells after some picks were moved to those of other agents' stores."""
         percent = self.config.chase_percent
         if not percent:
             return cell
-        chase = self._chase_draws
-        chases = chase.percent(~table.identity, percent)[picks.episode]
-        chases &= chase.percent(picks.identity * 2, 50)
-        pursuit = Pursuit(
+        rng = self._target_rng
+        targets = rng.percent(~table.identity, percent)[picks.episode]
+        targets &= rng.percent(picks.identity * 2, 50)
+        targeting = Targeting(
             picks.episode,
             picks.lane,
             picks.group,
             table.agent[picks.episode],
             picks.is_store,
             SIZES[picks.size],
-            chases,
+            targets,
             picks.identity * 2 + 1,
         )
-        return pursue(cell, pursuit, self.map.cell_size.astype(np.int64), chase)
+        return target_conflicts(cell, targeting, self.map.cell_size.astype(np.int64), rng)
 
     def _return_to_own(self, picks: _Picks, cell: IntArray, pending: IntArray) -> None:
-        """Let half of the refused picks go to a cell that their lane owns already."""
-        slots = self._own_draws
+        """Move half of the refused picks to a cell that their lane owns already."""
+        slots = self._own_rng
         pending = pending[slots.percent(picks.identity[pending] * 2, 50)]
         lane_of = (picks.episode << LANE_BITS) | picks.lane
         for may_use, wants in (
@@ -213,24 +213,24 @@ class Placing:
     def _first_choice(
         self, block: Block, picks: _Picks, source: IntArray, choices: IntArray
     ) -> IntArray:
-        """Index within the group's cells that each lane would like to have."""
-        config, draws = self.config, self._action_draws
+        """Index within the group's cells that each lane requests first."""
+        config, rng = self.config, self._action_rng
         table, action = block.table, block.action
-        index = scaled(self._first_draws.words((action[source] << LANE_BITS) | picks.lane), choices)
+        index = scaled(self._first_rng.words((action[source] << LANE_BITS) | picks.lane), choices)
         if config.hot_percent:
-            hot = draws.percent(action * 8 + 4, config.hot_percent)[source]
+            hot = rng.percent(action * 8 + 4, config.hot_percent)[source]
             few = np.minimum(choices, config.hot_cells)
             index = np.where(
                 hot, index % np.maximum(few, 1) * (choices // np.maximum(few, 1)), index
             )
         if config.pattern_percent:
-            patterned = draws.percent(action * 8 + 5, config.pattern_percent)[source]
-            shape = draws.below(action * 8 + 6, 4)
+            patterned = rng.percent(action * 8 + 5, config.pattern_percent)[source]
+            shape = rng.below(action * 8 + 6, 4)
             # Stride 0 is the same cell for all lanes: only loads may do that.
             stride = np.array((0, 1, 1, 2))[shape][source]
             stride = np.maximum(stride, picks.is_store)
-            own = draws.words(action * 8 + 7)
-            lasting = self._episode_draws.words(~table.identity)[picks.episode]
+            own = rng.words(action * 8 + 7)
+            lasting = self._episode_rng.words(~table.identity)[picks.episode]
             start = scaled(np.where((shape & 1)[source] == 1, own[source], lasting), choices)
             # One shape in four begins where a line does: its lanes may fill the line.
             first = self.map.group_first[picks.group]

@@ -1,7 +1,7 @@
-"""What kind of program to draw: the knobs, and what each agent is able to do.
+"""What kind of program to generate: the parameters, and what each agent is able to do.
 
-Invariant: a configuration that exists can be generated from; what is impossible is refused when it
-is made, with the number and what would be possible.
+Invariant: every configuration that exists can be generated; an impossible one is refused when it is
+made, with the value and the possible range.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ PATTERNS: Final = (EPISODES, CHECKS, BYTES)
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What an agent of a system can do, as far as its protocol tells."""
+    """What an agent of a system can do, according to its protocol."""
 
     flush: bool = False
     """Its machine has an event for flushes."""
     plain: bool = False
     """It is coherent without acquire and release."""
     instructions: bool = False
-    """Its machine tells instruction fetches from loads."""
+    """Its machine distinguishes instruction fetches from loads."""
     longest: int = 0
     """Bytes of its longest access at any place; 0: it keeps to aligned cells. If there are more
     than MAX_ACCESS_BYTES, it may reach over several lines."""
@@ -52,7 +52,7 @@ class Abilities:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorConfig:
-    """The knobs of a program. Percentages are integers from 0 to 100; ConfigError otherwise."""
+    """The parameters of a program. Percentages are integers from 0 to 100, else ConfigError."""
 
     agents: tuple[AgentSpec, ...]
     episodes: int | None
@@ -60,9 +60,9 @@ class GeneratorConfig:
     map: MapConfig = field(default_factory=MapConfig)
     abilities: tuple[Abilities, ...] = ()
     """What each agent can do besides loads and stores; empty: what its kind usually can."""
-    camps: tuple[int, ...] = ()
-    """A number per agent: bytes change hands only within a camp (empty: one camp). Lines are still
-    shared. For agents whose system cannot hand data to each other."""
+    isolation_groups: tuple[int, ...] = ()
+    """A number per agent: bytes are handed over only within a group (empty: one group). Lines are
+    still shared. For agents whose system cannot hand data to each other."""
     lengths: tuple[int, ...] = (10,)
     """Actions per episode: one of these, each equally likely."""
     load_percent: tuple[int, int] = (20, 80)
@@ -100,9 +100,9 @@ class GeneratorConfig:
     flush_percent: int = 0
     """Episodes that flush what they have stored, of agents that can."""
     peek_percent: int = 0
-    """Episodes that load the lines they wait for, without a claim on what they see."""
+    """Episodes that make racing loads of the lines they wait for; their values are not checked."""
     chase_percent: int = 0
-    """Episodes that send half of their accesses after the latest stores of other agents."""
+    """Episodes half of whose accesses target the latest stores of other agents."""
     pattern: str = EPISODES
     """What the program looks like: EPISODES, or as in `tester.generator.access_patterns`, CHECKS or
     BYTES.
@@ -129,11 +129,15 @@ class GeneratorConfig:
             )
         if self.abilities:
             need(len(self.abilities) == len(self.agents), "abilities needs one entry per agent")
-        if self.camps:
-            need(len(self.camps) == len(self.agents), "camps needs one number per agent")
+        if self.isolation_groups:
             need(
-                min(self.camps) >= 0 and max(self.camps) < self.map.groups,
-                f"{max(self.camps) + 1} camps need as many groups, there are {self.map.groups}",
+                len(self.isolation_groups) == len(self.agents),
+                "isolation_groups needs one number per agent",
+            )
+            need(
+                min(self.isolation_groups) >= 0 and max(self.isolation_groups) < self.map.groups,
+                f"{max(self.isolation_groups) + 1} isolation groups need as many groups, "
+                f"there are {self.map.groups}",
             )
         need(self.episodes is None or self.episodes >= 0, "episodes must not be negative")
         need(

@@ -1,11 +1,11 @@
-"""Accesses that go where somebody else has just stored.
+"""Accesses that target bytes which another agent has just stored.
 
-Cells that are picked by chance rarely change hands at once: when they are read, the store of the
-other agent has long reached every copy. Chasing accesses follow one of the latest stores of their
-group by another agent, whoever holds its cell, so that their episode starts in the very tick in
-which the storing one is complete. Invariant: a cell that one lane of an episode stores into is
-touched by no other lane of it; with other episodes there is no conflict, because waits are derived
-from whatever was picked.
+Cells that are picked at random are rarely handed over at once: when they are read, the store of the
+other agent has long reached every copy. Targeting accesses move to the cell of one of the latest
+stores of their group by another agent, reserved or not, so that their episode starts in the very
+tick in which the storing one is complete. Invariant: a cell that one lane of an episode stores into
+is touched by no other lane of it; with other episodes there is no race, because waits are derived
+from the final picks.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Final
 import numpy as np
 
 from tester.arrays import BoolArray, IntArray
-from tester.counter_rng import Draws
+from tester.counter_rng import CounterRng
 
 _REACH: Final = 6
 """How many stores of the group back, at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pursuit:
+class Targeting:
     """One entry per pick; picks stand in the order of their episodes."""
 
     episode: IntArray
@@ -32,23 +32,27 @@ class Pursuit:
     agent: IntArray
     is_store: BoolArray
     size: IntArray
-    """Bytes that are to be moved."""
-    chases: BoolArray
+    """Bytes of the access."""
+    targets: BoolArray
     name: IntArray
-    """Counters to draw numbers with."""
+    """Counters for random numbers."""
 
 
-def pursue(cell: IntArray, picks: Pursuit, cell_size: IntArray, draws: Draws) -> IntArray:
-    """The cells of all picks (-1: sits out), after those that chase have moved, if they can."""
+def target_conflicts(
+    cell: IntArray, picks: Targeting, cell_size: IntArray, rng: CounterRng
+) -> IntArray:
+    """The cells of all picks (-1: sits out), after targeting ones were moved where that is
+    possible.
+    """
     stored = np.flatnonzero(picks.is_store & (cell >= 0))
-    wants = np.flatnonzero(picks.chases)
+    wants = np.flatnonzero(picks.targets)
     if not len(stored) or not len(wants):
         return cell
     span = int(picks.episode[-1]) + 1
     key = picks.group * span + picks.episode
     stored = stored[np.argsort(key[stored], kind="stable")]
     latest = np.searchsorted(key[stored], key[wants], side="left") - 1
-    place = latest - draws.below(picks.name[wants], _REACH)
+    place = latest - rng.below(picks.name[wants], _REACH)
     wants, place = wants[place >= 0], place[place >= 0]
     source = stored[place]
     suits = picks.group[source] == picks.group[wants]
@@ -61,7 +65,7 @@ def pursue(cell: IntArray, picks: Pursuit, cell_size: IntArray, draws: Draws) ->
     return moved
 
 
-def _clashing(cell: IntArray, moved: IntArray, picks: Pursuit) -> IntArray:
+def _clashing(cell: IntArray, moved: IntArray, picks: Targeting) -> IntArray:
     """Moved picks whose cell other lanes of their episode use, one of them all to store."""
     used = np.flatnonzero(moved >= 0)
     key = picks.episode[used] * (int(moved.max()) + 1) + moved[used]

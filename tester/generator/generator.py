@@ -1,11 +1,11 @@
-"""Draws programs: random, race-free by construction, and worth running.
+"""Generates programs: random, race-free by construction, and rich in conflicts.
 
 An episode's lanes pick cells of their group (`tester.generator.address_selection`) while the
-virtual clock says who else is alive. The order of starts is the order of episodes. Because clashing
-episodes stood apart on that clock, most of the waits derived from the order are over before they
-are needed: agents run side by side, although every hand-over of a byte is protected. Invariant:
-what a chunk contains depends on configuration, seed and position alone; chunks have the same size
-whatever the limit, only the last one is cut.
+virtual clock determines which other episodes are live. The order of starts is the order of
+episodes. Because conflicting episodes do not overlap on that clock, most of the waits derived from
+the order are over before they are needed: agents run concurrently, although every hand-over of a
+byte is protected. Invariant: what a chunk contains depends on configuration, seed and position
+alone; chunks have the same size whatever the limit, only the last one is cut.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 
 from runtime.prng import Prng
 from tester.arrays import BoolArray, ByteArray, IntArray
-from tester.counter_rng import Draws
+from tester.counter_rng import CounterRng
 from tester.errors import ConfigError
 from tester.generator.access_patterns import PatternGenerator
-from tester.generator.address_selection import LANE_BITS, SIZES, Block, Placing
+from tester.generator.address_selection import LANE_BITS, SIZES, AddressSelector, Block
 from tester.generator.config import EPISODES
 from tester.generator.config import GeneratorConfig as GeneratorConfig
-from tester.generator.native_kernels import Kernels
+from tester.generator.native_loops import CompiledLoops
 from tester.generator.unaligned import Drawn, Unaligned
 from tester.generator.virtual_clock import Pace, Timetable, VirtualClock
 from tester.program.address_map import AddressMap, build_map
-from tester.program.expectations import Ledger, explode
+from tester.program.expectations import ExpectationState, explode
 from tester.program.program import (
     ATOMIC,
     BARE,
@@ -55,29 +55,29 @@ _BLOCK_EPISODES: Final = 1024
 
 
 def generator_for(
-    config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None
+    config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
 ) -> Generator | PatternGenerator:
     """The generator of the configuration's pattern. Raises ConfigError."""
     kind = Generator if config.pattern == EPISODES else PatternGenerator
-    return kind(config, prng, kernels)
+    return kind(config, prng, loops)
 
 
 def generate(
-    config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None
+    config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
 ) -> Iterator[Program]:
     """The program chunk by chunk, without end if `config.episodes` is None."""
-    generator = generator_for(config, prng, kernels)
+    generator = generator_for(config, prng, loops)
     while (chunk := generator.next_chunk()) is not None:
         yield chunk
 
 
 def generate_program(
-    config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None
+    config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
 ) -> Program:
     """The whole program as one value. Raises ConfigError for an endless one."""
     if config.episodes is None:
         raise ConfigError("an endless program does not fit into one value; give `episodes`")
-    generator = generator_for(config, prng, kernels)
+    generator = generator_for(config, prng, loops)
     chunks = []
     while (chunk := generator.next_chunk()) is not None:
         chunks.append(chunk)
@@ -85,21 +85,23 @@ def generate_program(
 
 
 class Generator:
-    """State between chunks: the clock, the places, byte versions and the ledger."""
+    """State between chunks: the clock, reservations, byte versions and expectations."""
 
-    def __init__(self, config: GeneratorConfig, prng: Prng, kernels: Kernels | None = None) -> None:
+    def __init__(
+        self, config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
+    ) -> None:
         self.config: Final = config
         self.run_key: Final = prng.fork("run").bits64()
         self.map: Final[AddressMap] = build_map(config.full_map(), prng.fork("map"))
-        self.ledger: Final = Ledger(
+        self.expectations: Final = ExpectationState(
             self.map.lines,
             self.map.line_size,
             self.run_key,
             self.map.group_word,
             len(config.agents),
-            kernels,
+            loops,
         )
-        self._kernels = kernels
+        self._loops = loops
         self._stores: BoolArray = np.array([a.stores for a in config.agents], np.bool_)
         self._adds: BoolArray = np.array([a.adds for a in config.agents], np.bool_)
         able = config.all_abilities()
@@ -107,19 +109,21 @@ class Generator:
         self._plain: BoolArray = np.array([a.plain for a in able], np.bool_)
         self._fetches: BoolArray = np.array([a.instructions for a in able], np.bool_)
         self._agent_lanes: IntArray = np.array([a.lanes for a in config.agents], np.int64)
-        self._camp: IntArray = np.array(config.camps or (0,) * len(config.agents), np.int64)
+        self._isolation: IntArray = np.array(
+            config.isolation_groups or (0,) * len(config.agents), np.int64
+        )
         self._wide = self._add_with_others()
         self._lanes: Final = int(self._agent_lanes.max())
         pace = Pace(config.lengths, config.slack_percent, config.tight_percent)
-        self._clock = VirtualClock(len(config.agents), pace, Draws(prng.fork("clock")))
-        self._versions = Versions(self.ledger.values, prng.fork("values"), kernels)
-        self._episode_draws = Draws(prng.fork("episode"))
-        self._lane_draws = Draws(prng.fork("lane"))
-        self._action_draws = Draws(prng.fork("action"))
-        self._atomic_draws = Draws(prng.fork("atomic"))
-        self._operation_draws = Draws(prng.fork("operation"))
-        self._instruction_draws = Draws(prng.fork("instruction"))
-        self._placing = Placing(config, self.map, prng, kernels)
+        self._clock = VirtualClock(len(config.agents), pace, CounterRng(prng.fork("clock")))
+        self._versions = Versions(self.expectations.values, prng.fork("values"), loops)
+        self._episode_rng = CounterRng(prng.fork("episode"))
+        self._lane_rng = CounterRng(prng.fork("lane"))
+        self._action_rng = CounterRng(prng.fork("action"))
+        self._atomic_rng = CounterRng(prng.fork("atomic"))
+        self._operation_rng = CounterRng(prng.fork("operation"))
+        self._instruction_rng = CounterRng(prng.fork("instruction"))
+        self._selector = AddressSelector(config, self.map, prng, loops)
         self._unaligned = Unaligned(config, self.map, prng)
         self._made = 0
         slots = int(self._agent_lanes.mean() * sum(config.lengths) / len(config.lengths))
@@ -151,19 +155,19 @@ class Generator:
             count = min(count, self.config.episodes - self._made)
         if count <= 0:
             return None
-        base = self.ledger.counts()
+        base = self.expectations.counts()
         table = self._clock.take(count)
         self._made += count
         program, identity = self._draw(table, base)
-        events = explode(program, self.map.lines, self._kernels)
+        events = explode(program, self.map.lines, self._loops)
         values = self._versions.assign(program, events, identity)
-        return self.ledger.advance(replace(program, store_value=values), events)
+        return self.expectations.advance(replace(program, store_value=values), events)
 
     # ------------------------------------------------------------------ one block
 
     def _draw(self, table: Timetable, base: IntArray) -> tuple[Program, IntArray]:
         """A program without values, and the identity of each access [A, L] for hashing them."""
-        config, draws = self.config, self._action_draws
+        config, rng = self.config, self._action_rng
         count, lanes = len(table.agent), self._lanes
         first = np.concatenate(([0], np.cumsum(table.length)))
         episode = np.repeat(np.arange(count), table.length)
@@ -171,26 +175,26 @@ class Generator:
         action = (table.identity[episode] << _LENGTH_BITS) | number
 
         low, high = config.load_percent
-        share = low + self._episode_draws.below(table.identity * 4, high - low + 1)
-        is_store = draws.below(action * 8, 100) >= share[episode]
+        share = low + self._episode_rng.below(table.identity * 4, high - low + 1)
+        is_store = rng.below(action * 8, 100) >= share[episode]
         is_store &= self._stores[table.agent][episode]
         weights = np.cumsum(config.size_weights)
         kind_of_size = np.searchsorted(
-            weights, draws.below(action * 8 + 1, int(weights[-1])), side="right"
+            weights, rng.below(action * 8 + 1, int(weights[-1])), side="right"
         )
         group = self._groups(table)
         block = Block(table, action, number, is_store, kind_of_size, first, group)
-        address = self._placing.addresses(block)
-        scoped = draws.percent(action * 8 + 2, config.scope_percent)
-        scope = np.where(scoped, 1 + draws.below(~action, GLC | SLC), 0)
-        fetched = self._instruction_draws.percent(action, config.instruction_percent)
+        address = self._selector.addresses(block)
+        scoped = rng.percent(action * 8 + 2, config.scope_percent)
+        scope = np.where(scoped, 1 + rng.below(~action, GLC | SLC), 0)
+        fetched = self._instruction_rng.percent(action, config.instruction_percent)
         fetched &= ~is_store & self._fetches[table.agent][episode]
         scope |= np.where(fetched, INSTRUCTION, 0)
         kind, op, quiet = self._operations(table, action, episode, is_store, kind_of_size)
         scope |= quiet
-        manner = self._atomic_scope(table)
+        episode_scope = self._atomic_scope(table)
         drawn = Drawn(action, episode, table.agent[episode], kind, SIZES[kind_of_size], address)
-        rows = self._unaligned.rows(drawn, manner, self._placing.reservations)
+        rows = self._unaligned.rows(drawn, episode_scope, self._selector.reservations)
         at = rows.action
         program = Program(
             agents=config.agents,
@@ -199,7 +203,7 @@ class Generator:
             episode_thread=table.agent.astype(np.int32),
             episode_first_action=np.searchsorted(episode[at], np.arange(count + 1)),
             episode_group=group.astype(np.int32),
-            episode_scope=manner,
+            episode_scope=episode_scope,
             group_word=self.map.group_word,
             action_kind=kind[at],
             action_op=op[at],
@@ -210,7 +214,7 @@ class Generator:
             thread_base=base,
         )
         identity = (action[at, None] << LANE_BITS) | np.arange(lanes)
-        identity[:, 0] += rows.part  # whoever has pieces has one lane
+        identity[:, 0] += rows.part  # agents with pieces have one lane
         return program, identity
 
     def _operations(
@@ -222,12 +226,12 @@ class Generator:
         kind_of_size: IntArray,
     ) -> tuple[ByteArray, ByteArray, IntArray]:
         """[A] (kind, operation, scope bits): some of the stores are atomic actions."""
-        config, draws = self.config, self._operation_draws
+        config, rng = self.config, self._operation_rng
         atomic = is_store & (kind_of_size >= 2) & self._adds[table.agent][episode]
-        atomic &= draws.percent(action * 3, config.atomic_percent)
+        atomic &= rng.percent(action * 3, config.atomic_percent)
         kind = np.where(is_store, STORE, LOAD)
-        op = np.array(OPERATIONS)[draws.below(action * 3 + 1, len(OPERATIONS))]
-        quiet = atomic & draws.percent(action * 3 + 2, config.quiet_percent)
+        op = np.array(OPERATIONS)[rng.below(action * 3 + 1, len(OPERATIONS))]
+        quiet = atomic & rng.percent(action * 3 + 2, config.quiet_percent)
         return (
             np.where(atomic, ATOMIC, kind).astype(np.uint8),
             np.where(atomic, op, 0).astype(np.uint8),
@@ -236,19 +240,19 @@ class Generator:
 
     def _atomic_scope(self, table: Timetable) -> ByteArray:
         """[E] how the fetch-adds of each episode are made."""
-        config, draws = self.config, self._atomic_draws
+        config, rng = self.config, self._atomic_rng
         name = table.identity * 3
-        scoped = draws.percent(name, config.atomic_scope_percent)
-        scope = np.where(scoped, 1 + draws.below(name + 1, GLC | SLC), 0)
+        scoped = rng.percent(name, config.atomic_scope_percent)
+        scope = np.where(scoped, 1 + rng.below(name + 1, GLC | SLC), 0)
         scope = np.where(self._wide[table.agent], SLC, scope)
-        quiet = np.where(draws.percent(name + 2, config.quiet_percent), QUIET, 0)
-        bare = np.where(draws.percent(~name, config.bare_percent), BARE, 0)
-        racing = np.where(draws.percent(~name - 1, config.peek_percent), RACING_LOAD, 0)
-        flush = draws.percent(~name - 2, config.flush_percent) & self._flushes[table.agent]
+        quiet = np.where(rng.percent(name + 2, config.quiet_percent), QUIET, 0)
+        bare = np.where(rng.percent(~name, config.bare_percent), BARE, 0)
+        racing = np.where(rng.percent(~name - 1, config.peek_percent), RACING_LOAD, 0)
+        flush = rng.percent(~name - 2, config.flush_percent) & self._flushes[table.agent]
         flushes = np.where(flush, FLUSHES, 0)
-        plain = draws.percent(~name - 3, config.plain_percent) & self._plain[table.agent]
-        manner = np.where(plain, PLAIN | BARE, scope | quiet | bare | racing)
-        return np.asarray(manner | flushes, np.uint8)
+        plain = rng.percent(~name - 3, config.plain_percent) & self._plain[table.agent]
+        episode_scope = np.where(plain, PLAIN | BARE, scope | quiet | bare | racing)
+        return np.asarray(episode_scope | flushes, np.uint8)
 
     def _add_with_others(self) -> BoolArray:
         """[T] wavefronts that add to the same words as processors do.
@@ -256,23 +260,23 @@ class Generator:
         A GPU's shared cache performs what is not of system scope by itself, so these must be.
         """
         agents = self.config.agents
-        others = {int(c) for a, c in zip(agents, self._camp) if a.adds and a.kind != "gpu"}
-        wide = [a.kind == "gpu" and int(c) in others for a, c in zip(agents, self._camp)]
+        others = {int(c) for a, c in zip(agents, self._isolation) if a.adds and a.kind != "gpu"}
+        wide = [a.kind == "gpu" and int(c) in others for a, c in zip(agents, self._isolation)]
         return np.array(wide, np.bool_)
 
     def _groups(self, table: Timetable) -> IntArray:
         """[E, L] the group of each lane, -1 for lanes that are off."""
-        config, draws = self.config, self._episode_draws
+        config, rng = self.config, self._episode_rng
         lane = np.arange(self._lanes)
         own = ((table.identity[:, None] << LANE_BITS) | lane) * 2
-        camp = self._camp[table.agent][:, None]
-        camps = int(self._camp.max()) + 1
-        # Group g belongs to camp g modulo the number of camps.
-        choices = (len(self.map.group_word) - 1 - camp) // camps + 1
-        group = camp + camps * self._lane_draws.below(own, choices)
-        shared = draws.percent(table.identity * 4 + 2, config.shared_group_percent)
+        isolation = self._isolation[table.agent][:, None]
+        isolation_groups = int(self._isolation.max()) + 1
+        # Group g of words belongs to isolation group g modulo their number.
+        choices = (len(self.map.group_word) - 1 - isolation) // isolation_groups + 1
+        group = isolation + isolation_groups * self._lane_rng.below(own, choices)
+        shared = rng.percent(table.identity * 4 + 2, config.shared_group_percent)
         group = np.where(shared[:, None], group[:, :1], group)
         exists = lane < self._agent_lanes[table.agent][:, None]
-        active = exists & self._lane_draws.percent(own + 1, config.lane_percent)
+        active = exists & self._lane_rng.percent(own + 1, config.lane_percent)
         active[~active.any(axis=1), 0] = True
         return np.where(active, group, INACTIVE)

@@ -1,4 +1,4 @@
-"""The generator's compiled inner loops, as soon as they are there."""
+"""The generator's native loops, as soon as they are compiled."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from runtime.native.tiered_object import COMPILE_ERRORS, Warn
 from runtime.native.toolchain.compiler import Compiler, one_line
 from runtime.native.toolchain.object_cache import Cache
 from runtime.native.toolchain.pending_object import PendingObject
-from tester.generator.native_kernels import Kernels, kernels_recipe, load_kernels
+from tester.generator.native_loops import CompiledLoops, load_loops, loops_recipe
 
 
-class LaterKernels:
-    """The generator's inner loops, once they are compiled; until then numpy does the same.
+class PendingLoops:
+    """The generator's native loops, once they are compiled; until then numpy does the same.
 
-    ``warn``: called if they fail to come.
+    ``warn``: called if they cannot be compiled or loaded.
     """
 
     def __init__(
@@ -21,35 +21,35 @@ class LaterKernels:
     ) -> None:
         self._warn = warn
         self._cache = cache
-        self._kernels: Kernels | None = None
+        self._loops: CompiledLoops | None = None
         self._pending: PendingObject | None = None
         try:
-            how = kernels_recipe(compiler)
+            how = loops_recipe(compiler)
             path = how.make(cache) if optimised else how.find(cache)
             if path is None:
                 self._pending = how.begin(cache)
             else:
-                self._kernels = loaded(path, load_kernels)
+                self._loops = loaded(path, load_loops)
         except COMPILE_ERRORS as error:
             self._refuse(error)
 
-    def __call__(self) -> Kernels | None:
-        """What there is now."""
+    def __call__(self) -> CompiledLoops | None:
+        """The loops if they are compiled by now."""
         pending = self._pending
         if pending is not None:
             try:
                 path = pending.path()
                 if path is None:
                     return None
-                self._kernels = loaded(path, load_kernels)
+                self._loops = loaded(path, load_loops)
             except COMPILE_ERRORS as error:
                 pending.stop()
                 self._refuse(error)
             self._pending = None
-        return self._kernels
+        return self._loops
 
     def close(self) -> None:
-        """Stop what is not finished."""
+        """Stop a compilation that has not finished."""
         self()
         if self._pending is not None:
             self._pending.stop()

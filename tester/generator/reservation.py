@@ -1,9 +1,10 @@
-"""Who may use which cell while the virtual clock runs.
+"""Reservations of cells by episodes on the virtual clock.
 
 An episode's lane owns the cells it picked from the start of the episode until its reservation ends.
-Any number of lanes may own a cell they only load; whoever stores owns it alone. A pick that breaks
-this is refused and may be tried again elsewhere. Invariant: of the granted picks, no two owners of
-one cell overlap in time if one of them stores, except that an owner agrees with itself.
+Any number of lanes may own a cell they only load; a lane that stores into it is its only owner. A
+pick that breaks this is refused and may be repeated with another cell. Invariant: of the granted
+picks, no two owners of one cell overlap in time if one of them stores, except that an owner does
+not conflict with itself.
 
 A whole block of episodes is judged at once instead of one after the other: sorted by (cell, start),
 a pick clashes with the past if the latest end of the stores before it (or of anything before it, if
@@ -20,9 +21,9 @@ from typing import Final
 import numpy as np
 
 from tester.arrays import BoolArray, IntArray
-from tester.counter_rng import Draws, scaled
-from tester.generator.native_kernels import Kernels, Picking
-from tester.generator.wishes import Wishes
+from tester.counter_rng import CounterRng, scaled
+from tester.generator.cell_requests import CellRequests
+from tester.generator.native_loops import CompiledLoops, Selection
 from tester.program.program import INACTIVE, MAX_LANES
 
 ROUNDS: Final = 8
@@ -44,9 +45,9 @@ class _Owners:
 class Reservations:
     """Ownership of cells by the lanes of a sliding window of episodes."""
 
-    def __init__(self, kernels: Kernels | None = None) -> None:
+    def __init__(self, loops: CompiledLoops | None = None) -> None:
         none = np.zeros(0, np.int64)
-        self._kernels = kernels
+        self._loops = loops
         self._start: IntArray = none
         self._hold: IntArray = none
         self._origin = 0
@@ -71,42 +72,47 @@ class Reservations:
         self._start = np.concatenate((self._start[live], start))
         self._hold = np.concatenate((self._hold[live], hold))
 
-    def allot(self, wishes: Wishes | Picking, first_share: int, draws: Sequence[Draws]) -> IntArray:
+    def allocate(
+        self, requests: CellRequests | Selection, first_share: int, rng: Sequence[CounterRng]
+    ) -> IntArray:
         """The cell of each pick, -1 for those that found none in `ROUNDS` rounds.
 
         `first_share` percent ask in the first round: where cells are scarce, picks that ask at
-        once mostly refuse each other. `draws`: one for each round.
+        once mostly refuse each other. `rng`: one for each round.
         """
-        if self._kernels is not None:
+        if self._loops is not None:
             held = self._owners
-            cell, owners = self._kernels.allot(
-                wishes,
+            cell, owners = self._loops.allocate(
+                requests,
                 (held.cell, held.owner, held.store),
                 self._live,
                 self._origin,
                 self._start,
                 self._hold,
                 first_share,
-                [each.key for each in draws],
+                [each.key for each in rng],
             )
             self._owners = _Owners(*owners)
             return cell
-        cell = np.full(len(wishes.index), INACTIVE, np.int64)
+        cell = np.full(len(requests.index), INACTIVE, np.int64)
         tried = np.zeros(len(cell), np.bool_)
-        pending = np.flatnonzero(wishes.choices > 0)
+        pending = np.flatnonzero(requests.choices > 0)
         share = first_share
         for attempt in range(ROUNDS):
-            numbers = draws[attempt]
-            asks = numbers.percent(wishes.identity[pending] * 2 + 1, share)
+            numbers = rng[attempt]
+            asks = numbers.percent(requests.identity[pending] * 2 + 1, share)
             asking, waiting = pending[asks], pending[~asks]
-            chosen = wishes.index[asking]
+            chosen = requests.index[asking]
             if attempt:
-                word = numbers.words(wishes.identity[asking] * 2)
-                chosen = np.where(tried[asking], scaled(word, wishes.choices[asking]), chosen)
+                word = numbers.words(requests.identity[asking] * 2)
+                chosen = np.where(tried[asking], scaled(word, requests.choices[asking]), chosen)
             tried[asking] = True
-            candidate = wishes.first_cell[asking] + chosen
+            candidate = requests.first_cell[asking] + chosen
             granted = self.grant(
-                candidate, wishes.episode[asking], wishes.lane[asking], wishes.is_store[asking]
+                candidate,
+                requests.episode[asking],
+                requests.lane[asking],
+                requests.is_store[asking],
             )
             cell[asking[granted]] = candidate[granted]
             pending = np.sort(np.concatenate((waiting, asking[~granted])))
@@ -119,7 +125,7 @@ class Reservations:
     def grant(
         self, cell: IntArray, episode: IntArray, lane: IntArray, store: BoolArray
     ) -> BoolArray:
-        """Which of these picks may be. `episode` counts within the open block.
+        """Which of these picks are granted. `episode` counts within the open block.
 
         All picks of one lane and episode for one cell are granted or refused together.
         """

@@ -3,8 +3,8 @@
 Processors, readers and DMA engines have one lane and may access 1 to 16 bytes anywhere in a line,
 an engine up to several lines. So some of what they have picked is given another shape around the
 byte picked: it grows into the cells on both sides as far as they are free and its own to touch, or
-it shrinks. Invariant: an access touches bytes under test of its camp alone, and where its episode
-makes fetch-adds, of its group alone.
+it shrinks. Invariant: an access touches bytes under test of its isolation group alone, and where
+its episode makes fetch-adds, of its group of words alone.
 
 An access of more than 8 bytes or of several lines becomes several rows of the program, its pieces.
 """
@@ -18,7 +18,7 @@ import numpy as np
 
 from runtime.prng import Prng
 from tester.arrays import BoolArray, ByteArray, IntArray
-from tester.counter_rng import Draws
+from tester.counter_rng import CounterRng
 from tester.generator.config import GeneratorConfig
 from tester.generator.reservation import Reservations
 from tester.program.address_map import AddressMap
@@ -33,7 +33,7 @@ from tester.program.program import (
 
 _WHOLE_LINES_PERCENT: Final = 25
 _INSIST_PERCENT: Final = 6
-"""Accesses of engines that go ahead and wait for whoever has the bytes beside their own."""
+"""Accesses of engines that take bytes beside their own even where others hold them, and wait."""
 _FAR: Final = np.int64(1 << 62)
 
 
@@ -76,7 +76,7 @@ class Picked:
     """One entry per access that may get another shape."""
 
     name: IntArray
-    """Counters to draw numbers with."""
+    """Counters for random numbers."""
     address: IntArray
     episode: IntArray
     """Within the open block of the reservations."""
@@ -91,8 +91,8 @@ class Unaligned:
 
     def __init__(self, config: GeneratorConfig, places: AddressMap, prng: Prng) -> None:
         self._percent: Final = config.unaligned_percent
-        self._shape_draws = Draws(prng.fork("shape"))
-        self._draws: Final = Draws(prng.fork("unaligned"))
+        self._shape_rng = CounterRng(prng.fork("shape"))
+        self._rng: Final = CounterRng(prng.fork("unaligned"))
         longest = [able.longest for able in config.all_abilities()]
         alone = [agent.lanes == 1 for agent in config.agents]
         self._longest: IntArray = np.where(alone, longest, 0)
@@ -104,9 +104,9 @@ class Unaligned:
         self._line_size: Final = places.line_size
         group = np.searchsorted(places.group_first, order, side="right") - 1
         self._of_group = self._runs(group)
-        self._of_camp = self._runs(group % (max(config.camps, default=0) + 1))
+        self._of_isolation = self._runs(group % (max(config.isolation_groups, default=0) + 1))
 
-    def rows(self, drawn: Drawn, manner: ByteArray, reservations: Reservations) -> Rows:
+    def rows(self, drawn: Drawn, episode_scope: ByteArray, reservations: Reservations) -> Rows:
         """The rows of the program: actions without a lane are left out, and some accesses get
         another shape."""
         used = np.flatnonzero((drawn.address >= 0).any(axis=1))
@@ -116,12 +116,12 @@ class Unaligned:
         longest = self._longest[drawn.agent[used]]
         if not percent or not longest.any():
             return plain
-        chosen = self._shape_draws.percent(drawn.action[used], percent) & (longest > 0)
+        chosen = self._shape_rng.percent(drawn.action[used], percent) & (longest > 0)
         shaped = np.flatnonzero(chosen & (drawn.kind[used] != ATOMIC))
         if not len(shaped):
             return plain
         at = used[shaped]
-        bare = manner[drawn.episode[at]] & BARE > 0
+        bare = episode_scope[drawn.episode[at]] & BARE > 0
         picked = Picked(
             name=drawn.action[at],
             address=place[shaped, 0],
@@ -152,29 +152,29 @@ class Unaligned:
     def shapes(self, picked: Picked, reservations: Reservations) -> tuple[IntArray, IntArray]:
         """(first byte, end) of each access."""
         own = np.searchsorted(self._address, picked.address, side="right") - 1
-        first, end = self._wishes(picked)
-        low = np.where(picked.by_group, self._of_group[0][own], self._of_camp[0][own])
-        high = np.where(picked.by_group, self._of_group[1][own], self._of_camp[1][own])
+        first, end = self._requested(picked)
+        low = np.where(picked.by_group, self._of_group[0][own], self._of_isolation[0][own])
+        high = np.where(picked.by_group, self._of_group[1][own], self._of_isolation[1][own])
         line = picked.address & -self._line_size
         inside = picked.longest <= MAX_ACCESS_BYTES
         first = np.maximum(first, np.where(inside, np.maximum(low, line), low))
         end = np.minimum(end, np.where(inside, np.minimum(high, line + self._line_size), high))
         low, high = self._free(picked, own, first, end, reservations)
-        asks = inside | ~self._draws.percent(picked.name * 8 + 5, _INSIST_PERCENT)
+        asks = inside | ~self._rng.percent(picked.name * 8 + 5, _INSIST_PERCENT)
         first = np.where(asks, np.maximum(first, low), first)
         return first, np.where(asks, np.minimum(end, high), end)
 
-    def _wishes(self, picked: Picked) -> tuple[IntArray, IntArray]:
+    def _requested(self, picked: Picked) -> tuple[IntArray, IntArray]:
         """(first byte, end) if all were free; half of the accesses are short ones."""
-        draws, name = self._draws, picked.name * 8
+        rng, name = self._rng, picked.name * 8
         bits = np.ceil(np.log2(picked.longest)).astype(np.int64)
-        short = draws.percent(name, 50)
-        bits = np.where(short, 2 + draws.below(name + 1, bits - 1), bits)
-        length = 1 + draws.below(name + 2, 1 << bits)
-        first = picked.address - draws.below(name + 3, length)
+        short = rng.percent(name, 50)
+        bits = np.where(short, 2 + rng.below(name + 1, bits - 1), bits)
+        length = 1 + rng.below(name + 2, 1 << bits)
+        first = picked.address - rng.below(name + 3, length)
         end = first + length
         size = self._line_size
-        whole = draws.percent(name + 4, _WHOLE_LINES_PERCENT) & (size <= MAX_TRANSFER_BYTES // 4)
+        whole = rng.percent(name + 4, _WHOLE_LINES_PERCENT) & (size <= MAX_TRANSFER_BYTES // 4)
         whole &= picked.longest > MAX_ACCESS_BYTES
         return np.where(whole, first & -size, first), np.where(whole, -(-end & -size), end)
 

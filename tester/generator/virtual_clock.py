@@ -1,9 +1,9 @@
-"""When episodes would run, if nobody had to wait.
+"""When episodes would run if no agent had to wait.
 
-Each agent gets a row of episodes with random durations and gaps on a clock that only the generator
-knows. Their starts give the total order, and the time in between decides who may reserve what (see
-`tester.generator.reservation`). Invariant: the times of an episode depend on the seed, its agent
-and its number within the agent, never on how many episodes were asked for at once.
+Each agent gets a sequence of episodes with random durations and gaps on a clock that only the
+generator knows. Their starts give the total order, and their overlap decides which cells they may
+reserve (see `tester.generator.reservation`). Invariant: the times of an episode depend on the seed,
+its agent and its number within the agent, never on how many episodes were asked for at once.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Final
 import numpy as np
 
 from tester.arrays import IntArray
-from tester.counter_rng import Draws
+from tester.counter_rng import CounterRng
 
 ORDINAL_BITS: Final = 32
 _SYNCHRONISATION: Final = 60
 _PER_ACTION: Final = 12
-"""Rough cost of an episode in ticks: what counts is only how it grows with the length."""
+"""Rough cost of an episode in ticks: only its growth with the length matters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,15 @@ class Timetable:
 
 
 class VirtualClock:
-    """Hands out episodes in the order of their starts (ties: lower agent first)."""
+    """Yields episodes in the order of their starts (ties: lower agent first)."""
 
-    def __init__(self, agents: int, pace: Pace, draws: Draws) -> None:
+    def __init__(self, agents: int, pace: Pace, rng: CounterRng) -> None:
         self._pace = pace
-        self._draws = draws
+        self._rng = rng
         self._lengths: IntArray = np.array(pace.lengths, np.int64)
         self._mean = _SYNCHRONISATION + _PER_ACTION * sum(pace.lengths) // len(pace.lengths)
         self._next_ordinal: IntArray = np.zeros(agents, np.int64)
-        self._next_start: IntArray = draws.below(np.arange(agents), self._mean)
+        self._next_start: IntArray = rng.below(np.arange(agents), self._mean)
 
     def take(self, count: int) -> Timetable:
         """The next `count` episodes."""
@@ -88,13 +88,13 @@ class VirtualClock:
     def _episode(self, identity: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Length in actions, duration and following gap in ticks."""
         base = identity * 4
-        length = self._lengths[self._draws.below(base + 1, len(self._lengths))]
+        length = self._lengths[self._rng.below(base + 1, len(self._lengths))]
         work = _SYNCHRONISATION + _PER_ACTION * length
-        duration = work * (60 + self._draws.below(base + 2, 81)) // 100
-        return length, duration, self._draws.below(base + 3, 8)
+        duration = work * (60 + self._rng.below(base + 2, 81)) // 100
+        return length, duration, self._rng.below(base + 3, 8)
 
     def _slack(self, identity: IntArray) -> IntArray:
-        draws = self._draws
+        rng = self._rng
         limit = self._mean * self._pace.slack_percent // 100
-        slack = draws.below(-1 - identity * 2, limit + 1)
-        return np.where(draws.percent(-2 - identity * 2, self._pace.tight_percent), 0, slack)
+        slack = rng.below(-1 - identity * 2, limit + 1)
+        return np.where(rng.percent(-2 - identity * 2, self._pace.tight_percent), 0, slack)

@@ -1,10 +1,10 @@
-"""Whether the accesses of a program from a file are ones that its agents may make.
+"""Whether the agents of a program from a file may make its accesses.
 
-Expectations are derived from a program as it is: one in which two lanes of an episode contend for
-a byte would be judged by values that no system owes it, and of one whose access crosses its line
-native code would reach beyond the line. `tester.program.verifier` checks the same, slowly and
-sharing nothing with this. Invariant: a program that has passed `shape_errors` and for which
-nothing is reported here is fair once it is derived.
+Expectations are derived from a program as it is: if two lanes of an episode race for a byte, no
+system has to return the derived values, and if an access crosses its line, native code would read
+beyond the line. `tester.program.verifier` checks the same, slowly and sharing nothing with this.
+Invariant: a program that has passed `shape_errors` and for which nothing is reported here is
+race-free once it is derived.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _lanes(program: Program) -> Iterator[str]:
 
 
 def _kinds(program: Program) -> Iterator[str]:
-    """Agents load, store and add as they can."""
+    """Agents load, store and add only where they are able to."""
     kind, scope = program.action_kind, program.action_scope
     issuer = program.episode_thread[program.action_episode()]
     stores = np.array([agent.stores for agent in program.agents], np.bool_)[issuer]
@@ -82,7 +82,7 @@ def _kinds(program: Program) -> Iterator[str]:
 
 
 def _sizes(program: Program) -> Iterator[str]:
-    """Episodes are no longer, and the program no larger, than what can be drawn."""
+    """Episodes are no longer, and the program no larger, than those of the generator."""
     heads = program.action_scope & CONTINUES == 0
     before = np.append(0, np.cumsum(heads))
     length = np.diff(before[program.episode_first_action])

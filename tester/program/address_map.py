@@ -1,4 +1,4 @@
-"""Which bytes are under test, whose they are, and where they lie.
+"""Which bytes are under test, to which group they belong, and where they lie.
 
 Every byte under test belongs to a *cell* (an aligned block of 1, 2, 4 or 8 bytes), every cell to
 one group, and every group has one atomic word. Cells of different groups and atomic words share
@@ -6,8 +6,8 @@ lines, so neighbours in a line are nearly always used by other agents: false sha
 case.
 Invariant: cells and atomic words do not overlap, and none crosses a line.
 
-The layout decides which lines are taken: a dense block, lines that fall into one or two sets of a
-cache, a handful of lines that everybody fights for, or lines that crowd into one bank.
+The layout decides which lines are used: a dense block, lines that map to one or two sets of a
+cache, a handful of lines that all agents contend for, or lines that mostly map to one bank.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from runtime.prng import Prng
 from tester.arrays import ByteArray, IntArray
-from tester.counter_rng import Draws, shuffled
+from tester.counter_rng import CounterRng, shuffled
 from tester.errors import ConfigError
 from tester.limits import MAX_CELLS, MAX_GROUPS
 from tester.program.program import ATOMIC_BYTES
@@ -44,10 +44,10 @@ class MapConfig:
     lines: int | None = None
     """Lines under test; None: as many as the cells need at `fill_percent`."""
     fill_percent: int = 100
-    """Share of the cells of a line that is used; the others only ever keep their first value."""
+    """Share of the cells of a line that is used; the others keep their initial value."""
     cluster_bytes: int = 1
-    """Neighbouring cells within so many bytes belong to one group (1: every cell for itself), so
-    that lanes of one group can fill a line, or most of it, together."""
+    """Neighbouring cells within this many bytes belong to one group (1: each cell is drawn on its
+    own), so that lanes of one group can fill a line, or most of it, together."""
     layout: str = DENSE
     stride_lines: int = 64
     """Distance of two lines of one set (set-conflict), or number of banks (bank-skew)."""
@@ -117,7 +117,7 @@ class AddressMap:
 
 
 def build_map(config: MapConfig, prng: Prng) -> AddressMap:
-    """Draw a map. The seed decides lines, sizes, owners and the places of the atomic words."""
+    """Draw a map: lines, sizes, groups and the places of the atomic words."""
     per_line = config.line_size // 8
     wanted = None if config.locations is None else config.groups * config.locations
     lines = config.lines
@@ -142,7 +142,7 @@ def build_map(config: MapConfig, prng: Prng) -> AddressMap:
         raise ConfigError(
             f"{lines} lines hold {keep} locations, too few for {config.groups} groups"
         )
-    chosen = np.sort(shuffled(_draws(prng, "fill"), len(blocks))[:keep])
+    chosen = np.sort(shuffled(_rng(prng, "fill"), len(blocks))[:keep])
     blocks, sizes = blocks[chosen], sizes[chosen]
 
     group = _deal(config, blocks, sizes, prng)
@@ -180,19 +180,19 @@ def _mean_cell_bytes(config: MapConfig) -> int:
     return max(1, 8 * 10_000 // cells)
 
 
-def _draws(prng: Prng, name: str) -> Draws:
-    return Draws(prng.fork(name))
+def _rng(prng: Prng, name: str) -> CounterRng:
+    return CounterRng(prng.fork(name))
 
 
 def _cut(config: MapConfig, lines: int, prng: Prng) -> tuple[IntArray, IntArray, IntArray]:
     """Cut the bytes 0 .. lines*line_size-1 into atomic words, and blocks with their sizes."""
     slots = lines * config.line_size // 8
-    place = shuffled(_draws(prng, "words"), slots)
-    side = _draws(prng, "word-side").below(np.arange(config.groups), 2) * ATOMIC_BYTES
+    place = shuffled(_rng(prng, "words"), slots)
+    side = _rng(prng, "word-side").below(np.arange(config.groups), 2) * ATOMIC_BYTES
     words = place[: config.groups] * 8 + side
     blocks = np.sort(place[config.groups :]) * 8
     halves = words ^ ATOMIC_BYTES  # the other half of the 8 bytes is open to cells
-    draws = _draws(prng, "split")
+    rng = _rng(prng, "split")
     cells: list[IntArray] = []
     sizes: list[IntArray] = []
     for size in (8, 4, 2, 1):
@@ -200,7 +200,7 @@ def _cut(config: MapConfig, lines: int, prng: Prng) -> tuple[IntArray, IntArray,
             blocks = np.concatenate((blocks, halves))
         # Lanes of one group that lie together should find a row of equal cells: cut lines evenly.
         unit = blocks // config.line_size * config.line_size if config.cluster_bytes > 1 else blocks
-        split = (size > config.largest) | draws.percent(unit * 8 + size, _SPLIT_PERCENT)
+        split = (size > config.largest) | rng.percent(unit * 8 + size, _SPLIT_PERCENT)
         split &= size > config.smallest
         cells.append(blocks[~split])
         sizes.append(np.full(len(cells[-1]), size))
@@ -212,14 +212,14 @@ def _deal(config: MapConfig, blocks: IntArray, sizes: IntArray, prng: Prng) -> I
     """A group for each block; every group gets its share of each size, or of the clusters."""
     if config.cluster_bytes > 1:
         clusters, member = np.unique(blocks // config.cluster_bytes, return_inverse=True)
-        turn = np.argsort(shuffled(_draws(prng, "deal-clusters"), len(clusters)), kind="stable")
+        turn = np.argsort(shuffled(_rng(prng, "deal-clusters"), len(clusters)), kind="stable")
         dealt_to: IntArray = (turn % config.groups)[member]
         return dealt_to
     group = np.empty(len(sizes), np.int64)
     dealt = 0
     for size in (8, 4, 2, 1):
         chosen = np.flatnonzero(sizes == size)
-        chosen = chosen[shuffled(_draws(prng, f"deal-{size}"), len(chosen))]
+        chosen = chosen[shuffled(_rng(prng, f"deal-{size}"), len(chosen))]
         group[chosen] = (np.arange(len(chosen)) + dealt) % config.groups
         dealt += len(chosen)
     return group
@@ -228,16 +228,16 @@ def _deal(config: MapConfig, blocks: IntArray, sizes: IntArray, prng: Prng) -> I
 def place_lines(config: MapConfig, lines: int, prng: Prng) -> IntArray:
     """Distinct line addresses, in the order in which lines are filled."""
     index = np.arange(lines)
-    draws = _draws(prng, "lines")
-    start, choice = draws.below(np.arange(2), 1 << 20).tolist()
+    rng = _rng(prng, "lines")
+    start, choice = rng.below(np.arange(2), 1 << 20).tolist()
     stride = config.stride_lines
     if config.layout == SET_CONFLICT:
         offset = (index // config.sets) * max(stride, config.sets) + index % config.sets
     elif config.layout == LINE_DUEL:
         offset = index * (stride if choice & 1 else 1)
     elif config.layout == BANK_SKEW:
-        elsewhere = draws.below(index + 2, 8) == 0
-        bank = np.where(elsewhere, draws.below(index + 2 + lines, stride), choice % stride)
+        elsewhere = rng.below(index + 2, 8) == 0
+        bank = np.where(elsewhere, rng.below(index + 2 + lines, stride), choice % stride)
         offset = index * stride + bank
     else:
         offset = index

@@ -1,10 +1,10 @@
 """Whether the arrays of a program can be read at all.
 
-Programs come from files, too: no message means that no index goes astray, and that no agent is
-asked for an access that it can never make. What each array must satisfy is said once, in `RULES`;
-the replay file's reader takes lengths and types from there as well. Invariant: every look at an
-array is behind the checks of what it relies on, and no check computes with a value that has not
-been bounded before.
+Programs come from files, too: no message means that no index is out of range, and that no agent is
+asked for an access that it can never make. What each array must satisfy is defined once, in
+`RULES`; the replay file's reader takes lengths and types from there as well. Invariant: an array is
+read only after the checks of what the read relies on, and no check computes with a value that has
+not been bounded before.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Rule:
     below: int | str | None = None
     """None: every number that its type has."""
     cuts: str = ""
-    """It holds offsets, which cut so many things into consecutive parts."""
+    """It holds offsets, which cut as many items as this count has into consecutive parts."""
 
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
@@ -88,7 +88,7 @@ def shape_errors(program: Program) -> list[str]:
     """What stops the arrays from being read at all (lengths, ranges, index order).
 
     Everything else, `verify` included, may assume that this list is empty. Meant for programs
-    that come from a file: no message means no array access can go astray.
+    that come from a file: no message means that no array access can be out of range.
     """
     for name, rule in RULES.items():
         if getattr(program, name).ndim != len(rule.shape):
@@ -195,7 +195,7 @@ def _piece_errors(program: Program) -> list[str]:
         return [*errors, f"{entry('action_scope', scope, lost)}: a piece at an episode's start"]
     lost[piece] = ~_goes_on(program, np.flatnonzero(piece), aligned)
     if lost.any():
-        what = "a piece that does not go on with the row before it"
+        what = "a piece that does not continue the row before it"
         return [*errors, f"{entry('action_scope', scope, lost)}: {what}"]
     return errors + _length_errors(program, issuer)
 

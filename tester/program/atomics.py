@@ -1,4 +1,4 @@
-"""Read-modify-write accesses of a program: which operations there are, and what they leave behind.
+"""Read-modify-write accesses of a program: their operations, and the values that these leave.
 
 An atomic action names an operation (`runtime.types.atomic_op.AtomicKind`) and one operand per lane.
 Its bytes are reserved like those of a store, so there is exactly one old value, which it returns,
@@ -18,7 +18,7 @@ from tester.program.program import ATOMIC, FAILS, Program
 
 
 def comparands(op: int, size: int, expected: list[int]) -> list[int]:
-    """What each lane of a compare-and-swap compares with."""
+    """The comparand of each lane of a compare-and-swap."""
     if not op & FAILS:
         return expected
     ones = (1 << 8 * size) - 1
@@ -26,13 +26,13 @@ def comparands(op: int, size: int, expected: list[int]) -> list[int]:
 
 
 def new_value(op: int, size: int, old: int, operand: int) -> int:
-    """What one lane's operation leaves."""
+    """The value that one lane's operation leaves."""
     (compare,) = comparands(op, size, [old])
     return AtomicOp(op & ~FAILS, operand, size, compare).apply(old)
 
 
 def written(program: Program) -> WordArray:
-    """[A, L] what stores and atomic actions leave behind, zero elsewhere; of a derived program."""
+    """[A, L] what stores and atomic actions leave in memory, else zero; of a derived program."""
     rows = np.flatnonzero(program.action_kind == ATOMIC)
     if not len(rows):
         return program.store_value

@@ -13,16 +13,16 @@ from tester.arrays import BoolArray, ByteArray, IntArray, WordArray
 from tester.program.program import Program
 
 ATTEMPTS: Final = 16
-"""Streams of draws for stored bytes that must differ from earlier ones."""
+"""Random streams for stored bytes that must differ from earlier ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByteEvents:
     """Every byte of every access, sorted by (byte, place in the order).
 
-    `byte` counts within the lines of a ledger; `slot` is action * lanes + lane; `offset` is the
-    byte's place in its access; `before`/`after` are the positions here of the nearest store to the
-    same byte, -1 without one.
+    `byte` counts within the lines of the ExpectationState; `slot` is action * lanes + lane;
+    `offset` is the byte's place in its access; `before`/`after` are the positions here of the
+    nearest store to the same byte, -1 without one.
     """
 
     byte: IntArray
@@ -35,7 +35,7 @@ class ByteEvents:
 
 
 class NativeLoops(Protocol):
-    """Inner loops that may be compiled (`tester.generator.native_kernels`)."""
+    """Inner loops that may be compiled (`tester.generator.native_loops`)."""
 
     def explode(self, program: Program, lines: IntArray, events: ByteEvents) -> int: ...
 

@@ -1,13 +1,13 @@
 """What a program must observe, and what each of its episodes must wait for.
 
-The one function that derives waits and expected values from the total order of episodes; generator,
-loader and shrinker all call it, so a program that was cut or edited is judged by the same rules as
-a fresh one. Invariant: if the input obeys the lane rules, running each episode after its waits
-makes every load return `expected`, whatever else overlaps.
+The only place that derives waits and expected values from the total order of episodes; generator
+and loader both call it, so an edited program is checked by the same rules as a generated one.
+Invariant: if the input obeys the lane rules, running each episode after its waits makes every load
+return `expected`, whatever else overlaps.
 
-A `Ledger` is the state of that derivation after a prefix of the order: chunks of an endless run are
-derived one after the other, with the same result as all at once. Its memory is bounded by the bytes
-under test times the agents, never by the length of the run.
+An `ExpectationState` is the state of that derivation after a prefix of the order: chunks of an
+endless run are derived one after the other, with the same result as all at once. Its memory is
+bounded by the bytes under test times the agents, never by the length of the run.
 
 How it works: all accesses of a chunk are exploded into (byte, place in the order) and sorted.
 Within one byte, an access conflicts with the store before it and a load with the store after it;
@@ -30,17 +30,17 @@ from tester.program.byte_events import ByteEvents, NativeLoops
 from tester.program.program import ATOMIC, ATOMIC_BYTES, LOAD, Program
 
 MAX_BYTES: Final = 1 << 26
-"""Bytes under test; a ledger keeps about 10 bytes for each."""
+"""Bytes under test; an ExpectationState takes about 10 bytes for each."""
 
 _BLOCK_EPISODES: Final = 1024
 _REMEMBERED: Final = 64
-"""Vector clocks kept per agent. Older ones only made waits redundant that now stay, harmlessly."""
+"""Vector clocks kept per agent. Without older ones some redundant waits stay, harmlessly."""
 
 
-def explode(program: Program, lines: IntArray, kernels: NativeLoops | None = None) -> ByteEvents:
+def explode(program: Program, lines: IntArray, loops: NativeLoops | None = None) -> ByteEvents:
     """Byte events of a program whose accesses all lie in `lines` (ascending line addresses)."""
-    if kernels is not None:
-        return _exploded(program, lines, kernels)
+    if loops is not None:
+        return _exploded(program, lines, loops)
     flat = program.lane_address.ravel()
     slot = np.flatnonzero(flat >= 0)
     address = flat[slot]
@@ -83,34 +83,34 @@ def explode(program: Program, lines: IntArray, kernels: NativeLoops | None = Non
     return ByteEvents(byte, slot, byte - start_of_slot[slot], is_store, first, before, after)
 
 
-def _exploded(program: Program, lines: IntArray, kernels: NativeLoops) -> ByteEvents:
-    """The same by the compiled kernel."""
+def _exploded(program: Program, lines: IntArray, loops: NativeLoops) -> ByteEvents:
+    """The same by the native loop."""
     lanes = np.count_nonzero(program.lane_address >= 0, axis=1)
     count = int((lanes * program.action_size.astype(np.int64)).sum())
     byte, slot, offset, first, before, after = (np.empty(count, np.int64) for _ in range(6))
     is_store = np.empty(count, np.bool_)
     events = ByteEvents(byte, slot, offset, is_store, first, before, after)
-    return replace(events, first=first[: kernels.explode(program, lines, events)])
+    return replace(events, first=first[: loops.explode(program, lines, events)])
 
 
 def derive(program: Program) -> Program:
     """The program with its expected values and waits; it must start from the beginning."""
     if program.thread_base.any():
-        raise ValueError("a chunk from the middle of a program needs the ledger of its beginning")
-    return Ledger.of(program).advance(program)
+        raise ValueError("a chunk from the middle of a program needs the state of its beginning")
+    return ExpectationState.of(program).advance(program)
 
 
 def final_memory(program: Program) -> tuple[IntArray, ByteArray]:
-    """(addresses, bytes) that memory holds at the end of a whole program; see Ledger."""
-    ledger = Ledger.of(program)
-    ledger.advance(program)
-    return ledger.final_memory()
+    """(addresses, bytes) that memory holds at the end of a whole program; see ExpectationState."""
+    expectations = ExpectationState.of(program)
+    expectations.advance(program)
+    return expectations.final_memory()
 
 
 def touched_lines(program: Program) -> IntArray:
     """The line addresses that a program uses, ascending.
 
-    Accesses that cross their line are against the rules, but `verify` should be the one to say so.
+    Accesses that cross their line are accepted here; `verify` reports them.
     """
     address, word = program.lane_address, program.group_word
     active = address >= 0
@@ -133,7 +133,7 @@ def _distinct_lines(address: IntArray, line_size: int) -> IntArray:
     return np.asarray((np.flatnonzero(marks) + lowest) << bits)
 
 
-class Ledger:
+class ExpectationState:
     """Contents of memory, last accesses and clocks after the episodes derived so far."""
 
     def __init__(
@@ -143,10 +143,10 @@ class Ledger:
         run_key: int,
         group_word: IntArray,
         agents: int,
-        kernels: NativeLoops | None = None,
+        loops: NativeLoops | None = None,
     ) -> None:
         """`lines`: ascending addresses of all lines that chunks will use, MAX_BYTES at most."""
-        self._kernels = kernels
+        self._loops = loops
         self.lines: Final = lines
         self.line_size: Final = line_size
         self.group_word: Final = group_word
@@ -163,7 +163,7 @@ class Ledger:
         self._loaded: IntArray = np.zeros(0, np.int64)
         self._loaded_count: IntArray = np.zeros(0, np.int64)
         self._behind: tuple[Program, ByteEvents] | None = None
-        """The latest block, whose loads are not in there yet."""
+        """The latest block, whose loads are not included yet."""
         # What is known complete once the last episode of each agent is.
         self._complete: IntArray = np.zeros((agents, agents), np.int64)
         # What is known complete when an episode starts: row agent * _REMEMBERED + count modulo
@@ -172,21 +172,21 @@ class Ledger:
         self._counts: IntArray = np.zeros(agents, np.int64)
 
     @classmethod
-    def of(cls, program: Program, kernels: NativeLoops | None = None) -> Ledger:
-        """A ledger for all lines that one program touches, at its beginning."""
+    def of(cls, program: Program, loops: NativeLoops | None = None) -> ExpectationState:
+        """The state at the beginning of a program, for all lines that it touches."""
         return cls(
             touched_lines(program),
             program.line_size,
             program.run_key,
             program.group_word,
             program.agent_count,
-            kernels,
+            loops,
         )
 
     def advance(self, program: Program, events: ByteEvents | None = None) -> Program:
-        """Derive the next chunk and step over it. `events`: its byte events, if already at hand."""
+        """Derive the next chunk and advance past it. `events`: its byte events, if known."""
         if not np.array_equal(program.thread_base, self._counts):
-            raise ValueError("the chunk does not continue where the ledger stands")
+            raise ValueError("the chunk does not continue the ones derived so far")
         self.increments = self.increments + program.increments()
         if program.episodes <= _BLOCK_EPISODES:
             expected, first, agent, count = self._step(
@@ -233,7 +233,7 @@ class Ledger:
     # ------------------------------------------------------------------ one block of episodes
 
     def _explode(self, program: Program) -> ByteEvents:
-        return explode(program, self.lines, self._kernels)
+        return explode(program, self.lines, self._loops)
 
     def _step(
         self, program: Program, events: ByteEvents
@@ -241,9 +241,9 @@ class Ledger:
         if self._behind is not None:
             self._remember(*self._behind)
         self._behind = (program, events)
-        if self._kernels is not None:
+        if self._loops is not None:
             self._counts = self._counts.copy()
-            return self._kernels.derive(
+            return self._loops.derive(
                 program,
                 events,
                 self.values,

@@ -1,8 +1,8 @@
-"""What a whole program leaves behind, read off its stores without deriving anything else.
+"""Memory after a whole program, computed from its stores without deriving anything else.
 
-The contents are those of `tester.program.expectations.final_memory`, at a tenth of the price: every
-leg asks for them when it winds up. Invariant: the last store of a byte in the total order is its
-last.
+The contents are those of `tester.program.expectations.final_memory`, at a tenth of the cost: every
+leg needs them at its end. Invariant: a byte holds the value of the last store to it in the total
+order.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class FinalContents:
     contents: ByteArray
     """What memory holds there at the end."""
     owners: IntArray
-    """By byte: the agent of the last store to it, or of the last to add to it; -1: nobody."""
+    """By byte: the agent of the last store to it, or of the last to add to it; -1: none."""
     writers: IntArray
-    """By line: the agent of the last store into it; -1: nobody stores there."""
+    """By line: the agent of the last store into it; -1: none."""
 
 
 def final_contents(program: Program, lines: IntArray | None = None) -> FinalContents:

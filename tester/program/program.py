@@ -1,10 +1,11 @@
-"""A test is a value: what every agent does, written down before anything runs.
+"""A test is a value: what every agent does, defined before anything runs.
 
-A `Program` is a set of frozen numpy arrays. An engine issues what they say, waits where they say
-and compares with what they say; replaying is running the same arrays again, shrinking is deleting
-from them. Invariant: the derived arrays (`expected`, `wait_*`) are a function of the others and of
-what ran before `thread_base`, and only `tester.program.expectations` computes them; every method
-here that deletes something therefore returns a program without them (`derived` is false).
+A `Program` is a set of frozen numpy arrays. An engine issues the accesses in them, waits where they
+require it and compares answers with them; replaying is running the same arrays again, reducing is
+deleting from them. Invariant: the derived arrays (`expected`, `wait_*`) are a function of the
+others and of what ran before `thread_base`, and only `tester.program.expectations` computes them;
+every method here that deletes something therefore returns a program without them (`derived` is
+false).
 
 Episodes stand in one total order. The episode e of agent t runs like this: each active lane adds
 1 to the atomic word of its group (one instruction), the wave acquires, its loads and stores follow,
@@ -16,8 +17,8 @@ before, and waits keep counting from the very beginning.
 
 A row of the action arrays is a load, store or atomic action of 1 to 8 bytes per lane, inside one
 line. A longer access, or one over several lines, is written as several rows, its *pieces*: each but
-the first goes on where the one before it ended (CONTINUES). What to expect is known row by row;
-whoever issues asks for all pieces at once.
+the first starts where the one before it ended (CONTINUES). Expected values are stored row by row;
+engines issue all pieces as one access.
 """
 
 from __future__ import annotations
@@ -71,9 +72,9 @@ ACTION_BITS: Final = GLC | SLC | QUIET | INSTRUCTION | CONTINUES
 """An atomic action with QUIET asks for no old values."""
 
 FAILS: Final = 0x80
-"""Beside CAS in `action_op`: the comparison is with something else than what stands there."""
+"""Beside CAS in `action_op`: the comparison is with another value than the one in memory."""
 OPERATIONS: Final = (*range(AtomicKind.NUM), AtomicKind.CAS | FAILS)
-"""Everything that `action_op` may be."""
+"""All values of `action_op`."""
 
 DMA: Final = "dma"
 FETCH: Final = "fetch"
@@ -91,7 +92,7 @@ MAX_PROGRAM_AGENTS: Final = 512
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """One agent. `kind`: "gpu", "cpu", DMA or FETCH; `requester`: port index."""
+    """The declaration of an agent. `kind`: "gpu", "cpu", DMA or FETCH; `requester`: port index."""
 
     kind: str
     requester: int
@@ -273,7 +274,7 @@ class Program:
     # ------------------------------------------------------------------ identity
 
     def equals(self, other: Program) -> bool:
-        """Whether both say exactly the same, derived arrays included."""
+        """Whether both are equal, derived arrays included."""
         for f in fields(self):
             mine, theirs = getattr(self, f.name), getattr(other, f.name)
             if isinstance(mine, np.ndarray):
@@ -326,7 +327,9 @@ class Program:
         for first in range(0, self.episodes, size):
             yield self.part(first, min(first + size, self.episodes))
 
-    # ------------------------------------------------------------------ deletion (for shrinking)
+    # ------------------------------------------------------------------ deletion
+    # For programs edited by hand: a failing leg can be cut down and replayed
+    # (docs/tester-programs.md).
 
     def keep_episodes(self, keep: BoolArray) -> Program:
         """Only the marked [E] episodes, in the same order."""
@@ -358,8 +361,8 @@ class Program:
     def _kept(
         self, episodes: BoolArray, address: IntArray, group: npt.NDArray[np.int32]
     ) -> Program:
-        """Apply a deletion: rows without a lane go, values of absent lanes become zero; a piece
-        whose predecessor goes begins an access of its own."""
+        """Apply a deletion: rows without a lane are removed, values of absent lanes become zero; a
+        piece whose predecessor is removed begins an access of its own."""
         actions = episodes[self.action_episode()] & (address >= 0).any(axis=1)
         orphan = ~np.append(False, actions)[:-1]
         scope = np.where(orphan, self.action_scope & ~np.uint8(CONTINUES), self.action_scope)

@@ -1,8 +1,8 @@
-"""A program that reads everything again when a leg is over.
+"""A program that reads everything again at the end of a leg.
 
-Every byte of the lines under test is loaded once, by somebody to whom its last writer may hand it
+Every byte of the lines under test is loaded once, by an agent to which its last writer may hand it
 over, and behind another port than the writer's where there is one: a copy in the writer's own cache
-proves nothing. Invariant: no load touches bytes of two camps.
+proves nothing. Invariant: no load touches bytes of two isolation groups.
 """
 
 from __future__ import annotations
@@ -23,34 +23,35 @@ _MASK_BITS: Final = 62
 
 
 def read_back_program(
-    program: Program, final: FinalContents, camps: Sequence[int]
+    program: Program, final: FinalContents, isolation_groups: Sequence[int]
 ) -> Program | None:
     """Loads of whole lines, one episode per reader; None when there is nothing to read.
 
-    There is one reader for each requester and camp. Readers take turns line by line, so that a
-    wave's lanes share lines. Atomic words go with the camp of who adds to them.
+    There is one reader for each requester and isolation group. Readers take turns line by line, so
+    that a wave's lanes share lines. Atomic words belong to the isolation group of the agents that
+    add to them.
     """
     addresses, owner = final.addresses, final.owners
     if not len(addresses):
         return None
-    camp = np.array(camps or (0,) * program.agent_count, np.int64)
-    place, size = _pieces(np.where(owner >= 0, camp[owner], _NOBODY))
-    readers = _readers(program, camp)
+    isolation = np.array(isolation_groups or (0,) * program.agent_count, np.int64)
+    place, size = _pieces(np.where(owner >= 0, isolation[owner], _NOBODY))
+    readers = _readers(program, isolation)
     turn = addresses[place] // program.line_size
-    reader = _assign(program, readers, camp, _of_pieces(owner, place, size), turn)
+    reader = _assign(program, readers, isolation, _of_pieces(owner, place, size), turn)
     order = np.lexsort((place, -size, reader))
     place, size, reader = place[order], size[order], reader[order]
     values = _of_pieces(final.contents, place, size, np.uint8(0))
     return _loads(program, readers, reader, addresses[place], size, values.view("<u8").ravel())
 
 
-def _pieces(camp: IntArray) -> tuple[IntArray, IntArray]:
-    """(place, size): the words of 8 bytes, cut so that no piece has bytes of two camps."""
-    place: IntArray = np.arange(0, len(camp), _WIDEST)
+def _pieces(isolation: IntArray) -> tuple[IntArray, IntArray]:
+    """(place, size): the words of 8 bytes, cut where isolation groups meet."""
+    place: IntArray = np.arange(0, len(isolation), _WIDEST)
     size = _WIDEST
     done = []
     while size > 1 and len(place):
-        inside = camp[place[:, None] + np.arange(size)]
+        inside = isolation[place[:, None] + np.arange(size)]
         lowest = np.where(inside == _NOBODY, np.iinfo(np.int64).max, inside).min(axis=1)
         mixed = lowest < inside.max(axis=1)
         done.append((place[~mixed], np.full(np.count_nonzero(~mixed), size)))
@@ -71,27 +72,27 @@ def _of_pieces(
     return np.where(inside, values[np.where(inside, place[:, None] + offset, 0)], nothing)
 
 
-def _readers(program: Program, camp: IntArray) -> list[int]:
-    """One agent per requester and camp."""
+def _readers(program: Program, isolation: IntArray) -> list[int]:
+    """One agent per requester and isolation group."""
     found: dict[tuple[int, int], int] = {}
     for number, agent in enumerate(program.agents):
-        found.setdefault((agent.requester, int(camp[number])), number)
+        found.setdefault((agent.requester, int(isolation[number])), number)
     return list(found.values())
 
 
 def _assign(
-    program: Program, readers: list[int], camp: IntArray, owner: IntArray, turn: IntArray
+    program: Program, readers: list[int], isolation: IntArray, owner: IntArray, turn: IntArray
 ) -> IntArray:
     """[P] index into `readers` for each piece, whose bytes have the owners [P, 8]."""
     port = np.array([agent.requester for agent in program.agents], np.int64)
     theirs = np.where(owner >= 0, port[owner], _NOBODY)
-    columns = [np.where(owner >= 0, camp[owner], _NOBODY).max(axis=1)]
+    columns = [np.where(owner >= 0, isolation[owner], _NOBODY).max(axis=1)]
     for first in range(0, int(port.max()) + 1, _MASK_BITS):
         here = (theirs >= first) & (theirs < first + _MASK_BITS)
         bits = np.where(here, np.int64(1) << np.where(here, theirs - first, 0), 0)
         columns.append(np.bitwise_or.reduce(bits, axis=1))
     kinds, kind = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    choices = [_choice(program, readers, camp, row) for row in kinds.tolist()]
+    choices = [_choice(program, readers, isolation, row) for row in kinds.tolist()]
     count = np.array([len(choice) for choice in choices])
     table = np.zeros((len(choices), int(count.max())), np.int64)
     for number, choice in enumerate(choices):
@@ -101,10 +102,11 @@ def _assign(
     return chosen
 
 
-def _choice(program: Program, readers: list[int], camp: IntArray, row: list[int]) -> list[int]:
-    """Who may read, in turns, bytes of a camp (-1: nobody's) that these requesters have written."""
+def _choice(program: Program, readers: list[int], isolation: IntArray, row: list[int]) -> list[int]:
+    """The readers that may read, in turns, bytes of an isolation group (-1: of none) that these
+    requesters have written."""
     wanted, *masks = row
-    allowed = [i for i, reader in enumerate(readers) if wanted < 0 or camp[reader] == wanted]
+    allowed = [i for i, reader in enumerate(readers) if wanted < 0 or isolation[reader] == wanted]
 
     def wrote(reader: int) -> int:
         word, bit = divmod(program.agents[reader].requester, _MASK_BITS)

@@ -1,11 +1,11 @@
 """One leg in one file: everything that is needed to run it again, and nothing that is executed.
 
 A file is a line of magic, a JSON header, the program's arrays (zlib, little endian) and a SHA-256
-of all that. Expectations and waits are not stored: they are derived again from what is, so a
-file cannot contradict itself. Invariant: :func:`load_leg` returns a leg that
-`tester.program.verifier` has nothing to say against, or raises :class:`ReplayError`; no size in a
-file is believed before it was compared with a bound, and nothing from it is unpickled, evaluated or
-used as a path to write to.
+of all that. Expectations and waits are not stored: they are derived again from the rest, so a file
+cannot contradict itself. Invariant: :func:`load_leg` returns a leg in which
+`tester.program.verifier` finds no error, or raises :class:`ReplayError`; no size in a file is used
+before it was compared with a bound, and nothing from it is unpickled, evaluated or used as a path
+to write to.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MAX_PROGRAM_BYTES: Final = 1 << 29
 """Of all arrays together, unpacked."""
 _FREE_BYTES: Final = 1 << 24
 _LARGEST_RATIO: Final = 512
-"""Beyond so many bytes, arrays unpack to at most so many times their packed size."""
+"""Beyond _FREE_BYTES, arrays unpack to at most this many times their packed size."""
 _CHECKSUM_BYTES: Final = 32
 _LONGEST_NAME: Final = 255
 
@@ -64,16 +64,16 @@ _COUNTS: Final[dict[str, int]] = {
     "groups": MAX_GROUPS,
     "agents": MAX_PROGRAM_AGENTS,
 }
-"""The most that a file may have of what arrays extend over."""
+"""The largest extents that arrays of a file may have."""
 _DERIVED: Final = ("expected", "wait_first", "wait_thread", "wait_count", "wait_kind")
 _ARRAYS: Final[dict[str, np.dtype[Any]]] = {
     name: np.dtype(dtype).newbyteorder("<")
     for name, dtype in DTYPES.items()
     if name not in _DERIVED
 }
-"""What is stored of a program; `tester.program.array_validation.RULES` says the rest."""
+"""The stored arrays of a program; their rules are `tester.program.array_validation.RULES`."""
 _LATER: Final = ("action_op",)
-"""Those that older files lack: there was nothing to say."""
+"""Those that older files lack: their default is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class ReplayError(ValueError):
 
 @dataclass(frozen=True)
 class Leg:
-    """One run of one program on one fresh system: what it is and where it came from."""
+    """One program on one system: what it is and where it came from."""
 
     program: Program
     description: SystemDescription
@@ -159,7 +159,7 @@ class Leg:
 
     @property
     def run_key(self) -> int:
-        """Names the memory's first contents and the message delays."""
+        """Determines the memory's initial contents and the message delays."""
         return self.program.run_key
 
     def digest(self) -> str:
@@ -215,14 +215,14 @@ def save_leg(leg: Leg, path: str | Path) -> None:
 
 
 def _format_of(program: Program) -> int:
-    """The oldest format that can say everything."""
+    """The oldest format that can hold the program."""
     continues = (program.action_scope & CONTINUES).any()
     plain = not continues and np.isin(program.action_size, (1, 2, 4, 8)).all()
     return FORMAT if plain else PIECES_FORMAT
 
 
 def load_leg(path: str | Path) -> Leg:
-    """Read and check a file. Raises ReplayError for anything that is not a sound leg."""
+    """Read and check a file. Raises ReplayError for anything that is not a valid leg."""
     try:
         content = read_bounded(path, MAX_FILE_BYTES)
     except OSError as error:
@@ -253,7 +253,7 @@ def load_leg(path: str | Path) -> Leg:
 
 
 def _split(path: str | Path, content: memoryview) -> tuple[memoryview, memoryview]:
-    """Header text and array bytes of a file whose magic and checksum are right."""
+    """Header text and array bytes of a file whose magic and checksum match."""
     if bytes(content[: len(MAGIC)]) != MAGIC:
         raise ReplayError(path, "it is not a replay file of gpu-tester")
     if len(content) > MAX_FILE_BYTES:
@@ -271,7 +271,7 @@ def _split(path: str | Path, content: memoryview) -> tuple[memoryview, memoryvie
 
 
 def _parse(path: str | Path, text: bytes) -> object:
-    """The header's JSON, in which no name stands twice and every text is one."""
+    """The header's JSON, in which no name occurs twice and every text is valid Unicode."""
 
     def table(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
@@ -342,7 +342,7 @@ def _read_arrays(table: _Fields, blobs: memoryview) -> dict[str, Any]:
 
 
 def _shape(fields: _Fields, rule: Rule, name: str) -> tuple[int, ...]:
-    """The shape that a file says an array has; its numbers are bounded where they are counts."""
+    """The shape of an array according to the file; numbers that are counts are bounded."""
     fields.only(("shape", "bytes"))
     shape = fields.plain("shape")
     if (
@@ -355,7 +355,7 @@ def _shape(fields: _Fields, rule: Rule, name: str) -> tuple[int, ...]:
 
 
 def _counts(path: str | Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    """What the arrays extend over, as the first of them says it."""
+    """The extents of the arrays, each from the first array that has it."""
     counts: dict[str, int] = {}
     for name, shape in shapes.items():
         for count, extent in zip(RULES[name].shape, shape):
@@ -378,7 +378,7 @@ def _check_start(path: str | Path, base: npt.NDArray[Any]) -> None:
 
 
 def _inflate(path: str | Path, name: str, blob: memoryview, wanted: int) -> bytes:
-    """Exactly ``wanted`` bytes; never allocates more, whatever the blob claims to hold."""
+    """Exactly ``wanted`` bytes; never allocates more, whatever the blob holds."""
     stream = zlib.decompressobj()
     try:
         raw = stream.decompress(blob, wanted + 1)
@@ -418,7 +418,7 @@ def _shown(value: object) -> str:
 
 
 class _Fields:
-    """A JSON object whose fields are asked for by name, and compared with what they may be."""
+    """A JSON object whose fields are read by name, and compared with what they may be."""
 
     def __init__(self, path: str | Path, where: str, value: object) -> None:
         if not isinstance(value, dict):
@@ -445,7 +445,7 @@ class _Fields:
         return value
 
     def scalars(self, allowed: Mapping[str, Number | Text], *others: str) -> dict[str, Any]:
-        """All of these; nothing else but `others` may be there."""
+        """All of these; no other fields than `others` may exist."""
         found = {name: self.scalar(name, rule) for name, rule in allowed.items()}
         self.only((*allowed, *others))
         return found
@@ -464,5 +464,5 @@ class _Fields:
 def _write_whole(path: Path, content: bytes) -> None:
     try:
         write_whole(path, content)
-    except OSError as slip:
-        raise ReplayError(path, f"cannot be written: {slip.strerror or slip}") from None
+    except OSError as error:
+        raise ReplayError(path, f"cannot be written: {error.strerror or error}") from None

@@ -2,7 +2,7 @@
 
 A stored byte is a hash of the store's identity and the byte's place in it. Where that equals one of
 the last 8 versions of the byte it is drawn again, so a stale copy always differs from the current
-one. Invariant: no byte of a program stores what the same byte held at most 8 versions before.
+one. Invariant: no stored byte equals one of the last 8 versions of the same byte.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from runtime.prng import Prng
 from tester.arrays import BoolArray, ByteArray, IntArray, WordArray
-from tester.counter_rng import Draws
+from tester.counter_rng import CounterRng
 from tester.program.byte_events import ATTEMPTS, ByteEvents, NativeLoops
 from tester.program.program import LOAD, Program
 
@@ -24,24 +24,24 @@ _SIZE_MASK: Final = np.array([(1 << 8 * s) - 1 for s in range(9)], np.uint64)
 class Versions:
     """The last versions of every byte under test; `initial` is what memory holds at first."""
 
-    def __init__(self, initial: ByteArray, prng: Prng, kernels: NativeLoops | None = None) -> None:
+    def __init__(self, initial: ByteArray, prng: Prng, loops: NativeLoops | None = None) -> None:
         self._prng = prng
-        self._kernels = kernels
-        self._draws = [Draws(prng)]
+        self._loops = loops
+        self._rngs = [CounterRng(prng)]
         self._history: ByteArray = np.repeat(initial[:, None], HISTORY, axis=1)
 
     def assign(self, program: Program, events: ByteEvents, identity: IntArray) -> WordArray:
         """[A, L] values for all stores of the next chunk. `identity` [A, L] names each access."""
         stores = (program.action_kind != LOAD)[:, None] & program.active()
         mask = np.where(stores, _SIZE_MASK[program.action_size][:, None], np.uint64(0))
-        values = self._draws[0].words(identity * 8) & mask
+        values = self._rngs[0].words(identity * 8) & mask
         at = np.flatnonzero(events.is_store)
         if len(at) == 0:
             return values
 
-        if self._kernels is not None:
+        if self._loops is not None:
             keys = [self._attempt(number).key for number in range(ATTEMPTS)]
-            done = self._kernels.assign_versions(events, values, identity, self._history, keys)
+            done = self._loops.assign_versions(events, values, identity, self._history, keys)
             if done is not None:
                 values, self._history = done
                 return values
@@ -77,10 +77,10 @@ class Versions:
         self._history[stored] = line[end[:, None] + np.arange(1 - HISTORY, 1)]
         return bytes_.view("<u8").reshape(values.shape).astype(np.uint64)
 
-    def _attempt(self, number: int) -> Draws:
-        while len(self._draws) <= number:
-            self._draws.append(Draws(self._prng.fork(f"again-{len(self._draws)}")))
-        return self._draws[number]
+    def _attempt(self, number: int) -> CounterRng:
+        while len(self._rngs) <= number:
+            self._rngs.append(CounterRng(self._prng.fork(f"again-{len(self._rngs)}")))
+        return self._rngs[number]
 
 
 def _repeats(line: ByteArray, places: IntArray) -> BoolArray:

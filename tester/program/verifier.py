@@ -1,8 +1,8 @@
-"""A second opinion on a program: is it race-free, and are its expectations right?
+"""An independent check of a program: is it race-free, and are its expectations correct?
 
-Everything `tester.program.expectations` and the generator promise is checked again, byte by byte,
-with plain dictionaries and sets of episodes; nothing is shared with the code that made the promise,
-and nothing here is fast. Invariant: an empty answer means that every execution which starts each
+Everything that `tester.program.expectations` and the generator guarantee is checked again, byte by
+byte, with plain dictionaries and sets of episodes; no code is shared with them, and nothing here is
+fast. Invariant: an empty answer means that every execution which starts each
 episode after its waits returns the expected values on a coherent machine.
 """
 
@@ -42,13 +42,13 @@ class _Access:
     value: int
     """What is stored, the operand of an atomic action, or what the load expects."""
     old: int = 0
-    """What an atomic action expects to be told."""
+    """The old value that an atomic action expects."""
     op: int = 0
     scope: int = 0
 
     @property
     def is_store(self) -> bool:
-        """Whether it must have its bytes for itself."""
+        """Whether it needs exclusive use of its bytes."""
         return self.kind != LOAD
 
     def __str__(self) -> str:
@@ -221,7 +221,7 @@ def _check_lanes(program: Program) -> Iterator[str]:
 
 
 def _check_waits(program: Program) -> Iterator[str]:
-    """Waits name episodes that exist and stand earlier in the order."""
+    """Waits name episodes that exist and come earlier in the order."""
     done = [0] * program.agent_count
     for episode in range(program.episodes):
         for agent, count in program.waits_of(episode):

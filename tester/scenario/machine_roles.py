@@ -1,9 +1,10 @@
 """Which machines of a protocol are its first level, second level, directories and processors.
 
-Profiles speak of units and banks; a system description speaks of the protocol's own machines. The
-translation is read off the declarations: who has a requester that agents use, who is interleaved
-over lines, who owns a directory memory. Invariant: only machines and caches that the description
-already has are ever named, so a profile fits any protocol and ignores what it lacks.
+Profiles are written in terms of units and banks, a system description in terms of the protocol's
+own machines. The mapping follows from the declarations: which machine has a requester that agents
+use, which is interleaved over lines, which owns a directory memory. Invariant: only machines and
+caches that the description already has are ever named, so a profile fits any protocol and ignores
+what it lacks.
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
 def agent_kinds(description: SystemDescription) -> dict[str, str]:
     """Kind of agent in each group, as `tester.program.program.AgentSpec` has it.
 
-    Whoever fetches, or has a cache to walk and nothing to store, is FETCH; an engine that does not
-    store stays one here.
+    Agents that fetch, or have a cache to walk and nothing to store, are FETCH; an engine that does
+    not store stays one here.
     """
     kinds: dict[str, str] = {}
     for name, group in description.agents.items():
@@ -115,7 +116,7 @@ def _machines_of(groups: list[str], description: SystemDescription) -> tuple[str
 def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[str, Abilities]:
     """What the agents of each group can do, by the events of the machines that they use.
 
-    Whoever flushes may do so while others store; engines and readers are never asked to.
+    Agents that flush may do so while others store; engines and readers never flush.
     """
     kinds = agent_kinds(description)
     found: dict[str, Abilities] = {}
@@ -128,7 +129,7 @@ def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[st
             for event in machine.EVENTS.members()
         ]
         processor = kinds[name] == "cpu"
-        # An engine that only reads is a reader to whoever issues, and a device may have the
+        # An engine that only reads is issued as a reader, and a device may have the
         # requester of a processor; their accesses stay within a line.
         short = "stores" in group.without or (
             kinds[name] == DMA and requester.class_name != DMA_SEQUENCER
@@ -209,7 +210,7 @@ def overrides(
                 path = f"machine.{name}.cache.{cache}"
                 result[f"{path}.sets"] = sets
                 result[f"{path}.ways"] = ways
-                # Trees need a power of two, which nobody promised who fixed the ways.
+                # Trees need a power of two, which ways fixed by the user may not be.
                 result[f"{path}.replacement"] = "lru" if ways & (ways - 1) else shape.replacement
     switches = (
         (roles.second, _WRITE_BACK_PARAMETER, shape.write_back),

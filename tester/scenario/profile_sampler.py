@@ -1,4 +1,4 @@
-"""Draws a scenario's parts by name: what all profiles share, and how a map is sized.
+"""Samples a scenario's parts by name: what all profiles share, and how a map is sized.
 
 Invariant: every number is drawn from a fork named after it, so fixing one on the command line, or
 adding another, changes no other.
@@ -19,8 +19,8 @@ from tester.scenario.scenario import Shape, locations_for, under_way
 T = TypeVar("T")
 
 
-class Dice:
-    """Draws by name, unless a value was fixed from outside."""
+class ProfileSampler:
+    """Samples values by name; a value that the user fixed is not drawn."""
 
     def __init__(self, prng: Prng, fixed: Mapping[str, object]) -> None:
         self._prng = prng
@@ -93,7 +93,7 @@ class Dice:
     def spread(
         self, shape: Shape, lengths: tuple[int, ...], lines: int, groups: int, **drawn: Any
     ) -> MapConfig:
-        """A map of so many lines, or of more if half of the accesses would find no room."""
+        """A map of `lines` lines, or of more if half of the accesses would find no cell."""
         fill = self("fill_percent", 30, 60, 100)
         least = under_way(shape.agents * shape.lanes, lengths) * 50 // (_CELLS_PER_LINE * fill)
         return self.build(
@@ -107,7 +107,7 @@ class Dice:
 
 
 _CELLS_PER_LINE: Final = 14
-"""About what a line of 64 bytes is cut into."""
+"""About how many cells a line of 64 bytes is cut into."""
 SIZES: Final = ((0, 0, 1, 0), (1, 1, 4, 1), (1, 1, 4, 1), (4, 2, 2, 1), (1, 1, 1, 1))
 """How often an access has 1, 2, 4 or 8 bytes: what most profiles choose from."""
 

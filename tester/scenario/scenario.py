@@ -16,8 +16,8 @@ from tester.program.program import AgentSpec
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A system in the words that all protocols share; `tester.scenario.machine_roles` finds out
-    whose they are.
+    """A system in terms that all protocols share; `tester.scenario.machine_roles` maps them to a
+    protocol's machines.
     """
 
     units: int = 4
@@ -30,7 +30,7 @@ class Shape:
     cpus: int = 1
     """Processor machines beside a GPU; without meaning elsewhere."""
     dmas: int = 1
-    """DMA engines that load and store like everybody else; 0: they stay idle."""
+    """DMA engines that load and store like other agents; 0: they stay idle."""
     fetchers: int = 1
     """Instruction caches that are read through; 0: they stay idle."""
     scalars: int = 0
@@ -68,7 +68,7 @@ class Shape:
         return self.l2_sets * self.l2_ways * self.banks
 
     def check(self) -> None:
-        """Raises ConfigError for what no system can be."""
+        """Raises ConfigError for impossible values."""
         for name, limit in SHAPE.items():
             refusal = limit.refusal(getattr(self, name))
             if refusal is not None:
@@ -90,23 +90,29 @@ class Scenario:
         agents: tuple[AgentSpec, ...],
         episodes: int | None,
         line_size: int = 64,
-        camps: tuple[int, ...] = (),
+        isolation_groups: tuple[int, ...] = (),
     ) -> GeneratorConfig:
         """What to generate for the agents of the system that was actually built.
 
-        `camps` as in GeneratorConfig; the map gets as many groups as they need.
+        `isolation_groups` as in GeneratorConfig; the map gets as many groups as they need.
         """
-        groups = max(self.program.map.groups, max(camps, default=0) + 1)
+        groups = max(self.program.map.groups, max(isolation_groups, default=0) + 1)
         layout = replace(self.program.map, line_size=line_size, groups=groups)
         if max(agent.lanes for agent in agents) == 1:
             # Clusters are for lanes that fill a line together.
             layout = replace(layout, cluster_bytes=1)
         if self.crowding is not None:
-            # A protocol may have narrower agents than the profile hoped for, or fewer.
+            # A protocol may have narrower agents than the profile asked for, or fewer.
             accesses = under_way(sum(agent.lanes for agent in agents), self.program.lengths)
             locations = locations_for(accesses, self.crowding, groups)
             layout = replace(layout, locations=max(locations, layout.cluster_bytes))
-        return replace(self.program, agents=agents, episodes=episodes, map=layout, camps=camps)
+        return replace(
+            self.program,
+            agents=agents,
+            episodes=episodes,
+            map=layout,
+            isolation_groups=isolation_groups,
+        )
 
 
 def under_way(lanes: int, lengths: tuple[int, ...]) -> int:

@@ -24,7 +24,7 @@ from typing import Final
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.system.system import build_system
-from tester.campaign.campaign import Campaign, leg_run, manners_of
+from tester.campaign.campaign import Campaign, handover_rules_of, leg_run
 from tester.campaign.engine_choice import Choice
 from tester.campaign.engine_selection import Chosen, choose
 from tester.cli.session import tune_collector
@@ -88,7 +88,7 @@ def run_native(name: str, leg: Leg, engine: Chosen, repeat: int) -> Figures:
 def run_once(name: str, leg: Leg, engine: Chosen, figures: Figures) -> None:
     """Runs that ended early because a pool was too small do not count."""
     assert engine.native is not None
-    run = Phases(leg, engine.native, manners_of(leg))
+    run = Phases(leg, engine.native, handover_rules_of(leg))
     run.figures = figures
     if run.run().finding is not None:
         raise SystemExit(f"{name}: {run.outcome.finding}")
@@ -174,7 +174,7 @@ def main() -> None:
     tune_collector()
     protocol = load_protocol("GPU_VIPER", (), None, native=True)
     engine = choose(Choice.native, protocol, print, optimised=True)
-    print(engine.words)
+    print(engine.summary)
     for name in arguments.shape or SHAPES:
         shape = SHAPES[name].shortened() if arguments.short else SHAPES[name]
         for one_per_lane in (False, True):

@@ -27,7 +27,11 @@ CONFIGS: dict[str, GeneratorConfig] = {
     "wide": GeneratorConfig(gpu(4, 16), 40, MapConfig(4, 128)),
     "processors": GeneratorConfig(cpu(6), 300, MapConfig(3, 24)),
     "mixed": GeneratorConfig(
-        gpu(3, 8) + cpu(3), 120, MapConfig(4, 60), camps=(0, 0, 0, 1, 1, 1), lane_percent=60
+        gpu(3, 8) + cpu(3),
+        120,
+        MapConfig(4, 60),
+        isolation_groups=(0, 0, 0, 1, 1, 1),
+        lane_percent=60,
     ),
     "duel": GeneratorConfig(
         gpu(8, 2), 200, MapConfig(2, None, lines=3, layout=LINE_DUEL), lengths=(2, 4)
@@ -42,7 +46,7 @@ CONFIGS: dict[str, GeneratorConfig] = {
         cpu(3) + engines(2) + gpu(2, 4),
         150,
         MapConfig(3, 60),
-        camps=(0, 0, 0, 0, 0, 1, 1),
+        isolation_groups=(0, 0, 0, 0, 0, 1, 1),
         plain_percent=50,
         bare_percent=30,
         unaligned_percent=70,

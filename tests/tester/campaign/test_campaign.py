@@ -68,7 +68,7 @@ def test_a_leg_says_what_was_built_and_what_applies_to_it(mi: LoadedProtocol) ->
     }
     fixed |= {"write_back": True, "lengths": (4,), "cluster_bytes": 16, "crowding": 70}
     options = Options(4, 40, profile="coherence", fixed=fixed, leg_episodes=40)
-    text = Campaign(mi, options).plan(0).words
+    text = Campaign(mi, options).plan(0).summary
     first, machines, *program = text.splitlines()
     assert first.startswith("coherence: 40 episodes by ") and first.endswith(" of 1 lane")
     assert machines.startswith("3 L1Cache (4x2), ")
@@ -79,7 +79,7 @@ def test_a_leg_says_what_was_built_and_what_applies_to_it(mi: LoadedProtocol) ->
     assert all(len(line) <= 96 for line in text.splitlines())
 
     options = Options(4, 40, profile="lane-merge", fixed=fixed, leg_episodes=40)
-    gpu = Campaign(load_protocol("GPU_VIPER"), options).plan(0).words
+    gpu = Campaign(load_protocol("GPU_VIPER"), options).plan(0).summary
     assert "3 TCP (4x2)" in gpu and "WB=true" in gpu and "scope_percent=30" in gpu
     assert "cluster_bytes=16" in gpu and " of 1 or 8 lanes" in gpu
     assert all(len(line) <= 96 for line in gpu.splitlines())

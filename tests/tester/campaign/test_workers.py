@@ -15,7 +15,7 @@ import pytest
 
 from tester.campaign.campaign import Totals
 from tester.campaign.coverage import Coverage
-from tester.campaign.workers import LegResult, Tell, WorkerDied, Workers
+from tester.campaign.workers import LegResult, OnProgress, WorkerDied, Workers
 from tests.planted.bugs import BY_NAME
 from tests.processes import heed_signals
 
@@ -109,7 +109,9 @@ def passed(number: int) -> LegResult:
     return LegResult(number, totals=Totals(legs=1, episodes=10), coverage=Coverage("P"))
 
 
-def results(work: Callable[[int, Tell], LegResult], count: int, jobs: int = 3) -> list[LegResult]:
+def results(
+    work: Callable[[int, OnProgress], LegResult], count: int, jobs: int = 3
+) -> list[LegResult]:
     found = []
     with Workers(jobs, work, lambda episodes, transitions: None) as workers:
         for result in workers.results():
@@ -120,7 +122,7 @@ def results(work: Callable[[int, Tell], LegResult], count: int, jobs: int = 3) -
 
 
 def test_results_come_in_order() -> None:
-    def work(number: int, tell: Tell) -> LegResult:
+    def work(number: int, on_progress: OnProgress) -> LegResult:
         time.sleep(0.02 * ((number * 7) % 3))
         return passed(number)
 
@@ -128,7 +130,7 @@ def test_results_come_in_order() -> None:
 
 
 def test_what_raises_is_left_to_whoever_asks() -> None:
-    def work(number: int, tell: Tell) -> LegResult:
+    def work(number: int, on_progress: OnProgress) -> LegResult:
         if number == 2:
             raise ValueError("seen again where it is run again")
         return passed(number)
@@ -138,7 +140,7 @@ def test_what_raises_is_left_to_whoever_asks() -> None:
 
 
 def test_a_dead_worker_is_an_error() -> None:
-    def work(number: int, tell: Tell) -> LegResult:
+    def work(number: int, on_progress: OnProgress) -> LegResult:
         if number == 3:
             os._exit(9)
         return passed(number)
@@ -148,8 +150,8 @@ def test_a_dead_worker_is_an_error() -> None:
 
 
 def test_progress_of_all_is_summed() -> None:
-    def work(number: int, tell: Tell) -> LegResult:
-        tell(10 + number, 100)
+    def work(number: int, on_progress: OnProgress) -> LegResult:
+        on_progress(10 + number, 100)
         return passed(number)
 
     heard: list[tuple[int, int]] = []

@@ -254,7 +254,7 @@ def test_a_description_of_another_protocol_is_refused(empty_directory: Path) -> 
         for system in ("small.toml", str(PROTOCOLS / "MI.toml")):
             words = ("-p", protocol, "--system", system, "--episodes", "5", "-q")
             assert gpu_tester(*words).exit_code == 0
-    # Beside a protocol of another name it is a slip, too.
+    # Beside a protocol of another name it is an error, too.
     shutil.copy("MI.slicc", "Mine.slicc")
     Path("Mine.slicc").write_text(Path("MI.slicc").read_text().replace('"MI"', '"Mine"'))
     shutil.copy("MI.toml", "Mine.toml")

@@ -11,7 +11,7 @@ from runtime.prng import initial_byte
 from runtime.requesters.port import AccessKind
 from tester.diagnosis.failure_report import Failure, refine, render
 from tester.diagnosis.history import History, lane_list
-from tester.diagnosis.likely_causes import suspect
+from tester.diagnosis.likely_causes import likely_causes
 from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
 from tester.execution.events import Finding, Request, Role, Verdict
 from tester.execution.leg import LegRun
@@ -168,5 +168,5 @@ def test_a_stale_read_back_is_explained_without_an_episode_of_its_own() -> None:
     program = hand_over()
     request = Request(1, 1, 99, Role.READ_BACK, AccessKind.LOAD, [0], [DATA], 4, [], [0], row=1)
     finding = Finding(Verdict.STALE_READ, 9, "stale", request, 0, DATA, 4, 0xA5B6C7D8, 0x11223344)
-    said = " ".join(suspect(finding, program, None))
+    said = " ".join(likely_causes(finding, program, None))
     assert "own earlier store" not in said

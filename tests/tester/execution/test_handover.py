@@ -11,7 +11,7 @@ from runtime.prng import Prng, initial_byte
 from runtime.sim.engine import Consumer
 from tester.execution.agent import HandoverSteps
 from tester.execution.events import Verdict
-from tester.execution.handover import Manners
+from tester.execution.handover import HandoverRules
 from tester.execution.leg import LegRun
 from tester.generator.generator import generate_program
 from tester.program.array_validation import shape_errors
@@ -41,13 +41,13 @@ allowed = false
 """
 
 
-def test_manners_follow_the_description() -> None:
+def test_rules_follow_the_description() -> None:
     description = SystemDescription.from_toml(HANDOVERS)
-    manners = Manners.of(description, ["gpu", "gpu", "cpu", "dma"])
-    assert manners.camps == (0, 0, 0, 1)
+    rules = HandoverRules.of(description, ["gpu", "gpu", "cpu", "dma"])
+    assert rules.isolation_groups == (0, 0, 0, 1)
     flush, both = HandoverSteps(flush=True, invalidate=True), HandoverSteps()
-    assert manners.steps == (flush, flush, both, both)
-    alone = Manners.of(description, ["gpu", "gpu"])
+    assert rules.steps == (flush, flush, both, both)
+    alone = HandoverRules.of(description, ["gpu", "gpu"])
     assert alone.steps == (HandoverSteps(), HandoverSteps())
 
 
@@ -70,11 +70,13 @@ def test_every_byte_is_read_by_somebody_who_may(name: str) -> None:
     program = generate_program(config, Prng(4))
     addresses, contents = final_memory(program)
     expected = dict(zip(addresses.tolist(), contents.tolist()))
-    camps = config.camps or (0,) * program.agent_count
-    back = read_back_program(program, final_contents(program), camps)
+    isolation_groups = config.isolation_groups or (0,) * program.agent_count
+    back = read_back_program(program, final_contents(program), isolation_groups)
     assert back is not None
     assert shape_errors(back) == []
-    camp_of = {agent.name: camp for agent, camp in zip(program.agents, camps)}
+    isolation_of = {
+        agent.name: isolation for agent, isolation in zip(program.agents, isolation_groups)
+    }
     port_of = {agent.name: agent.requester for agent in program.agents}
     writers = last_writers(program)[0]
     seen: set[int] = set()
@@ -86,7 +88,7 @@ def test_every_byte_is_read_by_somebody_who_may(name: str) -> None:
             seen.add(byte)
             assert value >> 8 * (byte - address) & 0xFF == expected[byte]
             if byte in writers:
-                assert camp_of[reader] == camps[writers[byte]]
+                assert isolation_of[reader] == isolation_groups[writers[byte]]
                 elsewhere += port_of[reader] != program.agents[writers[byte]].requester
     assert seen == set(expected)
     assert elsewhere > len(writers) * 0.8
@@ -123,8 +125,8 @@ def test_steps_at_hand_overs_are_carried_out(steps: HandoverSteps) -> None:
 
     counter = Counter()
     system = FakeSystem(lambda a: initial_byte(program.run_key, a))
-    manners = Manners((0,) * program.agent_count, (steps,) * program.agent_count)
-    outcome = LegRun(program, system, 10_000, manners, [counter]).run()
+    rules = HandoverRules((0,) * program.agent_count, (steps,) * program.agent_count)
+    outcome = LegRun(program, system, 10_000, rules, [counter]).run()
     assert outcome.finding is None
     flushes, invalidations = counter.kinds.get(5, 0), counter.kinds.get(6, 0)
     assert (flushes > 20) == steps.flush

@@ -1,4 +1,4 @@
-"""Programs in the manner of other testers: who does what, and that they are fair."""
+"""Programs like those of other testers: who does what, and that they are fair."""
 
 from __future__ import annotations
 

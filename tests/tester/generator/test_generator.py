@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.prng import Prng, initial_byte, initial_bytes
-from tester.counter_rng import Draws
+from tester.counter_rng import CounterRng
 from tester.errors import ConfigError
 from tester.generator.config import Abilities
 from tester.generator.generator import Generator, GeneratorConfig, generate, generate_program
 from tester.program.address_map import LAYOUTS, MapConfig, build_map
 from tester.program.array_validation import shape_errors
-from tester.program.expectations import Ledger, derive, final_memory
+from tester.program.expectations import ExpectationState, derive, final_memory
 from tester.program.program import (
     BARE,
     DMA,
@@ -134,10 +134,10 @@ def test_expectations_are_those_of_an_interpreter(name: str) -> None:
 
 def test_numbers_by_counter_are_those_of_the_stream() -> None:
     prng = Prng(5).fork("x")
-    words = Draws(prng).words(np.arange(1, 20)).tolist()
+    words = CounterRng(prng).words(np.arange(1, 20)).tolist()
     assert words == [prng.bits64() for _ in range(19)]
     limits = np.arange(10)
-    values = Draws(prng).below(np.arange(10), limits)
+    values = CounterRng(prng).below(np.arange(10), limits)
     assert values[0] == 0 and np.all(values[1:] < limits[1:])
     addresses = np.arange(1000, 1100)
     assert initial_bytes(9, addresses).tolist() == [initial_byte(9, a) for a in range(1000, 1100)]
@@ -199,9 +199,9 @@ def test_agents_without_fetch_adds_take_part() -> None:
 
 
 def test_chasing_episodes_read_what_was_just_stored() -> None:
-    def ages(chase: int) -> list[int]:
+    def ages(rng: int) -> list[int]:
         """Episodes between a load and the store of another agent that it reads."""
-        config = GeneratorConfig(gpu(8, 4), 200, MapConfig(2, 300), chase_percent=chase)
+        config = GeneratorConfig(gpu(8, 4), 200, MapConfig(2, 300), chase_percent=rng)
         program = generate_program(config, Prng(4))
         assert verify(program) == []
         stored: dict[int, int] = {}
@@ -260,7 +260,7 @@ def test_only_who_can_makes_plain_episodes_and_instruction_fetches() -> None:
 
 def test_wavefronts_beside_processors_add_in_system_scope() -> None:
     agents = (AgentSpec("gpu", 0, 4, "a"), AgentSpec("cpu", 1, 1, "b"), AgentSpec("gpu", 2, 4, "c"))
-    config = GeneratorConfig(agents, 100, MapConfig(4, 60), camps=(0, 0, 1))
+    config = GeneratorConfig(agents, 100, MapConfig(4, 60), isolation_groups=(0, 0, 1))
     program = generate_program(config, Prng(4))
     scope = program.episode_scope & (GLC | SLC)
     assert (scope[program.episode_thread == 0] == SLC).all()
@@ -280,23 +280,23 @@ def test_chunks_derived_one_by_one_equal_the_whole() -> None:
         for size in (1, 17, 1024):
             if size == 1 and program.episodes > 200:
                 continue
-            ledger = Ledger.of(program)
+            expectations = ExpectationState.of(program)
             bare = replace(program, derived=False)
-            again = concatenate([ledger.advance(part) for part in bare.parts(size)])
+            again = concatenate([expectations.advance(part) for part in bare.parts(size)])
             assert again.equals(program)
-            addresses, contents = ledger.final_memory()
+            addresses, contents = expectations.final_memory()
             assert np.array_equal(addresses, final_memory(program)[0])
             assert np.array_equal(contents, final_memory(program)[1])
 
 
 def test_chunks_in_the_wrong_place_are_refused() -> None:
     first, second = replace(small(), derived=False).parts(20)
-    with pytest.raises(ValueError, match="needs the ledger"):
+    with pytest.raises(ValueError, match="needs the state"):
         derive(second)
-    ledger = Ledger.of(small())
+    expectations = ExpectationState.of(small())
     with pytest.raises(ValueError, match="does not continue"):
-        ledger.advance(second)
-    assert ledger.advance(first).derived
+        expectations.advance(second)
+    assert expectations.advance(first).derived
 
 
 def test_waits_reach_into_earlier_chunks() -> None:
@@ -314,7 +314,9 @@ def test_an_endless_run_keeps_its_memory() -> None:
     sizes = []
     for _ in range(12):
         assert generator.next_chunk() is not None
-        sizes.append(len(generator.ledger._loaded) + len(generator._placing.reservations._hold))
+        sizes.append(
+            len(generator.expectations._loaded) + len(generator._selector.reservations._hold)
+        )
     assert max(sizes[6:]) < 2 * max(sizes[:6])
 
 
@@ -380,7 +382,7 @@ def test_agents_run_side_by_side(config: GeneratorConfig) -> None:
 def test_reservation_is_what_keeps_agents_alive() -> None:
     """The same accesses in an order that ignores who is alive run nearly one by one."""
     program = generate_program(GeneratorConfig(gpu(16, 4), 600, MapConfig(4, 128)), Prng(1))
-    shuffled = program.episode_thread[np.argsort(Draws(Prng(3)).words(np.arange(600)))]
+    shuffled = program.episode_thread[np.argsort(CounterRng(Prng(3)).words(np.arange(600)))]
     other = derive(replace(program, episode_thread=shuffled, derived=False))
     assert _live_share(other, 1) < 0.75 * _live_share(program, 1)
 
@@ -476,13 +478,13 @@ def test_lanes_meet_in_lines_and_words() -> None:
     assert {1, 2, 3} <= set(scoped.tolist()) and (scoped == 0).mean() > 0.5
 
 
-def test_camps_exchange_no_bytes() -> None:
+def test_isolation_groups_exchange_no_bytes() -> None:
     program = generate_program(CONFIGS["mixed"], Prng(9))
-    camp = np.array(CONFIGS["mixed"].camps)[program.episode_thread]
-    groups = [set(program.episode_group[camp == c].ravel().tolist()) - {-1} for c in (0, 1)]
+    isolation = np.array(CONFIGS["mixed"].isolation_groups)[program.episode_thread]
+    groups = [set(program.episode_group[isolation == c].ravel().tolist()) - {-1} for c in (0, 1)]
     assert groups[0] and groups[1] and not groups[0] & groups[1]
     lines = [
-        set((program.lane_address[camp[program.action_episode()] == c] // 64).ravel().tolist())
+        set((program.lane_address[isolation[program.action_episode()] == c] // 64).ravel().tolist())
         for c in (0, 1)
     ]
     assert len(lines[0] & lines[1]) > 2  # the camps fight for lines all the same
@@ -501,8 +503,8 @@ def test_camps_exchange_no_bytes() -> None:
         ({"repeat_percent": 101}, "repeat_percent is 101"),
         ({"slack_percent": -1}, "slack_percent"),
         ({"hot_cells": 0}, "hot_cells"),
-        ({"camps": (0,)}, "one number per agent"),
-        ({"camps": (0, 1, 2, 9)}, "10 camps need as many groups"),
+        ({"isolation_groups": (0,)}, "one number per agent"),
+        ({"isolation_groups": (0, 1, 2, 9)}, "10 isolation groups need as many groups"),
     ],
 )
 def test_impossible_configurations_are_named(change: dict[str, object], message: str) -> None:

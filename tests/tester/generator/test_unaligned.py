@@ -98,15 +98,15 @@ def test_what_is_drawn_is_a_fair_test(seed: int) -> None:
     assert (program.action_scope & CONTINUES).any()
 
 
-def test_nobody_leaves_the_bytes_of_its_camp() -> None:
+def test_no_access_leaves_its_isolation_group() -> None:
     program = drawn()
     owner: dict[int, int] = {}
     for episode in range(program.episodes):
-        camp = CONFIGS["unaligned"].camps[int(program.episode_thread[episode])]
+        isolation = CONFIGS["unaligned"].isolation_groups[int(program.episode_thread[episode])]
         for row in program.actions_of(episode):
             for address in program.lane_address[row].tolist():
                 for byte in range(address, address + int(program.action_size[row])):
-                    assert address < 0 or owner.setdefault(byte, camp) == camp
+                    assert address < 0 or owner.setdefault(byte, isolation) == isolation
 
 
 def test_pieces_are_cut_every_eight_bytes_and_at_lines() -> None:

@@ -15,7 +15,7 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.controller.trace import TraceHash
 from runtime.prng import hash64
 from runtime.system.system import System, build_system
-from tester.campaign.campaign import Campaign, Options, leg_run, manners_of
+from tester.campaign.campaign import Campaign, Options, handover_rules_of, leg_run
 from tester.campaign.engine_choice import Choice
 from tester.campaign.engine_selection import Chosen, choose
 from tester.execution.leg import LegRun
@@ -110,7 +110,7 @@ def run_in_python(protocol: LoadedProtocol, leg: Leg) -> tuple[Summary, LegRun]:
 def run_natively(
     protocol: LoadedProtocol, engine: NativeProtocol, leg: Leg
 ) -> tuple[Summary, NativeLegRun]:
-    run = NativeLegRun(leg, engine, manners_of(leg))
+    run = NativeLegRun(leg, engine, handover_rules_of(leg))
     run.run()
     summary = _summary(run)
     summary.trace = run.system.trace_hash

@@ -161,15 +161,18 @@ def run(
 ) -> list[Summary]:
     engine = native_engine(protocol).native
     assert engine is not None
-    dice = random.Random(1)
+    sampler = random.Random(1)
     reached: set[str] = set()
     summaries = []
     for _ in range(legs):
         options = Options(
-            dice.randrange(1 << 30), 60, assignments={"machine.L1Cache.count": 1}, leg_episodes=60
+            sampler.randrange(1 << 30),
+            60,
+            assignments={"machine.L1Cache.count": 1},
+            leg_episodes=60,
         )
         campaign = Campaign(protocol, options)
-        leg = replace(campaign.plan(dice.randrange(14)).leg, deadlock_limit=20_000)
+        leg = replace(campaign.plan(sampler.randrange(14)).leg, deadlock_limit=20_000)
         mine, _ = run_natively(protocol, engine, leg)
         theirs, python = run_in_python(protocol, leg)
         error = python.outcome.error

@@ -6,7 +6,7 @@ import pytest
 
 from runtime.native.plan import POOLS, Capacities
 from runtime.native.system import JUDGED
-from tester.campaign.campaign import Campaign, Options, manners_of
+from tester.campaign.campaign import Campaign, Options, handover_rules_of
 from tester.execution.native_leg import NativeLegRun
 from tester.scenario.profiles import PROFILES
 from tester.scenario.special_profiles import COMPARISONS
@@ -68,7 +68,7 @@ def test_campaigns_add_up_alike(protocol: str) -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_restored_run_goes_on_as_before(protocol: str) -> None:
     leg = leg_of(protocol, "coherence", 3)
-    system = NativeLegRun(leg, native(protocol), manners_of(leg)).start()
+    system = NativeLegRun(leg, native(protocol), handover_rules_of(leg)).start()
     system.run(200)
     snapshot, state = system.snapshot(), system.state_hash()
     system.run(400)
@@ -88,7 +88,7 @@ def test_a_restored_run_goes_on_as_before(protocol: str) -> None:
 
 def test_a_snapshot_fits_only_its_system() -> None:
     system = NativeLegRun(
-        leg := leg_of("MI", "coherence", 3), native("MI"), manners_of(leg)
+        leg := leg_of("MI", "coherence", 3), native("MI"), handover_rules_of(leg)
     ).start()
     with pytest.raises(ValueError, match="another system"):
         system.restore(b"\0" * (system.size - 8))
@@ -99,7 +99,7 @@ def test_stopping_often_changes_nothing(protocol: str) -> None:
     leg = leg_of(protocol, "hot-ping-pong", 4)
     hashes = set()
     for step in (1, 7, 100_000):
-        system = NativeLegRun(leg, native(protocol), manners_of(leg)).start()
+        system = NativeLegRun(leg, native(protocol), handover_rules_of(leg)).start()
         while (tick := system.next_tick) is not None:
             system.run(tick + step)
         hashes.add((system.trace_hash, system.now, system.lane_accesses))
@@ -110,7 +110,7 @@ def test_stopping_often_changes_nothing(protocol: str) -> None:
 def test_pools_that_are_too_small_grow(protocol: str) -> None:
     leg = leg_of(protocol, "coherence", 5)
     expected = natively(protocol, leg)[0]
-    run = NativeLegRun(leg, native(protocol), manners_of(leg))
+    run = NativeLegRun(leg, native(protocol), handover_rules_of(leg))
     run.capacities = Capacities(**dict.fromkeys(POOLS, 16))
     run.run()
     assert run.outcome.ticks == expected.ticks

@@ -1,6 +1,6 @@
-"""Protocols with a random slip run alike on both engines, down to the words of the verdict.
+"""Protocols with a random mistake run alike on both engines, down to the text of the verdict.
 
-Slips are what authors make: an action too many or too few, two in the wrong order, a condition
+Mistakes are those of authors: an action too many or too few, two in the wrong order, a condition
 turned round, a row or an assignment forgotten. Most mutants end in a verdict, all kinds of them.
 """
 
@@ -43,29 +43,29 @@ DEADLOCK_LIMIT = 5000
 PROTOCOLS = Path(__file__).parents[3] / "protocols"
 
 
-def slip(text: str, dice: random.Random) -> str:
-    """The text with one slip in it."""
+def mutate(text: str, rng: random.Random) -> str:
+    """The text with one random mistake in it."""
     lines = text.split("\n")
     actions = _matching(lines, r"\s+\w+;\s*(//.*)?$")
-    kind = dice.randrange(6)
-    place = dice.choice(actions)
+    kind = rng.randrange(6)
+    place = rng.choice(actions)
     if kind == 0:
         lines[place] = ""
     elif kind == 1:
         lines[place] += lines[place]
     elif kind == 2:
-        other = dice.choice(actions)
+        other = rng.choice(actions)
         lines[place], lines[other] = lines[other], lines[place]
     elif kind == 3:
-        lines[dice.choice(_matching(lines, r".*:="))] = ""
+        lines[rng.choice(_matching(lines, r".*:="))] = ""
     elif kind == 4:
-        place = dice.choice(_matching(lines, r"\s+transition\("))
+        place = rng.choice(_matching(lines, r"\s+transition\("))
         while "}" not in lines[place]:
             lines[place] = ""
             place += 1
         lines[place] = ""
     else:
-        place = dice.choice(_matching(lines, r".*\bif \(.*\) \{"))
+        place = rng.choice(_matching(lines, r".*\bif \(.*\) \{"))
         lines[place] = re.sub(r"\bif \((.*)\) \{", r"if (!(\1)) {", lines[place])
     return "\n".join(lines)
 
@@ -74,15 +74,15 @@ def _matching(lines: list[str], pattern: str) -> list[int]:
     return [place for place, line in enumerate(lines) if re.match(pattern, line)]
 
 
-def mutant(name: str, dice: random.Random, directory: Path) -> LoadedProtocol:
-    """A protocol with a slip that the compiler does not see."""
+def mutant(name: str, rng: random.Random, directory: Path) -> LoadedProtocol:
+    """A protocol with a mistake that the compiler does not see."""
     for path in PROTOCOLS.glob("*.*"):
         if path.suffix in (".sm", ".slicc", ".toml"):
             shutil.copy(path, directory / path.name)
-    file = directory / dice.choice(FILES[name])
+    file = directory / rng.choice(FILES[name])
     original = file.read_text(encoding="utf-8")
     while True:
-        file.write_text(slip(original, dice), encoding="utf-8")
+        file.write_text(mutate(original, rng), encoding="utf-8")
         try:
             return load_protocol(str(directory / f"{name}.slicc"), native=True)
         except ProtocolBroken:
@@ -108,13 +108,13 @@ def test_many_mutants_end_alike(
 def check(name: str, seed: int, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLICC_CXXFLAGS", "-O0")  # they run for milliseconds
     monkeypatch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
-    dice = random.Random(seed)
-    protocol = mutant(name, dice, directory)
+    rng = random.Random(seed)
+    protocol = mutant(name, rng, directory)
     chosen = native_engine(protocol)
     assert chosen.native is not None
     for _ in range(LEGS):
-        campaign = Campaign(protocol, Options(dice.randrange(1 << 30), 60))
-        leg = replace(campaign.plan(dice.randrange(14)).leg, deadlock_limit=DEADLOCK_LIMIT)
+        campaign = Campaign(protocol, Options(rng.randrange(1 << 30), 60))
+        leg = replace(campaign.plan(rng.randrange(14)).leg, deadlock_limit=DEADLOCK_LIMIT)
         mine, native = run_natively(protocol, chosen.native, leg)
         theirs, python = run_in_python(protocol, leg)
         assert mine == theirs

@@ -129,7 +129,7 @@ def test_a_protocol_without_native_form(monkeypatch: pytest.MonkeyPatch) -> None
     said: list[str] = []
     chosen = choose(Choice.auto, loaded("MI"), said.append)
     assert chosen.native is None
-    assert chosen.words == "Python engine, because a pointer in a field: MI-cache.sm:12"
+    assert chosen.summary == "Python engine, because a pointer in a field: MI-cache.sm:12"
     with pytest.raises(ConfigError, match="--engine native: a pointer in a field"):
         choose(Choice.native, loaded("MI"), said.append)
 

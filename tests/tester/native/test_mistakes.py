@@ -109,11 +109,11 @@ def alarmed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compiled]:
 def endings(made: Compiled, which: int) -> set[str]:
     """How legs end, which is the same on both engines."""
     protocol, engine = made
-    dice = random.Random(1)
+    sampler = random.Random(1)
     found = set()
     assignments = {"machine.L1Cache.count": 1, "machine.L1Cache.parameters.which": which}
     for number in range(2):
-        options = Options(dice.randrange(1 << 30), 60, assignments=assignments, leg_episodes=30)
+        options = Options(sampler.randrange(1 << 30), 60, assignments=assignments, leg_episodes=30)
         leg = replace(Campaign(protocol, options).plan(number).leg, deadlock_limit=20_000)
         mine, native = run_natively(protocol, engine, leg)
         theirs, python = run_in_python(protocol, leg)

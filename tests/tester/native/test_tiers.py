@@ -22,8 +22,8 @@ from runtime.native.toolchain.pending_object import PendingObject, stop_all
 from slicc.text.command.exit_status import FINE, MISUSED
 from tester.execution.native_system import TESTER_CLIENTS
 from tester.generator import native_loader
-from tester.generator.native_kernels import kernels_recipe, load_kernels
-from tester.generator.native_loader import LaterKernels
+from tester.generator.native_loader import PendingLoops
+from tester.generator.native_loops import load_loops, loops_recipe
 from tests.processes import gone, in_two_processes, see_end
 from tests.tester.native.equality import leg_of, loaded, native_engine, run_natively
 from tests.tester.native.tiers import (
@@ -380,46 +380,46 @@ def test_an_object_that_is_none_is_not_kept(tmp_path: Path, real: Compiler) -> N
     assert list(cache.root.iterdir()) == []
 
 
-# ------------------------------------------------------------------ kernels
+# ------------------------------------------------------------------ native loops
 
 
-def test_kernels_come_later(tmp_path: Path, real: Compiler) -> None:
+def test_native_loops_come_later(tmp_path: Path, real: Compiler) -> None:
     said: list[str] = []
     cache = Cache(tmp_path / "cache")
-    kernels = LaterKernels(real, cache, said.append)
-    assert kernels() is None
+    loops = PendingLoops(real, cache, said.append)
+    assert loops() is None
     for _ in range(1200):
-        if kernels() is not None:
+        if loops() is not None:
             break
         time.sleep(0.05)
-    assert kernels() is kernels()
-    assert kernels() is not None
-    assert LaterKernels(real, cache, said.append)() is not None
+    assert loops() is loops()
+    assert loops() is not None
+    assert PendingLoops(real, cache, said.append)() is not None
     assert said == []
 
 
-def test_kernels_of_another_version_are_left_away(
+def test_native_loops_of_another_version_are_left_away(
     tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = 'extern "C" __attribute__((visibility("default"))) '
-    text = f"{seen} long tester_kernels_version() {{ return 1; }}\n"
+    text = f"{seen} long tester_loops_version() {{ return 1; }}\n"
     foreign = unit(real, text).make(Cache(tmp_path / "cache"))
     with pytest.raises(LibraryError, match="of version 1, not"):
-        load_kernels(foreign)
+        load_loops(foreign)
     nonsense = tmp_path / "nonsense.so"
     nonsense.write_text("nonsense")
     with pytest.raises(LibraryError):
-        load_kernels(nonsense)
-    monkeypatch.setattr(native_loader, "kernels_recipe", lambda compiler: unit(compiler, text))
+        load_loops(nonsense)
+    monkeypatch.setattr(native_loader, "loops_recipe", lambda compiler: unit(compiler, text))
     said: list[str] = []
-    kernels = LaterKernels(real, Cache(tmp_path / "cache"), said.append)
-    assert kernels() is None
+    loops = PendingLoops(real, Cache(tmp_path / "cache"), said.append)
+    assert loops() is None
     assert len(said) == 1
-    assert "without compiled code: the generator's kernels are of version 1" in said[0]
+    assert "without compiled code: the generator's native loops are of version 1" in said[0]
     assert unit(real, text).find(Cache(tmp_path / "cache")) is None, "nor found again"
 
 
-def test_kernels_that_are_there_are_used_at_once(real: Compiler, tmp_path: Path) -> None:
+def test_native_loops_that_are_there_are_used_at_once(real: Compiler, tmp_path: Path) -> None:
     cache = Cache(tmp_path / "cache")
-    kernels_recipe(real).make(cache)
-    assert LaterKernels(real, cache, print)() is not None
+    loops_recipe(real).make(cache)
+    assert PendingLoops(real, cache, print)() is not None

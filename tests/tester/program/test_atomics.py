@@ -17,7 +17,7 @@ from tester.diagnosis.value_attribution import byte_versions
 from tester.execution.events import Verdict
 from tester.execution.leg import LegRun
 from tester.generator.generator import GeneratorConfig, generate_program
-from tester.generator.native_kernels import Kernels, kernels_recipe, load_kernels
+from tester.generator.native_loops import CompiledLoops, load_loops, loops_recipe
 from tester.program.address_map import MapConfig
 from tester.program.array_validation import shape_errors
 from tester.program.atomics import comparands, new_values, written
@@ -75,13 +75,13 @@ def test_arrays_compute_what_the_memory_system_does(op: int, size: int, words: l
         assert right == old
 
 
-def test_kernels_derive_the_same() -> None:
-    kernels: Kernels = load_kernels(kernels_recipe(compiler()).make(user_cache()))
+def test_native_loops_derive_the_same() -> None:
+    loops: CompiledLoops = load_loops(loops_recipe(compiler()).make(user_cache()))
     for seed in range(3):
-        program = generate_program(CONFIG, Prng(seed), kernels)
+        program = generate_program(CONFIG, Prng(seed), loops)
         assert program.equals(drawn(seed))
     long = replace(CONFIG, episodes=2500)
-    assert generate_program(long, Prng(9), kernels).equals(generate_program(long, Prng(9)))
+    assert generate_program(long, Prng(9), loops).equals(generate_program(long, Prng(9)))
 
 
 def test_what_is_left_is_what_later_loads_see() -> None:

@@ -99,18 +99,21 @@ def test_famine_leaves_room_for_few_requests() -> None:
 def test_the_default_deals_every_profile_in_each_round() -> None:
     # Some have several turns, some none in the first round, one none at all; a protocol without a
     # GPU has no use for some others.
-    early, late = set(profiles.DEALT), set(special_profiles.LATE)
+    early, late = set(profiles.ROTATION), set(special_profiles.LATER_ROUNDS)
     of_gpus = {"lane-merge", "acquire-crossing", "relay", "scope-mix"}
     for count, is_gpu, left_out in ((20, True, set()), (16, False, of_gpus), (20, True, set())):
         dealt = [
-            profile_schedule.deal("default", Prng(count), n, is_gpu) for n in range(3 * count + 4)
+            profile_schedule.profile_of_leg("default", Prng(count), n, is_gpu)
+            for n in range(3 * count + 4)
         ]
         second = count + len(late - left_out)
         assert set(dealt[:count]) == early - left_out
         for first in (count, count + second):
             assert set(dealt[first : first + second]) == (early | late) - left_out
-    assert dealt[:count] != [profile_schedule.deal("default", Prng(9), n) for n in range(count)]
-    assert profile_schedule.deal("line-duel", Prng(1), 7) == "line-duel"
+    assert dealt[:count] != [
+        profile_schedule.profile_of_leg("default", Prng(9), n) for n in range(count)
+    ]
+    assert profile_schedule.profile_of_leg("line-duel", Prng(1), 7) == "line-duel"
 
 
 def test_a_round_has_every_kind_of_stimulus() -> None:
@@ -198,7 +201,7 @@ def test_relays_are_short_and_fast() -> None:
 def test_a_scenario_is_applied_to_the_agents_that_exist() -> None:
     scenario = profiles.draw("line-duel", Prng(4), {"groups": 1})
     agents = gpu(2, 4) + cpu(2)
-    config = scenario.config(agents, 20, line_size=128, camps=(0, 0, 1, 2))
+    config = scenario.config(agents, 20, line_size=128, isolation_groups=(0, 0, 1, 2))
     assert config.agents == agents and config.episodes == 20
     assert config.map.line_size == 128 and config.map.groups == 3
     assert verify(generate_program(config, Prng(1))) == []

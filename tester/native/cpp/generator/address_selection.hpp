@@ -1,15 +1,15 @@
-// What each lane of a block wants to access, and which cell it gets, as compiled code.
+// Which cell each lane of a block requests, and where inside of the granted one it goes, as compiled code.
 //
-// Invariant: byte for byte what Generator._reserve in tester/generator/generator.py computes with arrays, up
-// to the pursuit of other agents' stores; the reasons stand there.
+// Invariant: byte for byte what AddressSelector in tester/generator/address_selection.py computes with
+// arrays, up to the targeting of other agents' stores; the reasons are given there.
 #pragma once
 
 #include "reservation.hpp"
 
 enum { NAME_LENGTH_BITS = 12 };
 
-struct Picking {
-  // what is asked for
+struct Selection {
+  // the block
   i64 episodes, lanes;
   const i64* identity;  // [episodes]
   const i64* first;     // [episodes + 1] first action
@@ -17,7 +17,7 @@ struct Picking {
   const u8* action_is_store;
   const i64* action_size;  // [actions] index: 1, 2, 4 or 8 bytes
   i64 repeat_percent, hot_percent, hot_cells, pattern_percent;
-  // draws
+  // keys of random streams
   u64 episode_key, action_key, slot_key, first_key, own_key;
   // the map
   i64 cells;
@@ -36,7 +36,7 @@ struct Picking {
   i64* first_cell;
   i64* choices;
   i64* index;
-  // room to work in: one entry per action of an episode, each
+  // work space: one entry per action of an episode, each
   i64* owned;
   i64* owned_store;
   i64* at;  // [actions] first pick of each action
@@ -48,12 +48,12 @@ static inline i64 word(i64 name, i64 factor, i64 offset) {
 
 static inline i64 shifted(i64 name, int bits) { return (i64)((u64)name << bits); }
 
-static inline i64 action_name(const Picking& p, i64 episode, i64 number) {
+static inline i64 action_name(const Selection& p, i64 episode, i64 number) {
   return shifted(p.identity[episode], NAME_LENGTH_BITS) | number;
 }
 
-// Index within the group's cells that a lane would like to have.
-static inline i64 first_choice(const Picking& p, i64 episode, i64 source, i64 lane, i64 group,
+// Index within the group's cells that a lane requests first.
+static inline i64 first_choice(const Selection& p, i64 episode, i64 source, i64 lane, i64 group,
                                bool is_store, i64 choices) {
   const i64 name = action_name(p, episode, source);
   i64 index = scaled(draw_word(p.first_key, shifted(name, LANE_BITS) | lane), choices);
@@ -81,7 +81,7 @@ static inline i64 first_choice(const Picking& p, i64 episode, i64 source, i64 la
 }
 
 // Fills the result arrays; gives the number of picks.
-static inline i64 make_picks(Picking& p) {
+static inline i64 make_picks(Selection& p) {
   i64 picks = 0;
   for (i64 episode = 0; episode < p.episodes; episode++) {
     const i64 first = p.first[episode], last = p.first[episode + 1];
@@ -120,8 +120,8 @@ static inline i64 make_picks(Picking& p) {
   return picks;
 }
 
-// Lets half of the refused picks go to a cell that their lane owns already.
-static inline void return_to_own(const Picking& p, i64* cell) {
+// Moves half of the refused picks to a cell that their lane owns already.
+static inline void return_to_own(const Selection& p, i64* cell) {
   for (i64 episode = 0; episode < p.episodes; episode++) {
     const i64 first = p.first[episode], last = p.first[episode + 1];
     i64 place = 0;  // of the lane among those of its episode
@@ -149,8 +149,8 @@ static inline void return_to_own(const Picking& p, i64* cell) {
   }
 }
 
-// Where the picks with a cell go inside of it. `address`: [actions * lanes], -1 where nobody goes.
-static inline void place(const Picking& p, i64 picks, const i64* cell, const i64* cell_address,
+// The addresses of picks with a cell, inside of it. `address`: [actions * lanes], -1 for other lanes.
+static inline void place(const Selection& p, i64 picks, const i64* cell, const i64* cell_address,
                          i64* address) {
   for (i64 i = 0; i < picks; i++) {
     if (cell[i] < 0) continue;

@@ -1,6 +1,6 @@
-// What an atomic action leaves behind, as compiled code.
+// What an atomic action leaves in memory, as compiled code.
 //
-// Invariant: what tester/program/atomics.py computes; numbers of operations as in runtime/types/atomic_op.py.
+// Invariant: equal to tester/program/atomics.py; numbers of operations as in runtime/types/atomic_op.py.
 #pragma once
 
 #include "counter_rng.hpp"
@@ -25,5 +25,5 @@ static inline u64 atomic_value(int op, int size, u64 old, u64 operand) {
     case DEC: return old == 0 || old > operand ? operand : old - 1;
     case CAS_FAILS: return old;
   }
-  return operand;  // EXCHANGE, and CAS that finds what it compares with
+  return operand;  // EXCHANGE, and CAS whose comparison succeeds
 }

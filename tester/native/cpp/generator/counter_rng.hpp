@@ -1,4 +1,4 @@
-// Random numbers by counter, as tester/counter_rng.py draws them.
+// Counter-based random numbers, equal to those of tester/counter_rng.py.
 //
 // Invariant: a number depends on the key of its stream and its counter alone.
 #pragma once

@@ -1,9 +1,9 @@
-// What the generator derives from the order of accesses, as compiled code: which bytes meet, what
-// stores write, what loads must return, who waits for whom.
+// What the generator derives from the order of accesses, as compiled code: which accesses share
+// bytes, what stores write, what loads must return, which episode waits for which.
 //
-// Invariant: byte for byte what tester/program/expectations.py and tester/program/store_values.py compute with arrays;
-// the reasons stand there. Bytes are numbered within the lines under test, so that sorting by byte
-// is counting.
+// Invariant: byte for byte what tester/program/expectations.py and tester/program/store_values.py
+// compute with arrays; the reasons are given there. Bytes are numbered within the lines under test,
+// so that sorting by byte is counting.
 #pragma once
 
 #include "atomics.hpp"
@@ -105,8 +105,8 @@ static inline bool repeats(const u8* version) {
   return false;
 }
 
-// Draws again what repeats one of the 8 versions before it, all places of a byte at once, until
-// nothing does. `versions` starts with the history. False: more attempts than there are keys.
+// Redraws versions that repeat one of the 8 before them, all versions of a byte at once, until none
+// does. `versions` starts with the history. False: more attempts than there are keys.
 static inline bool make_distinct(u8* versions, const i64* seed, i64 count, const u64* keys, u8* mark) {
   for (i64 i = 0; i < count; i++) mark[i] = 1;
   for (int attempt = 1;; attempt++) {
@@ -172,14 +172,14 @@ struct Derivation {
   const u8* size;
   const u8* op;
   u64* left;
-  i64* place;  // [slots] room: the event of a slot's first byte
-  i32* slot_episode;          // [slots] room
+  i64* place;           // [slots] work space: the event of a slot's first byte
+  i32* slot_episode;    // [slots] work space
   // state before, and after
   u8* memory;           // [bytes]
   i64* stored;          // [bytes] last store: number * agents + agent
   i64* complete;        // [agents * agents]
   i64* clocks;          // [(agents * REMEMBERED + 1) * agents]
-  i64* come;            // [agents] episodes so far
+  i64* come;            // [agents] episodes derived so far
   // loads of earlier blocks, sorted by byte * agents + agent
   i64 loads;
   const i64* loaded;
@@ -190,7 +190,7 @@ struct Derivation {
   i64* wait_first;   // [episodes + 1]
   i64* wait_thread;  // [episodes * agents]
   i64* wait_count;   // [episodes * agents]
-  i64* implied;      // [agents] room
+  i64* implied;      // [agents] work space
 };
 
 static inline void need(Derivation& d, i64 later, i64 agent, i64 number) {
@@ -212,8 +212,9 @@ static inline void need_readers(Derivation& d, i64 later, i64 byte) {
     need(d, later, d.loaded[low] % d.agents, d.loaded_number[low]);
 }
 
-// Turns operands into what they leave, one operation after the other. The bytes of an access are
-// those of neighbouring addresses, but not neighbouring events: each is looked for by its offset.
+// Replaces operands by the values that their operations leave, one operation after the other. The
+// bytes of an access have neighbouring addresses, but not neighbouring events: each is found by its
+// offset.
 static inline void perform(const Events& e, Derivation& d) {
   const i64 slots = d.first_action[d.episodes] * d.lanes;
   for (i64 i = 0; i < e.count; i++) {
@@ -275,7 +276,7 @@ static inline void collect(const Events& e, Derivation& d) {
   }
 }
 
-// Keeps the waits that nothing else implies.
+// Transitive reduction: keeps the waits that no other wait implies.
 static inline void reduce(Derivation& d) {
   const i64 agents = d.agents;
   i64 kept = 0;

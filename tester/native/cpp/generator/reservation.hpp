@@ -1,8 +1,8 @@
 // The generator's reservation rounds as compiled code.
 //
-// Picks ask for cells round by round until nearly all of them own one. Invariant: byte for byte what
-// tester/generator/generator.py and tester/generator/reservation.py compute with arrays; the reasons stand there. Here
-// owners are kept sorted by (cell, owner), so that a round costs a merge instead of a sort.
+// Picks request cells round by round until nearly all of them own one. Invariant: byte for byte what
+// tester/generator/reservation.py computes with arrays; the reasons are given there. Here owners are
+// kept sorted by (cell, owner), so that a round costs a merge instead of a sort.
 #pragma once
 
 #include "counter_rng.hpp"
@@ -15,14 +15,14 @@ struct Owners {
   u8* flags;
 };
 
-// A pick that asks for a cell. key = cell << OWNER_BITS | owner.
+// A pick that requests a cell. key = cell << OWNER_BITS | owner.
 struct Ask {
   u64 key;
   i32 pick;
   i32 group;  // its place among the claims
 };
 
-// What is said about one (cell, owner) in a round.
+// The claim of one owner to one cell in a round.
 struct Claim {
   u64 key;
   i64 next_store;  // earliest begin of later owners of the cell that store, and of later owners
@@ -50,13 +50,13 @@ struct Reservation {
   const i64* hold;
   // cells
   i64 cells;
-  // draws
+  // keys of random streams
   i64 first_share;
   const u64* keys;  // [ROUNDS]
   // owners before and, in the end, after; with room for all owners, picks and one more
   i64 owners;
   Owners held;
-  // results and room to work in
+  // results and work space
   i64* cell;      // [picks] -1: sits out
   u8* tried;      // [picks]
   i32* pending;   // [picks]
@@ -89,8 +89,8 @@ static inline void sort_asks(const Reservation& r, i64 n) {
   }
 }
 
-// Merges owners and asks, both by key, into claims. Written without branches on what comes next,
-// which nobody can predict.
+// Merges owners and asks, both by key, into claims. Written without branches on the input, which
+// no branch predictor could predict.
 static inline i64 collect_claims(const Reservation& r, i64 n) {
   i64 owner = 0, ask = 0, count = -1;
   u64 last = ~(u64)0;
@@ -152,7 +152,7 @@ static inline void judge_claims(const Reservation& r, i64 count) {
   }
 }
 
-// One round: gives cells to those of the `n` asks that may have them; how many.
+// One round: grants cells to those of the `n` asks that may have them; returns their number.
 static inline i64 grant(Reservation& r, i64 n) {
   sort_asks(r, n);
   const i64 count = collect_claims(r, n);

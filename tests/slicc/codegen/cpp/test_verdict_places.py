@@ -14,7 +14,7 @@ import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.system.system import build_system
-from tester.campaign.campaign import Campaign, Options, leg_run, manners_of
+from tester.campaign.campaign import Campaign, Options, handover_rules_of, leg_run
 from tester.campaign.engine_selection import Chosen
 from tester.execution.native_leg import NativeLegRun
 from tests.planted.bug import Bug, BugClass, Edit
@@ -222,7 +222,7 @@ def test_both_engines_name_the_same_place(faulty: Faulty, fault: int) -> None:
     native = faulty.engine.native
     sources = faulty.loaded.native
     assert native is not None and sources is not None
-    run = NativeLegRun(leg, native, manners_of(leg))
+    run = NativeLegRun(leg, native, handover_rules_of(leg))
     run.run()
     found = run.error
     assert found is not None and found.controller is not None
@@ -258,5 +258,5 @@ def test_without_a_mistake_nothing_is_found(faulty: Faulty) -> None:
         Campaign(faulty.loaded, Options(7, 100, "replacement", assignments=assignments)).plan(0).leg
     )
     assert faulty.engine.native is not None
-    run = NativeLegRun(leg, faulty.engine.native, manners_of(leg))
+    run = NativeLegRun(leg, faulty.engine.native, handover_rules_of(leg))
     assert run.run().finding is None

@@ -1,6 +1,6 @@
-"""The cells that the accesses of a block of episodes would like to have.
+"""The cells that the accesses of a block of episodes request.
 
-Invariant: plain arrays; `reservation` grants or refuses them, in Python or in C++.
+Invariant: plain arrays; `reservation` grants or refuses the requests, in Python or in C++.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from tester.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class CellRequests:
     """One entry per pick, in the order of their actions."""
 
     identity: IntArray
-    """Names to draw numbers with."""
+    """Counters for random numbers."""
     episode: IntArray
     """Within the open block."""
     lane: IntArray
     is_store: BoolArray
     first_cell: IntArray
-    """First cell of the group; the pick may have this one and those up to ..."""
+    """First cell of the group."""
     choices: IntArray
-    """... so many further on. 0: the lane sits out."""
+    """How many cells the pick may choose from, this one included. 0: the lane sits out."""
     index: IntArray
-    """Which of them it would like to have."""
+    """Which of them it requests first."""

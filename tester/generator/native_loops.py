@@ -1,12 +1,12 @@
 """The generator's inner loops as compiled code, for runs whose engine is compiled as well.
 
 Generating with numpy takes a few percent of a run on the Python engine, and more than the run
-itself on the native one. Invariant: with kernels or without, a program is the same byte for byte;
-what they compute and why stands where the array version does (`tester.generator.reservation`,
+itself on the native one. Invariant: with native loops or without, a program is the same byte for
+byte; what they compute and why is described at the array versions (`tester.generator.reservation`,
 `tester.program.expectations`, `tester.program.store_values`).
 
 Arrays are passed by address: each is contiguous, of the type that the C++ side declares, and kept
-alive over the call by whoever passes it.
+alive over the call by the caller.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tester.program.byte_events import ATTEMPTS
 from tester.program.program import ATOMIC, INACTIVE, Program
 
 if TYPE_CHECKING:
+    from tester.generator.cell_requests import CellRequests
     from tester.generator.config import GeneratorConfig
-    from tester.generator.wishes import Wishes
     from tester.program.address_map import AddressMap
     from tester.program.byte_events import ByteEvents
 
 _SOURCES: Final = Path(__file__).parents[1] / "native" / "cpp" / "generator"
-_UNIT: Final = "kernels.cpp"
+_UNIT: Final = "native_loops.cpp"
 VERSION: Final = 3
 """How often a stored byte is drawn again before the array version has to do it."""
 
@@ -78,8 +78,8 @@ _Reservation = _record(
     end=_POINTER,
     episodes=_WORD,
 )
-_Picking = _record(
-    "Picking",
+_Selection = _record(
+    "Selection",
     episodes=_WORD,
     lanes=_WORD,
     identity=_POINTER,
@@ -186,8 +186,8 @@ _OLD_STORE: Final = 7
 """Flags of an owner that only loads, and of one that stores."""
 
 
-def kernels_recipe(compiler: Compiler) -> Recipe:
-    """How the kernels are compiled. Raises OSError if they are not installed."""
+def loops_recipe(compiler: Compiler) -> Recipe:
+    """How the loops are compiled. Raises OSError if their sources are not installed."""
     files = {
         path.name: path.read_text(encoding="utf-8")
         for path in _SOURCES.iterdir()
@@ -196,26 +196,28 @@ def kernels_recipe(compiler: Compiler) -> Recipe:
     return Recipe(files, _UNIT, compiler)
 
 
-def load_kernels(path: Path) -> Kernels:
+def load_loops(path: Path) -> CompiledLoops:
     """From their object. Raises LibraryError."""
     try:
-        return Kernels(ctypes.CDLL(str(path)))
-    except (OSError, ValueError) as slip:
-        raise LibraryError(str(slip)) from None
+        return CompiledLoops(ctypes.CDLL(str(path)))
+    except (OSError, ValueError) as error:
+        raise LibraryError(str(error)) from None
 
 
-class Kernels:
-    """The compiled functions of one loaded library. Raises ValueError for a foreign one."""
+class CompiledLoops:
+    """The compiled functions of one loaded library. Raises ValueError for another library."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
         try:
-            version = library.tester_kernels_version
+            version = library.tester_loops_version
         except AttributeError:
-            raise ValueError("the library does not hold the generator's kernels") from None
+            raise ValueError("the library does not hold the generator's native loops") from None
         version.restype = _WORD
         if version() != VERSION:
-            raise ValueError(f"the generator's kernels are of version {version()}, not {VERSION}")
+            raise ValueError(
+                f"the generator's native loops are of version {version()}, not {VERSION}"
+            )
         for name, count in (("reserve", 1), ("explode", 4), ("assign_versions", 2), ("derive", 2)):
             function = getattr(library, f"tester_{name}")
             function.restype = _WORD
@@ -226,14 +228,18 @@ class Kernels:
         library.tester_place.argtypes = [_POINTER, _WORD, _POINTER, _POINTER, _POINTER]
 
     def pick(
-        self, block: PickedBlock, config: GeneratorConfig, places: AddressMap, line_start: IntArray
-    ) -> Picking:
-        """What the lanes of a block want, before any cell is theirs. See `Generator._draw`."""
-        return Picking(self._library, block, config, places, line_start)
-
-    def allot(
         self,
-        wishes: Wishes | Picking,
+        block: SelectionBlock,
+        config: GeneratorConfig,
+        places: AddressMap,
+        line_start: IntArray,
+    ) -> Selection:
+        """The cells that the lanes of a block request. See `tester.generator.address_selection`."""
+        return Selection(self._library, block, config, places, line_start)
+
+    def allocate(
+        self,
+        requests: CellRequests | Selection,
         owners: tuple[IntArray, IntArray, BoolArray],
         live: int,
         origin: int,
@@ -246,8 +252,8 @@ class Kernels:
 
         `owners`: cell, owner and whether it stores, of those before, sorted by cell and owner.
         """
-        picks, taken = len(wishes.index), len(owners[0])
-        last = wishes.first_cell + np.maximum(wishes.choices, 1)
+        picks, taken = len(requests.index), len(owners[0])
+        last = requests.first_cell + np.maximum(requests.choices, 1)
         cells = int(max(last.max(initial=0), owners[0].max(initial=-1) + 1))
         passed = _Passed()
         key = np.empty(picks + taken + 1, np.uint64)
@@ -257,13 +263,13 @@ class Kernels:
         cell = np.empty(picks, np.int64)
         record = _Reservation(
             picks=picks,
-            identity=passed.words(wishes.identity),
-            episode=passed.words(wishes.episode),
-            lane=passed.words(wishes.lane),
-            first_cell=passed.words(wishes.first_cell),
-            choices=passed.words(wishes.choices),
-            index=passed.words(wishes.index),
-            is_store=passed.array(wishes.is_store),
+            identity=passed.words(requests.identity),
+            episode=passed.words(requests.episode),
+            lane=passed.words(requests.lane),
+            first_cell=passed.words(requests.first_cell),
+            choices=passed.words(requests.choices),
+            index=passed.words(requests.index),
+            is_store=passed.array(requests.is_store),
             live=live,
             origin=origin,
             start=passed.words(start),
@@ -322,7 +328,7 @@ class Kernels:
         history: ByteArray,
         keys: Sequence[int],
     ) -> tuple[WordArray, ByteArray] | None:
-        """(values, history) after making stored bytes distinct; None: it takes too many draws.
+        """(values, history) after making stored bytes distinct; None: it takes too many attempts.
 
         `keys`: of `ATTEMPTS` streams. See `tester.program.store_values`.
         """
@@ -356,8 +362,8 @@ class Kernels:
         loaded: tuple[IntArray, IntArray],
     ) -> tuple[WordArray, IntArray, IntArray, IntArray]:
         """(expected, wait_first, wait_thread, wait_count). See
-        `tester.program.expectations.Ledger`, whose state is stepped in place, except for the
-        loads."""
+        `tester.program.expectations.ExpectationState`, whose state is advanced in place, except for
+        the loads."""
         passed = _Passed()
         agents, episodes = program.agent_count, program.episodes
         expected = np.zeros(program.lane_address.shape, np.uint64)
@@ -398,8 +404,8 @@ class Kernels:
         return expected, first, waits[0][:count].copy(), waits[1][:count].copy()
 
 
-class PickedBlock(NamedTuple):
-    """What is drawn for whole actions and episodes, and the keys of the streams to draw from."""
+class SelectionBlock(NamedTuple):
+    """What is drawn for whole actions and episodes, and the keys of further random streams."""
 
     identity: IntArray  # [E]
     first: IntArray  # [E+1] first action
@@ -413,13 +419,13 @@ class PickedBlock(NamedTuple):
     own_key: int
 
 
-class Picking:
+class Selection:
     """The picks of one block: arrays with one entry per active lane of each action."""
 
     def __init__(
         self,
         library: ctypes.CDLL,
-        block: PickedBlock,
+        block: SelectionBlock,
         config: GeneratorConfig,
         places: AddressMap,
         line_start: IntArray,
@@ -430,9 +436,9 @@ class Picking:
         room = self._shape[0] * self._shape[1]
         names = ("action", "lane", "episode", "group", "size", "identity")
         picks = {name: np.empty(room, np.int64) for name in names}
-        wishes = {name: np.empty(room, np.int64) for name in ("first_cell", "choices", "index")}
+        requests = {name: np.empty(room, np.int64) for name in ("first_cell", "choices", "index")}
         is_store = np.empty(room, np.bool_)
-        self._record = _Picking(
+        self._record = _Selection(
             episodes=len(block.identity),
             lanes=self._shape[1],
             identity=passed.words(block.identity),
@@ -456,7 +462,7 @@ class Picking:
             line_start=passed.words(line_start),
             pick_is_store=passed.array(is_store),
             **{f"pick_{name}": passed.array(array) for name, array in picks.items()},
-            **{name: passed.array(array) for name, array in wishes.items()},
+            **{name: passed.array(array) for name, array in requests.items()},
             owned=passed.room(8 * self._shape[0]),
             owned_store=passed.room(8 * self._shape[0]),
             at=passed.room(8 * self._shape[0]),
@@ -467,14 +473,14 @@ class Picking:
             picks[name][:count] for name in names
         )
         self.is_store = is_store[:count]
-        self.first_cell, self.choices, self.index = (each[:count] for each in wishes.values())
+        self.first_cell, self.choices, self.index = (each[:count] for each in requests.values())
 
     def return_to_own(self, cell: IntArray) -> None:
-        """See `Generator._return_to_own`; changes `cell`."""
+        """See `AddressSelector._return_to_own`; changes `cell`."""
         self._library.tester_return_to_own(ctypes.addressof(self._record), _Passed().array(cell))
 
     def addresses(self, cell: IntArray) -> IntArray:
-        """[A, L] where the picks with a cell go; INACTIVE elsewhere."""
+        """[A, L] the addresses of the picks with a cell; INACTIVE elsewhere."""
         address = np.full(self._shape, INACTIVE, np.int64)
         self._library.tester_place(
             ctypes.addressof(self._record),
@@ -503,7 +509,7 @@ class _Passed:
         return self.array(np.ascontiguousarray(values, np.int64))
 
     def room(self, size: int) -> int:
-        """The address of `size` bytes to work in."""
+        """The address of `size` bytes of work space."""
         return self.array(np.empty(size, np.uint8))
 
 
