@@ -2,7 +2,7 @@
 
 The reader is debugging at two in the morning. Most important first: verdict, the access, which
 version was expected and which came, who holds what now, the line's history over all controllers,
-the synchronisation that should have prevented it, a suspect, and the command that runs it again.
+the synchronisation that should have prevented it, a likely cause, and the command that runs it again.
 
 Everything is worked out after the fact, from the leg (a value), from the run that was repeated
 with a :class:`tester.diagnosis.history.History` attached, and from the stopped system. Invariant:
@@ -92,7 +92,7 @@ def render(failure: Failure) -> str:
     blocks.append((title, rows))
     if _is_value(failure):
         blocks.append(("synchronisation", _sync_chain(failure)))
-    blocks.append(("suspect", [part for text in causes for part in wrap(text, 96)]))
+    blocks.append(("likely cause", [part for text in causes for part in wrap(text, 96)]))
     blocks.append(("run it again", [failure.reproduce] if failure.reproduce else []))
     text: list[str] = []
     for title, lines in blocks:

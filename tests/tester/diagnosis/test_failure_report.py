@@ -96,7 +96,7 @@ synchronisation
   the acquire was issued 15 ticks after the writer's closing fetch-adds had returned: it must see \
 the store
 
-suspect
+likely cause
   expected bytes in memory
   no old copy is left: the reader was answered with data that left its source before the write (a
   fill in flight across the acquire?)
