@@ -1,4 +1,4 @@
-"""What the tester says when it is asked for something impossible."""
+"""The error for impossible requests to the tester."""
 
 from __future__ import annotations
 

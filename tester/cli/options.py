@@ -116,7 +116,7 @@ class LegOptions:
     )
     known_defects: bool = _system(
         False,
-        "Also attack what the description says is broken and keeps out of the way.",
+        "Also attack known defects, which the description names and avoids.",
         "--known-defects",
     )
     delay: Delay | None = _system(None, "Random message delays.")

@@ -2,7 +2,8 @@
 
 The reader is debugging at two in the morning. Most important first: verdict, the access, which
 version was expected and which came, who holds what now, the line's history over all controllers,
-the synchronisation that should have prevented it, a likely cause, and the command that runs it again.
+the synchronisation that should have prevented it, a likely cause, and the command that runs it
+again.
 
 Everything is worked out after the fact, from the leg (a value), from the run that was repeated
 with a :class:`tester.diagnosis.history.History` attached, and from the stopped system. Invariant:
@@ -52,7 +53,7 @@ class Failure:
 
 
 def refine(finding: Finding, program: Program) -> Finding:
-    """A finding whose verdict says what kind of wrong value it is. Others stay as they are."""
+    """The finding with the verdict for its kind of wrong value. Others stay as they are."""
     if finding.verdict in _VALUE_VERDICTS and finding.address >= 0:
         finding.verdict = classify(bytes_of(finding, program), _at_end(finding))
     return finding

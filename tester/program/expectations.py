@@ -354,7 +354,8 @@ class ExpectationState:
                 known = clock[agents]
                 fresh = needed > known
                 if np.count_nonzero(fresh):
-                    # Rows say what is known at the start of those episodes, so none implies itself.
+                    # Rows hold what is known at the start of those episodes, so none implies
+                    # itself.
                     implied = np.maximum.reduce(clocks[row[a:b]], axis=0)
                     np.logical_and(fresh, needed > implied[agents], out=keep[a:b])
                     np.maximum(clock, implied, out=clock)

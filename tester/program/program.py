@@ -266,11 +266,6 @@ class Program:
         able = np.array([agent.adds for agent in self.agents], np.bool_)[self.episode_thread]
         return np.asarray(able & (self.episode_scope & BARE == 0))
 
-    def lane_requests(self) -> int:
-        """Loads, stores and fetch-adds counted per lane: the usual unit of a tester's speed."""
-        heads = self.action_scope & CONTINUES == 0
-        return int(np.count_nonzero(self.active()[heads])) + int(self.increments().sum())
-
     # ------------------------------------------------------------------ identity
 
     def equals(self, other: Program) -> bool:

@@ -278,9 +278,9 @@ def _check_values(program: Program) -> Iterator[str]:
         places = range(access.address, access.address + access.size)
         held = bytes(memory.get(byte, initial_byte(program.run_key, byte)) for byte in places)
         right = int.from_bytes(held, "little")
-        told = access.old if access.kind == ATOMIC else access.value
-        if access.kind != STORE and told != right:
-            yield f"{access}: {told:#x} expected, {right:#x} is right"
+        expected = access.old if access.kind == ATOMIC else access.value
+        if access.kind != STORE and expected != right:
+            yield f"{access}: {expected:#x} expected, {right:#x} is right"
         if access.is_store:
             value = access.value if access.kind == STORE else _operated(access, right)
             memory.update(zip(places, value.to_bytes(access.size, "little")))

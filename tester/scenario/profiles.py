@@ -63,8 +63,8 @@ def _coherence(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         write_back=(False, True),
     )
     lengths = sampler("lengths", (10,), (10,), (20,), (5, 40))
-    crowd = sampler("crowding", 60, 120, 250)
-    places = sampler.crowded(shape, lengths, crowd, sampler("groups", 2, 4, 8))
+    crowding = sampler("crowding", 60, 120, 250)
+    places = sampler.crowded(shape, lengths, crowding, sampler("groups", 2, 4, 8))
     return shape, sampler.program(
         shape,
         places,
@@ -88,8 +88,8 @@ def _hot_ping_pong(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         write_back=(False, False, True),
     )
     lengths = sampler("lengths", (10,), (10,), (4, 10, 40), (50,))
-    crowd = sampler("crowding", 60, 120, 320)
-    places = sampler.crowded(shape, lengths, crowd, sampler("groups", 2, 3, 4))
+    crowding = sampler("crowding", 60, 120, 320)
+    places = sampler.crowded(shape, lengths, crowding, sampler("groups", 2, 3, 4))
     return shape, sampler.program(
         shape,
         places,
@@ -181,9 +181,9 @@ def _lane_merge(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         write_back=(False, True),
     )
     lengths = sampler("lengths", (6,), (10,), (4, 12))
-    crowd, groups = sampler("crowding", 100, 200), sampler("groups", 2, 4)
+    crowding, groups = sampler("crowding", 100, 200), sampler("groups", 2, 4)
     cluster = sampler("cluster_bytes", 1, 16, 64, 64)
-    places = sampler.crowded(shape, lengths, crowd, groups, cluster_bytes=cluster)
+    places = sampler.crowded(shape, lengths, crowding, groups, cluster_bytes=cluster)
     return shape, sampler.program(
         shape,
         places,

@@ -36,7 +36,7 @@ _SHARED: Final = {
 
 
 class BugClass(Enum):
-    """What goes wrong, in the words of whoever uses the memory system."""
+    """What goes wrong, as agents of the memory system see it."""
 
     STALE_L1 = "stale L1 after acquire"
     OWN_STORE = "own store not seen"
@@ -108,7 +108,7 @@ ATOMIC: Final = frozenset(
 HANG: Final = frozenset({Verdict.HANG})
 LEAK: Final = frozenset({Verdict.LEAK})
 REFUSED: Final = frozenset({Verdict.PROTOCOL_ERROR, Verdict.PANIC, Verdict.UNDEFINED_TRANSITION})
-"""The protocol, or the model underneath, refused to go on."""
+"""The protocol, or the model underneath, stopped the run."""
 UNDEFINED: Final = frozenset({Verdict.UNDEFINED_TRANSITION})
 RESPONSE: Final = frozenset({Verdict.UNEXPECTED_RESPONSE, Verdict.EARLY_RELEASE})
 

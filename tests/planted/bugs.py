@@ -29,5 +29,5 @@ ELUSIVE: Final = {
     "tcc-probed-victim-is-written-again": "a DMA write to dirty bytes between request and grant",
 }
 """Bugs that the default campaign does not find in 2,000 episodes of every seed, and what they wait
-for. They are kept for whoever improves it."""
+for. They are kept for improvements of the tester."""
 BY_NAME: Final = {bug.name: bug for bug in BUGS}

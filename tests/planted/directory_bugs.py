@@ -122,7 +122,7 @@ DIRECTORY_BUGS: Final = (
         HANG | RESPONSE | REFUSED,
     ),
     Bug(
-        "dir-merge-wakes-nobody",
+        "dir-merge-wakes-nothing",
         BugClass.LOST_WAKE_UP,
         _DIR,
         "Requests that waited for bytes to be put into a line are not looked at again.",
@@ -130,7 +130,7 @@ DIRECTORY_BUGS: Final = (
         HANG | LEAK,
     ),
     Bug(
-        "dir-empty-victim-wakes-nobody",
+        "dir-empty-victim-wakes-nothing",
         BugClass.LOST_WAKE_UP,
         _DIR,
         "Requests that waited for a victim which the L3 takes are not looked at again.",

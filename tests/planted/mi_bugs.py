@@ -38,7 +38,7 @@ MI_BUGS: Final = (
         "mi-hands-on-what-it-has-not",
         BugClass.PARTIAL_LINE,
         _CACHE,
-        "A cache told to hand on a line that it still waits for sends its empty frame.",
+        "A cache that is to forward a line that it still waits for sends its empty frame.",
         (
             Edit(
                 "z_waitForward;",
@@ -65,7 +65,7 @@ MI_BUGS: Final = (
         VALUE | ATOMIC,
     ),
     Bug(
-        "mi-late-refusal-wakes-nobody",
+        "mi-late-refusal-wakes-nothing",
         BugClass.LOST_WAKE_UP,
         _CACHE,
         "A request that waits for an eviction is not woken if the refusal comes last.",
@@ -73,7 +73,7 @@ MI_BUGS: Final = (
         HANG | LEAK,
     ),
     Bug(
-        "mi-late-order-wakes-nobody",
+        "mi-late-order-wakes-nothing",
         BugClass.LOST_WAKE_UP,
         _CACHE,
         "A request that waits for an eviction is not woken if the order to hand on comes last.",
@@ -163,7 +163,7 @@ MI_BUGS: Final = (
         VALUE | ATOMIC | HANG | REFUSED,
     ),
     Bug(
-        "mi-fill-wakes-nobody",
+        "mi-fill-wakes-nothing",
         BugClass.LOST_WAKE_UP,
         _DIR,
         "Requests that waited for memory to be read for a cache are not looked at again.",

@@ -271,7 +271,7 @@ TCC_BUGS: Final = (
         VALUE | ATOMIC,
     ),
     Bug(
-        "tcc-victim-wakes-nobody",
+        "tcc-victim-wakes-nothing",
         BugClass.LOST_WAKE_UP,
         _TCC,
         "Requests that waited for a line to be written back are not looked at again.",
@@ -279,7 +279,7 @@ TCC_BUGS: Final = (
         HANG | LEAK | VALUE,
     ),
     Bug(
-        "tcc-bypass-wakes-nobody",
+        "tcc-bypass-wakes-nothing",
         BugClass.LOST_WAKE_UP,
         _TCC,
         "Requests that waited for a read past this cache are not looked at again.",

@@ -60,7 +60,7 @@ def test_the_output_does_not_depend_on_the_number(tmp_path: Path, jobs: str) -> 
 
 
 def test_a_failure_is_the_same(tmp_path: Path) -> None:
-    broken = BY_NAME["mi-late-order-wakes-nobody"].plant(tmp_path)
+    broken = BY_NAME["mi-late-order-wakes-nothing"].plant(tmp_path)
     results = []
     for jobs in ("1", "3"):
         directory = tmp_path / jobs
@@ -78,7 +78,7 @@ def test_a_failure_is_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending, status", [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_signal_ends_all_of_them(tmp_path: Path, ending: str, status: int, jobs: str) -> None:
-    """Nothing is compiled beside this run, so nobody but the command itself heeds signals."""
+    """Nothing is compiled beside this run, so only the command itself handles signals."""
     process = start(
         "-p", "MI", "--episodes", "1000000", "--seed", "1", "--engine", "python", "-j", jobs,
         directory=tmp_path,

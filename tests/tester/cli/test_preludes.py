@@ -18,7 +18,7 @@ HOME = "MachineID homeOf(Addr address) { return mapAddressToMachine(address, Mac
 
 @pytest.fixture
 def protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """MI, whose cache asks a function that nobody here has; replay files stay beside it."""
+    """MI, whose cache calls a function that is not declared here; replay files stay beside it."""
     monkeypatch.chdir(tmp_path)
     for path in SHIPPED.glob("MI*"):
         shutil.copy(path, tmp_path / path.name)

@@ -1,4 +1,4 @@
-"""Reading back: every byte, by somebody who may, behind another port where there is one."""
+"""Reading back: every byte, by an agent that may, behind another port where there is one."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def loads(program: Program) -> list[tuple[int, int, int, int]]:
 
 
 @pytest.mark.parametrize("name", ["default", "mixed", "bytes"])
-def test_every_byte_is_read_by_somebody_who_may(name: str) -> None:
+def test_every_byte_is_read_by_an_agent_that_may(name: str) -> None:
     config = CONFIGS[name]
     program = generate_program(config, Prng(4))
     addresses, contents = final_memory(program)
@@ -135,7 +135,7 @@ def test_steps_at_hand_overs_are_carried_out(steps: HandoverSteps) -> None:
 
 @pytest.mark.parametrize("busy", [0, 5_000, 200_000])
 def test_a_system_may_take_its_time_to_rest_but_not_for_ever(busy: int) -> None:
-    """Nobody waits for what moves: ten deadlock limits are granted."""
+    """No request waits for what moves: ten deadlock limits are granted."""
     config = CONFIGS["default"]
     agents = tuple(replace(agent, requester=i % 2) for i, agent in enumerate(config.agents))
     program = generate_program(replace(config, agents=agents, episodes=5), Prng(6))

@@ -216,8 +216,8 @@ def test_chasing_episodes_read_what_was_just_stored() -> None:
                     found.append(episode - stored[address])
         return found
 
-    chasing, strolling = ages(60), ages(0)
-    assert sum(age <= 8 for age in chasing) > 4 * sum(age <= 8 for age in strolling) > 0
+    targeted, random = ages(60), ages(0)
+    assert sum(age <= 8 for age in targeted) > 4 * sum(age <= 8 for age in random) > 0
 
 
 def test_bare_and_racing_episodes_are_marked() -> None:
@@ -487,7 +487,7 @@ def test_isolation_groups_exchange_no_bytes() -> None:
         set((program.lane_address[isolation[program.action_episode()] == c] // 64).ravel().tolist())
         for c in (0, 1)
     ]
-    assert len(lines[0] & lines[1]) > 2  # the camps fight for lines all the same
+    assert len(lines[0] & lines[1]) > 2  # isolation groups share lines
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,6 @@ def test_rows_of_an_access_are_asked_for_at_once() -> None:
     assert view["action_pieces"].tolist() == [4, 2]
     assert view["first_lane"].tolist() == [0, 4, 6]
     assert view["first_action"].tolist() == [0, 1, 2]
-    assert program.lane_requests() == 2
 
 
 def broken(**arrays: Callable[[Array], None]) -> Program:

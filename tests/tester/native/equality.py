@@ -1,4 +1,4 @@
-"""Runs one leg on both engines and tells everything in which they must agree.
+"""Runs one leg on both engines and returns everything in which they must agree.
 
 Invariant: two summaries are equal exactly when the runs made the same transitions at the same
 ticks and left the same memory, as far as 64-bit hashes can tell.

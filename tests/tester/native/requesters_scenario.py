@@ -1,6 +1,6 @@
 """What a test of requesters plays: ports, a program, and what a script does with their requests.
 
-Invariant: a scene is a value, drawn from a seed, that both engines can play.
+Invariant: a scenario is a value, drawn from a seed, that both engines can play.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Scene:
+class RequesterScenario:
     """A whole test: ports, program, script."""
 
     ports: tuple[Port, ...]
@@ -66,7 +66,7 @@ class Scene:
     fault_at: int = 0
 
     @staticmethod
-    def draw(seed: int, episodes: int = 60, unaligned: bool = False) -> Scene:
+    def draw(seed: int, episodes: int = 60, unaligned: bool = False) -> RequesterScenario:
         """Any mixture of ports, pressures and programs; if need be with an engine, and one lane
         for all who may access any bytes."""
         prng = Prng(seed)
@@ -145,7 +145,7 @@ class Scene:
             is_gpu = ports[agent.requester].kind == "gpu"
             flush = agent.kind not in ("dma", "fetch") and prng.below(3) == 0
             steps.append(HandoverSteps(flush, is_gpu and prng.below(3) == 0))
-        return Scene(
+        return RequesterScenario(
             tuple(ports),
             generate_program(config, prng.fork("program")),
             tuple(steps),
@@ -153,7 +153,7 @@ class Scene:
             prng.below(3),
         )
 
-    def with_fault(self, fault: str, at: int) -> Scene:
+    def with_fault(self, fault: str, at: int) -> RequesterScenario:
         return replace(self, fault=fault, fault_at=at)
 
     def flushed(self) -> list[tuple[int, list[int]]]:

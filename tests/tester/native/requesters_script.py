@@ -1,4 +1,4 @@
-"""The controllers that follow a scene's script, for the Python engine, on a flat memory.
+"""The controllers that follow a scenario's script, for the Python engine, on a flat memory.
 
 Invariant: the script (``machine_wakeup`` in ``requesters_driver.cpp`` is the same one) draws from a
 hash of how many messages a controller has seen, so that any difference in order changes
@@ -21,7 +21,7 @@ from runtime.types.messages import (
     SequencerRequestType,
 )
 from runtime.types.values import DataBlock
-from tests.tester.native.requesters_scenario import Port, Scene
+from tests.tester.native.requesters_scenario import Port, RequesterScenario
 
 
 class Ping(Message):
@@ -31,20 +31,20 @@ class Ping(Message):
 
 
 class Script:
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, scenario: RequesterScenario) -> None:
+        self.scenario = scenario
         self.seen = 0
         self.lines: dict[int, int] = {}
 
     def faulty(self, fault: str) -> bool:
-        if fault != self.scene.fault:
+        if fault != self.scenario.fault:
             return False
         self.seen += 1
-        return self.seen == self.scene.fault_at
+        return self.seen == self.scenario.fault_at
 
     def block(self, line: int) -> DataBlock:
         if line not in self.lines:
-            key = self.scene.program.run_key
+            key = self.scenario.program.run_key
             self.lines[line] = sum(initial_byte(key, line + i) << 8 * i for i in range(64))
         return DataBlock(self.lines[line])
 
@@ -84,9 +84,9 @@ class Mini(Consumer):
                 self.complete(ping.addr, ping.value)
         serve = {"gpu": self.serve_coalescer, "cpu": self.serve_sequencer, "dma": self.serve_dma}
         while self.queue.isReady():
-            h = hash64(script.scene.seed, self.number, self.turns)
+            h = hash64(script.scenario.seed, self.number, self.turns)
             self.turns += 1
-            if h % 4 < script.scene.slow:
+            if h % 4 < script.scenario.slow:
                 self.queue.recycle(1 + (h >> 8) % 20)
                 continue
             message: Any = self.queue.peek(Message)

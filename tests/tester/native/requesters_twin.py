@@ -1,4 +1,4 @@
-"""A scene played by requesters and agents of either engine, behind controllers with one script.
+"""A scenario played by requesters and agents of either engine, behind controllers with one script.
 
 Invariant: both runs have the same methods, and their states the same words.
 """
@@ -29,7 +29,7 @@ from tester.execution.native_program import ProgramView
 from tester.execution.native_system import TESTER_CLIENTS
 from tester.program.program import Program
 from tests.runtime.native.core_twin import NONE, call, library
-from tests.tester.native.requesters_scenario import FAULTS, Port, Scene
+from tests.tester.native.requesters_scenario import FAULTS, Port, RequesterScenario
 from tests.tester.native.requesters_script import Mini, Script
 
 LIMIT: Final = 3000
@@ -51,21 +51,21 @@ STATE: Final = (
 class PythonRun:
     """The Python engine."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, scenario: RequesterScenario) -> None:
+        self.scenario = scenario
         self.engine = engine = Engine()
-        self.script = script = Script(scene)
+        self.script = script = Script(scenario)
         self.error: ProtocolError | None = None
-        self.minis = [Mini(engine, script, i, port) for i, port in enumerate(scene.ports)]
+        self.minis = [Mini(engine, script, i, port) for i, port in enumerate(scenario.ports)]
         self.requesters: list[RequesterBase] = []
-        for number, (port, mini) in enumerate(zip(scene.ports, self.minis)):
+        for number, (port, mini) in enumerate(zip(scenario.ports, self.minis)):
             requester = self._requester(number, port, mini)
             self.requesters.append(requester)
         for requester, mini in zip(self.requesters, self.minis):
             controller: Any = mini
             requester.attach(engine, controller, mini.queue)
             mini.requester = requester
-        key = scene.program.run_key
+        key = scenario.program.run_key
 
         def initial(address: int) -> int:
             return sum(initial_byte(key, address + i) << 8 * i for i in range(4))
@@ -113,7 +113,7 @@ class PythonRun:
             self.checker,
             role,
             identity,
-            self.scene.steps if steps else (),
+            self.scenario.steps if steps else (),
         )
         self.drivers.append(driver)
         driver.start()
@@ -180,10 +180,10 @@ class PythonRun:
 # ---------------------------------------------------------------------------- native
 
 
-def plan_words(scene: Scene, agents: int, capacities: tuple[int, ...]) -> np.ndarray:
-    ports = scene.ports
+def plan_words(scenario: RequesterScenario, agents: int, capacities: tuple[int, ...]) -> np.ndarray:
+    ports = scenario.ports
     count = len(ports)
-    words = [0x31564C53, 1, scene.program.run_key, 6, 0, 40, 10_000, MachineType.NUM]
+    words = [0x31564C53, 1, scenario.program.run_key, 6, 0, 40, 10_000, MachineType.NUM]
     for kind in range(MachineType.NUM):
         instances = count if kind == MachineType.Cache else 0
         words += [instances, count if kind > MachineType.Cache else 0, NONE]
@@ -207,23 +207,25 @@ def plan_words(scene: Scene, agents: int, capacities: tuple[int, ...]) -> np.nda
 class NativeRun:
     """The native engine, with the same methods."""
 
-    def __init__(self, scene: Scene, flights: int = 4096, rows: int = 1 << 16) -> None:
-        self.scene = scene
+    def __init__(
+        self, scenario: RequesterScenario, flights: int = 4096, rows: int = 1 << 16
+    ) -> None:
+        self.scenario = scenario
         clients = [f"-D{name}={value}" for name, value in TESTER_CLIENTS.defines().items()]
         include = f"-I{TESTER_CLIENTS.include_root}"
         self.lib = library(Path(__file__).with_name("requesters_driver.cpp"), include, *clients)
         self.kept: list[object] = []
-        view = ProgramView(scene.program)
-        agents = 2 * scene.program.agent_count + 2 * len(scene.ports)
-        groups = len(scene.program.group_word)
+        view = ProgramView(scenario.program)
+        agents = 2 * scenario.program.agent_count + 2 * len(scenario.ports)
+        groups = len(scenario.program.group_word)
         capacities = (1 << 15, 1 << 10, view.increments, 1 << 12, 1 << 14, flights, rows)
         capacities += (1 << 12, groups, 1 << 12, 64)
-        words = plan_words(scene, agents, capacities)
+        words = plan_words(scenario, agents, capacities)
         size = call(self.lib, "t_size", words, len(words))
         self.block = zeroed_block(size)
         assert call(self.lib, "t_start", self.block, size, words, len(words))
-        fault = FAULTS.index(scene.fault)
-        call(self.lib, "t_script", scene.seed, scene.slow, fault, scene.fault_at)
+        fault = FAULTS.index(scenario.fault)
+        call(self.lib, "t_script", scenario.seed, scenario.slow, fault, scenario.fault_at)
 
     def __call__(self, name: str, *arguments: object) -> int:
         return call(self.lib, name, self.block, *arguments)
@@ -233,7 +235,7 @@ class NativeRun:
         requesters = np.array([agent.requester for agent in program.agents], np.uint32)
         bits = np.zeros(len(requesters), np.uint8)
         if steps:
-            bits[:] = [step.flush + 2 * step.invalidate for step in self.scene.steps]
+            bits[:] = [step.flush + 2 * step.invalidate for step in self.scenario.steps]
         self.kept.append(view)
         at = ctypes.addressof(view.struct)
         assert self("t_add_driver", at, role, requesters, bits, identity) < 8
@@ -290,12 +292,12 @@ def play(run: Run, look: Callable[[Run], None] = lambda run: None) -> dict[str, 
     def still() -> bool:
         return run.next_tick() is None
 
-    scene = run.scene
-    run.add_driver(scene.program, Role.ACTION, 0, steps=True)
+    scenario = run.scenario
+    run.add_driver(scenario.program, Role.ACTION, 0, steps=True)
     if go(still) and not run.finish() and not run.state()["leaks"]:
-        for number, (requester, lines) in enumerate(scene.flushed()):
+        for number, (requester, lines) in enumerate(scenario.flushed()):
             run.add_flusher(requester, lines, FLUSHES + (number << 20))
         if go(still):
-            run.add_driver(scene.read_back(), Role.READ_BACK, READ_BACKS, steps=False)
+            run.add_driver(scenario.read_back(), Role.READ_BACK, READ_BACKS, steps=False)
             go(still)
     return run.state()

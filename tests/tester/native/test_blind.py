@@ -1,4 +1,4 @@
-"""Protocols that store nothing: answers are counted, what they say is not looked at."""
+"""Protocols that store nothing: answers are counted, their values are not checked."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_many_seeds_run_alike(protocol: str, seed: int) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_campaigns_add_up_alike(protocol: str) -> None:
-    """Totals and coverage of a run do not tell which engine has made it."""
+    """Totals and coverage of a run do not depend on the engine."""
     runs = []
     for chosen in (engine(protocol), None):
         arguments = (loaded(protocol), Options(7, 150))

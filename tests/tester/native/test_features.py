@@ -345,7 +345,7 @@ def test_queues_of_events_in_records(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_pool_that_is_too_small_for_queues_grows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Items that nobody holds are collected; what is still too small is doubled by name."""
+    """Items without a reference are collected; a pool still too small is doubled by name."""
     grown: list[str] = []
 
     def doubled(self: Capacities, pool: str) -> Capacities:

@@ -1,4 +1,4 @@
-"""Choosing an engine: which one runs, what is said, and what a leg that fails leads to."""
+"""Choosing an engine: which one runs, what is printed, and what a leg that fails leads to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 def without_rates(text: str) -> list[str]:
-    """The lines that do not tell how long it took, nor on what."""
+    """The lines without rates and without the engine."""
     lines = [line for line in text.splitlines() if not re.match(r"[\d.]+ s: ", line)]
     return [line for line in lines if not line.startswith(("native engine", "Python engine"))]
 

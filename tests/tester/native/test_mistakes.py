@@ -26,7 +26,7 @@ MEMORY = """out_msg.addr := address; out_msg.Type := MemoryRequestType:MEMORY_RE
 ASKS = f"enqueue(memory_out, MemoryMsg, {{}}) {{{{ {MEMORY} }}}}"
 
 VERDICTS = {
-    # A callback after the mistake answers with nonsense, which nobody may take for the verdict.
+    # A callback after the mistake answers with nonsense, which must not become the verdict.
     "unset_cache_entry(); cache_entry.n := 1;": "null_dereference",
     "cache_entry.n := cache_entry.n / (cache_entry.n - cache_entry.n);": "division_by_zero",
     # Times from now are read with their sign, though Cycles are unsigned.

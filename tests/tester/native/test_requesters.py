@@ -6,7 +6,7 @@ import pytest
 
 from runtime.prng import Prng
 from tester.program.program import CONTINUES
-from tests.tester.native.requesters_scenario import FAULTS, Scene
+from tests.tester.native.requesters_scenario import FAULTS, RequesterScenario
 from tests.tester.native.requesters_twin import NativeRun, PythonRun, Run, play
 
 
@@ -19,26 +19,26 @@ def states(run: Run) -> list[dict[str, int]]:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_without_faults_everything_is_alike(seed: int) -> None:
-    scene = Scene.draw(seed)
-    native, python = states(NativeRun(scene)), states(PythonRun(scene))
+    scenario = RequesterScenario.draw(seed)
+    native, python = states(NativeRun(scenario)), states(PythonRun(scenario))
     assert native == python
     end = native[-1]
     assert end["verdict"] == end["error"] == end["pool"] == end["leaks"] == 0
     assert end["running0"] == end["running1"] == end["flushers"] == 0
-    assert end["completed0"] == scene.program.episodes
+    assert end["completed0"] == scenario.program.episodes
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_accesses_of_any_size_are_alike(seed: int) -> None:
-    scene = Scene.draw(seed, unaligned=True)
-    assert (scene.program.action_scope & CONTINUES).any()
-    native, python = states(NativeRun(scene)), states(PythonRun(scene))
+    scenario = RequesterScenario.draw(seed, unaligned=True)
+    assert (scenario.program.action_scope & CONTINUES).any()
+    native, python = states(NativeRun(scenario)), states(PythonRun(scenario))
     assert native == python
     assert native[-1]["verdict"] == native[-1]["leaks"] == 0
-    assert native[-1]["completed0"] == scene.program.episodes
+    assert native[-1]["completed0"] == scenario.program.episodes
     for number in range(4):
-        scene = scene.with_fault(("wrong end", "lost store")[number % 2], 1 + 7 * number)
-        native, python = states(NativeRun(scene)), states(PythonRun(scene))
+        scenario = scenario.with_fault(("wrong end", "lost store")[number % 2], 1 + 7 * number)
+        native, python = states(NativeRun(scenario)), states(PythonRun(scenario))
         assert native == python
 
 
@@ -47,8 +47,8 @@ def test_accesses_of_any_size_are_alike(seed: int) -> None:
 def test_faults_are_judged_alike(fault: str, seed: int) -> None:
     prng = Prng(seed).fork(fault)
     for _ in range(3):
-        scene = Scene.draw(prng.below(1 << 20)).with_fault(fault, 1 + prng.below(40))
-        native, python = states(NativeRun(scene)), states(PythonRun(scene))
+        scenario = RequesterScenario.draw(prng.below(1 << 20)).with_fault(fault, 1 + prng.below(40))
+        native, python = states(NativeRun(scenario)), states(PythonRun(scenario))
         # A verdict of the protocol leaves the Python engine in the middle of a tick.
         sound = [state for state in python if not state["error"]]
         assert native[: len(sound)] == sound

@@ -13,14 +13,14 @@ from runtime.requesters.port import AccessKind
 from tester.execution.checker import Checker
 from tester.execution.events import Request, Role, Verdict
 from tester.program.program import CONTINUES, LOAD, QUIET
-from tests.tester.native.requesters_scenario import Scene
+from tests.tester.native.requesters_scenario import RequesterScenario
 from tests.tester.native.requesters_twin import NativeRun
 
 WHAT = ("loaded", "accepted", "completed", "returned", "synchronized")
 
 
 class History:
-    """Draws events that mostly make sense, and tells both checkers about them."""
+    """Draws events that mostly make sense, and reports them to both checkers."""
 
     def __init__(self, seed: int) -> None:
         self.prng = Prng(seed)
@@ -28,10 +28,10 @@ class History:
         """Percent of the events that make no sense."""
         self.odd = self.prng.below(3)
         """Percent of the loads and fetch-adds that return something else."""
-        scene = Scene.draw(seed, episodes=30)
-        self.program = program = scene.program
+        scenario = RequesterScenario.draw(seed, episodes=30)
+        self.program = program = scenario.program
         self.heads = np.flatnonzero(program.action_scope & CONTINUES == 0).tolist()
-        self.native = NativeRun(scene)
+        self.native = NativeRun(scenario)
         self.native.add_driver(program, Role.ACTION, 0, steps=False)
         self.checker = Checker(64, self.initial, lambda: None)
         self.tick = 1

@@ -33,7 +33,6 @@ def test_accessors_agree_with_the_arrays() -> None:
     assert program.episodes_by_agent().sum() == program.episodes
     lanes = sum(len(program.groups_of(e)) for e in range(program.episodes))
     assert program.increments().sum() == 2 * lanes
-    assert program.lane_requests() == 2 * lanes + np.count_nonzero(program.active())
 
 
 @pytest.mark.parametrize("size", [1, 7, 40, 100])
@@ -94,7 +93,7 @@ def test_any_subset_of_actions_is_a_program() -> None:
     program = small()
     loads = _legal(program.keep_actions(np.asarray(program.action_kind == LOAD)))
     assert loads.episodes == program.episodes
-    assert loads.waits == 0  # nobody stores any more
+    assert loads.waits == 0  # no stores are left
     assert np.count_nonzero(loads.store_value) == 0
     none = _legal(program.keep_actions(np.zeros(program.actions, np.bool_)))
     assert (none.episodes, none.actions) == (program.episodes, 0)

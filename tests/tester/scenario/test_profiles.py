@@ -40,7 +40,7 @@ def test_every_profile_gives_legal_and_concurrent_programs(name: str) -> None:
         slots = int(np.diff(program.episode_first_action).sum()) * scenario.shape.lanes
         assert program.active().sum() > 0.3 * slots
         live.append(Execution(program, seed).live / agents)
-    # Who chases others mostly waits.
+    # Agents that target others' stores mostly wait.
     assert np.mean(live) >= (0.2 if name in ("relay", "system") else 0.6)
 
 
@@ -74,7 +74,7 @@ def test_profiles_are_what_their_names_say() -> None:
         stride = conflict.program.map.stride_lines
         assert stride % conflict.shape.l1_sets == 0
         assert stride % (conflict.shape.l2_sets * conflict.shape.banks) == 0
-        # With a single frame, two requests that need each other's frame are nobody's bug.
+        # With a single frame, two requests that need each other's frame are no bug.
         assert all(s.shape.l1_sets * s.shape.l1_ways >= 2 for s in shapes.values())
         assert all(s.shape.l2_lines >= 2 for s in shapes.values())
 
@@ -102,15 +102,15 @@ def test_the_default_deals_every_profile_in_each_round() -> None:
     early, late = set(profiles.ROTATION), set(special_profiles.LATER_ROUNDS)
     of_gpus = {"lane-merge", "acquire-crossing", "relay", "scope-mix"}
     for count, is_gpu, left_out in ((20, True, set()), (16, False, of_gpus), (20, True, set())):
-        dealt = [
+        drawn = [
             profile_schedule.profile_of_leg("default", Prng(count), n, is_gpu)
             for n in range(3 * count + 4)
         ]
         second = count + len(late - left_out)
-        assert set(dealt[:count]) == early - left_out
+        assert set(drawn[:count]) == early - left_out
         for first in (count, count + second):
-            assert set(dealt[first : first + second]) == (early | late) - left_out
-    assert dealt[:count] != [
+            assert set(drawn[first : first + second]) == (early | late) - left_out
+    assert drawn[:count] != [
         profile_schedule.profile_of_leg("default", Prng(9), n) for n in range(count)
     ]
     assert profile_schedule.profile_of_leg("line-duel", Prng(1), 7) == "line-duel"
