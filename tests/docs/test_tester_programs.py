@@ -31,7 +31,7 @@ def test_the_array_table_is_right() -> None:
     program = small()
     rows = re.findall(r"^\| (`.*?`) \| ([EALGTW0-9+, ]+) \|", section, re.M)
     sizes = {"E": program.episodes, "A": program.actions, "L": program.lanes}
-    sizes |= {"G": program.groups, "T": program.threads, "W": program.waits}
+    sizes |= {"G": program.groups, "T": program.agent_count, "W": program.waits}
     sizes["E+1"] = program.episodes + 1
     checked = 0
     for row, shape in rows:
