@@ -94,16 +94,14 @@ def finish(
     compiled: CompiledProtocol,
     path: Path,
     include: Sequence[Path],
-    native: bool,
     preludes: Sequence[Path] = (),
 ) -> Front:
-    """Generate the controllers of a protocol that was just compiled.
+    """Generate the controllers and the C++ of a protocol that was just compiled; both are cached.
 
-    With ``native`` the C++ is generated too, and both are cached. Raises slicc's GenerationError,
-    OSError.
+    Raises slicc's GenerationError, OSError.
     """
-    front, module = _generate(compiled, native)
-    key = _key(path, include, preludes) if native else None
+    front, module = _generate(compiled, native=True)
+    key = _key(path, include, preludes)
     if key is not None:
         _remember(key, front, module)
     return front

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -109,14 +109,14 @@ def load_protocol(
 
     The description is ``system``, else the ``.toml`` beside the protocol's file, else that of the
     known protocol that it matches (``protocols.catalog``); the rest is inferred.
-    ``native``: generate its native form, too, or reuse what an earlier run compiled from the same
-    texts. ``preludes``: files that declare what the runtime lacks. Raises ProtocolMissing,
+    What an earlier run compiled from the same texts is reused. ``native``: with its C++, if it can
+    be written so. ``preludes``: files that declare what the runtime lacks. Raises ProtocolMissing,
     ProtocolBroken, DescriptionError, OSError.
     """
     path, is_shipped = locate(name)
-    front = remembered(path, include, preludes) if native else None
-    if front is None:
-        front = _compiled(path, include, preludes, native)
+    front = remembered(path, include, preludes) or _compiled(path, include, preludes)
+    if not native:
+        front = replace(front, native=None, why_not_native="")
     identity = ProtocolIdentity(
         name if is_shipped else path.stem,
         front.digest,
@@ -169,7 +169,7 @@ def _described(
     )
 
 
-def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path], native: bool) -> Front:
+def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> Front:
     from slicc.compiled import CompileError
     from slicc.compiler import compile
     from slicc.loading.reader import CannotRead
@@ -181,7 +181,7 @@ def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path], nat
     except CompileError as error:
         raise ProtocolBroken(f"{error}; nothing to test") from None
     with _generating(path):
-        return finish(compiled, path, include, native, preludes)
+        return finish(compiled, path, include, preludes)
 
 
 @contextmanager
