@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from typing import NamedTuple
+import gpu.cli.run.session  # imported once for all calls
+from gpu.cli.main import main
+from tests.processes import Answer, call_command
 
-
-class Answer(NamedTuple):
-    """Exit status, standard output, standard error."""
-
-    status: int
-    out: str
-    err: str
+assert gpu.cli.run.session
 
 
 def gcn(*words: str) -> Answer:
     """One call, which may take two minutes."""
-    done = subprocess.run(
-        [sys.executable, "-m", "gpu.cli", *words], capture_output=True, text=True, timeout=120
-    )
-    return Answer(done.returncode, done.stdout, done.stderr)
+    return call_command(main, *words)
