@@ -1,4 +1,4 @@
-"""What can go wrong on the way from a host program to the end of its kernel, in words.
+"""The errors between a host program's call and the end of its kernel.
 
 Invariant: each error names what it is about (kernel, queue, packet, address), the rule that was
 broken where there is one, and the value that broke it. Command lines print the text alone.
@@ -27,7 +27,7 @@ class RuleError(GpuError):
         self.where = ""
 
     def locate(self, where: str) -> None:
-        """Say which packet of which queue it was; shown in front of the rule."""
+        """Set which packet of which queue it was; shown before the rule."""
         self.where = where
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class PacketError(RuleError):
 
 
 class QueueError(RuleError):
-    """Nothing of the packet can be believed: its queue stops and the packet does not complete."""
+    """The packet is malformed: its queue stops and the packet does not complete."""
 
 
 class KernelError(GpuError):

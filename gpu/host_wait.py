@@ -1,7 +1,7 @@
-"""What the host waits for while a device runs, and who has to know.
+"""What the host waits for while a device runs, reported to the hang detector.
 
 A kernel that waits for the host is no mistake as long as the host can still act. Invariant: outside
-of a wait the host is taken to wait for ever, because whoever runs the device then cannot act.
+of a wait the host is taken to wait for ever, because the caller that runs the device cannot act.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ class HostWait(Enum):
     FOR_EVER = "for ever"
     """When the device has done something: a kernel that waits for the host waits in vain."""
     ON_CONDITION = "on a condition"
-    """When a function of the host's says so, which may itself act."""
+    """When a function of the host returns true, which may itself act."""
     FOR_A_WHILE = "for a while"
     """After some ticks at the latest."""
 
 
-class Watcher(Protocol):
-    """Who looks for kernels that can never end."""
+class WaitObserver(Protocol):
+    """What looks for kernels that can never end."""
 
     waiting: HostWait
 
     def progress(self) -> None:
-        """Somebody else than waves has changed memory."""
+        """An agent other than waves has changed memory."""
 
 
-class NoWatcher:
-    """Nobody looks."""
+class NoObserver:
+    """Nothing looks for such kernels."""
 
     waiting = HostWait.FOR_EVER
 
     def progress(self) -> None:
-        """Nobody wants to know."""
+        """Ignored."""
 
 
 @contextmanager
-def host_waits(watcher: Watcher, how: HostWait) -> Iterator[None]:
-    """Tell a watcher for as long as the wait takes."""
-    before, watcher.waiting = watcher.waiting, how
+def host_waits(observer: WaitObserver, how: HostWait) -> Iterator[None]:
+    """Notify an observer for as long as the wait takes."""
+    before, observer.waiting = observer.waiting, how
     try:
         yield
     finally:
-        watcher.waiting = before
+        observer.waiting = before

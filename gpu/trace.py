@@ -1,7 +1,7 @@
-"""Lines about what a device does, for people who follow it.
+"""Lines about what a device does, for a user who follows it.
 
-Invariant: a trace changes nothing; equal runs give equal lines. Who may trace asks one attribute
-first, so that a trace that is off costs a comparison.
+Invariant: a trace changes nothing; equal runs give equal lines. Callers test one attribute first,
+so that a trace that is off costs a comparison.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Which exceptions become a message of ``gcn``, and the exit status that goes with it.
 
-What the user gave is status 2; what a protocol did wrong while a kernel ran is found, status 1.
-Invariant: a message names what was given; what a file
-says is escaped where it is printed.
+Errors in the user's input are status 2; errors of a protocol while a kernel runs are findings,
+status 1. Invariant: a message names the input; text from a file is escaped where it is printed.
 """
 
 from __future__ import annotations
@@ -33,5 +32,5 @@ def in_words(error: Exception) -> Stop | None:
         ProtocolMissing, DescriptionError, OutOfRoom, EngineMissing, BadRecording,
     )  # fmt: skip
     if isinstance(error, MemoryError):
-        return Stop("out of memory: what was asked for is larger than there is room for")
+        return Stop("out of memory: the request is larger than the memory that is available")
     return Stop(str(error)) if isinstance(error, given) else None

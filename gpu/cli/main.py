@@ -1,9 +1,9 @@
-"""The command ``gcn``: looks at code objects and runs their kernels.
+"""The command ``gcn``: inspects code objects and runs their kernels.
 
 Every verb parses, calls one function, and turns its result into an exit status.
 
-    0    fine                                    2    bad input, said in one message
-    1    the run found something: a race, a      70   a fault of ours, with its traceback
+    0    fine                                    2    bad input, with one message
+    1    the run found something: a race, a      70   a bug of gcn, with its traceback
          wrong value                             130  interrupted (129, 143: by a signal)
 
 Invariant: importing this module imports nothing heavy; ``gcn --help`` answers at once.
@@ -34,12 +34,12 @@ VERBS: Final = (
         "Target, version and kernels: registers, LDS, scratch, arguments.",
     ),
     _verb(
-        "inspect.disasm", DisasmOptions, "Machine code as text that an LLVM assembler takes back."
+        "inspect.disasm", DisasmOptions, "Machine code as text that an LLVM assembler reads."
     ),
     _verb(
         "inspect.occupancy",
         OccupancyOptions,
-        "How many groups fit one compute unit, and what stops the next one.",
+        "How many groups fit one compute unit, and which resource limits them.",
     ),
     Verb(
         "run",

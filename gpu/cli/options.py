@@ -67,7 +67,7 @@ class OccupancyOptions(KernelOptions):
 class ReplayOptions:
     """``gcn replay``."""
 
-    file: Path = argument("What gcn run --record wrote.", "FILE")
+    file: Path = argument("The output of gcn run --record.", "FILE")
     engine: Engine = option(
         Engine.AUTO, "What runs the caches, as for gcn run.", shows_default=True
     )

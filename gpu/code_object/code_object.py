@@ -69,7 +69,7 @@ class Kernel:
     owner: CodeObject | None = field(default=None, repr=False, compare=False)
 
     def refusals(self) -> tuple[str, ...]:
-        """Why it cannot run here, in words; empty if it can."""
+        """Why it cannot run here, as text; empty if it can."""
         if self.target.processor != RUNNABLE:
             return (f"compiled for {self.target.processor}; only {RUNNABLE} runs",)
         found = list(self.descriptor.problems())
@@ -94,8 +94,8 @@ class LoadedSegment:
 class CodeObject:
     """A code object of version 2 to 6, read and checked.
 
-    Reading never depends on the processor: objects for any of them can be looked at. `image`
-    gives what has to be in memory, for any load address.
+    Reading never depends on the processor: objects for any of them can be inspected. `image` gives
+    the content of memory for any load address.
     """
 
     def __init__(self, data: bytes, path: str) -> None:
@@ -127,7 +127,7 @@ class CodeObject:
     @classmethod
     def compile(cls, path: str | Path, options: Sequence[str] = ("-O2",)) -> CodeObject:
         """Compile an OpenCL file for the processor that runs. Raises `CompileError` without a
-        compiler or with what it said, `CodeObjectError` for what it made."""
+        compiler or with the compiler's message, `CodeObjectError` for its output."""
         return cls(compile_kernels(path, options=options), str(path))
 
     @classmethod

@@ -2,7 +2,7 @@
 
 Headers are laid out by pyelftools; tables with a count of their own (symbols, relocations,
 notes) are read here, because a hostile count or name must cost no more than the file's size. As
-for a loader, program headers and the dynamic segment are what counts; section headers add names
+for a loader, only program headers and the dynamic segment are required; section headers add names
 that are not exported, and may be stripped.
 
 Invariant: every offset and size in a returned value lies inside the file.
@@ -89,7 +89,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class ElfImage:
-    """What of an ELF file concerns a loader."""
+    """The parts of an ELF file that a loader needs."""
 
     abi_version: int
     flags: int
@@ -252,7 +252,7 @@ class _Reader:
         return self.symbols_in(table, strings, offset)
 
     def dynamic_symbols(self, tags: dict[int, int], segments: tuple[Segment, ...]) -> list[Symbol]:
-        """Those of the dynamic segment. Its hash tables tell how many there are."""
+        """Those of the dynamic segment. Its hash tables give their number."""
         if tags.get(_DT_SYMENT, _SYMBOL.size) != _SYMBOL.size:
             raise self.fail(f"dynamic symbols in entries of {tags[_DT_SYMENT]}, not {_SYMBOL.size}")
         if _DT_HASH in tags:

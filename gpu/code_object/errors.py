@@ -1,6 +1,5 @@
-"""What is wrong with a code object or with the arguments of a kernel.
-
-Invariant: whatever bytes are read as a code object, nothing but a `CodeObjectError` comes out.
+"""Errors of code objects and of the arguments of kernels. Invariant: reading any bytes as a code
+object raises no other exception than `CodeObjectError`.
 """
 
 from __future__ import annotations
@@ -9,8 +8,7 @@ from __future__ import annotations
 class CodeObjectError(ValueError):
     """A file is no code object that can be read, or not one that this model runs.
 
-    ``path``: the file, or what stands for it. ``offset``: byte in the file that is meant, when
-    there is one.
+    ``path``: the file, or what stands for it. ``offset``: byte in the file, if there is one.
     """
 
     def __init__(self, path: str, message: str, offset: int | None = None) -> None:
@@ -26,4 +24,4 @@ class ArgumentError(ValueError):
 
 
 class CompileError(RuntimeError):
-    """A kernel's source could not be compiled: no compiler, or what the compiler said."""
+    """A kernel's source could not be compiled: no compiler, or the compiler's message."""

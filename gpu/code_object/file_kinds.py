@@ -1,6 +1,5 @@
-"""What a file is that is no ELF file, where that is easily seen.
-
-Invariant: only the start of the file is looked at, and nothing of it goes into the words.
+"""The kind of a file that is no ELF file, where it is easily recognised. Invariant: only the start
+of the file is read, and the text contains none of it.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _LOOKED_AT: Final = 4096
 
 
 def what_it_is(data: bytes) -> str:
-    """In words, for bytes that do not start as an ELF file does; empty if it is not seen."""
+    """As text, for bytes that do not start as an ELF file does; empty if unknown."""
     for start, words in _STARTS:
         if data.startswith(start):
             return words

@@ -1,4 +1,4 @@
-"""The argument segment of a dispatch: what the caller gives, then what the compiler asked for.
+"""The argument segment of a dispatch: the caller's values, then those that the compiler needs.
 
 Each explicit argument lies where the metadata say. Hidden arguments are filled by their kind, so
 that the layouts of version 3/4 and of version 5 need no code of their own.
@@ -43,7 +43,7 @@ _SCALARS: Final[dict[str, type[np.generic]]] = {
 }
 _FLOATS: Final[dict[int, type[np.floating]]] = {2: np.float16, 4: np.float32, 8: np.float64}
 _LOCAL_ALIGNMENT: Final = 16
-"""Of every pointer into LDS: some compilers tell 1 for all types."""
+"""Of every pointer into LDS: some compilers write 1 for all types."""
 _POINTERS: Final = frozenset({"global_buffer", "image", "sampler", "pipe", "queue"})
 
 
@@ -56,7 +56,7 @@ class LocalBytes:
 
 @dataclass(frozen=True, slots=True)
 class DispatchFacts:
-    """What hidden arguments tell a kernel about its dispatch.
+    """The data of a dispatch for hidden arguments.
 
     ``dimensions``: 1 to 3. Apertures: upper 32 bits of flat addresses that mean LDS or scratch.
     Addresses of buffers are 0 where there is none.
@@ -79,7 +79,7 @@ class DispatchFacts:
 @dataclass(frozen=True, slots=True)
 class PackedArguments:
     """``data``: the argument segment. ``group_size``: bytes of LDS a group takes, fixed and
-    dynamic; what a dispatch packet has to ask for."""
+    dynamic, for the dispatch packet."""
 
     data: bytes
     group_size: int
@@ -154,7 +154,7 @@ def _address(value: object, where: str) -> int:
 
 
 def _kind_of(value: object) -> str:
-    """A value that is given, in few words."""
+    """A short description of a given value."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.size} {value.dtype}"
     if isinstance(value, (bytes, bytearray)):

@@ -136,7 +136,7 @@ class KernelDescriptor:
         return bool(self.properties >> 11 & 1)
 
     def problems(self) -> tuple[str, ...]:
-        """What gfx803 has no meaning for, in words; empty for a descriptor that can run."""
+        """Fields that gfx803 does not support, as text; empty for a descriptor that can run."""
         found = [f"reserved field {each}" for each in self.reserved]
         for name, value, known in (
             ("rsrc1", self.rsrc1, _RSRC1_GFX8),
@@ -156,7 +156,7 @@ class KernelDescriptor:
 
 
 def read_descriptor(data: bytes) -> KernelDescriptor:
-    """Take the 64 bytes apart. Raises `struct.error` for another number of bytes."""
+    """Decode the 64 bytes. Raises `struct.error` for another number of bytes."""
     (
         group_size,
         private_size,

@@ -1,7 +1,7 @@
 """Code objects in a GPU's memory.
 
-Invariant: a loaded object keeps its addresses until it is unloaded; nothing else is written to
-them by the host.
+Invariant: a loaded object keeps its addresses until it is unloaded; the host writes nothing else
+there.
 """
 
 from __future__ import annotations

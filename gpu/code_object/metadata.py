@@ -1,4 +1,4 @@
-"""What the compiler says of its kernels: names, arguments, sizes, printf formats.
+"""A compiler's metadata of its kernels: names, arguments, sizes, printf formats.
 
 Version 3 and later write a MessagePack map in a note of owner ``AMDGPU``, type 32; version 2 a
 YAML text in a note of owner ``AMD``, type 10. Both become one `Metadata`.
@@ -21,7 +21,7 @@ _REASONS: Final = {
     "StackError": "nested too deep",
     "RecursionError": "nested too deep",
 }
-"""Of errors of the msgpack package that come without words."""
+"""Texts for errors of the msgpack package that have none."""
 _TOO_LONG: Final = re.compile(r"(\d+) exceeds max_(\w+)_len\((\d+)\)")
 
 
@@ -31,7 +31,7 @@ class Argument:
 
     ``kind``: the value kind of the specification in its version 3 spelling: ``by_value``,
     ``global_buffer``, ``dynamic_shared_pointer``, ``hidden_...``. ``type_name``: of the source,
-    empty if not told. ``pointee_align``: bytes, 1 if not told.
+    empty if not given. ``pointee_align``: bytes, 1 if not given.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Metadata:
 
 
 class MetadataError(ValueError):
-    """The metadata do not say what they have to say."""
+    """The metadata lack a required value or have an invalid one."""
 
 
 def read_message_pack(data: bytes) -> Metadata:
@@ -136,7 +136,7 @@ def read_version_2(data: bytes) -> Metadata:
 
 
 class _Map:
-    """A map whose values are asked for by key and type; ``where`` names it in messages."""
+    """A map whose values are read by key and type; ``where`` names it in messages."""
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, dict):

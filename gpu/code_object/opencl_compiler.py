@@ -1,8 +1,8 @@
 """OpenCL C to a code object, when a clang that knows AMDGPU is installed.
 
 Source: LLVM "User Guide for AMDGPU Backend", "OpenCL"; headers beside this file take the place of
-device libraries: what every kernel asks, the functions that most of them call, and what only
-files get that name it, because kernels would be different for it.
+device libraries: work-item functions for every kernel, the functions that most kernels call, and
+headers that only files that use them get, because they would change the code of other kernels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpu.code_object.errors import CompileError
 
 COMPILER_VARIABLE: Final = "GCN_CLANG"
 OPTIONS_VARIABLE: Final = "GCN_CLANG_OPTIONS"
-"""What it says goes to the compiler behind all other options, as a shell would split it."""
+"""Its value is passed to the compiler after all other options, split as by a shell."""
 CPLUSPLUS: Final = ".clcpp"
 SUFFIXES: Final = (".cl", CPLUSPLUS)
 """Of sources: OpenCL C, C++ for OpenCL."""
@@ -35,7 +35,7 @@ _FEATURES: Final = (
     "atomic_order_acq_rel",
     "atomic_order_seq_cst",
 )
-"""Of OpenCL 2.0, which a compiler leaves out of OpenCL 3.0 unless it is told."""
+"""Features of OpenCL 2.0, which are optional in OpenCL 3.0."""
 _HEADER_FOLDER: Final = Path(__file__).parent / "opencl"
 _HEADERS: Final = tuple(
     _HEADER_FOLDER / name for name in ("work_items.h", "common_functions.h", "vector_functions.h")
@@ -48,7 +48,7 @@ _ON_DEMAND: Final = (
     ),
     (rb"\bget_global_offset\b", ("-DGCN_GLOBAL_OFFSET",)),
 )
-"""Flags of files in which such a word stands."""
+"""Flags of files that contain such a word."""
 
 
 def compile_kernels(
@@ -59,8 +59,8 @@ def compile_kernels(
 ) -> bytes:
     """The code object of one OpenCL file.
 
-    ``compiler``: a clang; without it the one of `find_compiler`. Raises `CompileError` with what
-    the compiler said, or with where a compiler was looked for.
+    ``compiler``: a clang; without it the one of `find_compiler`. Raises `CompileError` with the
+    compiler's message, or with the places where a compiler was searched.
     """
     source = Path(source)
     if not source.is_file():
@@ -111,7 +111,7 @@ def _flags(processor: str) -> list[str]:
 
 
 def _for_source(source: Path) -> list[str]:
-    """What else a file needs that is C++, and for what it names."""
+    """Further flags of a file, for C++ and for the features it uses."""
     flags = ["-cl-std=clc++"] if source.suffix == CPLUSPLUS else []
     text = source.read_bytes()
     wanted = (each for word, each in _ON_DEMAND if re.search(word, text))
@@ -119,7 +119,7 @@ def _for_source(source: Path) -> list[str]:
 
 
 def _wanted_options() -> list[str]:
-    """What the user's environment adds. Raises `CompileError`."""
+    """Flags from the user's environment. Raises `CompileError`."""
     text = os.environ.get(OPTIONS_VARIABLE, "")
     try:
         return shlex.split(text)
@@ -156,8 +156,8 @@ def _run(command: list[str], source: Path) -> str:
 
 
 def _finished(command: list[str]) -> tuple[int, str]:
-    """The status and what was said. Clang is a driver of other programs: if it is not waited for,
-    they end with it, and would else keep the pipe open."""
+    """The status and the output. Clang is a driver of other programs: on a timeout they are killed
+    with it, since they would keep the pipe open."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command, stdout=pipe, stderr=pipe, text=True, errors="replace", start_new_session=True
@@ -171,7 +171,7 @@ def _finished(command: list[str]) -> tuple[int, str]:
 
 
 def _how(source: Path) -> str:
-    """As what a file was compiled, and how to ask for something else."""
+    """The language that a file was compiled as, and how to select another."""
     asked = os.environ.get(OPTIONS_VARIABLE)
     if asked:
         return f"{OPTIONS_VARIABLE} is {asked}"

@@ -31,7 +31,7 @@ REL32_LO, REL32_HI, RELATIVE64."""
 
 
 class RelocationError(ValueError):
-    """A relocation cannot be carried out."""
+    """A relocation cannot be applied."""
 
 
 def field_size(relocation: Relocation) -> int:

@@ -1,8 +1,8 @@
-"""The YAML of version 2 code objects, read by PyYAML with YAML 1.2's idea of a plain word.
+"""The YAML of version 2 code objects, read by PyYAML with the plain scalars of YAML 1.2.
 
 ``yes``, ``on`` and ``1:30`` may be names of arguments there, so only ``true``, ``false``, ``null``
-and whole numbers are more than text. Aliases are refused, as are values nested deeper than any
-compiler nests them: the text may come from anyone.
+and whole numbers are not plain text. Aliases are refused, as are values nested deeper than any
+compiler nests them: the text is not trusted.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _DEEPEST: Final = 32
 
 
 class YamlError(ValueError):
-    """The text is not YAML, or more than metadata are written in."""
+    """The text is not YAML, or uses more of YAML than metadata need."""
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """Safe, with fewer kinds of words."""
+    """The safe loader, with fewer kinds of plain scalars."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}
 

@@ -1,8 +1,9 @@
 """A compute unit without time: its waves take turns on memory that answers at once.
 
 It runs the same bound instructions as the timed unit and is the oracle of coherent runs. A turn is
-a fixed number of wave instructions, so that waves that wait for each other get on, in the same
-order each time. Straight-line code runs as a *block*: a list of closures with nothing in between.
+a fixed number of wave instructions, so that waves that wait for each other make progress, in the
+same order each time. Straight-line code runs as a *block*: a list of closures with no dispatch in
+between.
 
 Invariant: between turns every wave is at the start of a block.
 """
@@ -13,12 +14,12 @@ from collections.abc import Callable
 from operator import length_hint
 from typing import Final, Protocol
 
-from gpu.compute_unit.hang_detector import Watch
+from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.access import Access, DirectMemory, VectorAccess
 from gpu.compute_unit.memory_ops.access_text import access_text
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
-from gpu.compute_unit.program.decoded_program import INTERRUPT, Bound, Control, Program
+from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction, Program
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.sanitizer import Checks
@@ -26,7 +27,7 @@ from gpu.compute_unit.wave.resident_groups import Residents
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import Fault, GroupStart
 from gpu.dispatch.occupancy import Limits
-from gpu.isa.execution.step import Step
+from gpu.isa.execution.step import BoundInstruction
 from gpu.isa.fp_environment import plain_afterwards
 from gpu.isa.instruction import Unit
 from gpu.isa.wave_registers import M0, Wave
@@ -47,20 +48,20 @@ class CodeMemory(DirectMemory, Protocol):
 
 
 class Block:
-    """Straight-line code. ``steps`` (with ``bound`` beside it) leaves out what does nothing;
-    ``all`` has every instruction; ``last`` is the unit's to do. ``runs``: begun so far.
+    """Straight-line code. ``steps`` (with ``bound`` beside it) omits instructions without effect;
+    ``all`` has every instruction; ``last`` is executed by the unit. ``runs``: begun so far.
     """
 
     __slots__ = ("all", "bound", "count", "end", "last", "runs", "steps")
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.bound: list[Bound] = []
-        self.all: list[Bound] = []
+        self.steps: list[BoundInstruction] = []
+        self.bound: list[DecodedInstruction] = []
+        self.all: list[DecodedInstruction] = []
         self.count = 0
         self.runs = 0
         self.end = 0
-        self.last: Bound | None = None
+        self.last: DecodedInstruction | None = None
 
 
 class FunctionalUnit(Residents[Wavefront]):
@@ -74,7 +75,7 @@ class FunctionalUnit(Residents[Wavefront]):
         index: int,
         memory: CodeMemory,
         limits: Limits | None = None,
-        watch: Watch | None = None,
+        hang_detector: HangDetector | None = None,
         checks: Checks | None = None,
         trace: Trace | None = None,
     ) -> None:
@@ -82,8 +83,8 @@ class FunctionalUnit(Residents[Wavefront]):
         self._checks = checks
         self._trace = trace
         self.executed = 0
-        self._watch = watch or Watch()
-        self._watch.add(lambda: self._waves)
+        self._hang_detector = hang_detector or HangDetector()
+        self._hang_detector.add(lambda: self._waves)
         self._memory: DirectMemory = memory
         self._program = Program(memory.read)
         self._waves: list[Wavefront] = []
@@ -102,7 +103,7 @@ class FunctionalUnit(Residents[Wavefront]):
 
     @property
     def statistics(self) -> Statistics:
-        """Instructions by unit and mnemonic; nothing of what takes time. A fault counts its whole
+        """Instructions by unit and mnemonic; no timing counters. A fault counts its whole
         block."""
         statistics = Statistics(waves=self.waves_started, groups=self.groups_started)
         statistics.add(self._counted)
@@ -124,11 +125,13 @@ class FunctionalUnit(Residents[Wavefront]):
                     continue
                 before = wave.executed
                 try:
-                    self._watch.check_limit(wave)  # an earlier one may have ended as it reached it
+                    self._hang_detector.check_limit(
+                        wave
+                    )  # an earlier one may have ended as it reached it
                     self._turn(wave)
-                    self._watch.executed(wave, wave.executed - before)
-                    if self._watch.observing and not wave.ended:
-                        self._watch.state(wave)
+                    self._hang_detector.executed(wave, wave.executed - before)
+                    if self._hang_detector.observing and not wave.ended:
+                        self._hang_detector.state(wave)
                 except Fault as fault:
                     self._fail(wave.group, fault)
 
@@ -140,14 +143,14 @@ class FunctionalUnit(Residents[Wavefront]):
 
     def _entered(self, group: Group[Wavefront]) -> None:
         self._waves += group.waves
-        self._watch.progress()
+        self._hang_detector.progress()
         if self._checks is not None:
             self._checks.entered(group)
 
     def _left(self, group: Group[Wavefront]) -> None:
         self._counted.lds_out_of_range += group.lds.out_of_range
         self._waves = [wave for wave in self._waves if not wave.ended]
-        self._watch.progress()
+        self._hang_detector.progress()
         if self._checks is not None:
             self._checks.left(group)
 
@@ -176,8 +179,8 @@ class FunctionalUnit(Residents[Wavefront]):
             if block.last is not None and not self._control(wave, block.last):
                 return
 
-    def _control(self, wave: Wavefront, bound: Bound) -> bool:
-        """What the unit does at the end of a block; whether the wave may go on at once."""
+    def _control(self, wave: Wavefront, bound: DecodedInstruction) -> bool:
+        """Execute the end of a block; returns whether the wave may continue at once."""
         control = bound.control
         if control is Control.END:
             self._end(wave)
@@ -203,7 +206,7 @@ class FunctionalUnit(Residents[Wavefront]):
         if group.end(wave) and self._checks is not None:
             self._checks.barrier(group)
         self._waves.remove(wave)
-        self._watch.progress()
+        self._hang_detector.progress()
         if not group.live:
             self._finish(group)
 
@@ -235,8 +238,8 @@ class FunctionalUnit(Residents[Wavefront]):
         self._blocks[start] = block
         return block
 
-    def _step(self, bound: Bound) -> Step:
-        """What one instruction does to a wave, checks included."""
+    def _step(self, bound: DecodedInstruction) -> BoundInstruction:
+        """The function that executes one instruction on a wave, checks included."""
         if not self._observed:
             return bound.step or self._memory_step(bound)
         if bound.control is not None:
@@ -251,21 +254,21 @@ class FunctionalUnit(Residents[Wavefront]):
 
     @property
     def _observed(self) -> bool:
-        """Whether every instruction is told to somebody."""
+        """Whether every instruction is reported to a trace or a check."""
         return self._checks is not None or (self._trace is not None and self._trace.waves)
 
-    def _observe(self, wave: Wavefront, bound: Bound) -> None:
+    def _observe(self, wave: Wavefront, bound: DecodedInstruction) -> None:
         if self._checks is not None:
             self._checks.issue(wave, bound)
         if self._trace is not None and self._trace.waves:
             text = f"{bound.instruction.address:#x} {bound}"
             self._trace.line(self.executed, f"cu{self.index} {wave}", text)
 
-    def _memory_step(self, bound: Bound) -> Step:
+    def _memory_step(self, bound: DecodedInstruction) -> BoundInstruction:
         operation = bound.operation
         assert operation is not None, "neither step nor control"
         execute: Callable[[Wavefront], Access | None] = operation.execute
-        watch, checks, trace = self._watch, self._checks, self._trace
+        hang_detector, checks, trace = self._hang_detector, self._checks, self._trace
         atomic = isinstance(operation, VectorOperation) and operation.move.atomic
 
         def step(wave: Wave) -> None:
@@ -279,13 +282,13 @@ class FunctionalUnit(Residents[Wavefront]):
                 trace.line(self.executed, who, f"{bound}: {access_text(access)}")
             access.perform(self._memory)
             if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
-                access.tell(self.executed)
+                access.set_clock(self.executed)
             access.complete()
             if atomic:
                 assert isinstance(access, VectorAccess)
-                watch.lock(access)
-            if watch.observing:
-                watch.note(bound, access)
+                hang_detector.lock(access)
+            if hang_detector.observing:
+                hang_detector.note(bound, access)
             if checks is not None:
                 checks.returned(access)
 

@@ -1,17 +1,17 @@
-"""Kernels that never end: found, and told in words.
+"""Detection of kernels that never end, and a report of what their waves wait for.
 
-A kernel may wait for memory that nobody will change. That is certain once every wave has come back
+A kernel may wait for memory that no agent will change. That is certain once every wave has returned
 to a state it was in before (registers, LDS, address) while no store or atomic has changed a word in
-between: what follows can only repeat. Waves whose registers count, or that read a clock, never come
-back; for them a plain limit holds.
+between: from there it can only repeat. Waves whose registers count, or that read a clock, never
+return to a state; for them a fixed limit holds.
 
-A kernel may also wait for the host. While the host waits for a while only, nothing is said; while
-it waits on a condition of its own, only the plain limit holds.
+A kernel may also wait for the host. While the host waits for a limited time, nothing is reported;
+while it waits on a condition of its own, only the fixed limit holds.
 
 Looking at states costs time, so it begins when no wave has ended for `patience` wave instructions,
-and stops when one ends. Invariant: all units of a device share one watch; it never stops a kernel
-whose memory or states still change before `still_limit` wave instructions have gone by without a
-wave's end or a changed word.
+and stops when one ends. Invariant: all units of a device share one detector; it never stops a
+kernel whose memory or states still change before `still_limit` wave instructions have gone by
+without a wave's end or a changed word.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
-from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.wave.lane_values import Values
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.dispatch.launch import Fault
@@ -58,10 +58,10 @@ class _Seen:
     def __init__(self) -> None:
         self.states: set[int] = set()
         self.returns = 0
-        self.polls: dict[int, tuple[Bound, Access]] = {}
+        self.polls: dict[int, tuple[DecodedInstruction, Access]] = {}
 
 
-class Watch:
+class HangDetector:
     """``patience``, ``still_limit``: wave instructions, see above. ``limit``: of one device run in
     all, or None. ``observing``: units call `note` and `state` only then."""
 
@@ -85,18 +85,18 @@ class Watch:
         self._units: list[Callable[[], Iterable[Wavefront]]] = []
 
     def add(self, waves: Callable[[], Iterable[Wavefront]]) -> None:
-        """One more unit: what tells the waves that are resident."""
+        """Register a unit: a function that lists its resident waves."""
         self._units.append(waves)
 
     def progress(self) -> None:
-        """A wave has started or ended, or somebody else has changed memory."""
+        """A wave has started or ended, or another agent has changed memory."""
         self._quiet = self._still = 0
         self.observing = False
         self._seen.clear()
         self._words.clear()
 
     def executed(self, wave: Wavefront, count: int) -> None:
-        """So many instructions of a wave. Raises `Livelock` at a limit."""
+        """Count instructions of a wave. Raises `Livelock` at a limit."""
         self.total += count
         self._quiet += count
         self.check_limit(wave)
@@ -113,7 +113,7 @@ class Watch:
 
     @property
     def room(self) -> int:
-        """Instructions that may run before `executed` has to be told of them."""
+        """Instructions that may run before they have to be reported to `executed`."""
         left = self.still_limit - self._still if self.observing else self.patience - self._quiet
         return left if self.limit is None else min(left, self.limit - self.total)
 
@@ -143,7 +143,7 @@ class Watch:
                 lane = int(access.lanes[row if part.rows is None else part.rows[row]])
                 self._holders[int(part.addresses[row])] = (access.wave, lane)
 
-    def note(self, bound: Bound, access: Access) -> None:
+    def note(self, bound: DecodedInstruction, access: Access) -> None:
         """An access that has returned, while observing."""
         if isinstance(access, VectorAccess):
             changed = self._changes(access)
@@ -156,12 +156,13 @@ class Watch:
             self._seen.clear()
         seen = self._seen.setdefault(access.wave, _Seen())
         if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
-            seen.states.clear()  # what follows depends on the time, though no register may show it
+            seen.states.clear()  # later execution depends on the time, even if no register shows it
             seen.returns = 0
         seen.polls[bound.instruction.address] = (bound, access)
 
     def state(self, wave: Wavefront) -> None:
-        """A wave is where it may repeat, while observing. Raises `Livelock` when all do."""
+        """Record the state of a wave at a point where it may repeat, while observing. Raises
+        `Livelock` when all waves repeat."""
         seen = self._seen.setdefault(wave, _Seen())
         state = _digest(wave)
         if state not in seen.states:
@@ -185,7 +186,7 @@ class Watch:
             if kind == RequestKind.STORE:
                 changed |= self._stores(part.addresses, access.values_of(part))
             elif part.result is None:
-                changed = True  # nothing is known of the old value
+                changed = True  # the old value is unknown
             else:
                 operands, compares = access.operands(part)
                 old = part.result.view(operands.dtype).reshape(-1)
@@ -211,7 +212,7 @@ class Watch:
                 return False
         return True
 
-    # ------------------------------------------------------------------ words
+    # ------------------------------------------------------------------ report
 
     def _waves(self) -> Iterable[Wavefront]:
         for waves in self._units:
@@ -234,7 +235,7 @@ class Watch:
         return "\n".join(lines)
 
     def _poll_lines(self, access: Access) -> list[str]:
-        """Which lanes looked at which address, what they found, who changed it last."""
+        """Which lanes read which address, what they found, which wave changed it last."""
         groups: dict[tuple[int, str], list[int]] = {}
         for lane, address, found in _accesses(access):
             groups.setdefault((address, found), []).append(lane)
@@ -288,7 +289,7 @@ def _lane_text(lanes: list[int]) -> str:
 
 
 def _digest(wave: Wavefront) -> int:
-    """A number for all that decides what a wave does next, memory left out."""
+    """A hash of all that decides what a wave does next, except memory."""
     lds = wave.group.lds.bytes
     registers = wave.vgprs.tobytes()
     return hash((wave.pc, wave.scc, wave.mode, tuple(wave.sgprs), registers, lds.tobytes()))

@@ -1,9 +1,9 @@
 """The compute unit with a clock: four SIMDs that take turns, three memory pipelines, one fetch.
 
-Each cycle one SIMD's waves are looked at; from different waves at most one instruction of each
-kind issues. Instructions that only steer a wave (waits, barriers, priorities) need no unit. What
-an instruction computes is computed when it issues; what it loads is written when it returns, so
-that a program that does not wait reads the old value, as it would on a GPU.
+Each cycle the waves of one SIMD are considered; from different waves at most one instruction of
+each kind issues. Control instructions (waits, barriers, priorities) need no unit.
+What an instruction computes is computed when it issues; what it loads is written when it returns,
+so that a program that does not wait reads the old value, as it would on a GPU.
 
 Invariant: outside of `run` every wave is ready at a known tick or waits for an answer, an event
 or another wave; `next_tick` is the first tick in which anything can happen.
@@ -16,7 +16,7 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import Final
 
-from gpu.compute_unit.hang_detector import Watch
+from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
 from gpu.compute_unit.memory_ops.access_text import access_text
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
@@ -27,7 +27,7 @@ from gpu.compute_unit.pipeline.simd import Simd, cycles_by_pace
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
 from gpu.compute_unit.pipeline.wave_state import NEVER, PipelinedWave, Waiting
-from gpu.compute_unit.program.decoded_program import INTERRUPT, Bound, Control
+from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.sanitizer import Checks
@@ -54,7 +54,7 @@ class TimedUnit(Residents[PipelinedWave]):
         timing: Timing | None = None,
         limits: Limits | None = None,
         policy: Policy = oldest_first,
-        watch: Watch | None = None,
+        hang_detector: HangDetector | None = None,
         checks: Checks | None = None,
         trace: Trace | None = None,
     ) -> None:
@@ -80,15 +80,15 @@ class TimedUnit(Residents[PipelinedWave]):
         """When something is to be done without an answer; None while only answers wake it."""
         self._checks = checks
         self._trace = trace
-        self.watch = watch or Watch()
-        self.watch.add(self._resident)
+        self.hang_detector = hang_detector or HangDetector()
+        self.hang_detector.add(self._resident)
 
     # ------------------------------------------------------------------ time
 
     def run(self, now: int) -> None:
         """Do all that is due at tick ``now``.
 
-        Whoever calls it has told numpy to ignore floating-point warnings.
+        The caller has set numpy to ignore floating-point warnings.
         """
         events = self._events
         while events and events[0][0] <= now:
@@ -128,14 +128,14 @@ class TimedUnit(Residents[PipelinedWave]):
         heappush(self._events, (tick, self._event_number, action))
         self._wanted(tick)
 
-    # ------------------------------------------------------------------ waves come and go
+    # ------------------------------------------------------------------ waves start and end
 
     def _entered(self, group: Group[PipelinedWave]) -> None:
         packet = (group.start.queue, group.start.packet)
         if packet != self._packet:  # the host may have loaded other code
             self._packet = packet
             self._fetch.forget()
-        self.watch.progress()
+        self.hang_detector.progress()
         self.statistics.groups += 1
         self.statistics.waves += len(group.waves)
         if self._checks is not None:
@@ -151,7 +151,7 @@ class TimedUnit(Residents[PipelinedWave]):
         return (wave for simd in self._simds for wave in simd.waves)
 
     def _left(self, group: Group[PipelinedWave]) -> None:
-        self.watch.progress()
+        self.hang_detector.progress()
         if self._checks is not None:
             self._checks.left(group)
         self.statistics.lds_out_of_range += group.lds.out_of_range
@@ -159,7 +159,7 @@ class TimedUnit(Residents[PipelinedWave]):
             simd.waves = [wave for wave in simd.waves if not wave.ended]
 
     def _wake(self, wave: PipelinedWave, tick: int) -> None:
-        """What the wave waited for has happened."""
+        """The condition that the wave waited for holds."""
         self.statistics.stalls[wave.waiting.value] += tick - wave.since
         wave.waiting = Waiting.NOTHING
         wave.ready = tick
@@ -174,16 +174,16 @@ class TimedUnit(Residents[PipelinedWave]):
         if self._fetch.queue:
             self._wanted(self.memory.now)
 
-    def returned(self, bound: Bound, access: Access) -> None:
+    def returned(self, bound: DecodedInstruction, access: Access) -> None:
         """A memory instruction has its answers and its registers."""
         if isinstance(access, VectorAccess) and access.movement.atomic:
-            self.watch.lock(access)
-        if self.watch.observing:
-            self.watch.note(bound, access)
+            self.hang_detector.lock(access)
+        if self.hang_detector.observing:
+            self.hang_detector.note(bound, access)
         if self._checks is not None:
             self._checks.returned(access)
         if self._trace is not None and self._trace.memory:
-            self._tell(access.wave, f"{bound}: has returned")
+            self._trace_line(access.wave, f"{bound}: has returned")
 
     def lower(self, wave: PipelinedWave, vm: int, lgkm: int) -> None:
         """The wave's counters go down by so much; it may wait for that."""
@@ -199,19 +199,19 @@ class TimedUnit(Residents[PipelinedWave]):
             self._end(wave)
 
     def _waited(self, wave: PipelinedWave) -> None:
-        """An ``s_waitcnt`` lets its wave go on."""
+        """An ``s_waitcnt`` lets its wave continue."""
         if self._checks is not None and wave.wait is not None:
             self._checks.issue(wave, wave.wait)
 
-    def blame(self, wave: PipelinedWave, bound: Bound, mistake: Exception) -> None:
-        """A wave did something wrong: its group is gone."""
+    def blame(self, wave: PipelinedWave, bound: DecodedInstruction, mistake: Exception) -> None:
+        """A wave has failed: its group is removed."""
         address = bound.instruction.address
         self._fail(wave.group, fault_of(wave, bound, address, mistake))
 
     # ------------------------------------------------------------------ issue
 
     def _turn(self, simd: Simd, now: int) -> int:
-        """Let waves of one SIMD issue, one instruction of each kind; when it is looked at next."""
+        """Let waves of one SIMD issue, one instruction of each kind; returns its next turn."""
         ready = [wave for wave in simd.waves if wave.ready <= now]
         if len(ready) > 1:
             ready = self._order(ready, simd.last)
@@ -243,7 +243,7 @@ class TimedUnit(Residents[PipelinedWave]):
                 self._fail(wave.group, fault)
         return simd.turn_after(now + len(self._simds), len(self._simds))
 
-    def _issue(self, simd: Simd, wave: PipelinedWave, bound: Bound, now: int) -> bool:
+    def _issue(self, simd: Simd, wave: PipelinedWave, bound: DecodedInstruction, now: int) -> bool:
         """Issue one instruction if its unit and its counters have room."""
         step = bound.step
         if step is None:
@@ -274,35 +274,35 @@ class TimedUnit(Residents[PipelinedWave]):
         return True
 
     def _went_back(self, wave: PipelinedWave) -> None:
-        """A loop's end: where a wave that waits for ever can be found out."""
-        self._tell_watch(wave)
-        if self.watch.observing and wave.within(ALL_RETURNED):
-            self.watch.state(wave)
+        """A backward branch: where a wave that waits for ever can be detected."""
+        self._count_executed(wave)
+        if self.hang_detector.observing and wave.within(ALL_RETURNED):
+            self.hang_detector.state(wave)
 
-    def _tell_watch(self, wave: PipelinedWave) -> None:
-        """How many instructions there were since it was last told."""
+    def _count_executed(self, wave: PipelinedWave) -> None:
+        """Report the instructions since the last time to the hang detector."""
         count, wave.watched = wave.executed - wave.watched, wave.executed
-        self.watch.executed(wave, count)
+        self.hang_detector.executed(wave, count)
 
-    def _advance(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
+    def _advance(self, wave: PipelinedWave, bound: DecodedInstruction, now: int) -> None:
         wave.pc = bound.end
         self._count(wave, bound)
         self._fetch.want(wave)
 
-    def _tell(self, wave: Wavefront, text: str) -> None:
-        assert self._trace is not None, "asked before"
+    def _trace_line(self, wave: Wavefront, text: str) -> None:
+        assert self._trace is not None, "the caller has checked"
         self._trace.line(self.memory.now, f"cu{self.index} {wave}", text)
 
-    def _count(self, wave: PipelinedWave, bound: Bound) -> None:
+    def _count(self, wave: PipelinedWave, bound: DecodedInstruction) -> None:
         if self._trace is not None and self._trace.waves:
-            self._tell(wave, f"{bound.instruction.address:#x} {bound}")
+            self._trace_line(wave, f"{bound.instruction.address:#x} {bound}")
         wave.next = None
         wave.executed += 1
         self._by_unit[bound.place] += 1
 
     # ------------------------------------------------------------------ memory
 
-    def _has_room(self, wave: PipelinedWave, bound: Bound, now: int) -> bool:
+    def _has_room(self, wave: PipelinedWave, bound: DecodedInstruction, now: int) -> bool:
         vector = bound.unit is Unit.VECTOR_MEMORY
         if vector and self._vector.full:
             self.statistics.stalls["memory pipeline full"] += len(self._simds)
@@ -313,8 +313,8 @@ class TimedUnit(Residents[PipelinedWave]):
             return False
         return True
 
-    def _issue_memory(self, wave: PipelinedWave, bound: Bound, now: int) -> bool:
-        """Execute a memory instruction and hand it to its pipeline, if there is room."""
+    def _issue_memory(self, wave: PipelinedWave, bound: DecodedInstruction, now: int) -> bool:
+        """Execute a memory instruction and pass it to its pipeline, if there is room."""
         if not self._has_room(wave, bound, now):
             return False
         assert bound.operation is not None, "neither operation, control nor step"
@@ -328,7 +328,7 @@ class TimedUnit(Residents[PipelinedWave]):
         if access is None:
             return True  # no lane is active
         if self._trace is not None and self._trace.memory:
-            self._tell(wave, f"{bound}: {access_text(access)}")
+            self._trace_line(wave, f"{bound}: {access_text(access)}")
         if isinstance(access, VectorAccess):
             self._vector.issue(wave, bound, access, now)
         elif isinstance(access, ScalarAccess):
@@ -337,9 +337,11 @@ class TimedUnit(Residents[PipelinedWave]):
             self._local.issue(wave, bound, access, now)
         return True
 
-    # ------------------------------------------------------------------ what steers a wave
+    # ------------------------------------------------------------------ control instructions
 
-    def _control(self, wave: PipelinedWave, bound: Bound, control: Control, now: int) -> None:
+    def _control(
+        self, wave: PipelinedWave, bound: DecodedInstruction, control: Control, now: int
+    ) -> None:
         value = bound.value
         wave.ready = now + 1
         if control is Control.WAIT:
@@ -358,7 +360,7 @@ class TimedUnit(Residents[PipelinedWave]):
             self._advance(wave, bound, now)
         elif control is Control.END:
             self._count(wave, bound)
-            self._tell_watch(wave)
+            self._count_executed(wave)
             if wave.within(ALL_RETURNED):
                 self._end(wave)
             else:
@@ -377,7 +379,9 @@ class TimedUnit(Residents[PipelinedWave]):
         else:
             self._steer(wave, bound, control, now)
 
-    def _steer(self, wave: PipelinedWave, bound: Bound, control: Control, now: int) -> None:
+    def _steer(
+        self, wave: PipelinedWave, bound: DecodedInstruction, control: Control, now: int
+    ) -> None:
         value = bound.value
         if control is Control.TRAP:
             if value not in IGNORED_TRAPS:
@@ -391,7 +395,7 @@ class TimedUnit(Residents[PipelinedWave]):
             self._fetch.forget()
             self._fetch.flush(wave)
 
-    def _message(self, wave: PipelinedWave, bound: Bound, now: int) -> None:
+    def _message(self, wave: PipelinedWave, bound: DecodedInstruction, now: int) -> None:
         if not self._has_room(wave, bound, now):
             return
         self._advance(wave, bound, now)
@@ -416,7 +420,7 @@ class TimedUnit(Residents[PipelinedWave]):
     def _end(self, wave: PipelinedWave) -> None:
         group = wave.group
         wave.ready = NEVER
-        self.watch.progress()
+        self.hang_detector.progress()
         simd = self._simds[wave.simd]
         simd.waves = [other for other in simd.waves if other is not wave]
         if group.end(wave):

@@ -1,10 +1,11 @@
 """The one loop of a device: front end, compute units and memory, tick by tick.
 
-At a tick everything of ours that is due runs, in a fixed order, and pushes requests; then memory
-runs to its first answers or to our next tick, and each answer goes to whoever asked. Units and
-memory may run many ticks at once (`Mover`) while nobody else has anything to do.
+At a tick everything that is due in the front end and the units runs, in a fixed order, and pushes
+requests; then memory runs to its first answers or to the next tick that is due, and each answer
+goes to the listener of its request. Units and memory may run many ticks at once (`Mover`) while no
+other component is due.
 
-Invariant: nothing here depends on anything but the calls made: same calls, same ticks.
+Invariant: the ticks depend on the calls made and on nothing else.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ import numpy as np
 
 from gpu.dispatch.dispatcher import Dispatcher
 from gpu.dispatch.launch import ComputeUnit, SteppedUnit
-from gpu.host_wait import HostWait, Watcher, host_waits
+from gpu.host_wait import HostWait, WaitObserver, host_waits
 from gpu.hsa.activities import Activities, Activity
 from gpu.memory.interface import Memory, hand_out
 
 Due = Callable[[], int | None]
-"""When somebody else acts next; None while nobody will."""
+"""When a component other than units and memory acts next; None if none will."""
 
 
 class Mover(Protocol):
-    """What lets compute units and memory run."""
+    """What runs compute units and memory."""
 
     def run(self, due: Due) -> bool:
         """Let units act at this tick and memory run to its first answers, or further, but not
-        beyond the tick that somebody else acts in; whether a unit has acted."""
+        beyond the tick in which another component acts; returns whether a unit has acted."""
 
 
 class OneByOne:
@@ -62,7 +63,7 @@ class OneByOne:
 
 class Loop:
     """``calls``: functions to be called between ticks, where they may run the loop themselves.
-    ``watcher``: is told what the host waits for."""
+    ``observer``: notified of what the host waits for."""
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class Loop:
         dispatcher: Dispatcher,
         units: Sequence[ComputeUnit],
         mover: Mover,
-        watcher: Watcher,
+        observer: WaitObserver,
     ) -> None:
         self.memory = memory
         self.activities = activities
@@ -79,15 +80,15 @@ class Loop:
         self._dispatcher = dispatcher
         self._units = units
         self._mover = mover
-        self._watcher = watcher
+        self._observer = observer
 
     def host_waits(self, how: HostWait) -> AbstractContextManager[None]:
-        """While the host runs the device and waits so."""
-        return host_waits(self._watcher, how)
+        """For the time in which the host runs the device and waits in this way."""
+        return host_waits(self._observer, how)
 
     @property
     def at_rest(self) -> bool:
-        """Nothing changes any more unless the host acts."""
+        """Nothing can change unless the host acts."""
         for unit in self._units:
             if unit.next_tick is not None:
                 return False
@@ -100,17 +101,17 @@ class Loop:
 
     @property
     def waiting(self) -> list[str]:
-        """Who waits for what."""
+        """One line for each party that waits, and for what."""
         lines = self.activities.waiting
         for unit in self._units:
             if not unit.idle:
-                lines.append(f"compute unit {unit.index}: waves are resident, and none can go on")
+                lines.append(f"compute unit {unit.index}: waves are resident, and none can proceed")
         return lines
 
     def tick(self, end: int | None = None) -> bool:
-        """Go on to the next tick at which something happens, or to ``end``; False at rest."""
+        """Advance to the next tick at which something happens, or to ``end``; False at rest."""
         self._call()
-        with np.errstate(all="ignore"):  # kernels divide by zero as they like
+        with np.errstate(all="ignore"):  # kernels may divide by zero
             return self._tick(end, None)
 
     def finish(self, sequence: Activity, end: int | None = None) -> bool:
@@ -145,12 +146,13 @@ class Loop:
         return True
 
     def settle(self) -> None:
-        """Let memory answer everything that was asked so far; nobody asks more meanwhile."""
+        """Let memory answer all requests made so far; no new ones are made meanwhile."""
         while self.memory.busy:
             hand_out(self.memory.run(None))
 
     def _due(self, end: int | None) -> int | None:
-        """When somebody other than units and memory acts next; None if only answers lead on."""
+        """When a component other than units and memory acts next; None if only answers cause
+        progress."""
         if self.calls:
             return self.memory.now
         due = self.activities.next_tick

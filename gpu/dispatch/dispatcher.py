@@ -1,7 +1,7 @@
 """Places work-groups on compute units as their resources become free.
 
-Invariant: groups of one dispatch start x fastest; a younger dispatch only gets what no older one
-can use.
+Invariant: groups of one dispatch start x fastest; a younger dispatch only gets resources that no
+older one can use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gpu.dispatch.launch import ComputeUnit, Fault
 
 
 class Placement(Enum):
-    """Which compute unit is looked at first."""
+    """Which compute unit is tried first."""
 
     ROUND_ROBIN = "round robin"
     """The one after the last that was given a group."""
@@ -48,7 +48,7 @@ class Dispatcher:
         return self._due
 
     def why_never(self, run: KernelRun, group: tuple[int, int, int] = (0, 0, 0)) -> str | None:
-        """Why the largest group of a dispatch can never start, in words; None if it can."""
+        """Why the largest group of a dispatch can never start, as text; None if it can."""
         demand = run.demand(group)
         if not any(self.units[cu].could_ever_fit(demand) for cu in run.cus):
             return (
@@ -65,7 +65,7 @@ class Dispatcher:
         self.changed()
 
     def changed(self) -> None:
-        """Resources came back, or there is more to place: look at the next chance."""
+        """Resources were released, or there is more to place: try at the next tick."""
         if self._due is None:
             self._due = self._now()
 

@@ -1,4 +1,4 @@
-"""One dispatch while it runs: which groups are left, what their waves start with.
+"""One dispatch while it runs: the groups that remain, and the initial state of their waves.
 
 The command processor's arithmetic is here: descriptor and packet to registers. Invariant: a run
 is over once all its groups have ended, or after its first fault.
@@ -25,7 +25,7 @@ FIRST_WAVE: Final = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a dispatch finds beside packet and descriptor.
+    """What a dispatch needs besides packet and descriptor.
 
     ``resource``: the four words of the scratch buffer. ``hidden_base``: what FLAT_SCRATCH counts
     from. The apertures are upper halves of addresses.
@@ -67,10 +67,10 @@ def _pair(value: int) -> list[int]:
 
 @dataclass(eq=False)
 class KernelRun:
-    """An active dispatch; `gpu.dispatch.dispatcher` hands its groups out.
+    """An active dispatch; `gpu.dispatch.dispatcher` places its groups.
 
     ``cus``: which compute units it may use, ascending. ``changed`` is called whenever a group's
-    resources have come back. ``interrupted`` is told messages of waves.
+    resources were released. ``interrupted`` is called with messages of waves.
     """
 
     kernel: str
@@ -202,7 +202,7 @@ class KernelRun:
         self.interrupted(message)
 
     def stop(self, fault: Fault) -> None:
-        """Its waves have been killed, or are about to be: no group starts or ends any more."""
+        """Its waves have been killed, or are about to be: no further group starts or ends."""
         self.fault = fault
         self.next_group = None
         self.running = 0

@@ -1,7 +1,7 @@
-"""What a dispatcher hands to a compute unit, and what it hears back.
+"""What a dispatcher passes to a compute unit, and what the unit reports back.
 
 The command processor computes everything by the ABI; a compute unit only copies it into
-registers. Invariant: a group is given to one unit, with all its waves, once.
+registers. Invariant: a group is placed on one unit, with all its waves, once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WorkItemIds = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a group takes of a compute unit, all at once or not at all.
+    """The resources that a group takes of a compute unit, all at once or not at all.
 
     ``vgprs``: registers of each wave, allocated (a multiple of 4). ``sgprs``: likewise (of 16).
     ``lds``: bytes of the group. ``scratch``: whether each wave takes a scratch slot.
@@ -78,7 +78,8 @@ class GroupStart:
 
 
 class Fault(Exception):
-    """A wave did what stops its queue: a trap, an unmapped address, an unknown instruction."""
+    """A wave has failed in a way that stops its queue: a trap, an unmapped address, an unknown
+    instruction."""
 
     def __init__(self, message: str, group: GroupStart | None = None) -> None:
         super().__init__(message)
@@ -86,7 +87,7 @@ class Fault(Exception):
 
 
 class GroupListener(Protocol):
-    """Who hears of a group's end; called in the tick in which it happens."""
+    """Notified of a group's end, in the tick in which it happens."""
 
     def group_ended(self, group: GroupStart) -> None:
         """All waves have ended and their resources are free."""
@@ -113,7 +114,7 @@ class ComputeUnit(Protocol):
         """Take a group that fits."""
 
     def kill(self, queue: int, packet: int | None = None) -> None:
-        """End all waves of a queue (or of one packet of it) without an answer."""
+        """End all waves of a queue (or of one packet of it) without notification."""
 
     @property
     def idle(self) -> bool:
@@ -130,6 +131,6 @@ class SteppedUnit(ComputeUnit, Protocol):
     def run(self, now: int) -> None:
         """Do all that is due at tick ``now``: start, issue, push requests.
 
-        What a request brings back goes to its ``listener``, after the tick. A functional unit
+        Answers to a request go to its ``listener``, after the tick. A functional unit
         lets each of its waves run for a while and is due again at the next tick.
         """

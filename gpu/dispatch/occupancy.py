@@ -1,7 +1,7 @@
-"""What of a compute unit is taken, and how much of a kernel fits it.
+"""Which resources of a compute unit are taken, and how many groups of a kernel fit it.
 
 One calculation serves the dispatcher, the compute units and the table that ``gcn occupancy``
-prints. Invariant: what a group took comes back as it was taken, per SIMD.
+prints. Invariant: a group's resources are released exactly as they were taken, per SIMD.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """How many groups of one demand fit an empty compute unit, and what stops the next one."""
+    """How many groups of one demand fit an empty compute unit, and which resource limits them."""
 
     groups: int
     waves: int
@@ -69,7 +69,7 @@ class Taken:
 
 
 class Resources:
-    """What is free of one compute unit.
+    """The free resources of one compute unit.
 
     Waves of a group go to the SIMD with the most free slots that has the registers; the first
     one after the last used wins a tie.

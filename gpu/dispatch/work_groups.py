@@ -1,7 +1,7 @@
 """The work-groups of a grid and the work-items of their waves.
 
-Invariant: work-items are numbered x fastest within what of the group lies in the grid; lane l of
-wave w is work-item 64 w + l.
+Invariant: work-items are numbered x fastest within the part of the group that lies in the grid;
+lane l of wave w is work-item 64 w + l.
 """
 
 from __future__ import annotations

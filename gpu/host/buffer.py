@@ -1,6 +1,6 @@
 """Device memory as numpy arrays.
 
-Invariant: a buffer is copied from and to the device when asked, never shared with it.
+Invariant: a buffer is copied from and to the device on request, never shared with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The device that a host program asks for, by the way it is to compute.
+"""The device that a host program creates, with the memory and compute units it selects.
 
 Invariant: with the same arguments and the same calls, every run gives the same results in the
 same ticks.
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from gpu.compute_unit.functional_unit import FunctionalUnit
-from gpu.compute_unit.hang_detector import STILL_LIMIT, TIMED_STILL_LIMIT, Watch
-from gpu.compute_unit.native.ctypes_api import front_library
-from gpu.compute_unit.native.issue_engine import Front, can_steer
+from gpu.compute_unit.hang_detector import STILL_LIMIT, TIMED_STILL_LIMIT, HangDetector
+from gpu.compute_unit.native.ctypes_api import issue_engine_library
+from gpu.compute_unit.native.issue_engine import IssueEngine, can_steer
 from gpu.compute_unit.native.native_unit import NativeUnit
 from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first
 from gpu.compute_unit.pipeline.timing_parameters import Timing, TimingError
@@ -51,15 +51,14 @@ class Device(BareDevice):
     are the same. ``memory``: one that is open already, instead of a protocol.
 
     ``limits``: what a compute unit has. ``timing``: of its pipelines; else what the system's
-    description says. ``most_instructions``: wave
-    instructions after which a kernel fails, as one does that can be seen to wait for ever.
-    ``policy``: which wave of a SIMD goes first. ``checks``: those of `gpu.compute_unit.sanitizers`,
-    by name; what they find is in `findings`. ``trace``: who is told what happens. ``record``: keep
-    what is asked of memory in `recording`. ``ahead``: whether units may carry waves out ahead of
-    the clock, in part by native code, where that is possible (on the native engine, without
-    checks, trace or record); ticks and results are the same.
+    description says. ``most_instructions``: wave instructions after which a kernel fails, as does
+    one that is found to wait for ever. ``policy``: which wave of a SIMD goes first. ``checks``:
+    those of `gpu.compute_unit.sanitizers`, by name; what they find is in `findings`. ``trace``:
+    where events are reported. ``record``: keep the requests to memory in `recording`. ``ahead``:
+    whether units may run waves ahead of the clock, in part by native code, where that is possible
+    (on the native engine, without checks, trace or record); ticks and results are the same.
 
-    Raises HostError for a device that cannot be, DescriptionError for a timing that cannot be, and
+    Raises HostError for an invalid device, DescriptionError for an invalid timing, and
     what `gpu.memory.coherent.factory.load_system` raises for a protocol.
     """
 
@@ -99,16 +98,18 @@ class Device(BareDevice):
         if not 1 <= cus <= MOST_UNITS:
             raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
         self.engine = "no engine"
-        """What runs the caches, in words."""
+        """What runs the caches, as text for the user."""
         still = STILL_LIMIT if functional else TIMED_STILL_LIMIT
-        watch = Watch(still_limit=still, limit=most_instructions)
+        hang_detector = HangDetector(still_limit=still, limit=most_instructions)
         checking = _checks(checks)
         held = limits or Limits()
         units: Sequence[ComputeUnit]
         mover: Mover
         if functional:
             flat = FlatMemory(cus=cus, sqcs=-(-cus // UNITS_PER_SQC))
-            stepped = [FunctionalUnit(cu, flat, held, watch, checking, trace) for cu in range(cus)]
+            stepped = [
+                FunctionalUnit(cu, flat, held, hang_detector, checking, trace) for cu in range(cus)
+            ]
             memory, units, mover = flat, stepped, OneByOne(flat, stepped)
         else:
             if protocol is not None:
@@ -118,30 +119,30 @@ class Device(BareDevice):
                 timing = _timing(memory.system)
             timing = timing or Timing()
             ahead = ahead and checking is None and trace is None and not record
-            front = _front(memory, timing, held, policy, watch) if ahead else None
+            front = _front(memory, timing, held, policy, hang_detector) if ahead else None
             if front is not None:
                 units, mover = front.units, front
             else:
                 timed = [
-                    TimedUnit(cu, memory, timing, held, policy, watch, checking, trace)
+                    TimedUnit(cu, memory, timing, held, policy, hang_detector, checking, trace)
                     for cu in range(memory.ports.cus)
                 ]
                 units, mover = timed, OneByOne(memory, timed)
         self.recording = _recorded(memory) if record else None
-        """What is asked of memory, if that is to be kept."""
+        """The requests to memory, if they are recorded."""
         super().__init__(
             memory,
             units,
             options or Options(),
             mover,
-            watch,
+            hang_detector,
             trace,
             waves_per_unit=held.simds * held.waves_per_simd,
         )
         self._checks = checking
         described = memory.system if isinstance(memory, CoherentMemory) else None
         self.topology = topology(len(units), held, described)
-        """Agents, memories and caches, as D2's table has them."""
+        """Agents, memories and caches, as in D2's table."""
 
     @property
     def findings(self) -> list[Finding]:
@@ -156,32 +157,32 @@ class Device(BareDevice):
         for unit in self.units:
             if isinstance(unit, TimedUnit | FunctionalUnit | NativeUnit):
                 total.add(unit.statistics)
-        told: dict[str, object] = {
+        counters: dict[str, object] = {
             "ticks": self.now,
             "packets": self.packets.as_dict(),
             "compute_units": total.as_dict(),
         }
         if isinstance(self.memory, CoherentMemory):
-            told["caches"] = self.memory.executed()
-        return told
+            counters["caches"] = self.memory.executed()
+        return counters
 
 
 def _recorded(memory: Memory) -> Recording:
     if not isinstance(memory, CoherentMemory):
-        raise HostError("only what is asked of caches can be recorded")
+        raise HostError("only requests to caches can be recorded")
     return memory.record()
 
 
 def _front(
-    memory: Memory, timing: Timing, limits: Limits, policy: Policy, watch: Watch
-) -> Front | None:
+    memory: Memory, timing: Timing, limits: Limits, policy: Policy, hang_detector: HangDetector
+) -> IssueEngine | None:
     """What runs units ahead of their waves, where that is possible."""
     if not isinstance(memory, CoherentMemory) or not can_steer(memory, timing, policy, limits):
         return None
-    library = front_library()
+    library = issue_engine_library()
     if library is None:
         return None
-    return Front(library, memory, timing, limits, policy, watch)
+    return IssueEngine(library, memory, timing, limits, policy, hang_detector)
 
 
 def _checks(names: Iterable[str]) -> Checks | None:
@@ -197,9 +198,9 @@ def _timing(system: KernelSystem) -> Timing:
     """What the description says of the compute units. Raises DescriptionError."""
     try:
         return Timing.from_table(system.timing)
-    except TimingError as slip:
+    except TimingError as error:
         origin = system.description.origin
-        raise origin.error(("gpu", slip.name), slip.value, slip.why) from None
+        raise origin.error(("gpu", error.name), error.value, error.why) from None
 
 
 def _open(
@@ -211,8 +212,8 @@ def _open(
     settings: Mapping[str, object] | None,
     engine: str,
 ) -> tuple[Memory, str]:
-    """Memory of a protocol, and what runs it, in words."""
-    # These ask for a compilation: only who names a protocol needs them.
+    """Memory of a protocol, and what runs it, as text for the user."""
+    # These compile a protocol: only a device that names one needs them.
     from gpu.memory.coherent.factory import EngineChoice, EngineMissing, choose_engine, load_system
 
     try:

@@ -2,8 +2,8 @@
 
 What its memory and its compute units are is chosen by `gpu.host.device`.
 
-Invariant: nothing runs but inside `run`, `Signal.wait`, and operations on a device that has work
-under way.
+Invariant: the device runs only inside `run`, `Signal.wait`, and operations on a device that has
+work under way.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gpu.host.host_access import DeviceHost
 from gpu.host.printf import Printing
 from gpu.host.queue_allocation import DOORBELL_BYTES, DOORBELLS, QueueMemory
 from gpu.host.suballocator import Arena
-from gpu.host_wait import HostWait, NoWatcher, Watcher
+from gpu.host_wait import HostWait, NoObserver, WaitObserver
 from gpu.hsa import queue_layout
 from gpu.hsa.activities import Activities
 from gpu.hsa.queue import check_size
@@ -55,8 +55,8 @@ OnError = Callable[[DeviceQueue, GpuError], None]
 class Options:
     """How the front end behaves. ``dispatch_rate``: groups started per tick; None: no limit.
     ``slots``: queues that the packet processor serves at once; None: all. ``quantum``: ticks
-    between two swaps while more queues exist. ``printf``: is given what kernels print, after they
-    have ended; ``printf_bytes``: room for what one dispatch prints, the rest is lost.
+    between two swaps while more queues exist. ``printf``: called with the text that kernels print,
+    after they have ended; ``printf_bytes``: room for what one dispatch prints, the rest is lost.
     """
 
     pace: Pace = field(default_factory=Pace)
@@ -74,8 +74,7 @@ class BareDevice:
     """Front end, compute units and memory put together; `gpu.host.device.Device` chooses them.
 
     ``units``: all compute units, in the order of their index. ``mover``: what lets them and memory
-    run. ``watcher``: who looks for kernels
-    that never end. ``trace``: who hears of packets.
+    run. ``observer``: looks for kernels that never end. ``trace``: notified of packets.
     ``waves_per_unit``: what a compute unit holds at once.
     """
 
@@ -85,7 +84,7 @@ class BareDevice:
         units: Sequence[ComputeUnit],
         options: Options,
         mover: Mover,
-        watcher: Watcher | None = None,
+        observer: WaitObserver | None = None,
         trace: Trace | None = None,
         waves_per_unit: int = 40,
     ) -> None:
@@ -94,13 +93,13 @@ class BareDevice:
         self.options = options
         self._waves_per_unit = waves_per_unit
         activities = Activities(memory)
-        watcher = NoWatcher() if watcher is None else watcher
-        activities.on_news = watcher.progress
+        observer = NoObserver() if observer is None else observer
+        activities.on_news = observer.progress
         self._control = ControlPort(activities)
         self._dispatcher = Dispatcher(
             units, lambda: memory.now, options.placement, options.dispatch_rate
         )
-        self._loop = Loop(memory, activities, self._dispatcher, units, mover, watcher)
+        self._loop = Loop(memory, activities, self._dispatcher, units, mover, observer)
         self.host = DeviceHost(self._loop, self._control, self._interrupt, options.pace.poll)
         self.printing = Printing(memory.space, self.host, options.printf_bytes, options.printf)
         self._signals = Arena(memory.space, "cc", "signals")
@@ -202,7 +201,7 @@ class BareDevice:
     # ------------------------------------------------------------------ code
 
     def load(self, code_object: CodeObject) -> LoadedCodeObject:
-        """Bring a code object into memory, once."""
+        """Load a code object into memory, once."""
         loaded = self._loaded.get(id(code_object))
         if loaded is None:
             self.settle()
@@ -272,7 +271,7 @@ class BareDevice:
         """An AQL queue of ``size`` packets, a power of two.
 
         ``producers``: ``one`` or ``many``. ``doorbell``: ``plain`` takes packet ids, ``legacy``
-        is gfx8's, which counts one more and never goes back. ``packets``: ``1.0`` or ``draft``,
+        is gfx8's, which counts one more and never decreases. ``packets``: ``1.0`` or ``draft``,
         the header of the draft runtime (kernel dispatch and barrier only). ``cu_mask``: a bit per
         compute unit that may be used. ``on_error`` is called once when an error has made the queue
         inactive; without it `run` raises the error. Raises HostError.
@@ -300,7 +299,7 @@ class BareDevice:
         return self.adopt(link, on_error)
 
     def adopt(self, link: Connection, on_error: OnError | None = None) -> DeviceQueue:
-        """Begin to serve a queue whose memory somebody has made; it is given its number.
+        """Begin to serve a queue whose memory exists already, and assign its number.
 
         Raises HostError when all doorbells are taken.
         """
@@ -316,7 +315,7 @@ class BareDevice:
         return queue
 
     def map(self, queue: DeviceQueue) -> None:
-        """Serve a queue, as soon as there is a slot."""
+        """Serve a queue as soon as there is a slot."""
         self._scheduler.add(queue.link)
 
     def unmap(self, queue: DeviceQueue) -> None:
@@ -366,7 +365,7 @@ class BareDevice:
             self._queues[number].link.rung(data)
 
     def _inactive(self, link: Connection) -> None:
-        """Called in the middle of a tick: the host hears of it between two ticks."""
+        """Called in the middle of a tick: the host is notified between two ticks."""
         error = link.error
         if error is None or isinstance(error, InactiveQueueError):
             return
@@ -387,11 +386,11 @@ class BareDevice:
     def run(
         self, until: Signal | Callable[[], bool] | None = None, limit: int | None = None
     ) -> None:
-        """Run until a signal is below 1, a condition holds, or nothing happens any more.
+        """Run until a signal is below 1, a condition holds, or nothing more can happen.
 
         ``limit``: ticks. Raises the error of a queue that became inactive, NoProgressError if
-        ``until`` can never come true. A kernel that waits in vain fails, but not while the host
-        may still act: with a ``limit``, or on a condition that is a function.
+        ``until`` can never hold. A kernel that waits in vain fails, but not while the host may
+        still act: with a ``limit``, or on a condition that is a function.
         """
         try:
             self._run(until, limit)
@@ -426,14 +425,14 @@ class BareDevice:
             self._end_stopped_queues()
 
     def _end_stopped_queues(self) -> None:
-        """An error is told by the signal first and by its queue once nothing of it runs."""
+        """An error is reported by the signal first and by its queue once its kernels have ended."""
         unheard = [queue for queue in self._queues if queue.link.id not in self._on_error]
         while any(queue.state is QueueState.ERROR_PENDING for queue in unheard):
             if not self._loop.tick():
                 return
 
     def settle(self) -> None:
-        """Let memory answer everything that was asked so far; waves stand still meanwhile."""
+        """Let memory answer all requests made so far; waves do not run meanwhile."""
         self._loop.settle()
 
     def _raise_error(self) -> None:

@@ -38,7 +38,8 @@ def three(size: SupportsIndex | Sequence[int], what: str) -> tuple[Size, int]:
 
 
 def _private_bytes(kernel: Kernel) -> int:
-    """Of a work-item: what the kernel says, and a stack where it cannot know how deep it calls."""
+    """Private bytes of a work-item: the kernel's own, and a stack where the call depth is
+    unknown."""
     fixed = kernel.descriptor.private_size
     unknown = kernel.descriptor.dynamic_stack or kernel.metadata.uses_dynamic_stack
     return max(fixed, DYNAMIC_STACK) if unknown else fixed

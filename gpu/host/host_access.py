@@ -1,6 +1,6 @@
 """A host program's accesses to a device's memory, at rest and while it runs.
 
-Invariant: what the host wrote is seen by everything that the device does afterwards.
+Invariant: every later access of the device sees what the host wrote.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class DeviceHost:
-    """`gpu.hsa.host_memory.Host` for one device. ``poll``: ticks between two looks of a wait."""
+    """`gpu.hsa.host_memory.Host` for one device. ``poll``: ticks between two reads of a wait."""
 
     def __init__(
         self, loop: Loop, control: ControlPort, interrupt: Callable[[int], None], poll: int
@@ -43,7 +43,7 @@ class DeviceHost:
             self._perform(self._control.store(address, data))
         else:
             self._memory.write(address, data)
-        self._control.activities.tell()
+        self._control.activities.notify()
 
     def atomic(self, op: int, address: int, operand: int, compare: int = 0, size: int = 8) -> int:
         if self._memory.busy:
@@ -52,7 +52,7 @@ class DeviceHost:
             old = int.from_bytes(self._memory.read(address, size), "little")
             new = AtomicOp(op, operand, size, compare if op == AtomicKind.CAS else 0).apply(old)
             self._memory.write(address, new.to_bytes(size, "little"))
-        self._control.activities.tell()
+        self._control.activities.notify()
         return old
 
     def wait(

@@ -2,7 +2,7 @@
 
 Each method is one call with the fields of its structure; the number is kept so that a front end of
 bytes can be put before it. Ring, pointers and save area belong to the caller and have to outlive
-the queue. Invariant: a call that fails has changed nothing.
+the queue. Invariant: a call that fails has no effect.
 
 Sources: D3; the public header ``kfd_ioctl.h`` (numbers, types of queues).
 """
@@ -93,7 +93,7 @@ class Node:
 
 
 class WaitResult(IntEnum):
-    """What waiting for events came to."""
+    """The result of waiting for events."""
 
     COMPLETE = 0
     TIMEOUT = 1

@@ -52,15 +52,16 @@ class _Buffer:
 
 
 class Printing:
-    """Buffers of a device's dispatches. ``size``: bytes of each; ``tell`` is given text."""
+    """Buffers of a device's dispatches. ``size``: bytes of each; ``write`` is called with the
+    text."""
 
     def __init__(
-        self, space: AddressSpace, host: Host, size: int, tell: Callable[[str], object]
+        self, space: AddressSpace, host: Host, size: int, write: Callable[[str], object]
     ) -> None:
         self._space = space
         self._host = host
         self._size = size
-        self._tell = tell
+        self._write = write
         self._buffers: list[_Buffer] = []
 
     def room(self, kernel: Kernel) -> int:
@@ -72,14 +73,14 @@ class Printing:
         return made.start
 
     def expect(self, address: int, kernel: Kernel, link: Connection, packet: int) -> None:
-        """A packet will print there."""
+        """A packet will print into that buffer."""
         owner = kernel.owner
         formats = () if owner is None else owner.metadata.printf
         by_number = {each.number: each for each in formats}
         self._buffers.append(_Buffer(address, self._size, kernel.name, by_number, link, packet))
 
     def collect(self) -> None:
-        """Tell what kernels have printed that have ended."""
+        """Write the output of kernels that have ended."""
         over: list[_Buffer] = []
         waiting: list[_Buffer] = []
         for buffer in self._buffers:
@@ -89,7 +90,7 @@ class Printing:
             used = int.from_bytes(self._host.read(buffer.address, 4), "little")
             used = min(used, buffer.size - HEADER)
             if used:
-                self._tell(as_text(self._host.read(buffer.address + HEADER, used), buffer.formats))
+                self._write(as_text(self._host.read(buffer.address + HEADER, used), buffer.formats))
             self._space.free(buffer.address)
 
 
@@ -102,7 +103,7 @@ def as_text(data: bytes, formats: Mapping[int, PrintfFormat]) -> str:
         call = formats.get(number)
         if call is None:
             texts.append(f"<printf {number}: the code object has no such format>\n")
-            break  # nobody knows where the next one begins
+            break  # the start of the next one is unknown
         arguments = []
         for size in call.sizes:
             size = max(0, size)

@@ -1,6 +1,7 @@
 """The memory of a queue that the runtime makes: object, ring, doorbell signal.
 
-Invariant: what it writes is all that a producer or the packet processor needs to know of a queue.
+Invariant: the memory written here describes a queue completely to producers and to the packet
+processor.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Small pieces of simulated memory: signals, argument segments, queue objects.
 
-Invariant: pieces do not overlap, and none is given out again while the device lives.
+Invariant: pieces do not overlap, and none is reused while the device exists.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ CHUNK = 64 * 1024
 
 
 class Arena:
-    """Hands out aligned pieces of larger allocations of one memory type."""
+    """Allocates aligned pieces of larger allocations of one memory type."""
 
     def __init__(self, space: AddressSpace, memory_type: str, name: str) -> None:
         self._space = space

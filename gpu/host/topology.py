@@ -1,7 +1,7 @@
-"""What a host program can ask of the system it runs on: agents, memories, caches.
+"""What a host program can query of the system it runs on: agents, memories, caches.
 
-The table of D2, section 2.3, without what nobody knows of a model (bandwidths, physical addresses,
-look-aside buffers). Invariant: it says what the device was made of, and nothing of it is a default
+The table of D2, section 2.3, without values that a model does not have (bandwidths, physical
+addresses, look-aside buffers). Invariant: every value is taken from the device; none is a default
 of this module.
 
 Source: HSA Core API Programmer's Reference Manual, draft 0.170, "HSA Topology and Component".

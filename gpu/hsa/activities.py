@@ -4,8 +4,8 @@ A packet processor does many things at once, each of them a sequence: read, comp
 Each sequence is a generator that yields what it waits for and is resumed with the result; all
 that is ready at a tick runs at that tick, in the order in which it became ready.
 
-Invariant: the front end is *at rest* if no sequence can go on unless somebody else acts: those
-that look at memory again and again have all looked since the last thing that happened.
+Invariant: the front end is *at rest* if no sequence can proceed unless another agent acts: those
+that poll memory have all polled since the last event.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class Event:
-    """Something that happens again and again. ``count``: how often it has."""
+    """An event that may happen repeatedly. ``count``: how often it has."""
 
     count: int = 0
     _waiting: dict[Activity, None] = field(default_factory=dict)
@@ -52,9 +52,9 @@ class Accesses:
 class Pause:
     """Wait for ``ticks``, or for ``event``, whichever comes first; resumed with None.
 
-    ``seen``: the event's count when its cause was last looked at, so that none is missed.
-    ``looked``: `Activities.happened` before the look at memory that found nothing to do; None
-    for a pause that ends by itself whatever others do. ``why``: shown when nothing goes on.
+    ``seen``: the event's count when its cause was last checked, so that none is missed. ``looked``:
+    `Activities.happened` before the poll of memory that found nothing to do; None for a pause that
+    ends by itself. ``why``: shown when no sequence can proceed.
     """
 
     ticks: int | None = None
@@ -70,7 +70,7 @@ Steps = Generator["Accesses | Pause", Any, T]
 
 @dataclass(slots=True, eq=False)
 class Activity:
-    """One running sequence; whoever started it may cancel it."""
+    """One running sequence; its creator may cancel it."""
 
     home: Activities
     steps: Steps[None]
@@ -88,7 +88,7 @@ class Activities:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self.happened = 0
-        """Counts what may change the outcome of a look at memory."""
+        """Counts the events that may change the outcome of a poll of memory."""
         self.news = Event()
         """Fired when the front end itself has changed something in memory."""
         self.on_news: Callable[[], None] = _nothing
@@ -106,14 +106,14 @@ class Activities:
         return activity
 
     def cancel(self, activity: Activity) -> None:
-        """End a sequence that is not needed any more; answers to it are dropped."""
+        """Cancel a sequence; answers to it are dropped."""
         activity.over = True
         activity.steps.close()
         self._paused.pop(activity, None)
         activity.turn += 1
 
-    def tell(self) -> None:
-        """Something happened that others may wait for."""
+    def notify(self) -> None:
+        """An event that other sequences may wait for."""
         self.happened += 1
         self.news.fire()
         self.on_news()
@@ -138,7 +138,7 @@ class Activities:
 
     @property
     def at_rest(self) -> bool:
-        """Nothing goes on unless somebody else acts."""
+        """No sequence can proceed unless another agent acts."""
         if self._ready or self._outstanding:
             return False
         return all(
@@ -150,7 +150,7 @@ class Activities:
 
     @property
     def waiting(self) -> list[str]:
-        """What paused sequences wait for, where they say it."""
+        """The reasons of paused sequences that give one."""
         return [each.pause.why for each in self._paused if each.pause and each.pause.why]
 
     def run(self, now: int) -> None:
@@ -201,7 +201,7 @@ class Activities:
             try:
                 self.memory.push(request)
             except Unmapped as error:
-                # Answers to those before it are still to come, and mean nothing any more.
+                # Answers to those before it are still outstanding, and will be ignored.
                 for earlier in requests[:place]:
                     earlier.listener = None
                 activity.missing = 0
@@ -216,11 +216,11 @@ class Activities:
         def hear(answer: Answer) -> None:
             if answer.kind is AnswerKind.ACCEPTED:
                 return
-            told = max(1, len(answer.lanes))
+            count = max(1, len(answer.lanes))
             if answer.data is not None:
                 activity.data[place] += answer.data.tobytes()
-            activity.missing -= told
-            self._outstanding -= told
+            activity.missing -= count
+            self._outstanding -= count
             if not activity.missing:
                 self._ready.append((activity, activity.data))
 
@@ -228,7 +228,7 @@ class Activities:
 
 
 def _nothing() -> None:
-    """Nobody else wants to know."""
+    """Ignored by default."""
 
 
 def one_lane(

@@ -42,8 +42,8 @@ INVALID_HEADER: Final = int(PacketType.INVALID).to_bytes(2, "little")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first 16 bits of every packet. ``type``, ``acquire`` and ``release`` may be numbers
-    that mean nothing; `gpu.hsa.packet_validation` says so."""
+    """The first 16 bits of every packet. ``type``, ``acquire`` and ``release`` may be undefined
+    numbers; `gpu.hsa.packet_validation` refuses them."""
 
     type: int
     barrier: bool = False

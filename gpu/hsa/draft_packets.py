@@ -1,7 +1,7 @@
 """Packets with the header of the draft runtime: 32 bits, which hold the dimensions too.
 
 From byte 4 on they are those of HSA 1.0, so a packet is translated when it is taken out of its
-queue, and nothing behind that knows of them. Invariant: a draft packet that is translated and
+queue, and no later stage sees the draft format. Invariant: a draft packet that is translated and
 translated back is the same, its two invalidation bits and scopes of 3 left out.
 
 Source: D2 section 2.6; its table of formats holds where its example differs.

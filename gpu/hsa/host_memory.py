@@ -38,7 +38,7 @@ class Host(Protocol):
 
 
 class PrivateHost:
-    """A few bytes that belong to no device yet: what a signal lives in until it is bound."""
+    """A few bytes that belong to no device yet: the memory of a signal until it is bound."""
 
     def __init__(self, size: int) -> None:
         self.data = bytearray(size)
@@ -58,8 +58,8 @@ class PrivateHost:
     def wait(
         self, address: int, accept: Callable[[bytes], bool], timeout: int | None, why: str
     ) -> bytes:
-        """Nobody else can change it: what is there now."""
+        """No other agent can change it: the current value."""
         return self.read(address, 8)
 
     def interrupt(self, message: int) -> None:
-        """Nobody listens."""
+        """Ignored: no device is interrupted."""

@@ -1,4 +1,4 @@
-"""The rules that a packet has to keep, each with what happens when it does not.
+"""The rules that a packet has to obey, each with the error for a violation.
 
 A `QueueError` means that the bytes are no packet: the queue stops and nothing is completed. A
 `PacketError` completes the packet with an error before the queue stops.

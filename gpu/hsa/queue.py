@@ -1,7 +1,7 @@
 """A user queue as its producers see it: the ring, the two indices, the doorbell.
 
-Invariant: a packet's header is written last, so that the packet processor never sees half of one.
-Source: HSA Platform System Architecture 1.0, "User mode queuing"; D2 section 2.5.
+Invariant: a packet's header is written last, so that the packet processor never sees an incomplete
+one. Source: HSA Platform System Architecture 1.0, "User mode queuing"; D2 section 2.5.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def object_bytes(values: dict[str, int], address: int) -> bytes:
 class UserQueue:
     """Producers of one queue. ``link`` is the packet processor's view of it.
 
-    Whatever is done to a queue that is not active has no effect; what would be lost raises the
-    queue's error instead.
+    Operations on a queue that is not active have no effect; an operation that would be lost raises
+    the queue's error instead.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class UserQueue:
         return packet_id
 
     def ring(self, packet_id: int | None = None) -> None:
-        """Tell the packet processor of all packets up to ``packet_id``, or all written here."""
+        """Ring the doorbell for all packets up to ``packet_id``, or all written here."""
         if packet_id is None:
             if not self._unrung:
                 return
@@ -200,7 +200,8 @@ class UserQueue:
             self.doorbell.store(packet_id)
 
     def _wait_for_room(self, packet_id: int, size: int) -> None:
-        """A full ring empties only if the packet processor knows what is in it."""
+        """Ring for a full ring, which empties only if the packet processor was notified of its
+        packets."""
         self.ring()
         self._host.wait(
             self._index("read_dispatch_id"),

@@ -1,6 +1,6 @@
-"""A queue as the packet processor knows it: what its hardware registers would hold.
+"""A queue as the packet processor sees it: what its hardware registers would hold.
 
-Invariant: the doorbell only moves forward, and the state only towards destruction.
+Invariant: the doorbell only increases, and the state only moves towards destruction.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class QueueState(Enum):
 
     ACTIVE = "active"
     ERROR_PENDING = "error pending"
-    """No further packet is taken; what runs comes to its end."""
+    """No further packet is taken; running ones are completed."""
     INACTIVE = "inactive"
     DESTROYED = "destroyed"
 
@@ -43,8 +43,8 @@ class ActiveDispatch(Protocol):
 class Connection:
     """One mapped queue. ``queue``: address of its object. ``cus``: which units it may use.
 
-    ``promised``: packets below this id are there, the doorbell says. ``doorbell_is_index``: the
-    legacy rule, by which the doorbell is told the index past the last packet, not its id.
+    ``promised``: by the doorbell, packets below this id are written. ``doorbell_is_index``: the
+    legacy rule, by which the doorbell is set to the index past the last packet, not its id.
     """
 
     queue: int
@@ -53,7 +53,7 @@ class Connection:
     draft: bool = False
     """Its packets have D2's header."""
     ring: tuple[int, int] | None = None
-    """Address and packets of the ring, where a driver said them; else the queue object does."""
+    """Address and packets of the ring, where a driver gave them; else the queue object does."""
     base: int = 0
     size: int = 0
     id: int = 0
@@ -68,7 +68,7 @@ class Connection:
     runs: list[ActiveDispatch] = field(default_factory=list)
     pool: ScratchPool = field(default_factory=ScratchPool)
     resting: bool = False
-    """Its sequence pauses where it can be ended and begun again."""
+    """Its sequence pauses where it can be cancelled and restarted."""
     blocked: bool = False
     """At a barrier packet whose signals are not met."""
     begun: int = -1
@@ -76,7 +76,7 @@ class Connection:
     changed: Event = field(default_factory=Event)
     """Doorbell, state, and packets that complete."""
     free_copies: list[int] = field(default_factory=list)
-    """Room for packets that kernels look at after their slot was recycled."""
+    """Room for packets that kernels read after their slot was recycled."""
 
     @property
     def name(self) -> str:
@@ -92,12 +92,12 @@ class Connection:
 
     @property
     def invalid_header(self) -> bytes:
-        """What stands in a slot that is free."""
+        """The content of a free slot."""
         return draft_packets.INVALID_HEADER if self.draft else INVALID_HEADER
 
     @property
     def idle(self) -> bool:
-        """Nothing is lost if its packets are fetched anew later."""
+        """Whether its packets can be fetched again later without loss."""
         return self.resting and self.incomplete == self.blocked
 
     def slot(self, packet_id: int) -> int:

@@ -40,7 +40,7 @@ def pool_waves(item_bytes: int, resident: int, largest_pool: int, largest_group:
 
 
 def queue_fields(pool: int, hidden_base: int, item_bytes: int, waves: int) -> dict[str, int]:
-    """What the queue object says about a pool at address ``pool`` (gfx8).
+    """The queue object's fields for a pool at address ``pool`` (gfx8).
 
     ``hidden_base``: what the offset in FLAT_SCRATCH counts from.
     """
@@ -92,7 +92,7 @@ class ScratchPool:
 
     @property
     def free(self) -> int:
-        """Slots that no wave has."""
+        """Slots that no wave uses."""
         return len(self._free)
 
     @property
@@ -101,7 +101,7 @@ class ScratchPool:
         return len(self._free) == self.waves
 
     def take(self, waves: int) -> list[int]:
-        """Slots for the waves of one group; the caller has looked at `free`."""
+        """Slots for the waves of one group; the caller has checked `free`."""
         return [self._free.pop() for _ in range(waves)]
 
     def give_back(self, slots: list[int]) -> None:

@@ -1,4 +1,4 @@
-"""Signals: 64 bytes in memory that hosts, kernels and the packet processor count on.
+"""Signals: 64 bytes in memory that hosts, kernels and the packet processor wait for and change.
 
 Invariant: all state of a signal is in memory; two `Signal` objects with one address are one
 signal. Source: D0 "Signals", "AMD Signal Object (amd_signal_t)".
@@ -32,7 +32,7 @@ SIGNAL: Final = Layout(
 VALUE: Final = SIGNAL.field("value").offset
 ALIGNMENT: Final = 64
 ERROR_VALUE: Final = -(1 << 62)
-"""What a completion signal gets instead of a count: the two top bits set, the rest clear (D2)."""
+"""The value of a completion signal after an error: the two top bits set, the rest clear (D2)."""
 
 _MASK: Final = (1 << 64) - 1
 
@@ -203,7 +203,7 @@ class Signal:
     def wait(self, condition: str, compare: int, timeout: int | None = None) -> int:
         """Run the device until the condition holds; the value that was seen.
 
-        ``timeout``: ticks; afterwards the value is whatever it is, so the caller looks at it.
+        ``timeout``: ticks; afterwards the value may be any, so the caller checks it.
         Raises NoProgressError if the condition can never hold and no time-out was given.
         """
         self._need_user("wait")

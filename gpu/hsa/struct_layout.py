@@ -1,6 +1,7 @@
 """Structures in memory as lists of fields.
 
-Invariant: every byte that no field has is zero when packed, and is told when it is not.
+Invariant: every byte outside of the fields is zero when packed, and reported when it is not zero in
+memory.
 """
 
 from __future__ import annotations

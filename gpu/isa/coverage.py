@@ -1,6 +1,6 @@
 """Which opcodes a program or a set of tests has used, counted by rows of the tables.
 
-Invariant: a row counts once, in whatever encoding it was met.
+Invariant: a row counts once, whatever encoding was used.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from gpu.isa.instruction import Instruction, Opcode
 from gpu.isa.tables import OPCODES
 
 EXECUTED: Final = 1
-"""The tier of what is carried out."""
+"""The tier of opcodes that are executed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormatCoverage:
-    """Rows of one format: met, those that are carried out, all."""
+    """Rows of one format: used, executable, all."""
 
     format: str
     met: int
@@ -27,7 +27,7 @@ class FormatCoverage:
 
 
 class Coverage:
-    """The rows that have been met."""
+    """The rows that have been used."""
 
     def __init__(self, instructions: Iterable[Instruction] = ()) -> None:
         self._met: set[tuple[str, int]] = set()
@@ -53,7 +53,7 @@ class Coverage:
         ]
 
     def missing(self, format: str) -> list[Opcode]:
-        """Rows that are carried out but have not been met, by number."""
+        """Executable rows that have not been used, by number."""
         table = OPCODES[format]
         return [
             table[number]

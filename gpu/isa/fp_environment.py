@@ -10,7 +10,7 @@ An environment is a number: rounding (as in MODE: 0 nearest even, 1 up, 2 down, 
 times the denormal field (0 flush in and out, 1 flush results, 2 flush sources, 3 keep).
 
 Invariant: ``current`` is what this thread's control register says; a program starts in `PLAIN`, and
-whoever runs instructions leaves it so (`plain_afterwards`). One thread at a time runs them. Where
+code that runs instructions restores it (`plain_afterwards`). One thread at a time runs them. Where
 the register cannot be loaded, `AVAILABLE` is false, and `gpu.isa.semantics` is built of functions
 that round by themselves.
 """
@@ -56,7 +56,8 @@ def control_word(environment: int) -> int:
 
 
 def _loader() -> tuple[Callable[[int], object], tuple[_Environment, ...]] | None:
-    """What loads an environment by its address, and the sixteen; None on other machines."""
+    """The function that loads an environment, and the sixteen environments; None on other
+    machines."""
     if platform.machine() not in ("x86_64", "AMD64") or not sys.platform.startswith("linux"):
         return None
     try:
@@ -74,7 +75,8 @@ def _loader() -> tuple[Callable[[int], object], tuple[_Environment, ...]] | None
 
 
 def _obeyed(load: Callable[[int], object], addresses: tuple[int, ...]) -> bool:
-    """Whether numpy's loops see what is loaded: rounding, sources and results, both widths."""
+    """Whether numpy's loops obey the loaded environment: rounding, sources and results, both
+    widths."""
     obeyed = True
     for kind, denormal in ((np.dtype(np.float32), 1e-40), (np.dtype(np.float64), 1e-310)):
         one, three = np.ones(64, kind), np.full(64, 3, kind)
@@ -95,7 +97,7 @@ def _obeyed(load: Callable[[int], object], addresses: tuple[int, ...]) -> bool:
 
 
 def _nothing(environment: int) -> None:
-    """Switching where there is nothing to switch."""
+    """A switch for machines without such environments."""
 
 
 _loaded = _loader()

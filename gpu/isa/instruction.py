@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Unit(Enum):
-    """Which part of a compute unit carries an instruction out; waves compete for them."""
+    """Which part of a compute unit executes an instruction; waves compete for them."""
 
     VECTOR_ALU = "vector ALU"
     SCALAR_ALU = "scalar ALU"
@@ -27,7 +27,7 @@ class Unit(Enum):
 
 
 class Access(Enum):
-    """What an instruction does with an operand."""
+    """How an instruction uses an operand."""
 
     READ = "read"
     WRITE = "write"
@@ -69,7 +69,7 @@ class Opcode:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it from every other row of all tables."""
+        """A key that is unique among all rows of all tables."""
         return self.format, self.number
 
     def operand(self, field: str) -> OperandRow | None:
@@ -116,12 +116,12 @@ class Instruction:
 
     @property
     def end(self) -> int:
-        """Address of the instruction behind it."""
+        """Address of the next instruction."""
         return self.address + self.size
 
     @property
     def target(self) -> int | None:
-        """Where a branch with a target in its own bits goes."""
+        """The target of a branch that has it in its own bits."""
         if "scalar_target" not in self.opcode.flags:
             return None
         words = self.fields["simm16"]

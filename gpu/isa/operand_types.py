@@ -1,6 +1,6 @@
 """Types of operands: how many registers a value takes and how its bits are read.
 
-Invariant: a type is a name in `TYPES`; tables, decoder, printer and binding use only what is here.
+Invariant: a type is a name in `TYPES`; tables, decoder, printer and binding use only these.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Scalar registers are Python integers in a list that is indexed by operand code (
 source operand is one subscript. Vector registers are one array, a row a register, a column a
 lane.
 
-Invariant: ``exec`` equals what ``sgprs[126:128]`` say, ``mask`` is its 64 bools, and ``full``
-whether all are set; whoever writes EXEC calls `set_exec`.
+Invariant: ``exec`` equals ``sgprs[126:128]``, ``mask`` is its 64 bools, and ``full`` whether all
+are set; every write of EXEC calls `set_exec`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def bits_of(mask: Mask) -> int:
 
 
 def remember_mask(bits: int, mask: Mask) -> None:
-    """Let `mask_of` find the bools of a number that it has not met."""
+    """Let `mask_of` compute the bools of a new number."""
     if bits not in known_masks:
         if len(known_masks) >= _KNOWN_MASKS:
             known_masks.clear()

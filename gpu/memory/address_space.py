@@ -1,8 +1,8 @@
 """Which addresses there are: allocations, what may be done there, and how caches treat them.
 
 Invariant: allocations are whole pages, none overlaps another, and behind each (or behind the last
-of `AddressSpace.allocate_parts`) at least one page is left out, so that whoever runs past an end is
-caught and not answered from the neighbour.
+of `AddressSpace.allocate_parts`) at least one page is left unmapped, so that an access past the end
+of one faults instead of reaching its neighbour.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LAST_ADDRESS: Final = 1 << 47
 """Above it are the apertures through which flat addresses mean LDS and scratch."""
 
 OnStore = Callable[[int, bytes], None]
-"""Hears of a store to a doorbell: address and bytes."""
+"""Called at a store to a doorbell with its address and bytes."""
 
 
 class Unmapped(Exception):
@@ -66,7 +66,7 @@ class MemoryType(Enum):
 
 @dataclass(slots=True, eq=False)
 class Allocation:
-    """Addresses from ``start`` to ``end`` - 1, of which somebody asked for the first ``size``."""
+    """Addresses from ``start`` to ``end`` - 1, of which the first ``size`` were requested."""
 
     start: int
     size: int
@@ -75,14 +75,14 @@ class Allocation:
     memory_type: MemoryType
     writable: bool
     on_store: OnStore | None
-    """A doorbell: its stores are told here and reach no memory; nothing can be loaded."""
+    """A doorbell: its stores are reported here and reach no memory; it cannot be loaded."""
     base: Addresses
     """``start`` as an array without dimensions."""
     contents: Contents | None = field(default=None, repr=False)
     """What a flat memory keeps here, once it has been touched."""
 
     def why_not(self, address: int, size: int, writes: bool, loads: bool) -> str | None:
-        """What forbids an access, in words; None if nothing does."""
+        """Why an access is refused, as text; None if it is allowed."""
         if address < self.start or address + size > self.end:
             return f"{size} bytes reach past the end of {self}"
         if writes and not self.writable:
@@ -108,7 +108,7 @@ class AddressSpace:
         """In ascending order."""
         return tuple(self._allocations)
 
-    # ------------------------------------------------------------------ making
+    # ------------------------------------------------------------------ mapping
 
     def allocate(
         self,
@@ -121,7 +121,7 @@ class AddressSpace:
     ) -> Allocation:
         """Map at least ``size`` zeroed bytes at a new address, a multiple of ``alignment``.
 
-        Addresses of freed allocations are not given out again. Raises ValueError for a size below
+        Addresses of freed allocations are not reused. Raises ValueError for a size below
         1 or beyond the address space, or an alignment that is no power of two.
         """
         return self._map(size, MemoryType(memory_type), writable, name, alignment, None)
@@ -156,7 +156,7 @@ class AddressSpace:
         return made
 
     def map_doorbells(self, size: int, on_store: OnStore, name: str = "doorbells") -> Allocation:
-        """Map addresses whose stores are told to ``on_store``, lane by lane."""
+        """Map addresses whose stores are reported to ``on_store``, lane by lane."""
         return self._map(size, MemoryType.UC, True, name, PAGE, on_store)
 
     def _map(
@@ -212,7 +212,7 @@ class AddressSpace:
             raise ValueError(f"no allocation starts at {address:#x}")
         del self._starts[place], self._allocations[place]
 
-    # ------------------------------------------------------------------ asking
+    # ------------------------------------------------------------------ lookup
 
     def find(self, address: int) -> Allocation | None:
         """The allocation that has this byte."""

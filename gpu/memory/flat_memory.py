@@ -33,7 +33,7 @@ _BELOW_TOP: Final = np.array((1 << 63) - 1, np.uint64)
 _LOW: Final = [np.array(shift, np.uint64) for shift in range(4)]
 _HIGH: Final = [np.array(63 - shift, np.uint64) for shift in range(4)]
 _SHIFTS: Final = {1: 0, 2: 1, 4: 2, 8: 2, 12: 2, 16: 2}
-"""By bytes of a lane: which words are looked at, as a power of two."""
+"""By bytes of a lane: the size of the words that are accessed, as a power of two."""
 _STEPS: Final = {words: np.arange(words, dtype=np.int64) for words in (2, 3, 4)}
 
 
@@ -82,7 +82,7 @@ class FlatMemory:
         return self._load_slowly(addresses, size)
 
     def store(self, addresses: Addresses, values: Values) -> None:
-        """Store the lanes' ``values`` (see `Values`). Doorbells are told at once.
+        """Store the lanes' ``values`` (see `Values`). Doorbells are notified at once.
 
         Raises Unmapped; then nothing has been stored.
         """
@@ -93,7 +93,7 @@ class FlatMemory:
             try:
                 words[index] = values
             except IndexError:
-                pass  # numpy looks at all indices first, so nothing has been stored
+                pass  # numpy checks all indices first, so nothing has been stored
             else:
                 return
         self._store_slowly(addresses, values, size)
@@ -190,7 +190,7 @@ class FlatMemory:
         return []
 
     def run(self, until: int | None) -> list[Answer]:
-        """The answers to all that was pushed; then doorbells are told."""
+        """The answers to all that was pushed; then doorbells are notified."""
         answers, self._answers = self._answers, []
         if answers:
             self.now += 1
@@ -303,7 +303,7 @@ def _atomic_in_order(
     operands: Values,
     compares: Values | None,
 ) -> Values:
-    """Lanes that meet on a word, one after the other."""
+    """Lanes that conflict on a word, one after the other."""
     size = operands.itemsize
     if op == AtomicKind.ADD and lanes.count(lanes[0]) == len(lanes):
         return _count_up(places[0], lanes[0], operands)

@@ -1,8 +1,8 @@
-"""The seam between whatever makes requests and whatever answers them.
+"""The interface between agents that make requests and memories that answer them.
 
-The same loop drives flat memory, the Python engine and the native engine: push what is due at
-this tick, run to the first answers, hand them out, go on in a later tick. Requests and answers
-cross in batches, so that the price of crossing is paid once a tick and not once a request.
+The same loop drives flat memory, the Python engine and the native engine: push what is due at this
+tick, run to the first answers, distribute them, continue in a later tick. Requests and answers
+cross in batches, so that the cost of crossing is paid once a tick and not once a request.
 
 Invariant: an accepted request is answered once for every lane by each answer that its kind has;
 what a port refuses is kept by the memory and entered as soon as the port takes it, in order.
@@ -38,7 +38,7 @@ class PortKind(Enum):
 
 
 class RequestKind(IntEnum):
-    """What is asked; numbers equal those of `runtime.requesters.port.AccessKind`."""
+    """The kind of request; numbers equal those of `runtime.requesters.port.AccessKind`."""
 
     LOAD = 0
     STORE = 1
@@ -76,7 +76,7 @@ class Request:
     ``data``: uint8, shape (n, size): what a STORE writes, the operand of an ATOMIC. ``compares``:
     the same shape, what compare-and-swap compares with. ``op``: a
     `runtime.types.atomic_op.AtomicKind`. ``tag``: the sender's own; answers carry it. ``listener``:
-    who is handed the answers; memory only keeps it. ``glc``/``slc``: the instruction's bits: glc
+    called with the answers; memory only keeps it. ``glc``/``slc``: the instruction's bits: glc
     loads miss on purpose; slc goes past the shared cache; on an atomic ``returns`` says whether the
     old value is wanted.
     """
@@ -97,9 +97,9 @@ class Request:
 
 @dataclass(slots=True, eq=False)
 class Answer:
-    """What became of some lanes of a request.
+    """The result of some lanes of a request.
 
-    ``lanes``: indices into ``request.addresses``, ascending; all lanes of a request are told by
+    ``lanes``: indices into ``request.addresses``, ascending; the lanes of a request are answered by
     one answer of each kind it has, or by several (one per line). ``data``: uint8, shape
     (len(lanes), size) for LOADED and OLD_VALUES, else None. ``tick``: when memory answered.
     """
@@ -112,7 +112,7 @@ class Answer:
 
 
 def hand_out(answers: Sequence[Answer]) -> None:
-    """Answers to whoever asked."""
+    """Pass each answer to the listener of its request."""
     for answer in answers:
         listener = answer.request.listener
         if listener is not None:
@@ -202,9 +202,9 @@ class Memory(Protocol):
     def run(self, until: int | None) -> list[Answer]:
         """Run to the end of the first tick with answers, or up to the start of tick ``until``.
 
-        Afterwards `now` is the next tick, or ``until``. With None: until something is answered
-        or nothing is under way (then: no answers). A mistake of the protocol raises the error
-        that the engine raises.
+        Afterwards `now` is the next tick, or ``until``. With None: until something is answered or
+        nothing is under way (then: no answers). Errors of the protocol are raised as the engine
+        reports them.
         """
 
     @property

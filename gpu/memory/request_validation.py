@@ -1,4 +1,4 @@
-"""What every memory refuses, whatever its state: requests that could never be right.
+"""Requests that every memory refuses, whatever its state.
 
 Invariant: a request that passes has a known port and arrays of the shapes that its kind needs.
 """
@@ -22,7 +22,7 @@ MAX_SCALAR: Final = 64
 
 
 def check_shape(request: Request, ports: Sequence[PortKind]) -> None:
-    """``ports``: their kinds. Raises ValueError, in words."""
+    """``ports``: their kinds. Raises ValueError, whose message gives the reason."""
     why = _objection(request, ports)
     if why is not None:
         raise ValueError(f"{request.kind.name} request, tag {request.tag}: {why}")

@@ -1,10 +1,10 @@
 """From a dispatch packet to a run whose groups can be placed.
 
-Reads the kernel's descriptor and the queue's scratch fields from memory, checks the packet, lets
-the scratch pool grow if it has to, keeps a copy of the packet for the kernel, and invalidates
-caches as the header says.
+Reads the kernel's descriptor and the queue's scratch fields from memory, checks the packet, grows
+the scratch pool if needed, keeps a copy of the packet for the kernel, and invalidates caches as the
+header says.
 
-Invariant: a packet that is refused has changed nothing but the size of its queue's scratch pool.
+Invariant: the only effect of a refused packet is the size of its queue's scratch pool.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.fences import Fences
 
 COPIES: Final = 64
-"""Packets for which room is made at a time."""
+"""Packets for which room is allocated at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Apertures:
-    """Upper halves of the flat addresses that mean LDS and scratch, and the address that offsets
-    in FLAT_SCRATCH count from."""
+    """Upper halves of the flat addresses of LDS and scratch, and the base of offsets in
+    FLAT_SCRATCH."""
 
     shared: int = 0x1_0000
     private: int = 0x2_0000
@@ -43,7 +43,7 @@ class Apertures:
 
 
 class Kernels(Protocol):
-    """Who knows what has been loaded."""
+    """The registry of loaded kernels."""
 
     def kernel_at(self, address: int) -> LoadedKernel | None:
         """The kernel whose descriptor lies there."""
@@ -116,7 +116,7 @@ class CommandProcessor:
         return run
 
     def forget(self, link: Connection, run: KernelRun) -> None:
-        """The run is over: its copy of the packet can be used again."""
+        """The run is over: its copy of the packet can be reused."""
         link.free_copies.append(run.around.dispatch_pointer)
 
     # ------------------------------------------------------------------ parts
@@ -165,7 +165,7 @@ class CommandProcessor:
         kernel: LoadedKernel,
         queue: dict[str, int],
     ) -> Steps[dict[str, int]]:
-        """The queue's scratch fields, once they serve the packet."""
+        """The queue's scratch fields, once they suffice for the packet."""
         if packet.private_bytes > queue["scratch_workitem_byte_size"]:
             queue = yield from self._grow(link, packet.private_bytes)
         if packet.private_bytes > queue["scratch_workitem_byte_size"]:

@@ -1,7 +1,7 @@
-"""Completion of packets: signals counted down, times written, whoever waits told.
+"""Completion of packets: signals decremented, times written, waiting agents notified.
 
-Invariant: a signal changes after everything that the packet wrote is visible to whoever sees the
-change. Source: D0 "Signal operations in kernel"; D2 section 2.4.1 for errors.
+Invariant: a signal changes only after everything that the packet wrote is visible to every agent
+that sees the change. Source: D0 "Signal operations in kernel"; D2 section 2.4.1 for errors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from runtime.types.atomic_op import AtomicKind
 
 
 class Completions:
-    """Changes signals on behalf of the packet processor. ``interrupt`` is told event numbers."""
+    """Changes signals on behalf of the packet processor. ``interrupt`` is called with event
+    numbers."""
 
     def __init__(self, control: ControlPort, interrupt: Callable[[int], None]) -> None:
         self._control = control
@@ -59,7 +60,7 @@ class Completions:
         return fields["event_mailbox_ptr"], fields["event_id"]
 
     def _notify(self, mailbox: int, event_id: int) -> Steps[None]:
-        self._control.activities.tell()
+        self._control.activities.notify()
         if mailbox:
             yield from self._control.store_int(mailbox, event_id)
             self._interrupt(event_id & 0xFF)

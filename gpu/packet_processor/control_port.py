@@ -1,7 +1,7 @@
 """Reads, writes and atomics of the front end, through its own port into memory.
 
-Invariant: each access is answered before the sequence goes on, so that what it does next is
-ordered behind it for every observer (system scope).
+Invariant: each access is answered before the sequence continues, so that its next access is ordered
+after it for every observer (system scope).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ControlPort:
         return int.from_bytes(data, "little", signed=signed)
 
     def store(self, address: int, data: bytes) -> Steps[None]:
-        """Write; goes on when every observer sees it."""
+        """Write; returns when every observer sees it."""
         requests = []
         for start, size in pieces(address, len(data)):
             part = data[start - address : start - address + size]

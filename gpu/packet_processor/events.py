@@ -1,9 +1,9 @@
-"""Events: mailboxes that signals write to, and the interrupts that say which one to look at.
+"""Events: mailboxes that signals write to, and the interrupts that say which one to check.
 
-An interrupt tells only the low eight bits of an event's number, so all mailboxes with these bits
-are looked at; a number that stands in one means that its event has happened.
+An interrupt carries only the low eight bits of an event's number, so all mailboxes with these bits
+are checked; a number in one means that its event has happened.
 
-Invariant: a mailbox that has been looked at is empty again.
+Invariant: a mailbox that has been checked is empty again.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class EventPage:
         self._base = base
         self._events: list[HostEvent] = []
         self.messages: list[int] = []
-        """Low eight bits of event numbers, as interrupts told them."""
+        """Low eight bits of event numbers, from interrupts."""
 
     def create(self) -> HostEvent:
-        """A new event; number 0 is none. Raises HostError when all mailboxes are given out."""
+        """A new event; number 0 is none. Raises HostError when all mailboxes are in use."""
         number = len(self._events) + 1
         if number >= SLOTS:
             raise HostError(f"there are {SLOTS - 1} events; no further one can be made")
@@ -48,7 +48,7 @@ class EventPage:
         return self._events[-1]
 
     def interrupt(self, message: int) -> None:
-        """Look at the mailboxes that the message can mean."""
+        """Check the mailboxes that the message can mean."""
         self.messages.append(message & 0xFF)
         asked = [event for event in self._events if event.id & 0xFF == message & 0xFF]
         self._control.activities.start(self._look(asked))
@@ -59,4 +59,4 @@ class EventPage:
             if found != EMPTY:
                 yield from self._control.store_int(event.mailbox, EMPTY)
                 event.count += 1
-                self._control.activities.tell()
+                self._control.activities.notify()

@@ -1,6 +1,6 @@
-"""What the fences of a packet ask of the caches.
+"""The cache operations that a packet's fences need.
 
-An acquire drops what the caches of the packet's compute units hold; a release waits until all
+An acquire invalidates the caches of the packet's compute units; a release waits until all
 their stores are performed. System scope reaches further than agent scope where the shared cache
 keeps stores: they are written back. Invariant: a fence names only ports that the packet's waves can
 have used.

@@ -1,6 +1,6 @@
-"""What became of packets: counted, and told to whoever follows a run.
+"""The results of packets: counted, and reported to an observer of the run.
 
-Invariant: keeping the log changes nothing that can be seen in memory or in ticks.
+Invariant: the log has no effect on memory or on ticks.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ Tell = Callable[[str, str], None]
 class PacketLog:
     """``launched``: packets by kind. ``completed`` and ``failed``: how they ended."""
 
-    tell: Tell | None = None
+    report: Tell | None = None
     launched: Counter[str] = field(default_factory=Counter)
     completed: int = 0
     failed: int = 0
     stopped_queues: int = 0
 
     def launch(self, link: Connection, kind: PacketType, data: bytes) -> None:
-        """A packet was taken out of its queue and keeps the format."""
+        """A packet was taken out of its queue and is well-formed."""
         name = kind.name.lower().replace("_", " ")
         self.launched[name] += 1
-        if self.tell is not None:
+        if self.report is not None:
             completion = int.from_bytes(data[-8:], "little")
             tail = f", completion signal {completion:#x}" if completion else ""
-            self.tell(link.name, f"packet {link.read_id}: {name}{tail}")
+            self.report(link.name, f"packet {link.read_id}: {name}{tail}")
 
     def active(self, link: Connection, packet_id: int, kernel: str, groups: int) -> None:
         """A kernel's groups can start."""
-        if self.tell is not None:
+        if self.report is not None:
             text = f"packet {packet_id}: kernel {kernel} is active, {groups:,} groups"
-            self.tell(link.name, text)
+            self.report(link.name, text)
 
     def complete(self, link: Connection, well: bool) -> None:
         """A packet's completion signal has been changed."""
@@ -48,19 +48,19 @@ class PacketLog:
             self.completed += 1
         else:
             self.failed += 1
-        if self.tell is not None:
-            self.tell(link.name, f"a packet completed{'' if well else ' with an error'}")
+        if self.report is not None:
+            self.report(link.name, f"a packet completed{'' if well else ' with an error'}")
 
     def stopped(self, link: Connection, error: GpuError) -> None:
         """A queue takes no further packet."""
         self.stopped_queues += 1
-        if self.tell is not None:
-            self.tell(link.name, f"error pending: {error}")
+        if self.report is not None:
+            self.report(link.name, f"error pending: {error}")
 
     def inactive(self, link: Connection) -> None:
-        """A stopped queue has come to its end."""
-        if self.tell is not None:
-            self.tell(link.name, "inactive")
+        """A stopped queue has become inactive."""
+        if self.report is not None:
+            self.report(link.name, "inactive")
 
     def as_dict(self) -> dict[str, object]:
         """For a JSON file."""

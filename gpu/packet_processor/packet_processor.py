@@ -1,4 +1,4 @@
-"""Takes packets out of user queues, in order, and sees them through to their completion.
+"""Takes packets out of user queues, in order, and processes them to their completion.
 
 Each queue has a sequence of its own that fetches, launches and, for barrier packets, waits; each
 launched packet has one that completes it. Invariant: a packet that was launched completes once,
@@ -59,7 +59,7 @@ _INACTIVE_REASONS: Final[tuple[type[GpuError], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Times of the front end, in ticks. ``poll``: between two looks at a signal or an unwritten
+    """Times of the front end, in ticks. ``poll``: between two polls of a signal or an unwritten
     packet. ``packet``: from fetching a packet to launching it. ``ahead``: packets fetched at once.
     """
 
@@ -70,10 +70,10 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What the packet processor asks of its surroundings.
+    """The callbacks of the packet processor.
 
-    ``interrupt``: hears event numbers. ``call``: has a function called outside of any sequence.
-    ``inactive``: hears of queues that have become inactive.
+    ``interrupt``: called with event numbers. ``call``: has a function called outside of any
+    sequence. ``inactive``: called with queues that have become inactive.
     """
 
     interrupt: Callable[[int], None]
@@ -184,7 +184,7 @@ class PacketProcessor:
         if not link.active:
             return
         link.incomplete += 1
-        if link.begun != packet_id:  # it may be met again, after another queue's turn
+        if link.begun != packet_id:  # it may be fetched again, after another queue's turn
             link.begun = packet_id
             self._outside.log.launch(link, kind, data)
         completion = int.from_bytes(data[-8:], "little")
@@ -313,7 +313,7 @@ class PacketProcessor:
     def _end_guarded(
         self, link: Connection, header: Header, completion: int, start: int, where: str
     ) -> Steps[None]:
-        """`_end` in a sequence of its own, where nobody else would hear what is wrong."""
+        """`_end` in a sequence of its own, where no caller would see an error."""
         try:
             yield from self._end(link, header, completion, start)
         except (PacketError, Unmapped) as problem:
@@ -321,14 +321,14 @@ class PacketProcessor:
             self._completed(link, well=False)
 
     def _end(self, link: Connection, header: Header, completion: int, start: int) -> Steps[None]:
-        """Release, signal. Raises PacketError or Unmapped if the signal is none."""
+        """Release, signal. Raises PacketError or Unmapped if the signal is not valid."""
         yield from self._fences.release(header.release, link.cus)
         times = (start, self._now) if link.profiled else None
         yield from self._completions.succeed(completion, times)
         self._completed(link, well=True)
 
     def _end_with_error(self, link: Connection, completion: int) -> Steps[None]:
-        """The error that matters is known already: a signal that is none changes nothing."""
+        """The packet's error is known already, so an invalid signal is ignored."""
         try:
             yield from self._completions.fail(completion)
         except (PacketError, Unmapped):
@@ -342,7 +342,7 @@ class PacketProcessor:
         self._happened(link)
 
     def _happened(self, link: Connection) -> None:
-        self._activities.tell()
+        self._activities.notify()
         link.changed.fire()
 
     @property
@@ -352,7 +352,7 @@ class PacketProcessor:
     # ------------------------------------------------------------------ errors
 
     def _kernel_failed(self, link: Connection, run: KernelRun) -> None:
-        assert run.fault is not None, "told of a failure without a fault"
+        assert run.fault is not None, "a failure was reported without a fault"
         where = f"{link.name}, packet {run.around.packet_id}"
         self._stop(link, KernelError(run.kernel, where, str(run.fault)))
         self._dispatcher.kill(link.queue, run.fault)

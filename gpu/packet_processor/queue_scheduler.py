@@ -1,8 +1,8 @@
-"""More queues than the packet processor has slots: they take turns.
+"""Time sharing of the packet processor's slots when there are more queues.
 
-A queue that is not mapped keeps its doorbell; its packets are fetched once it is mapped. Nothing
-is taken from a queue in the middle of its work: only an idle one gives its slot away. A queue that
-waits at a barrier packet counts as idle, or queues that wait for each other could hold all slots.
+A queue that is not mapped keeps its doorbell; its packets are fetched once it is mapped. A queue is
+never preempted in the middle of its work: only an idle one loses its slot. A queue that waits at a
+barrier packet counts as idle, or queues that wait for each other could hold all slots.
 
 Invariant: between two turns of a queue every other queue that can give way has had one.
 Source: D4, "Hardware scheduler".
@@ -35,13 +35,13 @@ class Scheduler:
         self._waiting: deque[Connection] = deque()
         self._arrived = Event()
         self._turns = 0
-        """Swaps and looks since anything happened."""
+        """Swaps and checks since the last event."""
         if slots is not None:
             activities.start(self._swap())
 
     @property
     def mapped(self) -> list[Connection]:
-        """Queues that have a slot, the one first that had it longest."""
+        """Queues that have a slot, the one that has had it longest first."""
         return [link for link, _ in self._mapped]
 
     def add(self, link: Connection) -> None:
@@ -66,7 +66,7 @@ class Scheduler:
         self._mapped.append((link, self._processor.connect(link)))
 
     def _drop_ended(self) -> None:
-        """Queues that are not active any more need no slot."""
+        """Queues that have become inactive need no slot."""
         self._mapped = deque(each for each in self._mapped if not each[1].over)
         self._waiting = deque(link for link in self._waiting if link.active)
 
@@ -81,7 +81,7 @@ class Scheduler:
             happened = self._activities.happened
             self._turns = self._turns + 1 if happened == seen_happening else 0
             seen_happening = happened
-            # Once every queue had a turn and nothing happened, another round changes nothing.
+            # Once every queue had a turn without an event, another round has no effect.
             done = self._turns > len(self._waiting) + len(self._mapped)
             yield Pause(self._quantum, looked=happened if done else None)
             self._drop_ended()

@@ -1,4 +1,4 @@
-"""Files that the command line names: code objects, or sources that become one; what is written."""
+"""Files that the command line names: code objects, sources that become one, and outputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def runnable_kernel(code_object: CodeObject, name: str) -> Kernel:
 
 
 def check_writable(path: Path) -> None:
-    """Raises OSError if it can be told beforehand that the file cannot be written."""
+    """Raises OSError if the file is known in advance not to be writable."""
     if path.is_dir():
         raise _refused(errno.EISDIR, path)
     if not path.parent.is_dir():

@@ -1,7 +1,7 @@
-"""What ``gcn disasm`` prints: functions as an assembler for gfx803 takes them back.
+"""The output of ``gcn disasm``: functions as an assembler for gfx803 reads them.
 
-Invariant: the text of a function, assembled at its address, gives its bytes again; what is no
-instruction stands there as data.
+Invariant: the text of a function, assembled at its address, gives its bytes again; bytes that are
+no instruction are printed as data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What ``gcn info`` tells of a code object.
+"""The output of ``gcn info`` for a code object.
 
 Invariant: texts that come from the file are printed without control characters.
 """
@@ -44,7 +44,7 @@ def as_data(code_object: CodeObject) -> dict[str, Any]:
 
 
 def as_text(code_object: CodeObject) -> Iterator[str]:
-    """Everything, for people, line by line."""
+    """Everything, as text, line by line."""
     kernels = len(code_object.kernels)
     yield (
         f"{printable(code_object.path)}: code object version {code_object.version} for "

@@ -1,4 +1,4 @@
-"""What ``gcn occupancy`` prints."""
+"""The output of ``gcn occupancy``."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class ArgumentTextError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class BufferArgument:
-    """Memory that a kernel is given the address of; ``shown`` when it has ended."""
+    """Memory whose address a kernel is given; ``shown`` when it has ended."""
 
     values: Values
     shown: bool
@@ -74,7 +74,7 @@ class BufferArgument:
 
 @dataclass(frozen=True, slots=True)
 class PlainArgument:
-    """Anything that `gpu.code_object.pack_arguments` takes as it is."""
+    """Anything that `gpu.code_object.pack_arguments` accepts unchanged."""
 
     value: object
 
@@ -154,7 +154,7 @@ def fill(kind: np.dtype[Any], count: int, text: str | None) -> Values:
 
 
 def _in_pieces(kind: np.dtype[Any], count: int, make: Callable[[Values], Values]) -> Values:
-    """Elements by their indices, made piece by piece: on the way they may be larger."""
+    """Elements by their indices, made piece by piece: intermediate values may be larger."""
     values = np.empty(count, kind)
     for first in range(0, count, _PIECE):
         index = np.arange(first, min(first + _PIECE, count))
@@ -165,7 +165,7 @@ def _in_pieces(kind: np.dtype[Any], count: int, make: Callable[[Values], Values]
 def _iota(
     kind: np.dtype[Any], count: int, numbers: list[str], text: str
 ) -> Callable[[Values], Values]:
-    """start + step * index. Integers wrap around; fractions lose what is behind the point."""
+    """start + step * index. Integers wrap around; fractions are truncated."""
     start, step = _numbers(numbers, (0, 1), text)
     last = start + step * (count - 1)
     whole = isinstance(start, int) and isinstance(step, int)

@@ -1,4 +1,4 @@
-"""What the compute units of a device did, summed up."""
+"""Counters of all compute units of a device, summed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def progress_line(device: BareDevice) -> Callable[[], str]:
 
 
 def lines_about_caches(memory: Memory) -> Iterator[str]:
-    """By group of machines: which event met which state how often; nothing without caches."""
+    """By group of machines: how often each event occurred in each state; nothing without caches."""
     if not isinstance(memory, CoherentMemory):
         return
     for group, by_event in memory.executed().items():

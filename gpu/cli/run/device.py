@@ -1,4 +1,4 @@
-"""The device that a command line asks for."""
+"""The device that a command line describes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_PROTOCOL = "GPU_VIPER"
 
 @dataclass(frozen=True, slots=True)
 class OpenedDevice:
-    """``fidelity``: what the numbers of a run on it mean, in a sentence."""
+    """``fidelity``: the meaning of a run's numbers, in a sentence."""
 
     device: Device
     fidelity: str
@@ -25,7 +25,7 @@ class OpenedDevice:
 
     @property
     def ticks(self) -> str:
-        """How long it took, in words."""
+        """How long it took, as text."""
         return f"{self.device.now:,} cycles" if self.timed else "no time"
 
 
@@ -43,7 +43,7 @@ def open_device(options: RunOptions) -> OpenedDevice:
         engine=options.engine,
         most_instructions=options.limit,
         checks=options.checks,
-        trace=Trace(options.traces, _tell) if options.traces else None,
+        trace=Trace(options.traces, _print_line) if options.traces else None,
         record=options.record is not None,
     )
     fidelity = (
@@ -55,12 +55,12 @@ def open_device(options: RunOptions) -> OpenedDevice:
     return OpenedDevice(device, fidelity, not options.functional)
 
 
-def _tell(line: str) -> None:
+def _print_line(line: str) -> None:
     print(printable_lines(line))
 
 
 def keep_recording(device: Device, options: RunOptions, path: Path) -> None:
-    """Write what was asked of the device's memory. Raises OSError."""
+    """Write the recorded requests to the device's memory. Raises OSError."""
     assert device.recording is not None, "the device was opened to record"
     ports = device.memory.ports
     origin = Origin(

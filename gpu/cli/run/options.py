@@ -1,4 +1,4 @@
-"""What ``gcn run`` takes; see `slicc.text.command.options`."""
+"""The options of ``gcn run``; see `slicc.text.command.options`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The command ``gcn replay``: what kernels asked of memory, asked again.
+"""The command ``gcn replay``: repeats the recorded requests of kernels.
 
-Invariant: without options it is asked of the system that was recorded, and every request is made in
-its tick; anything else is found.
+Invariant: without options the system is the recorded one, and every request is made in its tick;
+any difference is a finding.
 """
 
 from __future__ import annotations

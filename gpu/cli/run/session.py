@@ -1,6 +1,6 @@
 """One call of ``gcn run``: a host program that dispatches a kernel once.
 
-Invariant: everything that can be wrong with the options is reported before anything runs.
+Invariant: all errors in the options are reported before anything runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_GROUP = 1024
 
 
 def run(options: RunOptions) -> int:
-    """Run and print. Returns the exit status. Raises what `gpu.cli.error_messages` words."""
+    """Run and print. Returns the exit status. Raises the errors of `gpu.cli.error_messages`."""
     return FINE if _Session(options).run() else FOUND
 
 
@@ -68,7 +68,7 @@ class _Session:
         right = self._judge(buffers) and not opened.device.findings
         for finding in opened.device.findings:
             print(printable_lines(f"found: {finding}"))
-        self._tell(opened, buffers)
+        self._print_results(opened, buffers)
         if self.options.stats is not None:
             text = json_text(self._numbers(opened), indent=2) + "\n"
             write_whole(self.options.stats, text.encode())
@@ -120,7 +120,7 @@ class _Session:
                 print(f"as expected: {self._name(number)}")
         return right
 
-    def _tell(self, opened: OpenedDevice, buffers: dict[int, Buffer]) -> None:
+    def _print_results(self, opened: OpenedDevice, buffers: dict[int, Buffer]) -> None:
         for number, argument in enumerate(self.arguments):
             if isinstance(argument, BufferArgument) and argument.shown:
                 print(f"{self._name(number)} = {results.shown(buffers[number].numpy())}")
@@ -148,7 +148,7 @@ class _Session:
 
 
 def _group(text: str, kernel: Kernel) -> tuple[Size3, int]:
-    """What is written; else what the kernel requires; else one wave."""
+    """The size given; else the kernel's required size; else one wave."""
     if text:
         return read_size(text, "group", _MOST_GROUP)
     required = kernel.metadata.required_group

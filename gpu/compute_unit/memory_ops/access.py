@@ -1,9 +1,9 @@
-"""One memory instruction of one wave on its way: what it asks, and what came back.
+"""One memory instruction of one wave in flight: its requests and their results.
 
 A memory instruction has three steps. *Execute* reads registers and makes an `Access`. *Initiate*
 sends it: as `Request`s to a memory with a clock, or by `Access.perform` to one without. *Complete*
-writes registers. Invariant: an access holds all that it needs between the steps; registers that
-change meanwhile change nothing.
+writes registers. Invariant: an access holds all that it needs between the steps; register changes
+in between have no effect on it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Operation(Protocol):
     instruction: Instruction
 
     def execute(self, wave: Wavefront) -> Access | None:
-        """Read the registers; None when no lane is active or nothing is to be done."""
+        """Read the registers; None when no lane is active or the instruction has no effect."""
 
 
 class Part:
@@ -174,7 +174,8 @@ class VectorAccess:
             part.result = memory.atomic(self.movement.op, part.addresses, operands, compares)
 
     def operands(self, part: Part) -> tuple[Values, Values]:
-        """Of an atomic, as numbers: uint32 or uint64, shape (n,); what is compared with last."""
+        """The operands of an atomic, as numbers: uint32 or uint64, shape (n,); the comparand
+        last."""
         operands = self._words(self.values, part.rows)
         return operands, operands if self.compares is None else self._words(
             self.compares, part.rows
@@ -188,7 +189,7 @@ class VectorAccess:
         return np.ascontiguousarray(values).view(np.uint64).reshape(-1)
 
     def blame(self, part: Part, mistake: Unmapped | MisalignedLocal) -> LaneMistake:
-        """The mistake of a part, with the lane that made it."""
+        """The error of a part, with the lane that caused it."""
         row = mistake.row if isinstance(mistake, MisalignedLocal) else mistake.lane
         lane = self.lanes[row if part.rows is None else part.rows[row]]
         return LaneMistake(int(lane), str(mistake))

@@ -1,8 +1,8 @@
-"""What a memory instruction moves, read off its mnemonic.
+"""What a memory instruction moves, derived from its mnemonic.
 
 FLAT and MUBUF instructions share one set of loads, stores and atomic operations (GCN3
 instruction set architecture, "Flat" and "Untyped buffer" opcodes); only their addresses differ.
-Invariant: a movement says everything about the data and nothing about the address.
+Invariant: a movement describes the data completely and does not depend on the address.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from runtime.types.atomic_op import AtomicKind
 class Movement:
     """``bytes``: a lane, in memory. ``signed``: a narrow load is sign-extended.
 
-    ``op``: the `AtomicKind` of an atomic, whose operand (and, for compare-and-swap, what it
-    compares with, behind the operand) stands in the data registers.
+    ``op``: the `AtomicKind` of an atomic, whose operand (and, for compare-and-swap, the comparand,
+    after the operand) stands in the data registers.
     """
 
     kind: RequestKind
@@ -29,7 +29,7 @@ class Movement:
 
     @property
     def atomic(self) -> bool:
-        """Whether it reads, changes and writes at once."""
+        """Whether it is a read-modify-write."""
         return self.kind is RequestKind.ATOMIC
 
     @property

@@ -1,4 +1,4 @@
-"""A memory access in words, for traces."""
+"""Memory accesses as text, for traces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
 
 
 def access_text(access: Access) -> str:
-    """What is accessed: how many lanes, how many bytes of each, from which address on."""
+    """What is accessed: how many lanes, how many bytes of each, at which first address."""
     if isinstance(access, VectorAccess):
         parts = [
             f"{len(part.addresses)} lanes x {part.size} bytes from "

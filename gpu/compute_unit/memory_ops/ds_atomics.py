@@ -1,4 +1,4 @@
-"""What the atomic operations of LDS make of a word, lane by lane.
+"""The atomic operations of LDS on words, lane by lane.
 
 GCN3 instruction set architecture, "LDS instructions". Operands: ``a`` from DATA0, ``b`` from
 DATA1. Invariant: functions of numpy arrays of one unsigned type, without state.
@@ -82,7 +82,7 @@ _FloatChange = Callable[[_FloatType, Values, Values, Values], Values]
 def _in_plain_environment(
     change: _FloatChange, kind: str, old: Values, a: Values, b: Values
 ) -> Values:
-    """LDS rounds to nearest and keeps denormals, whatever the last vector instruction wanted."""
+    """LDS rounds to nearest and keeps denormals, whatever mode the vector instructions use."""
     fp_environment.use(fp_environment.PLAIN)
     return change(np.float32 if kind == "f32" else np.float64, old, a, b)
 

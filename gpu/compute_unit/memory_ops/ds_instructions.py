@@ -52,7 +52,7 @@ _EXCHANGES: Final = ("ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32")
 
 
 class LocalAccess:
-    """One DS instruction of a wave's active lanes on its way.
+    """One DS instruction of a wave's active lanes in flight.
 
     ``places``: where the lanes go, twice for the two-address forms. ``size``: bytes at each.
     ``values``: what each place is given. ``results``: what each place held.
@@ -144,18 +144,18 @@ class LocalOperation:
         self._change: Change | None = None
 
     def reads(self, signed: bool = False) -> LocalOperation:
-        """Make it bring values to registers."""
+        """Make it load into registers."""
         self._register = self.instruction.fields["vdst"]
         self._signed = signed
         return self
 
     def writes(self, *fields: str) -> LocalOperation:
-        """Make it take values from the registers that these fields name."""
+        """Make it read its operands from the registers that these fields name."""
         self._data = tuple(self.instruction.fields[name] for name in fields)
         return self
 
     def changes(self, change: Change) -> LocalOperation:
-        """Make it read, change and write."""
+        """Make it a read-modify-write."""
         self._change = change
         return self
 
@@ -233,8 +233,8 @@ class PairAccess(LocalAccess):
 
 
 class CountOperation:
-    """A bound ``ds_append`` or ``ds_consume``: a counter goes up or down by the active lanes, each
-    of which is told what it was.
+    """A bound ``ds_append`` or ``ds_consume``: a counter goes up or down by the active lanes, and
+    each of them receives its old value.
 
     The counter is at M0 plus the offset; of M0 the lower half counts, which holds every address of
     LDS. M0 is no bound here.
@@ -259,27 +259,28 @@ class CountOperation:
 
 
 class CountAccess(LocalAccess):
-    """One access for the whole wave, on behalf of its first active lane. ``told``: all of them."""
+    """One access for the whole wave, made by its first active lane. ``receivers``: all active
+    lanes."""
 
-    __slots__ = ("told",)
+    __slots__ = ("receivers",)
 
     def __init__(
         self, wave: Wavefront, lanes: Lanes, place: Place, register: int, change: Change
     ) -> None:
         super().__init__(wave, lanes[:1], [place], 4)
         self.bound = wave.group.lds.size
-        self.told = lanes
+        self.receivers = lanes
         self.register = register
         self.change = change
         self.values = [np.array([len(lanes)], np.uint32)]
 
     def complete(self) -> None:
-        values = np.repeat(self.results[0], len(self.told))
-        write_values(self.wave, self.register, values, self.told)
+        values = np.repeat(self.results[0], len(self.receivers))
+        write_values(self.wave, self.register, values, self.receivers)
 
 
 def bind_local(instruction: Instruction) -> Operation | None:
-    """None for what is not carried out here (global data share)."""
+    """None for an instruction that is not implemented (global data share)."""
     name = instruction.name
     if instruction.fields.get("gds"):
         return None

@@ -34,7 +34,7 @@ def swizzle_sources(pattern: int) -> Lanes:
 
 
 class ExchangeAccess:
-    """Values that arrive in the lanes of one wave."""
+    """Values exchanged between the lanes of one wave."""
 
     __slots__ = ("arrived", "lanes", "register", "wave")
 

@@ -1,7 +1,7 @@
 """SMEM instructions: loads and stores of scalar registers, cache maintenance, clocks.
 
 GCN3 instruction set architecture, "Scalar memory". Invariant: a scalar access is at a multiple of
-4 bytes (the two lowest address bits are ignored), and everything here counts in ``lgkm``.
+4 bytes (the two lowest address bits are ignored), and every instruction here counts in ``lgkm``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ScalarKind(Enum):
 
 
 class ScalarAccess:
-    """One scalar memory instruction on its way.
+    """One scalar memory instruction in flight.
 
     ``count``: dwords within bounds, of ``wanted`` ones. ``dwords``: what is stored, or was
     loaded. ``clock``: reads the time for `ScalarKind.CLOCK`.
@@ -54,7 +54,7 @@ class ScalarAccess:
         elif self.kind is ScalarKind.STORE and self.count:
             memory.store_dwords(self.address, self.dwords[: self.count])
 
-    def tell(self, time: int) -> None:
+    def set_clock(self, time: int) -> None:
         """The value of the clock."""
         self.dwords = [time & 0xFFFF_FFFF, time >> 32 & 0xFFFF_FFFF]
 
@@ -112,7 +112,7 @@ class ScalarControl:
 
 
 def bind_scalar(instruction: Instruction) -> ScalarOperation | ScalarControl | None:
-    """None for what is not carried out here (address probes)."""
+    """None for an instruction that is not implemented (address probes)."""
     name = instruction.name
     kind = _CONTROL.get(name)
     if kind is not None:

@@ -112,7 +112,7 @@ def flat_parts(instruction: Instruction) -> FindParts:
 
 
 def _split(wave: Wavefront, addresses: Addresses, upper: Values, size: int) -> list[Part]:
-    """Lanes to LDS, to scratch and to global memory apart."""
+    """Split lanes into those to LDS, to scratch and to global memory."""
     start = wave.group.start
     local = (upper == start.shared_aperture) & bool(start.shared_aperture)
     private = (upper == start.private_aperture) & bool(start.private_aperture)

@@ -1,4 +1,4 @@
-"""What a front is told of its units at the start, and what it has counted of them."""
+"""The configuration that the issue engine gets of its units, and the statistics it returns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Mapping
 from typing import Final
 
-from gpu.compute_unit.native.ctypes_api import FrontLibrary
+from gpu.compute_unit.native.ctypes_api import IssueEngineLibrary
 from gpu.compute_unit.native.layout import STALLS, Config, Counts
 from gpu.compute_unit.pipeline.arbitration import Policy, round_robin
 from gpu.compute_unit.pipeline.simd import cycles_by_pace
@@ -35,7 +35,7 @@ _TIMING: Final = (
 
 
 def config_of(timing: Timing, limits: Limits, policy: Policy, ports: Ports) -> Config:
-    """For units like these."""
+    """The configuration of units like these."""
     config = Config(
         units=ports.cus,
         simds=limits.simds,
@@ -55,17 +55,17 @@ def config_of(timing: Timing, limits: Limits, policy: Policy, ports: Ports) -> C
 
 
 def statistics_of(
-    library: FrontLibrary, front: int, unit: int, names: Mapping[str, int]
+    library: IssueEngineLibrary, engine: int, unit: int, names: Mapping[str, int]
 ) -> Statistics:
     """``names``: numbers of memory instructions, as their records have them."""
     counts = Counts()
-    library.counts(front, unit, counts)
+    library.counts(engine, unit, counts)
     statistics = Statistics(by_unit=counts.by_unit[: len(UNITS)])
-    memory = _table(library, front, unit, False)
+    memory = _table(library, engine, unit, False)
     for name, number in names.items():
         if memory[number]:
             statistics.memory[name] = memory[number]
-    for lines, count in enumerate(_table(library, front, unit, True)):
+    for lines, count in enumerate(_table(library, engine, unit, True)):
         if count:
             statistics.lines[lines] = count
     for reason, cycles, times in zip(STALLS, counts.stalls, counts.stalled, strict=True):
@@ -77,8 +77,8 @@ def statistics_of(
     return statistics
 
 
-def _table(library: FrontLibrary, front: int, unit: int, lines: bool) -> list[int]:
-    room = library.table(front, unit, lines, None, 0)
+def _table(library: IssueEngineLibrary, engine: int, unit: int, lines: bool) -> list[int]:
+    room = library.table(engine, unit, lines, None, 0)
     table = (ctypes.c_uint64 * room)()
-    library.table(front, unit, lines, ctypes.addressof(table), room)
+    library.table(engine, unit, lines, ctypes.addressof(table), room)
     return list(table)

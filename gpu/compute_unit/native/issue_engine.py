@@ -1,11 +1,11 @@
-"""The front of a device: native code that issues, fetches and runs the caches, tick by tick.
+"""The issue engine of a device: native code that issues, fetches and runs the caches, tick by tick.
 
-It comes back whenever Python is needed: to carry waves out ahead of the clock, to hand memory what
-their instructions ask for, to take answers. `Front.run` does one of these after the other until
-something outside of compute units and memory is due.
+It returns whenever Python is needed: to run waves ahead of the clock, to send the requests of their
+instructions, to process answers. `IssueEngine.run` does these in turn until something outside of
+compute units and memory is due.
 
-Invariant: while the front runs, memory's and the engine's clocks are the front's; before anything
-of Python looks at them, they are told.
+Invariant: while the issue engine runs, it owns the clocks of memory and of the protocol's engine;
+they are updated before any Python code reads them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from typing import Final
 
 import numpy as np
 
-from gpu.compute_unit.hang_detector import Watch
+from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.native.counters import NAMES, config_of, statistics_of
-from gpu.compute_unit.native.ctypes_api import FrontLibrary
+from gpu.compute_unit.native.ctypes_api import IssueEngineLibrary
 from gpu.compute_unit.native.layout import (
     LIST_ROOM,
     LOG_ROOM,
+    LOW_32_BITS,
     MOST_SIMDS,
     MOST_UNITS,
-    NOBODY,
+    NO_WAVE,
     NONE,
     RECORD,
     Entry,
@@ -52,11 +53,11 @@ from runtime.native.external_requester import GLC, INSTRUCTION, SLC
 from runtime.native.system import JUDGED
 
 SLOTS: Final = 64
-"""For fetches, taken so many at a time."""
+"""Slots for fetches are reserved so many at a time."""
 
 
 def can_steer(memory: object, timing: Timing, policy: Policy, limits: Limits) -> bool:
-    """Whether a front can run units like these on this memory."""
+    """Whether the issue engine can run units like these on this memory."""
     return (
         isinstance(memory, CoherentMemory)
         and isinstance(memory.backend, NativeBackend)
@@ -69,18 +70,18 @@ def can_steer(memory: object, timing: Timing, policy: Policy, limits: Limits) ->
     )
 
 
-class Front:
-    """``units``: its compute units. ``memory``: what `can_steer` has found to be right; nobody
-    else may run it while `run` does."""
+class IssueEngine:
+    """``units``: its compute units. ``memory``: one that `can_steer` accepts; only `run` may run it
+    during a call."""
 
     def __init__(
         self,
-        library: FrontLibrary,
+        library: IssueEngineLibrary,
         memory: CoherentMemory,
         timing: Timing,
         limits: Limits,
         policy: Policy,
-        watch: Watch,
+        hang_detector: HangDetector,
     ) -> None:
         backend = memory.backend
         assert isinstance(backend, NativeBackend), "see can_steer"
@@ -88,7 +89,7 @@ class Front:
         self._memory = memory
         self._backend = backend
         self._timing = timing
-        self._watch = watch
+        self._hang_detector = hang_detector
         self._state = State()
         self._list: ctypes.Array[ctypes.c_uint64] = (ctypes.c_uint64 * LIST_ROOM)()
         self._log = (Logged * LOG_ROOM)()
@@ -111,7 +112,7 @@ class Front:
         self._bytes = ctypes.create_string_buffer(timing.fetch_bytes)
         self.waves: dict[int, AheadWave] = {}
         self.units: Sequence[NativeUnit] = [
-            NativeUnit(index, memory, timing, limits, watch, self)
+            NativeUnit(index, memory, timing, limits, hang_detector, self)
             for index in range(memory.ports.cus)
         ]
         self._handlers = self._handled()
@@ -121,10 +122,10 @@ class Front:
     # ------------------------------------------------------------------ time
 
     def run(self, due: Due) -> bool:
-        """Let units act at this tick and memory run, on and on, until something is due elsewhere
-        or nothing goes on by itself. Whether a unit has acted.
+        """Alternate between units and memory until something is due elsewhere or no unit can
+        proceed. Returns whether a unit has acted.
 
-        Whoever calls it has told numpy to ignore floating-point warnings. Raises what
+        The caller has set numpy to ignore floating-point warnings. Raises what
         `gpu.memory.coherent.coherent_memory.CoherentMemory.run` raises.
         """
         state, memory, backend = self._state, self._memory, self._backend
@@ -136,7 +137,7 @@ class Front:
             until = due()
             state.until = NONE if until is None else max(until, memory.now + 1)
             state.at_once = memory.answers_at_once
-            state.flights = memory.under_way
+            state.pending = memory.under_way
             slots = backend.slots
             if slots is not self._slots or slots.moved:
                 self._point()
@@ -152,7 +153,7 @@ class Front:
                 return bool(state.ran != acted)
 
     def _begin(self) -> None:
-        """What has happened since the last time."""
+        """Process the log since the last time."""
         state, memory, backend = self._state, self._memory, self._backend
         backend.make_room()
         state.now, state.tick, state.due = memory.now, backend.tick, backend.due
@@ -166,10 +167,10 @@ class Front:
             for slot in backend.fetched:
                 self._library.fetched(self._at, slot)
             backend.fetched.clear()
-        self._allow_watching()
+        self._limit_run()
 
     def _point(self) -> None:
-        """The arrays of the slots are somewhere else."""
+        """The arrays of the slots have moved."""
         slots, state = self._backend.slots, self._state
         self._slots = slots
         slots.moved = False
@@ -180,14 +181,14 @@ class Front:
             self._list = (ctypes.c_uint64 * slots.view.room)()
         state.list = ctypes.addressof(self._list)
 
-    def _allow_watching(self) -> None:
-        self._state.observe = self._watch.observing
-        self._state.budget = self._watch.room
+    def _limit_run(self) -> None:
+        self._state.observe = self._hang_detector.observing
+        self._state.budget = self._hang_detector.room
 
-    # ------------------------------------------------------------------ why a run came back
+    # ------------------------------------------------------------------ why a run returned
 
     def _handled(self) -> Sequence[Callable[[], bool]]:
-        """By reason: what is to be done; whether something elsewhere may be due after it."""
+        """Handle a reason; returns whether something elsewhere may be due after it."""
         return (
             lambda: True,
             lambda: True,
@@ -209,7 +210,7 @@ class Front:
         )
 
     def _wave(self) -> AheadWave | None:
-        """None: what the front has done before that has ended its group."""
+        """None: an earlier event in the log has ended its group."""
         return self.waves.get(self._state.wave)
 
     def _unit_of(self, wave: AheadWave) -> NativeUnit:
@@ -217,7 +218,7 @@ class Front:
 
     def _quiet(self) -> bool:
         """Many ticks have passed, or the engine is at rest while something is unanswered."""
-        self._memory.told([])
+        self._memory.deliver([])
         if self._state.due == NONE and self._state.fetching:
             raise MemoryStuck(
                 f"{self._memory.system.protocol.name} does not answer {self._state.fetching} "
@@ -226,10 +227,12 @@ class Front:
         return False
 
     def _answered(self) -> bool:
-        """Memory has answered requests of pipelines, or of others."""
+        """Memory has answered requests of pipelines or of other agents."""
         backend, memory, state = self._backend, self._memory, self._state
-        parts = [backend.taken(word & NOBODY, word >> 32) for word in self._list[: state.listed]]
-        answers = memory.told(parts)
+        parts = [
+            backend.taken(word & LOW_32_BITS, word >> 32) for word in self._list[: state.listed]
+        ]
+        answers = memory.deliver(parts)
         self._library.answered(self._at, bool(answers))
         memory.reached(state.now)
         hand_out(answers)
@@ -239,7 +242,7 @@ class Front:
         if self._state.status == JUDGED:
             self._backend.judge()
         self._backend.exhausted()
-        self._library.told(self._at)
+        self._library.replayed(self._at)
         return False
 
     def _run_ahead(self) -> bool:
@@ -287,7 +290,7 @@ class Front:
 
     def _event(self) -> bool:
         state = self._state
-        if state.wave == NOBODY:
+        if state.wave == NO_WAVE:
             self._actions.pop(state.handle)()
             return False
         wave = self._wave()
@@ -302,12 +305,12 @@ class Front:
         return False
 
     def _went_back(self) -> bool:
-        """A wave went back while the watch looks for states that repeat."""
+        """A wave branched backwards while the hang detector looks for states that repeat."""
         wave = self._wave()
         quiet = wave is not None and not (self._state.handle or wave.pending or wave.outstanding)
-        if wave is not None and quiet and self._watch.observing:
+        if wave is not None and quiet and self._hang_detector.observing:
             try:
-                self._watch.state(wave)
+                self._hang_detector.state(wave)
             except Fault as fault:
                 self._unit_of(wave).blame(wave, None, fault)
         return False
@@ -329,13 +332,13 @@ class Front:
         wave = self._wave()
         if wave is None:
             return False
-        assert wave.unmapped is not None, "the front was told so"
+        assert wave.unmapped is not None, "reported to the issue engine"
         wave.pc = self._known(wave)[0]
         self._unit_of(wave).blame(wave, None, wave.unmapped)
         return False
 
     def _address(self) -> bool:
-        """May it be fetched from there? Once for each address."""
+        """Whether this address may be fetched; asked once for each address."""
         wave, address = self._wave(), self._state.address
         if wave is None:
             return False
@@ -351,8 +354,8 @@ class Front:
         return False
 
     def _listen(self) -> bool:
-        """Much has happened; `run` has caught up with it."""
-        self._backend.hear()
+        """The log is long; `run` has processed it."""
+        self._backend.collect_requests()
         return False
 
     def _more_slots(self) -> bool:
@@ -360,13 +363,13 @@ class Front:
         self._library.slots(self._at, slots.ctypes.data, len(slots))
         return False
 
-    # ------------------------------------------------------------------ what has happened
+    # ------------------------------------------------------------------ the log
 
     def _catch_up(self) -> None:
-        """What the front has done by itself, in its order."""
-        state, watch = self._state, self._watch
+        """Process the log of what ran without Python, in order."""
+        state, hang_detector = self._state, self._hang_detector
         count, state.logged = state.logged, 0
-        assert count <= LOG_ROOM, "a run comes back long before"
+        assert count <= LOG_ROOM, "a run returns long before"
         for logged in self._log[:count]:
             entry, who, what = logged.entry, logged.who, logged.what
             if entry >= Entry.CODE:
@@ -385,13 +388,13 @@ class Front:
                 self.units[wave.unit].returned(bound, access)
             elif entry == Entry.ENDED:
                 wave.ended = True
-                watch.progress()
+                hang_detector.progress()
             else:
                 try:
-                    watch.executed(wave, what)
+                    hang_detector.executed(wave, what)
                 except Fault as fault:
                     self._unit_of(wave).blame(wave, None, fault)
-        self._allow_watching()
+        self._limit_run()
 
     def _code(self, entry: int, who: int, what: int) -> None:
         ahead = self.units[who].ahead
@@ -404,7 +407,7 @@ class Front:
     # ------------------------------------------------------------------ for the units
 
     def start(self, unit: int, waves: list[AheadWave]) -> int:
-        """A group's waves are there; the number of the group."""
+        """Start a group's waves; returns the number of the group."""
         self._state.now = self._memory.now
         given = np.array([[wave.simd, wave.age, wave.pc, 0] for wave in waves], np.uint64).T.copy()
         simds, ages, pcs, numbers = (row.ctypes.data for row in given)
@@ -416,8 +419,7 @@ class Front:
         return number
 
     def drop(self, number: int, waves: list[AheadWave]) -> None:
-        """A group is gone. Its waves' numbers will be given to others: what was told of them has to
-        be known before."""
+        """Remove a group. Its waves' numbers will be reused, so the log is processed first."""
         if self._state.logged:
             self._catch_up()
         self._library.drop(self._at, number)
@@ -425,12 +427,12 @@ class Front:
             del self.waves[wave.place]
 
     def lower(self, wave: AheadWave, vm: int, lgkm: int) -> bool:
-        """Counters go down; whether that has ended the group."""
+        """Lower counters; returns whether that has ended the group."""
         return bool(self._library.lower(self._at, wave.place, vm, lgkm))
 
     def later(self, unit: int, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
-        self._action = self._action + 1 & NOBODY
+        self._action = self._action + 1 & LOW_32_BITS
         self._actions[self._action] = action
         self._library.later(self._at, unit, tick, self._action)
 
@@ -462,19 +464,20 @@ class Front:
         return number
 
     def statistics(self, unit: int) -> Statistics:
-        """What the front has counted of a unit."""
+        """The statistics of a unit."""
         return statistics_of(self._library, self._at, unit, self._names)
 
     # ------------------------------------------------------------------ for the memory
 
-    def story(self) -> tuple[Words, int]:
-        """What the engine has been told since this was last asked, and in how many parts."""
-        count = self._library.story(self._at, None, 0, None)
+    def take_request_log(self) -> tuple[Words, int]:
+        """The runs of the protocol's engine since the last call, and how many parts they
+        contain."""
+        count = self._library.request_log(self._at, None, 0, None)
         words = np.zeros(count, np.uint64)
         parts = ctypes.c_uint64()
-        self._library.story(self._at, words.ctypes.data, count, ctypes.addressof(parts))
+        self._library.request_log(self._at, words.ctypes.data, count, ctypes.addressof(parts))
         return words, parts.value
 
-    def stop_story(self) -> None:
-        """Nobody will ask again."""
-        self._library.stop_story(self._at)
+    def stop_logging(self) -> None:
+        """The log is no longer needed."""
+        self._library.stop_logging(self._at)

@@ -1,4 +1,4 @@
-"""What Python and the front say to each other; layout.hpp and unit.hpp have the same.
+"""The interface between Python and the issue engine; twins: layout.hpp and unit.hpp.
 
 Invariant: fields have the sizes and the order of their twins there, `VERSION` changes with them.
 """
@@ -12,7 +12,8 @@ from typing import Final
 
 VERSION: Final = 1
 NONE: Final = (1 << 64) - 1
-NOBODY: Final = (1 << 32) - 1
+NO_WAVE: Final = (1 << 32) - 1
+LOW_32_BITS: Final = (1 << 32) - 1
 MOST_UNITS: Final = 64
 MOST_SIMDS: Final = 8
 MOST_KINDS: Final = 16
@@ -23,7 +24,7 @@ LIST_ROOM: Final = 1 << 13
 
 
 class Kind(IntEnum):
-    """What a record is, that is, what its instruction asks of the unit when it issues."""
+    """The kind of a record: what its instruction needs of the unit when it issues."""
 
     STEP = 0
     WAIT = 1
@@ -45,7 +46,7 @@ class Kind(IntEnum):
 
 
 class Reason(IntEnum):
-    """Why a run came back."""
+    """Why a run returned."""
 
     REACHED = 0
     AT_REST = 1
@@ -67,7 +68,7 @@ class Reason(IntEnum):
 
 
 class Entry(IntEnum):
-    """What the log tells."""
+    """The kinds of log entries."""
 
     PERFORM = 0
     COMPLETE = 1
@@ -109,7 +110,7 @@ class State(ctypes.Structure):
         *((name, _U64) for name in ("now", "tick", "due", "until", "at_once", "observe")),
         ("budget", ctypes.c_int64),
         *((name, _U64) for name in ("status", "unit", "wave", "handle", "address", "ran")),
-        *((name, _U64) for name in ("fetching", "flights", "logged", "listed")),
+        *((name, _U64) for name in ("fetching", "pending", "logged", "listed")),
         *(
             (name, ctypes.c_void_p)
             for name in ("list", "log", "next_ticks", "addresses", "bytes", "given")

@@ -1,7 +1,7 @@
-"""One compute unit whose time is the front's: Python has its groups, registers and pipelines.
+"""One compute unit timed by the issue engine: Python has its groups, registers and pipelines.
 
-Invariant: a wave is in `waves` of the front's driver from the start of its group until the group is
-gone; whatever the front says of it later is dropped by the front itself.
+Invariant: a wave is in `waves` of `IssueEngine` from the start of its group until the group is
+removed; later events of the wave are dropped by the native code.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from gpu.compute_unit.hang_detector import Watch
+from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
 from gpu.compute_unit.native.run_ahead import Ahead, AheadWave
 from gpu.compute_unit.pipeline.lds_and_scalar import ScalarPipeline
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
-from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.program.faults import fault_of
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.wave.resident_groups import Residents
@@ -26,16 +26,16 @@ from gpu.memory.coherent.coherent_memory import CoherentMemory
 
 
 class Clock(Protocol):
-    """The front, as its units see it."""
+    """The issue engine, as its units see it."""
 
     def start(self, unit: int, waves: list[AheadWave]) -> int:
-        """A group's waves are there; the number of the group."""
+        """Start a group's waves; returns the number of the group."""
 
     def drop(self, number: int, waves: list[AheadWave]) -> None:
-        """A group is gone."""
+        """Remove a group."""
 
     def lower(self, wave: AheadWave, vm: int, lgkm: int) -> bool:
-        """Counters go down; whether that has ended the group."""
+        """Lower counters; returns whether that has ended the group."""
 
     def later(self, unit: int, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
@@ -57,7 +57,7 @@ class Clock(Protocol):
 
 
 class NativeUnit(Residents[AheadWave]):
-    """`gpu.dispatch.launch.ComputeUnit` that a front runs; see
+    """`gpu.dispatch.launch.ComputeUnit` that the issue engine runs; see
     `gpu.compute_unit.native.issue_engine`.
     """
 
@@ -67,26 +67,26 @@ class NativeUnit(Residents[AheadWave]):
         memory: CoherentMemory,
         timing: Timing,
         limits: Limits | None,
-        watch: Watch,
+        hang_detector: HangDetector,
         clock: Clock,
     ) -> None:
         super().__init__(index, AheadWave, limits)
         self.timing = timing
         self.memory = memory
-        self.watch = watch
+        self.hang_detector = hang_detector
         self._clock = clock
         ports = memory.ports
         self.vector: VectorPipeline[AheadWave] = VectorPipeline(self, ports.vector(index))
         self.scalar: ScalarPipeline[AheadWave] = ScalarPipeline(self, ports.scalar(index))
-        self.ahead = Ahead(timing, self.vector, clock.name_of, lambda: watch.observing)
+        self.ahead = Ahead(timing, self.vector, clock.name_of, lambda: hang_detector.observing)
         self._counted = Statistics()
         self._numbers: dict[Group[AheadWave], int] = {}
         self._packet: tuple[int, int] | None = None
-        watch.add(self._resident)
+        hang_detector.add(self._resident)
 
     @property
     def statistics(self) -> Statistics:
-        """What the front has counted, and what is counted here."""
+        """The counters of the issue engine, and those kept here."""
         total = self._clock.statistics(self.index)
         total.add(self._counted)
         return total
@@ -95,7 +95,7 @@ class NativeUnit(Residents[AheadWave]):
     def next_tick(self) -> int | None:
         return self._clock.next_tick(self.index)
 
-    # ------------------------------------------------------------------ waves come and go
+    # ------------------------------------------------------------------ waves start and end
 
     def _entered(self, group: Group[AheadWave]) -> None:
         packet = (group.start.queue, group.start.packet)
@@ -103,13 +103,13 @@ class NativeUnit(Residents[AheadWave]):
             self._packet = packet
             self.ahead.forget()
             self._clock.forget_code(self.index)
-        self.watch.progress()
+        self.hang_detector.progress()
         self._counted.groups += 1
         self._counted.waves += len(group.waves)
         self._numbers[group] = self._clock.start(self.index, group.waves)
 
     def _left(self, group: Group[AheadWave]) -> None:
-        self.watch.progress()
+        self.hang_detector.progress()
         self._counted.lds_out_of_range += group.lds.out_of_range
         self._clock.drop(self._numbers.pop(group), group.waves)
 
@@ -119,29 +119,29 @@ class NativeUnit(Residents[AheadWave]):
             wave.at_barrier = self._clock.at_barrier(wave)
         return sorted(waves, key=lambda wave: (wave.simd, wave.age))
 
-    # ------------------------------------------------------------------ what pipelines ask for
+    # ------------------------------------------------------------------ for the pipelines
 
     def later(self, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
         self._clock.later(self.index, tick, action)
 
-    def returned(self, bound: Bound, access: Access) -> None:
+    def returned(self, bound: DecodedInstruction, access: Access) -> None:
         """A memory instruction has its answers and its registers."""
         wave = access.wave
         assert isinstance(wave, AheadWave), "this unit has no others"
         wave.filled(access)
         if isinstance(access, VectorAccess) and access.movement.atomic:
-            self.watch.lock(access)
-        if self.watch.observing:
-            self.watch.note(bound, access)
+            self.hang_detector.lock(access)
+        if self.hang_detector.observing:
+            self.hang_detector.note(bound, access)
 
     def lower(self, wave: AheadWave, vm: int, lgkm: int) -> None:
         """The wave's counters go down by so much; it may wait for that."""
         if self._clock.lower(wave, vm, lgkm):
             self.finish(wave)
 
-    def blame(self, wave: AheadWave, bound: Bound | None, mistake: Exception) -> None:
-        """A wave did something wrong: its group is gone."""
+    def blame(self, wave: AheadWave, bound: DecodedInstruction | None, mistake: Exception) -> None:
+        """A wave has failed: its group is removed."""
         if not isinstance(mistake, Fault):
             address = wave.pc if bound is None else bound.instruction.address
             mistake = fault_of(wave, bound, address, mistake)

@@ -1,14 +1,14 @@
-"""Waves carried out ahead of the clock: what they compute now, when it issues later.
+"""Waves executed ahead of the clock: results are computed now, issue times are found later.
 
 What an instruction computes depends on registers alone, and registers change with time in one way
-only: what is loaded arrives. So a wave may run ahead of the clock up to the first instruction that
-uses a register whose load is on its way; what it did becomes records, which the front issues when
-their turn comes. A program that does not wait for its loads is carried out instruction by
+only: loaded data arrives. So a wave may run ahead of the clock up to the first instruction that
+uses a register whose load is in flight; its instructions become records, which the issue engine
+issues when their turn comes. A program that does not wait for its loads is executed instruction by
 instruction at those places, at the ticks at which they issue, so it reads the old value exactly
 where `gpu.compute_unit.timed_unit` reads it.
 
-Invariant: nothing that others can see happens here: memory and LDS are touched when the front says
-so, in the order in which it says so.
+Invariant: nothing here is visible to other waves: memory and LDS are accessed when the issue engine
+says so, in the order of issue.
 """
 
 from __future__ import annotations
@@ -23,13 +23,19 @@ from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
 from gpu.compute_unit.native.layout import NO_PACE, RECORD, Kind
 from gpu.compute_unit.pipeline.lds_and_scalar import bank_time
 from gpu.compute_unit.pipeline.timing_parameters import Timing
-from gpu.compute_unit.pipeline.vector_memory import Flight, VectorPipeline
-from gpu.compute_unit.program.decoded_program import INTERRUPT, LONGEST, Bound, Control, bind_at
+from gpu.compute_unit.pipeline.vector_memory import PendingInstruction, VectorPipeline
+from gpu.compute_unit.program.decoded_program import (
+    INTERRUPT,
+    LONGEST,
+    Control,
+    DecodedInstruction,
+    bind_at,
+)
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, MISTAKES, trap_fault
 from gpu.compute_unit.wave.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group, Wavefront
 from gpu.dispatch.launch import WaveStart
 from gpu.isa.encoding.decoder import NotAnInstruction
-from gpu.isa.execution.step import Step
+from gpu.isa.execution.step import BoundInstruction
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
 from gpu.isa.wave_registers import M0
 
@@ -42,11 +48,11 @@ _EVERYTHING: Final = (1 << 2 * _VECTORS) - 1
 
 
 class AheadWave(Wavefront):
-    """A wave of which the front knows the time and Python the registers.
+    """A wave timed by the issue engine whose registers are in Python.
 
-    ``place``: its number in the front; ``unit``: of its compute unit. ``fills``: by memory
-    instruction on its way, the registers that it fills, a bit each; ``pending``: all of them.
-    ``held``: by handle, what the front will come back with. ``unmapped``: why its next bytes cannot
+    ``place``: its number in the issue engine; ``unit``: of its compute unit. ``fills``: by memory
+    instruction in flight, the registers that it fills, a bit each; ``pending``: all of them.
+    ``held``: by handle, what the issue engine will return. ``unmapped``: why its next bytes cannot
     be fetched.
     """
 
@@ -63,19 +69,19 @@ class AheadWave(Wavefront):
         self._handle = 0
 
     def hold(self, what: object) -> int:
-        """A handle for the front to come back with."""
+        """A handle that the issue engine will return with."""
         self._handle = self._handle + 1 & 0xFFFF_FFFF
         self.held[self._handle] = what
         return self._handle
 
     def fill(self, access: object, registers: int) -> None:
-        """A memory instruction will bring these registers."""
+        """A memory instruction will write these registers."""
         if registers:
             self.fills[access] = registers
             self.pending |= registers
 
     def filled(self, access: object) -> None:
-        """It has brought them."""
+        """It has written them."""
         if self.fills.pop(access, 0):
             pending = 0
             for registers in self.fills.values():
@@ -109,7 +115,7 @@ class Stretch:
 
     __slots__ = ("bound", "count", "each", "end", "packed", "start", "steps", "taken", "uses")
 
-    def __init__(self, bound: list[Bound], steps: list[Step]) -> None:
+    def __init__(self, bound: list[DecodedInstruction], steps: list[BoundInstruction]) -> None:
         self.bound = bound
         self.steps = steps
         self.count = len(bound)
@@ -123,7 +129,7 @@ class Stretch:
             self.uses |= uses_of(each.instruction)
 
     def records(self, goes_to: int) -> bytes:
-        """The records, if the program goes on there."""
+        """The records, if the program continues there."""
         if goes_to == self.end:
             return self.packed
         packed = self.taken.get(goes_to)
@@ -133,27 +139,27 @@ class Stretch:
         return packed
 
 
-def step_record(bound: Bound, goes_to: int) -> bytes:
+def step_record(bound: DecodedInstruction, goes_to: int) -> bytes:
     return RECORD.pack(bound.end, goes_to, 0, 0, 0, 0, Kind.STEP, bound.place, bound.pace, 0, 0)
 
 
-def other_record(bound: Bound, kind: Kind, handle: int = 0) -> bytes:
-    """Of an instruction that is not carried out yet, or has failed."""
+def other_record(bound: DecodedInstruction, kind: Kind, handle: int = 0) -> bytes:
+    """The record of an instruction that is not executed yet, or has failed."""
     pace = NO_PACE if bound.step is None else bound.pace
     flat = bound.instruction.form == "FLAT"
     return RECORD.pack(bound.end, bound.end, 0, handle, 0, 0, kind, bound.place, pace, flat, False)
 
 
 class Other:
-    """An instruction that is no step: of memory, or one that the unit itself carries out.
+    """A memory instruction, or one that the unit itself executes.
 
     ``uses``, ``fills``: registers, a bit each. ``record``: what is the same for every wave.
-    ``waits``: for counters; ``stops``: nothing is known of what comes behind it.
+    ``waits``: for counters; ``stops``: the instructions after it are unknown.
     """
 
     __slots__ = ("_flat", "_name", "bound", "fills", "record", "stops", "uses", "waits")
 
-    def __init__(self, bound: Bound, timing: Timing, name: int) -> None:
+    def __init__(self, bound: DecodedInstruction, timing: Timing, name: int) -> None:
         self.bound = bound
         self._name = name
         self._flat = bound.instruction.form == "FLAT"
@@ -196,10 +202,10 @@ _KINDS: Final = {
 
 
 class Ahead:
-    """What one unit knows of its code, and what it makes of it.
+    """The code that one unit has fetched, and its records.
 
     ``name_of``: numbers for mnemonics of memory instructions. ``observing``: whether waves stop
-    where they go back.
+    where they branch backwards.
     """
 
     def __init__(
@@ -222,7 +228,7 @@ class Ahead:
     # ------------------------------------------------------------------ code
 
     def fetched(self, address: int, code: bytes) -> None:
-        """These bytes came back from there."""
+        """These bytes were fetched from there."""
         self._code[address] = code
         self._fresh.add(address)
         self._stretches.clear()
@@ -234,7 +240,7 @@ class Ahead:
         self._stretches.clear()
         self._others.clear()
 
-    def _bound(self, wave: AheadWave, address: int, fetched: int) -> Bound | None:
+    def _bound(self, wave: AheadWave, address: int, fetched: int) -> DecodedInstruction | None:
         """The instruction at an address, None if its bytes are not known. Raises
         `NotAnInstruction`."""
         first = address & -self._size
@@ -248,19 +254,19 @@ class Ahead:
             return bind_at(address, data)
         except NotAnInstruction:
             if len(data) < LONGEST and wave.unmapped is None:
-                return None  # its second word may be on its way
+                return None  # its second word may be in flight
             raise
 
     def _bytes(self, first: int, fetched: int) -> bytes | None:
-        """Of one fetch; ``fetched``: the end of what the wave has in its buffer."""
+        """The result of one fetch; ``fetched``: the end of what the wave has in its buffer."""
         if first in self._fresh or first + self._size <= fetched:
             return self._code.get(first)
         return None
 
     def _stretch(self, wave: AheadWave, start: int, fetched: int) -> Stretch | None:
         """The stretch that begins at an address; None if something else does."""
-        bound: list[Bound] = []
-        steps: list[Step] = []
+        bound: list[DecodedInstruction] = []
+        steps: list[BoundInstruction] = []
         address = start
         while len(bound) < LONGEST_STRETCH:
             try:
@@ -285,7 +291,7 @@ class Ahead:
     # ------------------------------------------------------------------ running ahead
 
     def run(self, wave: AheadWave, fetched: int) -> bytes:
-        """Carry out what can be known; the records of it."""
+        """Execute what can be known; returns its records."""
         out: list[bytes] = []
         left = FAR
         stretches = self._stretches
@@ -312,7 +318,7 @@ class Ahead:
         return b"".join(out)
 
     def _carry_out(self, wave: AheadWave, stretch: Stretch, out: list[bytes]) -> bool:
-        """All of a stretch; whether it went well."""
+        """Execute all of a stretch; returns whether it succeeded."""
         wave.pc = stretch.end
         steps = iter(stretch.steps)
         try:
@@ -327,7 +333,7 @@ class Ahead:
         return True
 
     def _carefully(self, wave: AheadWave, stretch: Stretch, out: list[bytes]) -> None:
-        """A stretch up to the instruction that uses what is on its way."""
+        """Execute a stretch up to the instruction that uses data in flight."""
         for bound in stretch.bound:
             if wave.pending & uses_of(bound.instruction):
                 out.append(other_record(bound, Kind.UNKNOWN))
@@ -337,7 +343,7 @@ class Ahead:
             if not well:
                 return
 
-    def _step(self, wave: AheadWave, bound: Bound) -> tuple[bytes, bool]:
+    def _step(self, wave: AheadWave, bound: DecodedInstruction) -> tuple[bytes, bool]:
         assert bound.step is not None, "only such instructions make a stretch"
         wave.pc = bound.end
         try:
@@ -347,7 +353,8 @@ class Ahead:
         return step_record(bound, wave.pc), True
 
     def execute(self, wave: AheadWave, fetched: int) -> bytes:
-        """Carry out the next instruction, whatever it uses, because it issues now; its record."""
+        """Execute the next instruction, whatever it uses, because it issues now; returns its
+        record."""
         bound = self._bound(wave, wave.pc, fetched)
         assert bound is not None, "it had a record"
         if bound.step is not None:
@@ -358,15 +365,15 @@ class Ahead:
         self._memory(wave, other, out)
         return out[0]
 
-    def _mistake(self, wave: AheadWave, bound: Bound, mistake: Exception) -> bytes:
+    def _mistake(self, wave: AheadWave, bound: DecodedInstruction, mistake: Exception) -> bytes:
         wave.pc = bound.instruction.address
         return other_record(bound, Kind.MISTAKE, handle=wave.hold((bound, mistake)))
 
     # ------------------------------------------------------------------ memory and control
 
     def _other(self, wave: AheadWave, fetched: int) -> Other | None:
-        """The instruction that comes next, which is no step; None if it is not known. Raises what
-        is wrong with it."""
+        """The next instruction, one that is no step; None if it is not known. Raises its decoding
+        error."""
         bound = self._bound(wave, wave.pc, fetched)
         if bound is None:
             return None
@@ -377,7 +384,8 @@ class Ahead:
         return other
 
     def _go_on(self, wave: AheadWave, fetched: int, out: list[bytes]) -> bool:
-        """Carry out an instruction that is no step; whether the wave may go on ahead."""
+        """Execute an instruction that is no step; returns whether the wave may run further
+        ahead."""
         other = self._others.get(wave.pc)
         if other is None:
             try:
@@ -399,14 +407,14 @@ class Ahead:
         return not other.stops
 
     def _unreadable(self, wave: AheadWave, mistake: Exception) -> bytes:
-        """What is no instruction fails when it is reached."""
+        """Bytes that are no instruction fail when they are reached."""
         end = wave.pc + (LONGEST if wave.unmapped is None else LONGEST // 2)
         handle = wave.hold((None, mistake))
         return RECORD.pack(end, end, 0, handle, 0, 0, Kind.MISTAKE_NOW, 0, NO_PACE, 0, 0)
 
     def _memory(self, wave: AheadWave, other: Other, out: list[bytes]) -> bool:
         bound = other.bound
-        assert bound.operation is not None, "the caller has looked"
+        assert bound.operation is not None, "the caller has checked"
         try:
             access = bound.operation.execute(wave)
         except MISTAKES as mistake:
@@ -432,11 +440,11 @@ class Ahead:
         return True
 
     def _control(self, wave: AheadWave, other: Other) -> bytes:
-        """What is another thing for each wave."""
+        """The record of an instruction that differs between waves."""
         bound = other.bound
         if bound.control is Control.INVALIDATE:
-            flight: Flight[AheadWave] = self._vector.begin(wave, bound, None)
-            return other.packed(Kind.INVALIDATE, 0, wave.hold(flight))
+            pending: PendingInstruction[AheadWave] = self._vector.begin(wave, bound, None)
+            return other.packed(Kind.INVALIDATE, 0, wave.hold(pending))
         if bound.control is Control.MESSAGE:
             message = wave.sgprs[M0] if bound.value == INTERRUPT else None
             return other.packed(Kind.MESSAGE, 0, wave.hold(message))

@@ -1,4 +1,4 @@
-"""Which waves of a SIMD are looked at first.
+"""The order in which waves of a SIMD are considered for issue.
 
 Invariant: a policy only orders; every ready wave is in the order once.
 """

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.wave_state import PipelinedWave
-from gpu.compute_unit.program.decoded_program import LONGEST, Bound, bind_at
+from gpu.compute_unit.program.decoded_program import LONGEST, DecodedInstruction, bind_at
 from gpu.isa.encoding.decoder import NotAnInstruction
 from gpu.memory.address_space import Addresses, Unmapped
 from gpu.memory.interface import Answer, Memory, Request, RequestKind
@@ -24,8 +24,8 @@ Arrived = Callable[[PipelinedWave], None]
 
 
 class Fetch:
-    """The front of one compute unit. ``queue``: waves that want a fetch, one a cycle. ``low``: so
-    many bytes or fewer leave room for another group in a wave's buffer."""
+    """The fetch stage of one compute unit. ``queue``: waves that want a fetch, one a cycle.
+    ``low``: so many bytes or fewer leave room for another group in a wave's buffer."""
 
     def __init__(self, memory: Memory, port: int, timing: Timing, arrived: Arrived) -> None:
         self._memory = memory
@@ -35,24 +35,26 @@ class Fetch:
         self._arrived = arrived
         self.queue: deque[PipelinedWave] = deque()
         self._code: dict[int, bytes] = {}
-        self._bound: dict[int, Bound] = {}
+        self._bound: dict[int, DecodedInstruction] = {}
         self._addresses: dict[int, Addresses] = {}
 
     def want(self, wave: PipelinedWave) -> None:
-        """Ask for the wave's next group if its buffer has room and none is on its way."""
+        """Request the wave's next group if its buffer has room and none is in flight."""
         if wave.fetching < 0 and not wave.queued and wave.fetched - wave.pc <= self.low:
             wave.queued = True
             self.queue.append(wave)
 
     def flush(self, wave: PipelinedWave) -> None:
-        """The wave goes on somewhere else: what it has and what is coming is of no use."""
+        """The wave continues at another address: its buffer and any fetch in flight are
+        discarded."""
         wave.fetched = wave.pc & -self._size
         wave.fetching = -1
         wave.unmapped = None
         self.want(wave)
 
-    def lookup(self, wave: PipelinedWave) -> Bound | None:
-        """The instruction at ``pc``, None while it is not there. Raises what it does wrong."""
+    def lookup(self, wave: PipelinedWave) -> DecodedInstruction | None:
+        """The instruction at ``pc``, None while it has not been fetched. Raises its decoding
+        error."""
         bound = self._bound.get(wave.pc) or self._decode(wave)
         if bound is not None and bound.end <= wave.fetched:
             return bound
@@ -61,7 +63,7 @@ class Fetch:
         return None
 
     def forget(self) -> None:
-        """What instructions were: memory may hold others now.
+        """Forget decoded instructions: memory may hold others now.
 
         The bytes stay: they are what resident waves have in their buffers.
         """
@@ -104,7 +106,7 @@ class Fetch:
         self.want(wave)
         self._arrived(wave)
 
-    def _decode(self, wave: PipelinedWave) -> Bound | None:
+    def _decode(self, wave: PipelinedWave) -> DecodedInstruction | None:
         available = min(LONGEST, wave.fetched - wave.pc)
         if available < LONGEST // 2:
             return None
@@ -112,7 +114,7 @@ class Fetch:
             bound = bind_at(wave.pc, self._bytes(wave.pc, available))
         except NotAnInstruction:
             if available < LONGEST and wave.unmapped is None:
-                return None  # its second word may be on its way
+                return None  # its second word may be in flight
             raise
         self._bound[wave.pc] = bound
         return bound

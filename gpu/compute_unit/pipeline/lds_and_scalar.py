@@ -1,7 +1,7 @@
-"""The local and the scalar memory pipelines: everything that counts in ``lgkm`` alone.
+"""The local and the scalar memory pipelines: the instructions that count in ``lgkm`` alone.
 
 LDS serves one instruction after the other and brings results back in that order; scalar answers
-come back in any order. Invariant: ``lgkm`` of a wave is one for each of its instructions here
+return in any order. Invariant: ``lgkm`` of a wave is one for each of its instructions here
 between issue and return.
 """
 
@@ -17,7 +17,7 @@ from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import Owner, W
-from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.wave.lane_values import LaneMistake
 from gpu.memory.address_space import Unmapped
 from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind
@@ -40,7 +40,7 @@ class LocalPipeline(Generic[W]):
         self._owner = owner
         self._free_at = 0
 
-    def issue(self, wave: W, bound: Bound, access: Access, now: int) -> None:
+    def issue(self, wave: W, bound: DecodedInstruction, access: Access, now: int) -> None:
         """Perform the access in its turn; registers are written when it returns."""
         statistics = self._owner.statistics
         cycles = 1
@@ -75,20 +75,20 @@ class ScalarPipeline(Generic[W]):
         self._owner = owner
         self._port = port
 
-    def issue(self, wave: W, bound: Bound, access: ScalarAccess, now: int) -> None:
+    def issue(self, wave: W, bound: DecodedInstruction, access: ScalarAccess, now: int) -> None:
         """The request goes out a few cycles later."""
         wave.lgkm += 1
         tick = now + self._owner.timing.scalar_memory_cycles
         self._owner.later(tick, partial(self.send, wave, bound, access))
 
-    def send(self, wave: W, bound: Bound, access: ScalarAccess) -> None:
-        """Hand memory what an instruction asks for, if its wave is still there."""
+    def send(self, wave: W, bound: DecodedInstruction, access: ScalarAccess) -> None:
+        """Send an instruction's requests, if its wave is still resident."""
         if wave.ended:
             return
         memory = self._owner.memory
         if access.kind is ScalarKind.CLOCK:
             real = bound.instruction.name == "s_memrealtime"
-            access.tell(memory.now // (self._owner.timing.clock_divider if real else 1))
+            access.set_clock(memory.now // (self._owner.timing.clock_divider if real else 1))
             give_back(self._owner, wave, bound, access)
             return
         kind = _KINDS[access.kind]
@@ -109,7 +109,9 @@ class ScalarPipeline(Generic[W]):
         except Unmapped as mistake:
             self._owner.blame(wave, bound, mistake)
 
-    def _answer(self, wave: W, bound: Bound, access: ScalarAccess, answer: Answer) -> None:
+    def _answer(
+        self, wave: W, bound: DecodedInstruction, access: ScalarAccess, answer: Answer
+    ) -> None:
         if answer.kind is AnswerKind.PERFORMED:
             return  # a scalar store returns when the cache has it; s_dcache_wb waits for more
         if answer.data is not None:
@@ -117,7 +119,7 @@ class ScalarPipeline(Generic[W]):
         give_back(self._owner, wave, bound, access)
 
 
-def give_back(owner: Owner[W], wave: W, bound: Bound, access: Access) -> None:
+def give_back(owner: Owner[W], wave: W, bound: DecodedInstruction, access: Access) -> None:
     """Registers are written and the counter goes down."""
     if wave.ended:
         return

@@ -36,7 +36,8 @@ class Simd:
 
 
 def cycles_by_pace(timing: Timing) -> tuple[int, ...]:
-    """Until the wave's next instruction, by `Bound.pace`."""
+    """Cycles until the wave's next instruction, by
+    `gpu.compute_unit.program.decoded_program.DecodedInstruction.pace`."""
     cycles = [timing.scalar_cycles] * len(UNITS)
     cycles[UNITS.index(Unit.VECTOR_ALU)] = timing.vector_cycles
     cycles[UNITS.index(Unit.BRANCH)] = timing.branch_cycles

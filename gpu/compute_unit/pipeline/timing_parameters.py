@@ -2,7 +2,7 @@
 
 All times are cycles of the compute unit, which are ticks of the memory system. The defaults are
 round numbers of the right order for a GCN3 part; none is a measurement, and no accuracy is
-claimed. Invariant: every value is a positive integer, so that nothing takes no time for ever.
+claimed. Invariant: every value is a positive integer, so that time always advances.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 LARGEST: Final = 1 << 20
-"""As of latencies in a system's description: more can only be a slip."""
+"""As for latencies in a system's description: a larger value can only be a mistake."""
 
 
 class TimingError(ValueError):
-    """``name`` = ``value`` cannot be, and ``why``."""
+    """``name`` = ``value`` is not valid; ``why``: the reason."""
 
     def __init__(self, name: str, value: object, why: str) -> None:
         super().__init__(f"{name} = {value!r}: {why}")
@@ -35,7 +35,7 @@ class Timing:
     ``buffer_bytes``: instruction bytes a wave keeps. ``lines_per_cycle``: cache lines that the
     vector memory pipeline sends. ``memory_queue``: vector memory instructions that wait there.
     ``address_cycles``: from issue to the first request. ``lds_cycles``: from the access to the
-    registers, bank conflicts added. ``conflict_lanes``: lanes whose banks are looked at together.
+    registers, bank conflicts added. ``conflict_lanes``: lanes whose banks are compared together.
     ``scalar_memory_cycles``: from issue to the request. ``message_cycles``: until ``s_sendmsg``
     has arrived. ``clock_divider``: cycles in one step of ``s_memrealtime``. ``sleep_cycles``: of
     one unit of ``s_sleep``.

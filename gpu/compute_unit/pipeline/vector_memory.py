@@ -16,7 +16,7 @@ import numpy as np
 
 from gpu.compute_unit.memory_ops.access import Access, Part, VectorAccess
 from gpu.compute_unit.pipeline.timing_parameters import Timing
-from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.wave.lane_values import from_bytes, to_bytes
 from gpu.compute_unit.wave.lds import MisalignedLocal
@@ -43,18 +43,18 @@ class Owner(Protocol[W_contra]):
     def later(self, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
 
-    def returned(self, bound: Bound, access: Access) -> None:
+    def returned(self, bound: DecodedInstruction, access: Access) -> None:
         """A memory instruction has its answers and its registers."""
 
     def lower(self, wave: W_contra, vm: int, lgkm: int) -> None:
         """The wave's counters go down by so much; it may wait for that."""
 
-    def blame(self, wave: W_contra, bound: Bound, mistake: Exception) -> None:
-        """A wave did something wrong."""
+    def blame(self, wave: W_contra, bound: DecodedInstruction, mistake: Exception) -> None:
+        """A wave has failed."""
 
 
-class Flight(Generic[W]):
-    """One vector memory instruction on its way. ``access`` is None for an invalidation."""
+class PendingInstruction(Generic[W]):
+    """One vector memory instruction in flight. ``access`` is None for an invalidation."""
 
     __slots__ = ("access", "bound", "done", "flat", "left", "pipeline", "wave")
 
@@ -62,7 +62,7 @@ class Flight(Generic[W]):
         self,
         pipeline: VectorPipeline[W],
         wave: W,
-        bound: Bound,
+        bound: DecodedInstruction,
         access: VectorAccess | None,
     ) -> None:
         self.pipeline = pipeline
@@ -88,11 +88,11 @@ class Flight(Generic[W]):
         self.settle(rows)
 
     def synchronized(self, answer: Answer) -> None:
-        """The caches have dropped what they held."""
+        """The caches have been invalidated."""
         self.settle(1)
 
     def settle(self, count: int) -> None:
-        """So many answers fewer are missing."""
+        """Count answers that have arrived."""
         self.left -= count
         if self.left == 0:
             self.done = True
@@ -115,7 +115,7 @@ class VectorPipeline(Generic[W]):
     def __init__(self, owner: Owner[W], port: int) -> None:
         self.owner = owner
         self._port = port
-        self.queue: deque[tuple[int, Flight[W]]] = deque()
+        self.queue: deque[tuple[int, PendingInstruction[W]]] = deque()
         self._free_at = 0
         self._line_bits = owner.memory.line_size.bit_length() - 1
 
@@ -124,71 +124,73 @@ class VectorPipeline(Generic[W]):
         """Whether an instruction must wait before it can be issued."""
         return len(self.queue) >= self.owner.timing.memory_queue
 
-    def begin(self, wave: W, bound: Bound, access: VectorAccess | None) -> Flight[W]:
-        """An executed instruction, behind those of its wave before it; None: an invalidation."""
-        flight = Flight(self, wave, bound, access)
-        wave.outstanding.append(flight)
-        return flight
+    def begin(
+        self, wave: W, bound: DecodedInstruction, access: VectorAccess | None
+    ) -> PendingInstruction[W]:
+        """Append an executed instruction to those of its wave; None: an invalidation."""
+        pending = PendingInstruction(self, wave, bound, access)
+        wave.outstanding.append(pending)
+        return pending
 
-    def issue(self, wave: W, bound: Bound, access: VectorAccess, now: int) -> None:
+    def issue(self, wave: W, bound: DecodedInstruction, access: VectorAccess, now: int) -> None:
         """An executed instruction enters the pipeline; the counters go up."""
         timing = self.owner.timing
-        flight = self.begin(wave, bound, access)
+        pending = self.begin(wave, bound, access)
         wave.vm += 1
-        if flight.flat:
+        if pending.flat:
             wave.lgkm += 1
         lines = self.lines(access)
         self.owner.statistics.lines[lines] += 1
         start = max(now + timing.address_cycles, self._free_at)
         self._free_at = start + max(1, -(-lines // timing.lines_per_cycle))
-        self.queue.append((start, flight))
+        self.queue.append((start, pending))
 
-    def invalidate(self, wave: W, bound: Bound, now: int) -> None:
+    def invalidate(self, wave: W, bound: DecodedInstruction, now: int) -> None:
         """``buffer_wbinvl1``: behind what was issued before it."""
-        flight = self.begin(wave, bound, None)
+        pending = self.begin(wave, bound, None)
         wave.vm += 1
         start = max(now + self.owner.timing.address_cycles, self._free_at)
         self._free_at = start + 1
-        self.queue.append((start, flight))
+        self.queue.append((start, pending))
 
     def send(self, now: int) -> None:
-        """Hand memory what is due."""
+        """Send the requests that are due."""
         while self.queue and self.queue[0][0] <= now:
             self.hand_over(self.queue.popleft()[1])
 
-    def hand_over(self, flight: Flight[W]) -> None:
-        """Hand memory what an instruction asks for, if its wave is still there."""
-        if flight.wave.ended:
+    def hand_over(self, pending: PendingInstruction[W]) -> None:
+        """Send an instruction's requests, if its wave is still resident."""
+        if pending.wave.ended:
             return
-        if flight.access is None:
-            request = Request(self._port, RequestKind.ACQUIRE, 0, listener=flight.synchronized)
+        if pending.access is None:
+            request = Request(self._port, RequestKind.ACQUIRE, 0, listener=pending.synchronized)
             self.owner.memory.push(request)
         else:
-            self._send(flight, flight.access)
+            self._send(pending, pending.access)
 
-    def _send(self, flight: Flight[W], access: VectorAccess) -> None:
-        flight.left = 1 + sum(len(part.addresses) for part in access.parts if not part.local)
+    def _send(self, pending: PendingInstruction[W], access: VectorAccess) -> None:
+        pending.left = 1 + sum(len(part.addresses) for part in access.parts if not part.local)
         for part in access.parts:
             try:
                 if part.local:
                     access.perform_local(part)
                 else:
-                    self.owner.memory.push(self._request(flight, access, part))
+                    self.owner.memory.push(self._request(pending, access, part))
             except (Unmapped, MisalignedLocal) as mistake:
-                self.owner.blame(flight.wave, flight.bound, access.blame(part, mistake))
+                self.owner.blame(pending.wave, pending.bound, access.blame(part, mistake))
                 return
-        if flight.left == 1:  # only LDS: it takes as long as any LDS access
+        if pending.left == 1:  # only LDS: it takes as long as any LDS access
             later = self.owner.timing.lds_cycles
-            self.owner.later(self.owner.memory.now + later, partial(flight.settle, 1))
+            self.owner.later(self.owner.memory.now + later, partial(pending.settle, 1))
         else:
-            flight.settle(1)
+            pending.settle(1)
 
-    def _request(self, flight: Flight[W], access: VectorAccess, part: Part) -> Request:
+    def _request(self, pending: PendingInstruction[W], access: VectorAccess, part: Part) -> Request:
         kind = access.movement.kind
         request = Request(self._port, kind, 0, part.addresses, part.size)
         request.glc = access.glc and kind is not RequestKind.ATOMIC
         request.slc = access.slc
-        request.listener = partial(flight.answer, part)
+        request.listener = partial(pending.answer, part)
         if kind is not RequestKind.LOAD:
             request.data = to_bytes(access.values_of(part), part.size)
             if kind is RequestKind.ATOMIC:
@@ -205,10 +207,10 @@ class VectorPipeline(Generic[W]):
         line = wave.outstanding
         vm = lgkm = 0
         while line and line[0].done:
-            flight = line.popleft()
-            flight.retire()
+            pending = line.popleft()
+            pending.retire()
             vm += 1
-            lgkm += isinstance(flight, Flight) and flight.flat
+            lgkm += isinstance(pending, PendingInstruction) and pending.flat
         self.owner.lower(wave, vm, lgkm)
 
     def lines(self, access: VectorAccess) -> int:

@@ -1,7 +1,7 @@
-"""A wave as the timed unit keeps it: what it waits for, what it has fetched, what is on its way.
+"""A wave as the timed unit keeps it: what it waits for, what it has fetched, what is in flight.
 
-Invariant: ``ready`` is `NEVER` exactly while something must happen before the wave is looked at
-again; ``waiting`` says what.
+Invariant: ``ready`` is `NEVER` exactly while something must happen before the wave can issue again;
+``waiting`` says what.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final
 
-from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import WaveStart
 
@@ -17,7 +17,7 @@ NEVER: Final = 1 << 62
 
 
 class Waiting(Enum):
-    """Why a wave is not looked at."""
+    """Why a wave cannot issue."""
 
     NOTHING = "nothing"
     FETCH = "instruction fetch"
@@ -30,7 +30,7 @@ class Waiting(Enum):
 class PipelinedWave(Wavefront):
     """``fetched``: end of the instruction bytes it has from ``pc`` on; ``fetching``: address of a
     fetch under way, or -1. ``wait``: the last ``s_waitcnt``; ``limits``: its vm, exp, lgkm.
-    ``watched``: instructions that the watch has been told.
+    ``watched``: instructions that were reported to the hang detector.
     """
 
     __slots__ = (
@@ -53,8 +53,8 @@ class PipelinedWave(Wavefront):
         self.waiting = Waiting.NOTHING
         self.since = 0
         self.limits = (0, 0, 0)
-        self.wait: Bound | None = None
-        self.next: Bound | None = None
+        self.wait: DecodedInstruction | None = None
+        self.next: DecodedInstruction | None = None
         self.fetched = 0
         self.fetching = -1
         self.queued = False
@@ -62,7 +62,7 @@ class PipelinedWave(Wavefront):
         self.watched = 0
 
     def block(self, reason: Waiting, now: int) -> None:
-        """It cannot go on before something happens."""
+        """It cannot continue before something happens."""
         self.waiting = reason
         self.since = now
         self.ready = NEVER

@@ -1,7 +1,7 @@
 """Machine code as bound instructions, found once per address.
 
 Invariant: what an address is bound to never depends on a wave; a wave's registers are arguments.
-A word that is unknown or cannot be carried out is bound too: it fails when it is executed.
+A word that is unknown or not implemented is bound too: it fails when it is executed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpu.compute_unit.memory_ops.vector_memory import VectorOperation, buffer_pa
 from gpu.isa.encoding.decoder import decode_at
 from gpu.isa.encoding.printer import text
 from gpu.isa.execution.binder import bind
-from gpu.isa.execution.step import Step
+from gpu.isa.execution.step import BoundInstruction
 from gpu.isa.instruction import Instruction, Unit
 from gpu.memory.address_space import Unmapped
 from gpu.memory.interface import RequestKind
@@ -31,14 +31,14 @@ LONGEST: Final = 8
 """Bytes of the longest instruction."""
 UNITS: Final = tuple(Unit)
 LONG_PACE: Final = len(UNITS)
-"""See `Bound`."""
+"""See `DecodedInstruction`."""
 INTERRUPT: Final = 1
 """The message of ``s_sendmsg`` that reaches the host."""
 _LONG: Final = ("v_rcp", "v_rsq", "v_sqrt", "v_exp", "v_log", "v_sin", "v_cos")
 
 
 class Control(Enum):
-    """What a compute unit itself does when a wave comes to an instruction."""
+    """Instructions that the compute unit itself executes."""
 
     END = "s_endpgm"
     BARRIER = "s_barrier"
@@ -59,7 +59,7 @@ _CONTROLS: Final = {control.value: control for control in Control} | {
 }
 
 
-class Bound:
+class DecodedInstruction:
     """One instruction of a program: exactly one of ``step``, ``operation``, ``control``.
 
     ``value``: its 16-bit immediate, for controls. ``place``: of its unit in `UNITS`. ``pace``: the
@@ -88,7 +88,7 @@ class Bound:
             self.pace = LONG_PACE
         self.end = instruction.address + instruction.size
         self.value = instruction.fields.get("simm16", 0)
-        self.step: Step | None = None
+        self.step: BoundInstruction | None = None
         self.operation: Operation | None = None
         self.control: Control | None = None
 
@@ -97,12 +97,12 @@ class Bound:
 
 
 class Program:
-    """The code that one unit has met. ``read`` fetches bytes."""
+    """The code that one unit executes. ``read`` fetches bytes."""
 
     def __init__(self, read: ReadCode) -> None:
         self._read = read
 
-    def at(self, address: int) -> Bound:
+    def at(self, address: int) -> DecodedInstruction:
         """The instruction at an address. Raises Unmapped, `NotAnInstruction`."""
         try:
             code = self._read(address, LONGEST)
@@ -112,17 +112,17 @@ class Program:
 
 
 @lru_cache(maxsize=1 << 16)
-def bind_at(address: int, code: bytes) -> Bound:
+def bind_at(address: int, code: bytes) -> DecodedInstruction:
     """The instruction that these bytes are at this address. Raises `NotAnInstruction`.
 
-    All units of all devices share what is bound: it has no state.
+    All units of all devices share the result: it has no state.
     """
     return bind_one(decode_at(code, 0, address))
 
 
-def bind_one(instruction: Instruction) -> Bound:
+def bind_one(instruction: Instruction) -> DecodedInstruction:
     """What a compute unit does at one instruction."""
-    bound = Bound(instruction)
+    bound = DecodedInstruction(instruction)
     control = _CONTROLS.get(instruction.name)
     if control is not None:
         bound.control = control

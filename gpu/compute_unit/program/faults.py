@@ -1,14 +1,13 @@
-"""Failures of waves in words: kernel, group, wave, address of the instruction, its text, lanes.
+"""Failures of waves as text: kernel, group, wave, address of the instruction, its text, lanes.
 
-Invariant: whatever a kernel does wrong becomes a `Fault`; only our own mistakes stay what they
-are.
+Invariant: every error of a kernel becomes a `Fault`; only bugs of this package propagate unchanged.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.wave.lane_values import LaneMistake
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.dispatch.launch import Fault
@@ -26,15 +25,17 @@ MISTAKES: Final = (
     RegisterError,
     IndexError,
 )
-"""What a kernel can do wrong, as the parts report it. An index that a list has not is a vector
-register beyond those the wave was given: steps do not look how many there are."""
+"""The errors that a kernel can cause. An IndexError is a vector register beyond those of the wave:
+bound instructions do not check how many there are."""
 
 LLVM_TRAP: Final = 2
 IGNORED_TRAPS: Final = (1, 3)
 """A debugger's breakpoint and ``llvm.debugtrap``: no debugger is attached."""
 
 
-def fault_of(wave: Wavefront, bound: Bound | None, address: int, mistake: Exception) -> Fault:
+def fault_of(
+    wave: Wavefront, bound: DecodedInstruction | None, address: int, mistake: Exception
+) -> Fault:
     """The failure of a wave at one instruction; ``bound`` is None when nothing could be decoded."""
     if isinstance(mistake, IndexError):
         given = len(wave.u32)
@@ -45,13 +46,13 @@ def fault_of(wave: Wavefront, bound: Bound | None, address: int, mistake: Except
     return Fault(f"{place_of(wave, bound, address)}: {mistake}", wave.group.start)
 
 
-def place_of(wave: Wavefront, bound: Bound | None, address: int) -> str:
-    """Who is where, for the start of a message."""
+def place_of(wave: Wavefront, bound: DecodedInstruction | None, address: int) -> str:
+    """Wave, address and instruction, for the start of a message."""
     text = "" if bound is None else f" `{bound}`"
     return f"{wave}, at {address:#x}{text}"
 
 
-def trap_fault(wave: Wavefront, bound: Bound) -> Fault:
+def trap_fault(wave: Wavefront, bound: DecodedInstruction) -> Fault:
     """``s_trap`` with a number that stops the queue."""
     address = bound.instruction.address
     if bound.value == LLVM_TRAP:

@@ -1,1 +1,1 @@
-"""Checks of what kernels do: missing waits, uninitialised reads, races. Off unless asked for."""
+"""Checks of what kernels do: missing waits, uninitialised reads, races. Off by default."""

@@ -1,13 +1,14 @@
-"""Plain loads that are only a guess: loops of compare-and-swap may begin with one.
+"""Detection of compare-and-swap loops, which may begin with a plain load as a guess.
 
 Compilers load the word plainly, compute a new one, and swap it in if memory still holds what was
-loaded. The swap tells whether the guess was right, so it is no race that other waves' atomics
-change the word meanwhile, as long as nothing else depends on the value. Its way through the
-registers is followed: copies and arithmetic hand it on; a compare-and-swap at the same address
-that compares with it may take it; what that has brought may be compared with it. Any other use
-(an address, stored data, a branch, EXEC), or none at all, makes it a load like others.
+loaded. The swap finds out whether the guess was right, so it is no race that other waves' atomics
+change the word meanwhile, as long as nothing else depends on the value. The value is tracked
+through the registers: copies and arithmetic propagate it; a compare-and-swap at the same address
+may use it as its comparand; the result of that swap may be compared with it. Any other use (an
+address, stored data, a branch, EXEC), or none at all, makes it an ordinary load.
 
-Invariant: a load is judged once; the conflicts that it was in until then are told or forgotten.
+Invariant: a load is classified once; the conflicts that it was in until then are reported or
+dropped.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
-from gpu.compute_unit.program.decoded_program import Bound, Control
+from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
 from gpu.compute_unit.sanitizers.m0_relative import Ranges, used
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
@@ -42,7 +43,7 @@ _OTHER_LANES: Final = ("v_readlane", "v_readfirstlane", "v_writelane")
 
 class Hint:
     """One load. ``addresses``, ``values``: by lane, those of a scalar load under -1. ``right``:
-    None until it is judged. ``conflicts``: what is to be told if it is like others.
+    None until it is judged. ``conflicts``: what is to be reported if it is an ordinary load.
     """
 
     __slots__ = (
@@ -71,7 +72,7 @@ class Hint:
         return -1 in self.addresses
 
     def guesses(self, lane: int, address: int, compare: int) -> bool:
-        """Whether a swap there stands or falls with what this load found."""
+        """Whether the outcome of a swap there depends on what this load found."""
         own = -1 if self.scalar else lane
         return self.addresses.get(own) == address and self.values.get(own) == compare
 
@@ -103,7 +104,7 @@ class Hints:
         self._taken: dict[Hint, int] = {}
         self._swapped: dict[Wavefront, _Swapped] = {}
 
-    def load(self, wave: Wavefront, bound: Bound, access: Access) -> Hint | None:
+    def load(self, wave: Wavefront, bound: DecodedInstruction, access: Access) -> Hint | None:
         """A plain load has been issued; None if it cannot be a guess."""
         addresses, size = _plain_load(access)
         if size not in _SIZES or not addresses:
@@ -125,7 +126,7 @@ class Hints:
             hint.values = dict(_results(access))
 
     def left(self, wave: Wavefront) -> None:
-        """It has ended; what nobody used has not been a guess."""
+        """A wave has ended; loads that were never used were not guesses."""
         held = self._held.pop(wave, {})
         for hint in {hint: None for found in held.values() for hint in found}:
             _judge(hint, hint.swapped)
@@ -133,7 +134,7 @@ class Hints:
 
     # ------------------------------------------------------------------ instructions
 
-    def issue(self, wave: Wavefront, bound: Bound) -> None:
+    def issue(self, wave: Wavefront, bound: DecodedInstruction) -> None:
         """Follow the values through an instruction that is about to be executed."""
         self._taken = {}
         held = self._held.get(wave)
@@ -178,8 +179,10 @@ class Hints:
             else:
                 self._deny(held, {hint: lanes})
 
-    def _memory(self, wave: Wavefront, bound: Bound, held: Held, met: dict[Hint, int]) -> None:
-        """Only the operands of a compare-and-swap may be guesses."""
+    def _memory(
+        self, wave: Wavefront, bound: DecodedInstruction, held: Held, met: dict[Hint, int]
+    ) -> None:
+        """Of a memory instruction, only the comparand of a swap may be a guess."""
         operation, instruction = bound.operation, bound.instruction
         if not (isinstance(operation, VectorOperation) and operation.move.compares):
             self._deny(held, met)
@@ -189,7 +192,7 @@ class Hints:
         self._deny(held, _met(held, instruction, wave.exec, others))
         self._taken = {hint: lanes for hint, lanes in met.items() if hint.right is None}
 
-    def _remember_swap(self, wave: Wavefront, bound: Bound) -> None:
+    def _remember_swap(self, wave: Wavefront, bound: DecodedInstruction) -> None:
         operation = bound.operation
         if isinstance(operation, VectorOperation) and operation.move.compares:
             words, fields = operation.move.bytes // 4, bound.instruction.fields
@@ -198,7 +201,7 @@ class Hints:
                 self._swapped[wave] = _Swapped(wave.exec, each, compare)
 
     def _asks_a_swap(self, wave: Wavefront, instruction: Instruction) -> bool:
-        """Whether it compares what a swap has brought with what that compared with."""
+        """Whether it compares the result of a swap with the comparand of that swap."""
         last = self._swapped.get(wave)
         if last is None or instruction.name not in _EQUALS or wave.exec & ~last.lanes:
             return False
@@ -215,7 +218,7 @@ class Hints:
         held: Held,
         met: dict[Hint, int],
     ) -> None:
-        """What is written depends on what was read, and no longer on what was there."""
+        """The written registers depend on those read, and no longer on their old values."""
         crossing = _crosses(instruction)
         for register in _registers(writes):
             found, vector = held.get(register), register[0] == "v"
@@ -245,7 +248,7 @@ class Hints:
             held.pop(register, None)
 
     def _deny(self, held: Held, hints: dict[Hint, int]) -> None:
-        """They are used otherwise."""
+        """They are used in another way."""
         for hint in hints:
             _judge(hint, right=False)
             for register in [each for each, found in held.items() if hint in found]:
@@ -269,8 +272,8 @@ def _judge(hint: Hint, right: bool) -> None:
         return
     hint.right = right
     if not right:
-        for tell in hint.conflicts:
-            tell()
+        for report in hint.conflicts:
+            report()
     hint.conflicts.clear()
 
 
@@ -290,7 +293,7 @@ def _registers(ranges: Ranges) -> Iterator[Register]:
 
 
 def _met(held: Held, instruction: Instruction, exec: int, reads: Ranges) -> dict[Hint, int]:
-    """The loads that what is read depends on, and in which lanes."""
+    """The loads that the registers read depend on, and in which lanes."""
     met: dict[Hint, int] = {}
     crossing = _crosses(instruction)
     for register in _registers(reads):

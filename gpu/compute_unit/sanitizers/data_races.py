@@ -1,10 +1,11 @@
 """Accesses of different waves to the same bytes that nothing orders.
 
 Every access is compared with the last ones to each dword it touches, by the clocks of
-`gpu.compute_unit.sanitizers.vector_clocks`. Which instructions synchronise can only be told by what
-they are: atomics and loads with ``glc`` do; a store does when such a load or an atomic finds its
+`gpu.compute_unit.sanitizers.vector_clocks`. Which instructions synchronise is decided by their kind
+alone: atomics and loads with ``glc`` do; a store does when such a load or an atomic finds its
 value. A plain load never does, so a flag that waves of one group read with plain loads counts as a
-race; but what a compare-and-swap begins with is judged by `gpu.compute_unit.sanitizers.cas_loops`.
+race; but a load that begins a compare-and-swap loop is classified by
+`gpu.compute_unit.sanitizers.cas_loops`.
 
 A kernel whose waves have all ended happens before waves that start later, unless other waves of
 that packet are still resident. Invariant: an access is forgotten only when one that happens after
@@ -20,7 +21,7 @@ from typing import Any
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess, PairAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
-from gpu.compute_unit.program.decoded_program import Bound, Control
+from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
 from gpu.compute_unit.sanitizers.cas_loops import Hint, Hints
 from gpu.compute_unit.sanitizers.findings import Findings
 from gpu.compute_unit.sanitizers.vector_clocks import Clock, Knowledge, Release, join
@@ -40,7 +41,7 @@ class _Touch:
         wave: int,
         time: int,
         bits: int,
-        bound: Bound,
+        bound: DecodedInstruction,
         lane: int,
         synchronises: bool,
         hint: Hint | None,
@@ -81,7 +82,7 @@ class Races:
     # ------------------------------------------------------------------ waves
 
     def entered(self, group: Group[Any]) -> None:
-        """Its waves know all kernels that are over."""
+        """Its waves are ordered after all kernels that have ended."""
         packet = (group.start.queue, group.start.packet)
         start: Clock = {}
         for other, clock in self._ended.items():
@@ -104,7 +105,7 @@ class Races:
             join(ended, knowledge.seen)
             ended[knowledge.number] = knowledge.time
 
-    def issue(self, wave: Wavefront, bound: Bound) -> None:
+    def issue(self, wave: Wavefront, bound: DecodedInstruction) -> None:
         """An instruction is about to be executed: a wait or an invalidation, or any other."""
         self._hints.issue(wave, bound)
         if bound.control is None:
@@ -120,7 +121,8 @@ class Races:
             knowledge.invalidated()
 
     def barrier(self, group: Group[Any]) -> None:
-        """All waves of the group know what each did; only what was waited for is performed."""
+        """All waves of the group are ordered after what each did; only what was waited for is
+        performed."""
         live = [self._waves[wave] for wave in group.waves if wave in self._waves]
         seen: Clock = {}
         performed: Clock = {}
@@ -135,7 +137,7 @@ class Races:
 
     # ------------------------------------------------------------------ accesses
 
-    def access(self, wave: Wavefront, bound: Bound, access: Access) -> None:
+    def access(self, wave: Wavefront, bound: DecodedInstruction, access: Access) -> None:
         """Compare an access with those before it, and remember it."""
         knowledge = self._waves[wave]
         reads, writes, synchronises = _nature(access)
@@ -203,8 +205,8 @@ class Races:
             if guess is None or guess.right is False:
                 self._report(knowledge, touch, other, key)
             elif guess.right is None:
-                told = partial(self._report, knowledge, touch, other, key)
-                guess.conflicts.append(told)
+                report = partial(self._report, knowledge, touch, other, key)
+                guess.conflicts.append(report)
 
     def _report(self, knowledge: Knowledge, touch: _Touch, other: _Touch, key: Hashable) -> None:
         places = (touch.bound.instruction.address, other.bound.instruction.address)
@@ -224,13 +226,13 @@ class Races:
 
 
 def _may_be_flag(other: _Touch, touch: _Touch, written: bool) -> bool:
-    """A plain store and an atomic or a glc load: that is how flags are set and looked at."""
+    """A plain store and an atomic or a glc load: that is how flags are set and polled."""
     other_wrote = other.released is not None
     return (other.synchronises and written) or (touch.synchronises and other_wrote)
 
 
 def _remember(knowledge: Knowledge, touches: list[_Touch], touch: _Touch) -> None:
-    """Put it in; those that happen before it and are covered by it are not needed any more."""
+    """Record an access; those that happen before it and are covered by it are dropped."""
     touches[:] = [
         each
         for each in touches

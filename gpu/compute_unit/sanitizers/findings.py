@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.wave.wavefront import Wavefront
 
 
 @dataclass(slots=True)
 class Finding:
-    """``check``: which one. ``text``: for people. ``times``: how often it was seen."""
+    """``check``: which one. ``text``: for the user. ``times``: how often it was seen."""
 
     check: str
     text: str
@@ -25,7 +25,7 @@ class Finding:
 
 
 class Findings:
-    """Collected by key; a key seen again only counts."""
+    """Collected by key; a repeated key is only counted."""
 
     def __init__(self) -> None:
         self._by_key: dict[tuple[object, ...], Finding] = {}
@@ -48,7 +48,7 @@ class Findings:
         return list(self._by_key.values())
 
 
-def place(wave: Wavefront, bound: Bound) -> str:
+def place(wave: Wavefront, bound: DecodedInstruction) -> str:
     """`` `text` at 0x..., wave ...``: where something happened."""
     return f"`{bound}` at {bound.instruction.address:#x}, {wave}"
 

@@ -1,7 +1,7 @@
-"""Which registers an instruction uses, when M0 has a say in it.
+"""Which registers an instruction uses when M0 is part of their number.
 
 Moves of the ``movrel`` family add M0 to the number of their source or of their destination; tables
-only know what is written in the instruction. Invariant: to be asked before it is executed.
+only know what is written in the instruction. Invariant: called before the instruction is executed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Ranges = tuple[RegisterRange, ...]
 
 
 def used(wave: Wavefront, instruction: Instruction) -> tuple[Ranges, Ranges]:
-    """What it reads and what it writes. What a wave has not got is left out."""
+    """The registers it reads and writes; those that the wave does not have are omitted."""
     name = instruction.name
     if "_movrel" not in name:
         return instruction.reads, instruction.writes

@@ -2,9 +2,9 @@
 
 What a wait guarantees is a matter of the program alone (AMDGPU usage guide, "s_waitcnt"): vector
 memory instructions return in order; LDS instructions too, among themselves, so that a wait for n
-leaves only the last n of them, whatever else counts in ``lgkm``; scalar loads and FLAT
-instructions in any order, so that only a wait for 0 tells anything. So the check needs no clock,
-and finds on a fast memory what would break on a slow one.
+leaves only the last n of them, whatever else counts in ``lgkm``; scalar loads and FLAT instructions
+in any order, so that only a wait for 0 guarantees anything. So the check needs no clock, and finds
+on a fast memory what would break on a slow one.
 
 Invariant: an instruction is outstanding here until a wait of its wave guarantees its return.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
-from gpu.compute_unit.program.decoded_program import Bound, Control
+from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
 from gpu.compute_unit.sanitizers.findings import Findings, lanes_text, place, register_name
 from gpu.compute_unit.sanitizers.m0_relative import used
 from gpu.compute_unit.wave.wavefront import LGKM_MAX, VM_MAX, Wavefront
@@ -28,7 +28,7 @@ class _Outstanding:
     """``vm``/``lgkm``: whether its data still need that counter; ``counts_vm``/``counts_lgkm``:
     whether it may still be in it. ``ordered``: LDS alone. ``exec``: lanes it fills."""
 
-    bound: Bound
+    bound: DecodedInstruction
     exec: int
     vm: bool
     lgkm: bool
@@ -49,7 +49,7 @@ class Waits:
         """It has ended."""
         self._outstanding.pop(wave, None)
 
-    def issue(self, wave: Wavefront, bound: Bound) -> None:
+    def issue(self, wave: Wavefront, bound: DecodedInstruction) -> None:
         """Look at the registers of an instruction that is about to execute."""
         outstanding = self._outstanding.get(wave)
         if not outstanding:
@@ -64,7 +64,7 @@ class Waits:
                 for fill in load.fills:
                     self._look(wave, bound, load, fill, lanes)
 
-    def access(self, wave: Wavefront, bound: Bound, access: Access | None) -> None:
+    def access(self, wave: Wavefront, bound: DecodedInstruction, access: Access | None) -> None:
         """A memory instruction was executed: from now on it is outstanding."""
         instruction = bound.instruction
         unit = instruction.unit
@@ -84,7 +84,12 @@ class Waits:
         self._outstanding.setdefault(wave, []).append(outstanding)
 
     def _look(
-        self, wave: Wavefront, bound: Bound, load: _Outstanding, fill: RegisterRange, lanes: int
+        self,
+        wave: Wavefront,
+        bound: DecodedInstruction,
+        load: _Outstanding,
+        fill: RegisterRange,
+        lanes: int,
     ) -> None:
         instruction = bound.instruction
         vectors = fill.file == "v"
@@ -109,7 +114,7 @@ class Waits:
     def _report(
         self,
         wave: Wavefront,
-        bound: Bound,
+        bound: DecodedInstruction,
         load: _Outstanding,
         file: str,
         number: int,
@@ -169,7 +174,7 @@ def _overlap(fill: RegisterRange, used: RegisterRange) -> int | None:
 
 
 def _lanes_used(wave: Wavefront, instruction: Instruction) -> int:
-    """Lanes whose registers matter: the active ones, or all where lanes look at each other."""
+    """Lanes whose registers matter: the active ones, or all where lanes read each other."""
     if instruction.form == "DPP" or instruction.name.startswith(_CROSS_LANE):
         return (1 << 64) - 1
     return wave.exec

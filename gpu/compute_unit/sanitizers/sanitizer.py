@@ -1,7 +1,7 @@
-"""What a check hears of, and the set of those that are on.
+"""The events that checks are notified of, and the set of enabled checks.
 
-Units call these methods only when a set was given to them. Invariant: a check changes nothing; a
-run with checks computes what a run without them computes.
+Units call these methods only when a set was given to them. Invariant: a check has no effect on the
+run; a run with checks computes what a run without them computes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from gpu.compute_unit.memory_ops.access import Access
-from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.sanitizers.data_races import Races
 from gpu.compute_unit.sanitizers.findings import Finding, Findings
 from gpu.compute_unit.sanitizers.missing_waits import Waits
@@ -39,13 +39,13 @@ class Checks:
         return self._findings.all
 
     def entered(self, group: Group[Any]) -> None:
-        """A group's waves are there."""
+        """A group's waves have started."""
         if self._races is not None:
             self._races.entered(group)
         if self._uninitialised is not None:
             self._uninitialised.entered(group)
 
-    def issue(self, wave: Wavefront, bound: Bound) -> None:
+    def issue(self, wave: Wavefront, bound: DecodedInstruction) -> None:
         """A wave is about to execute an instruction; its registers are as they were before."""
         if self._waits is not None:
             self._waits.issue(wave, bound)
@@ -54,7 +54,7 @@ class Checks:
         if self._races is not None:
             self._races.issue(wave, bound)
 
-    def access(self, wave: Wavefront, bound: Bound, access: Access | None) -> None:
+    def access(self, wave: Wavefront, bound: DecodedInstruction, access: Access | None) -> None:
         """A memory instruction has been executed: its addresses are known."""
         if self._waits is not None:
             self._waits.access(wave, bound, access)
@@ -76,7 +76,7 @@ class Checks:
             self._races.barrier(group)
 
     def left(self, group: Group[Any]) -> None:
-        """A group is gone."""
+        """A group was removed."""
         if self._races is not None:
             self._races.left(group)
         for wave in group.waves:

@@ -1,11 +1,10 @@
 """Registers and LDS that are read before anything was written there.
 
 A wave starts with the registers that the ABI fills; everything else is undefined on a GPU. Two
-habits of compilers are left out (`_harmless`), and what moves a register, or takes one of two,
-hands on what was there: arrays in registers are copied whole, written or not, and looked up by a
-row of choices, most of which a later one drops.
-Invariant: a bit is set for each lane of each vector register, for each scalar register and for
-each byte of LDS that has been written.
+habits of compilers are exempt (`_harmless`), and instructions that move a register, or select one
+of two, propagate its state: arrays in registers are copied whole, written or not, and indexed by a
+chain of selects, most of whose results are discarded. Invariant: a bit is set for each lane of each
+vector register, for each scalar register and for each byte of LDS that has been written.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy.typing as npt
 
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess, PairAccess
-from gpu.compute_unit.program.decoded_program import Bound
+from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.sanitizers.findings import Findings, lanes_text, place, register_name
 from gpu.compute_unit.sanitizers.m0_relative import Ranges, used
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
@@ -70,8 +69,8 @@ class Uninitialised:
         self._written.pop(wave, None)
         self._lds.pop(wave.group, None)
 
-    def issue(self, wave: Wavefront, bound: Bound) -> None:
-        """Look at what an instruction reads, and remember what it writes."""
+    def issue(self, wave: Wavefront, bound: DecodedInstruction) -> None:
+        """Check what an instruction reads, and remember what it writes."""
         written = self._written[wave]
         instruction = bound.instruction
         file = _handed_on(instruction)
@@ -90,7 +89,9 @@ class Uninitialised:
             for each in writes:
                 _write(wave, written, instruction, each)
 
-    def _read(self, wave: Wavefront, bound: Bound, written: _Written, each: RegisterRange) -> None:
+    def _read(
+        self, wave: Wavefront, bound: DecodedInstruction, written: _Written, each: RegisterRange
+    ) -> None:
         if each.file == "scc":
             if not written.scc:
                 self._report(wave, bound, "scc", "scc", "")
@@ -107,8 +108,8 @@ class Uninitialised:
                 self._report(wave, bound, name, name, f", {lanes_text(missing)}")
                 return
 
-    def access(self, wave: Wavefront, bound: Bound, access: Access) -> None:
-        """Look at the bytes of LDS that an instruction reads, and remember what it writes."""
+    def access(self, wave: Wavefront, bound: DecodedInstruction, access: Access) -> None:
+        """Check the bytes of LDS that an instruction reads, and remember what it writes."""
         written = self._lds[wave.group]
         if isinstance(access, LocalAccess):
             reads = access.change is not None or not access.values
@@ -136,7 +137,7 @@ class Uninitialised:
     def _read_lds(
         self,
         wave: Wavefront,
-        bound: Bound,
+        bound: DecodedInstruction,
         written: npt.NDArray[np.bool_],
         places: npt.NDArray[np.int64],
         size: int,
@@ -146,7 +147,9 @@ class Uninitialised:
             offset = int(places[int(np.argmin(known))])
             self._report(wave, bound, "lds", f"LDS at offset {offset:#x}", "")
 
-    def _report(self, wave: Wavefront, bound: Bound, key: str, what: str, lanes: str) -> None:
+    def _report(
+        self, wave: Wavefront, bound: DecodedInstruction, key: str, what: str, lanes: str
+    ) -> None:
         if not self._findings.known("uninitialised", bound.instruction.address, key):
             self._findings.add(
                 "uninitialised",
@@ -161,7 +164,7 @@ def _harmless(instruction: Instruction, each: RegisterRange) -> bool:
     """What compilers read undefined on purpose.
 
     A callee saves registers that its caller may never have written, to scratch and to lanes. Masks
-    of lanes are joined with EXEC; what lies outside of it is of no interest, whatever it is.
+    of lanes are joined with EXEC; bits outside of it do not matter.
     """
     if instruction.name == _WRITE_LANE:
         return True  # also its own register: the other lanes are only kept
@@ -192,9 +195,9 @@ def _write(
 
 
 def _handed_on(instruction: Instruction) -> str:
-    """The files of registers that it only moves; empty if it looks at what is in them.
+    """The register files that it only moves; empty if it uses their values.
 
-    A mask that is moved to EXEC or VCC is looked at.
+    A mask that is moved to EXEC or VCC is used.
     """
     if instruction.name in _HAND_ON and instruction.form in ("VOP1", "VOP2", "VOP3"):
         return "v" if "src2" in instruction.fields else "vs"

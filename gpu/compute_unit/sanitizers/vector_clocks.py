@@ -1,10 +1,10 @@
-"""What a wave knows of others: vector clocks, one for its group and one for the whole GPU.
+"""Happens-before between waves: vector clocks, one for the group and one for the whole GPU.
 
 A wave's time goes up at every point from which it may release. Knowing time t of a wave means:
 whatever it did up to t happens before what comes now. On this GPU that has two degrees. Within a
 group, waves share a first-level cache and LDS, and program order is enough. Beyond it, an access
-must also have been performed (``s_waitcnt vmcnt(0)``), and the reader must have dropped what its
-cache holds (``buffer_wbinvl1``); see the code sequences of the AMDGPU usage guide, "Memory model
+must also have been performed (``s_waitcnt vmcnt(0)``), and the reader must have invalidated its
+cache (``buffer_wbinvl1``); see the code sequences of the AMDGPU usage guide, "Memory model
 GFX6-GFX9". Invariant: clocks only grow.
 """
 
@@ -15,14 +15,14 @@ from typing import Any, Final, NamedTuple
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 
 REMEMBERED: Final = 8
-"""Acquires that a report still knows of."""
+"""Acquires that are kept for reports."""
 
 Clock = dict[int, int]
 """Number of a wave -> the time of it that is known."""
 
 
 def join(clock: Clock, other: Clock) -> None:
-    """Know what the other knows as well."""
+    """Join another clock into this one."""
     for wave, time in other.items():
         if time > clock.get(wave, 0):
             clock[wave] = time
@@ -65,13 +65,13 @@ class Knowledge:
         self._acquired: list[Release] = []
 
     def publish(self) -> Release:
-        """What somebody who reads this wave's next write learns."""
+        """What an agent that reads this wave's next write learns."""
         within = dict(self.seen)
         within[self.number] = self.time
         return Release(self.group, within, dict(self.performed))
 
     def read(self, release: Release) -> None:
-        """A load that may synchronise has found what somebody published."""
+        """A load that may synchronise has found a published value."""
         self._behind_load.append(release)
 
     def waited(self, stores: bool) -> None:
@@ -96,7 +96,7 @@ class Knowledge:
         self._arrived.clear()
 
     def missing(self, wave: int, time: int, owner: Knowledge | None) -> str:
-        """Why another wave's access is not known to happen before the next one, in words."""
+        """Why another wave's access is not known to happen before the next one, as text."""
         for release in self._arrived:
             if release.beyond.get(wave, 0) >= time:
                 return "after the load that synchronises there is no buffer_wbinvl1"

@@ -1,7 +1,7 @@
 """What a wave reads of itself by ``s_getreg_b32``: where it runs, and what it holds.
 
-GCN3 instruction set architecture, "Hardware registers". Registers and LDS are given out by number
-here, not by place, so the fields of their bases are 0. Invariant: among the resident waves of a
+GCN3 instruction set architecture, "Hardware registers". Registers and LDS are allocated by amount
+here, not by position, so the fields of their bases are 0. Invariant: among the resident waves of a
 device no two have equal HW_ID.
 """
 

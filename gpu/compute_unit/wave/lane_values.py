@@ -1,4 +1,4 @@
-"""Lanes of a wavefront by number, and their values on the way between registers and memory.
+"""Lanes of a wavefront by number, and their values between registers and memory.
 
 Invariant: values of n lanes are an array of shape (n,) and of uint8, uint16 or uint32 up to four
 bytes a lane, and of shape (n, words) and uint32 beyond; `gpu.memory.flat_memory` uses the same
@@ -29,7 +29,7 @@ _SIGNED: Final[dict[int, npt.DTypeLike]] = {1: np.int8, 2: np.int16}
 
 
 class LaneMistake(Exception):
-    """What one lane of an instruction did wrong."""
+    """An error of one lane of an instruction."""
 
     def __init__(self, lane: int, why: str) -> None:
         super().__init__(f"lane {lane}: {why}")
@@ -38,8 +38,8 @@ class LaneMistake(Exception):
 
 
 class Registers:
-    """The vector registers that an instruction names: what is read from memory comes back after
-    it was issued, and slices of what is not there would just be shorter."""
+    """The vector registers that an instruction names: loaded data returns after the instruction has
+    issued, and a slice past the registers that exist would only be shorter."""
 
     __slots__ = ("_last",)
 
@@ -47,7 +47,7 @@ class Registers:
         self._last = last_vector_register(instruction.reads, instruction.writes)
 
     def check(self, wave: Wave) -> None:
-        """Raise IndexError if the wave has not got them all."""
+        """Raise IndexError if the wave does not have all of them."""
         if self._last >= len(wave.u32):
             raise IndexError(self._last)
 

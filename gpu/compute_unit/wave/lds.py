@@ -1,7 +1,7 @@
 """The local data share (LDS) of one work-group: 32 banks of dwords, no caches.
 
-Invariant: what lies beyond the bound reads as zero and is not written; lanes that meet on one
-word are served in lane order.
+Invariant: bytes beyond the bound read as zero and are not written; lanes that conflict on one word
+are served in lane order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Offsets = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """What an atomic makes of a number.
+    """An atomic operation on a number.
 
     ``new``: from the old numbers, the first and the second operands; unsigned, shape (n,).
     ``running``: the numpy function that does the same one operand after the other, if there is one.
@@ -33,7 +33,7 @@ class Change:
 
 
 class Place:
-    """Where the lanes of one access begin, and what follows from it.
+    """The offsets of the lanes of one access, and values derived from them.
 
     ``together``: all bits of the offsets, which is at least the highest of them. ``words``: the
     offsets in dwords.
@@ -57,8 +57,8 @@ class Place:
 
 @lru_cache(maxsize=4096)
 def place_of(addresses: bytes, offset: int) -> Place:
-    """Lanes' addresses, uint32 in the machine's byte order, each with an offset; shared, since
-    waves come to the same places again and again.
+    """Lanes' addresses, uint32 in the machine's byte order, each with an offset; cached, since
+    waves use the same offsets repeatedly.
 
     Sums have 32 bits: compilers keep `508 - 4 * lane` as an offset on a base below zero.
     """
@@ -113,7 +113,7 @@ class LocalMemory:
         return from_bytes(data)
 
     def store(self, offsets: Offsets, values: Values, bound: int) -> None:
-        """Write each lane's values; the highest lane wins where several meet."""
+        """Write each lane's values; the highest lane wins where several write one byte."""
         size = values.itemsize if values.ndim == 1 else 4 * values.shape[1]
         limit = min(bound, self.size)
         highest = int(np.bitwise_or.reduce(offsets))
@@ -147,7 +147,7 @@ class LocalMemory:
             raise MisalignedLocal(row, int(offsets[row]), size)
         first = int(offsets[0])
         if change.running is not None and inside[0] and (offsets == first).all():
-            # All lanes meet on one word: a running total, as reductions have it.
+            # All lanes update one word: a running total, as in reductions.
             numbers = np.append(words[first // size], operands)
             running = change.running.accumulate(numbers, dtype=words.dtype)
             words[first // size] = running[-1]
@@ -203,7 +203,7 @@ def bank_cycles(offsets: Offsets, size: int, half: int = 32) -> int:
     lanes that read the same dword share it.
     """
     words = offsets >> 2
-    # What matters is how the lanes lie to each other: the same patterns come again and again.
+    # Only the relative offsets of the lanes matter, and the same patterns recur.
     return _pattern_cycles((words - words[0]).tobytes(), max(1, size >> 2), half)
 
 

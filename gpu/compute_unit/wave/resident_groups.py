@@ -1,7 +1,7 @@
-"""Groups that are in a compute unit: taking them in, letting them go.
+"""Groups that are resident in a compute unit: starting and removing them.
 
 What timed and functional units have in common. Invariant: a group is resident from `start` until
-its last wave ends, it fails or it is killed; its resources come back at that moment, once.
+its last wave ends, it fails or it is killed; its resources are released at that moment, once.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ class Residents(Generic[W]):
         return not self._groups
 
     def _entered(self, group: Group[W]) -> None:
-        """A group's waves are there."""
+        """A group's waves have started."""
 
     def _left(self, group: Group[W]) -> None:
-        """A group is gone, with all its waves."""
+        """A group was removed, with all its waves."""
 
     def _drop(self, group: Group[W]) -> None:
         if group not in self._groups:
@@ -94,7 +94,7 @@ class Residents(Generic[W]):
         group.start.listener.group_ended(group.start)
 
     def _fail(self, group: Group[W], fault: Fault) -> None:
-        """A wave did what stops its queue."""
+        """A wave has done something that stops its queue."""
         if group not in self._groups:
             return
         self._drop(group)

@@ -12,7 +12,7 @@ from typing import Final
 
 from gpu.isa.encoding.printer import text
 from gpu.isa.execution.scalar_binder import bind_scalar
-from gpu.isa.execution.step import NotImplementedInstruction, Step
+from gpu.isa.execution.step import BoundInstruction, NotImplementedInstruction
 from gpu.isa.execution.vector_binder import bind_vector
 from gpu.isa.instruction import Instruction, Unit
 from gpu.isa.wave_registers import Wave
@@ -21,13 +21,13 @@ BOUND: Final = frozenset({Unit.VECTOR_ALU, Unit.SCALAR_ALU, Unit.BRANCH})
 """Units whose instructions have a step; the others' are the compute unit's."""
 
 
-def bind(instruction: Instruction) -> Step:
+def bind(instruction: Instruction) -> BoundInstruction:
     """The function of a wave that carries this instruction out.
 
     It expects wave.pc at the instruction behind and changes it only if a branch is taken. Whoever
     calls it does so within `gpu.isa.fp_environment.plain_afterwards`.
     """
-    step: Step | None = None
+    step: BoundInstruction | None = None
     if instruction.opcode.tier == 1:
         if instruction.unit is Unit.VECTOR_ALU:
             step = bind_vector(instruction)
@@ -36,7 +36,7 @@ def bind(instruction: Instruction) -> Step:
     return step or _refusing(instruction)
 
 
-def _refusing(instruction: Instruction) -> Step:
+def _refusing(instruction: Instruction) -> BoundInstruction:
     line = text(instruction)
 
     def step(wave: Wave) -> None:

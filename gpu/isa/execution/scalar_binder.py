@@ -10,7 +10,7 @@ from typing import Final
 from gpu.isa.encoding.constants import constant
 from gpu.isa.encoding.immediates import RegisterPart, split_register
 from gpu.isa.execution.scalar_functions import SAVE_EXEC, SCALAR
-from gpu.isa.execution.step import LOW, Step, StepWriter
+from gpu.isa.execution.step import LOW, BoundInstruction, InstructionWriter
 from gpu.isa.instruction import Access, Instruction, OperandRow
 from gpu.isa.operand_types import TYPES, OperandType
 from gpu.isa.wave_registers import ALL, EXEC, M0, VCC, Wave
@@ -33,7 +33,7 @@ BRANCHES: Final = {
 """When each branch is taken."""
 
 
-def source_text(writer: StepWriter, code: int, type: OperandType, literal: int = 0) -> str:
+def source_text(writer: InstructionWriter, code: int, type: OperandType, literal: int = 0) -> str:
     """An expression for a scalar source: a number of the type's bits."""
     known = constant(code, type, literal)
     if known is not None:
@@ -52,7 +52,7 @@ def source_text(writer: StepWriter, code: int, type: OperandType, literal: int =
     return f"w.sgprs[{writer.value(code)}]"
 
 
-def write_destination(writer: StepWriter, code: int, registers: int, value: str) -> None:
+def write_destination(writer: InstructionWriter, code: int, registers: int, value: str) -> None:
     """Lines that put an unsigned number into scalar registers. EXEC is set as a whole."""
     if code in (EXEC, EXEC + 1):
         if registers == 2:
@@ -70,7 +70,7 @@ def write_destination(writer: StepWriter, code: int, registers: int, value: str)
     writer.line(f"w.sgprs[{writer.value(code + 1)}] = {value} >> 32")
 
 
-def bind_scalar(instruction: Instruction) -> Step | None:
+def bind_scalar(instruction: Instruction) -> BoundInstruction | None:
     """The step of a scalar instruction or branch, or None if it has no meaning here."""
     name = instruction.name
     if name in SCALAR:
@@ -88,7 +88,7 @@ def bind_scalar(instruction: Instruction) -> Step | None:
     return None
 
 
-def _sources(writer: StepWriter, instruction: Instruction) -> list[str]:
+def _sources(writer: InstructionWriter, instruction: Instruction) -> list[str]:
     fields = instruction.fields
     sources = []
     for operand in instruction.opcode.operands:
@@ -106,7 +106,7 @@ def _sources(writer: StepWriter, instruction: Instruction) -> list[str]:
     return sources
 
 
-def _source(writer: StepWriter, instruction: Instruction, operand: OperandRow) -> str:
+def _source(writer: InstructionWriter, instruction: Instruction, operand: OperandRow) -> str:
     code, literal = instruction.fields[operand.field], instruction.fields.get("literal", 0)
     return source_text(writer, code, TYPES[operand.type], literal)
 
@@ -118,8 +118,8 @@ def _destination(instruction: Instruction) -> OperandRow | None:
     return None
 
 
-def _bind_function(instruction: Instruction) -> Step:
-    writer = StepWriter()
+def _bind_function(instruction: Instruction) -> BoundInstruction:
+    writer = InstructionWriter()
     function = SCALAR[instruction.name]
     sources = ", ".join(_sources(writer, instruction))
     moves = instruction.name.startswith("s_mov_")
@@ -138,8 +138,8 @@ def _bind_function(instruction: Instruction) -> Step:
     return writer.step()
 
 
-def _bind_save_exec(instruction: Instruction) -> Step:
-    writer = StepWriter()
+def _bind_save_exec(instruction: Instruction) -> BoundInstruction:
+    writer = InstructionWriter()
     source = source_text(
         writer, instruction.fields["ssrc0"], TYPES["b64"], instruction.fields.get("literal", 0)
     )
@@ -152,15 +152,15 @@ def _bind_save_exec(instruction: Instruction) -> Step:
     return writer.step()
 
 
-def _bind_branch(instruction: Instruction) -> Step:
-    writer = StepWriter()
+def _bind_branch(instruction: Instruction) -> BoundInstruction:
+    writer = InstructionWriter()
     writer.line(f"if {BRANCHES[instruction.name]}:")
     writer.line(f"    w.pc = {writer.value(instruction.target)}")
     return writer.step()
 
 
-def _bind_program_counter(instruction: Instruction) -> Step:
-    writer = StepWriter()
+def _bind_program_counter(instruction: Instruction) -> BoundInstruction:
+    writer = InstructionWriter()
     fields = instruction.fields
     if instruction.name != "s_getpc_b64":
         source = source_text(writer, fields["ssrc0"], TYPES["b64"], fields.get("literal", 0))
@@ -172,9 +172,9 @@ def _bind_program_counter(instruction: Instruction) -> Step:
     return writer.step()
 
 
-def _bind_relative(instruction: Instruction) -> Step:
+def _bind_relative(instruction: Instruction) -> BoundInstruction:
     """s_movrels and s_movreld: M0 is added to the number of the source or of the destination."""
-    writer = StepWriter()
+    writer = InstructionWriter()
     fields = instruction.fields
     type = TYPES["b64" if instruction.name.endswith("b64") else "b32"]
     source, destination = fields["ssrc0"], fields["sdst"]
@@ -212,8 +212,8 @@ def write_hardware_register(wave: Wave, part: RegisterPart, value: int) -> None:
         wave.hardware[part.number] = wave.hardware.get(part.number, 0) & ~mask | bits
 
 
-def _bind_hardware_register(instruction: Instruction) -> Step:
-    writer = StepWriter()
+def _bind_hardware_register(instruction: Instruction) -> BoundInstruction:
+    writer = InstructionWriter()
     fields = instruction.fields
     part = writer.value(split_register(fields["simm16"]))
     if instruction.name == "s_getreg_b32":

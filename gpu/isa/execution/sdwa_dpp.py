@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpu.isa.execution.step import StepWriter
+from gpu.isa.execution.step import InstructionWriter
 from gpu.isa.operand_types import TYPES, OperandType
 from gpu.isa.semantics.entry import Array
 from gpu.isa.semantics.lane_permutes import dpp, dpp_lanes
@@ -18,7 +18,7 @@ from gpu.isa.wave_registers import bits_of
 
 
 def select_part(
-    writer: StepWriter, fields: dict[str, int], place: int, number: int, type: OperandType
+    writer: InstructionWriter, fields: dict[str, int], place: int, number: int, type: OperandType
 ) -> str:
     """An expression for the part of a vector register that operand ``place`` selects."""
     selection = fields[f"src{place}_sel"]
@@ -33,7 +33,9 @@ def select_part(
     return f"{value}.view({writer.value(type.dtype)})"
 
 
-def narrow_result(writer: StepWriter, fields: dict[str, int], type: OperandType) -> OperandType:
+def narrow_result(
+    writer: InstructionWriter, fields: dict[str, int], type: OperandType
+) -> OperandType:
     """Lines that bring the result ``r`` into the selected part of the destination; the type it
     then has."""
     if type.bits == 16:
@@ -57,7 +59,7 @@ def _zero_elsewhere(values: Array, there: Array) -> Array:
 class DppLanes:
     """The lanes operand 0 of one DPP instruction comes from, and those it writes."""
 
-    def __init__(self, writer: StepWriter, fields: dict[str, int]) -> None:
+    def __init__(self, writer: InstructionWriter, fields: dict[str, int]) -> None:
         pattern = dpp(fields["dpp_ctrl"])
         self._writer = writer
         self._source = writer.value(pattern.source)

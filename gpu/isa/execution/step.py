@@ -1,7 +1,7 @@
 """A step is an instruction bound to its operands: a function of a wave that does all of it.
 
 Calling helpers for every operand would cost more than the arithmetic of 64 lanes, so steps are
-written out: `StepWriter` collects lines of Python in which registers and constants appear as
+written out: `InstructionWriter` collects lines of Python in which registers and constants appear as
 parameters; instructions of the same shape have the same text, which is compiled once.
 
 Invariant: the text holds no number of a register and no value of an operand, only shapes.
@@ -14,16 +14,16 @@ from typing import Any, Final
 
 from gpu.isa.wave_registers import Wave
 
-Step = Callable[[Wave], None]
+BoundInstruction = Callable[[Wave], None]
 
-_factories: dict[tuple[int, str], Callable[..., Step]] = {}
+_factories: dict[tuple[int, str], Callable[..., BoundInstruction]] = {}
 
 
 class NotImplementedInstruction(Exception):
     """An instruction that is decoded and printed but not carried out was executed."""
 
 
-class StepWriter:
+class InstructionWriter:
     """Lines of one step, and what its parameters stand for."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class StepWriter:
         header = [f"def make({parameters}):", "    def step(w):"]
         return "\n".join([*header, *body, "    return step", ""])
 
-    def step(self) -> Step:
+    def step(self) -> BoundInstruction:
         text = self.text
         key = (len(self._values), text)
         factory = _factories.get(key)

@@ -18,7 +18,7 @@ from gpu.isa.encoding.constants import constant
 from gpu.isa.encoding.formats import SRC_LDS_DIRECT, VGPR
 from gpu.isa.execution.scalar_binder import source_text, write_destination
 from gpu.isa.execution.sdwa_dpp import DppLanes, narrow_result, select_part
-from gpu.isa.execution.step import Step, StepWriter, undispatched
+from gpu.isa.execution.step import BoundInstruction, InstructionWriter, undispatched
 from gpu.isa.execution.vector_special import SPECIAL
 from gpu.isa.instruction import Access, Instruction, OperandRow
 from gpu.isa.operand_types import TYPES, OperandType
@@ -44,7 +44,7 @@ _NAMED_OUT: Final = (np.minimum, np.maximum)
 _VCC: Final = "w.sgprs[106] | w.sgprs[107] << 32"
 
 
-def bind_vector(instruction: Instruction) -> Step | None:
+def bind_vector(instruction: Instruction) -> BoundInstruction | None:
     """The step of a vector instruction, or None if it has no meaning here."""
     if instruction.fields.get("src0") == SRC_LDS_DIRECT:
         return None
@@ -56,12 +56,12 @@ def bind_vector(instruction: Instruction) -> Step | None:
         return None
     if instruction.fields.get("clamp") and instruction.name in SATURATING:
         semantics = SATURATING[instruction.name]
-    return _VectorStep(instruction, semantics).bind()
+    return _VectorBinder(instruction, semantics).bind()
 
 
 def step_text(instruction: Instruction) -> str:
     """The source of the step of an instruction that has an entry in SEMANTICS."""
-    step = _VectorStep(instruction, SEMANTICS[instruction.name])
+    step = _VectorBinder(instruction, SEMANTICS[instruction.name])
     step.bind()
     return step.writer.text
 
@@ -91,14 +91,14 @@ def _cell(slot: int) -> np.ndarray[Any, np.dtype[Any]]:
     return np.zeros((), np.uint32)
 
 
-class _VectorStep:
+class _VectorBinder:
     """Writes the step of one instruction."""
 
     def __init__(self, instruction: Instruction, semantics: Semantics) -> None:
         self.instruction = instruction
         self.fields = instruction.fields
         self.semantics = semantics
-        self.writer = StepWriter()
+        self.writer = InstructionWriter()
         self.function = semantics.function
         self.by_scalar = self._shifts_by_scalar()
         if self.by_scalar:
@@ -106,7 +106,7 @@ class _VectorStep:
         self.direct = isinstance(self.function, np.ufunc)
         self.lanes: DppLanes | None = None
 
-    def bind(self) -> Step:
+    def bind(self) -> BoundInstruction:
         if self.instruction.form == "DPP":
             self.lanes = DppLanes(self.writer, self.fields)
         arguments = self._arguments()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpu.isa.encoding.formats import VGPR
 from gpu.isa.execution.scalar_binder import source_text, write_destination
-from gpu.isa.execution.step import Step, StepWriter
+from gpu.isa.execution.step import BoundInstruction, InstructionWriter
 from gpu.isa.instruction import Instruction
 from gpu.isa.operand_types import TYPES
 from gpu.isa.semantics.lane_permutes import first_lane
@@ -21,34 +21,34 @@ VectorRegister = npt.NDArray[np.uint32]
 _WORD: Final = TYPES["b32"]
 
 
-def _nothing(instruction: Instruction) -> Step:
-    return StepWriter().step()
+def _nothing(instruction: Instruction) -> BoundInstruction:
+    return InstructionWriter().step()
 
 
-def _read_first_lane(instruction: Instruction) -> Step:
-    writer = StepWriter()
+def _read_first_lane(instruction: Instruction) -> BoundInstruction:
+    writer = InstructionWriter()
     lane = f"{writer.value(first_lane)}(w.exec)"
     return _read(instruction, writer, lane)
 
 
-def _read_lane(instruction: Instruction) -> Step:
-    writer = StepWriter()
+def _read_lane(instruction: Instruction) -> BoundInstruction:
+    writer = InstructionWriter()
     return _read(instruction, writer, _lane(instruction, writer))
 
 
-def _lane(instruction: Instruction, writer: StepWriter) -> str:
+def _lane(instruction: Instruction, writer: InstructionWriter) -> str:
     return f"{source_text(writer, instruction.fields['src1'], _WORD)} & 63"
 
 
-def _read(instruction: Instruction, writer: StepWriter, lane: str) -> Step:
+def _read(instruction: Instruction, writer: InstructionWriter, lane: str) -> BoundInstruction:
     register = writer.value(instruction.fields["src0"] - VGPR)
     value = f"w.u32[{register}].item({lane})"
     write_destination(writer, instruction.fields["sdst"], 1, value)
     return writer.step()
 
 
-def _write_lane(instruction: Instruction) -> Step:
-    writer = StepWriter()
+def _write_lane(instruction: Instruction) -> BoundInstruction:
+    writer = InstructionWriter()
     value = source_text(writer, instruction.fields["src0"], _WORD)
     register = writer.value(instruction.fields["vdst"])
     writer.line(f"w.u32[{register}][{_lane(instruction, writer)}] = {value}")
@@ -63,10 +63,10 @@ def _row(wave: Wave, number: int) -> VectorRegister:
     return row
 
 
-def _move_relative(instruction: Instruction) -> Step:
+def _move_relative(instruction: Instruction) -> BoundInstruction:
     """v_movreld, v_movrels, v_movrelsd: M0 is added to the destination's number, the source's, or
     both."""
-    writer = StepWriter()
+    writer = InstructionWriter()
     relative = f" + w.sgprs[{writer.value(M0)}]"
     row = writer.value(_row)
     code = instruction.fields["src0"]
@@ -81,7 +81,7 @@ def _move_relative(instruction: Instruction) -> Step:
     return writer.step()
 
 
-SPECIAL: Final[dict[str, Callable[[Instruction], Step]]] = {
+SPECIAL: Final[dict[str, Callable[[Instruction], BoundInstruction]]] = {
     "v_nop": _nothing,
     "v_clrexcp": _nothing,
     "v_readfirstlane_b32": _read_first_lane,

@@ -1,12 +1,12 @@
 """Memory behind a protocol's caches, whichever engine runs them.
 
-What both engines share: addresses are checked, requests cut into parts and put together again,
-doorbells told, and the host's reads and writes made to agree with what caches hold.
+What both engines share: addresses are checked, requests split into parts and reassembled, doorbells
+notified, and the host's reads and writes kept coherent with the caches.
 
-Invariants: both engines are handed the same parts at the same ticks, so they give the same
-answers at the same ticks. A line that no request has touched since the last host's write is in no
+Invariants: both engines receive the same parts at the same ticks, so they give the same
+answers at the same ticks. A line that no request has touched since the host's last write is in no
 cache, so the host may write it in memory itself; a line that no request has stored into since the
-host's last look is in memory as any reader would find it.
+host's last read is up to date in memory.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpu.memory.address_space import AddressSpace, Allocation
-from gpu.memory.coherent.line_tracking import Marks
+from gpu.memory.coherent.line_tracking import LineTracker
 from gpu.memory.coherent.recording import HostAccess, Recording
-from gpu.memory.coherent.request_splitting import LANES, Cutter, Flight, Part, all_lanes
+from gpu.memory.coherent.request_splitting import LANES, Cutter, Part, PendingRequest, all_lanes
 from gpu.memory.coherent.scalar_stores import ScalarStores, fence
 from gpu.memory.coherent.system_scope import SharedLines, SystemScope
 from gpu.memory.coherent.system_selection import KernelSystem
@@ -38,11 +38,11 @@ from gpu.memory.request_validation import check_shape
 PATIENCE: Final = 1_000_000
 """Ticks after which an unanswered request is called stuck."""
 SLICE: Final = 1 << 16
-"""Ticks without an answer after which it is asked whether memory is stuck."""
+"""Ticks without an answer after which memory is checked for being stuck."""
 
 
 class MemoryStuck(Exception):
-    """The protocol does not answer any more; the message lists what waits."""
+    """The protocol has stopped answering; the message lists the outstanding requests."""
 
 
 class Backend(Protocol):
@@ -73,7 +73,7 @@ class Backend(Protocol):
         """Write main memory itself."""
 
     def waiting(self) -> list[str]:
-        """What is unanswered, in words."""
+        """The unanswered requests as text, one line each."""
 
     def executed(self) -> Executed:
         """What the controllers have done."""
@@ -97,22 +97,22 @@ class CoherentMemory:
         self.line_size = system.description.line_size
         self.now = 1
         self.steered = False
-        """Whether somebody else runs the engine, too, and makes requests of its own."""
+        """Whether an issue engine also runs the protocol's engine and makes requests of its own."""
         self.recording: Recording | None = None
-        """Told of every request and access of the host, if there is one."""
+        """Notified of every request and host access, if there is one."""
         self._cutter = Cutter(self.line_size)
         self._kinds = [port.kind for port in self.ports]
-        self._flights: dict[int, Flight] = {}
+        self._pending: dict[int, PendingRequest] = {}
         """Unanswered requests by ``id``, oldest first."""
         self._patient_until = 0
         """Until this tick no request can have waited too long."""
-        self._at_once: list[Flight] = []
+        self._at_once: list[PendingRequest] = []
         """Requests without parts: answered in the tick in which they are made."""
         self._rung: list[tuple[Allocation, int, bytes]] = []
-        self._marks = Marks(self.line_size)
+        self._line_tracker = LineTracker(self.line_size)
         self._scalar_stores = ScalarStores(backend.enter)
         self._shared: SharedLines | None = None
-        """The books of a shared cache that fences have to clean."""
+        """The lines of a shared cache that fences have to write back or invalidate."""
         if system.system_scope != SystemScope():
             self._shared = SharedLines(
                 system.system_scope, self.space, self.line_size, self.ports.control
@@ -127,19 +127,19 @@ class CoherentMemory:
         """
         check_shape(request, self._kinds)
         kind = self._kinds[request.port]
-        flight = Flight(request, self.now)
+        pending = PendingRequest(request, self.now)
         if request.kind > RequestKind.ATOMIC:
-            parts = [fence(flight, request.kind)]
+            parts = [fence(pending, request.kind)]
         else:
             self._check_port(request, kind)
-            parts = self._parts(flight, kind)
-        flight.begin(len(parts))
+            parts = self._parts(pending, kind)
+        pending.begin(len(parts))
         if self.recording is not None:
             self.recording.note(self.now, request)
         if not parts:
-            self._at_once.append(flight)
+            self._at_once.append(pending)
             return
-        self._flights[id(flight)] = flight
+        self._pending[id(pending)] = pending
         if kind is PortKind.SCALAR and request.kind == RequestKind.STORE:
             self._scalar_stores.begin(request.port)
             for part in parts:
@@ -150,9 +150,9 @@ class CoherentMemory:
             self.backend.enter(part)
 
     def note_fetches(self, address: int, size: int) -> Allocation:
-        """Somebody who runs the engine itself will load these bytes. Raises Unmapped."""
+        """The issue engine will load these bytes itself. Raises Unmapped."""
         place = self.space.at(address, size, loads=True)
-        self._marks.note(place, np.array([address], np.uint64), size, False)
+        self._line_tracker.note(place, np.array([address], np.uint64), size, False)
         return place
 
     def system_fence(self, kind: RequestKind) -> list[list[Request]]:
@@ -160,9 +160,9 @@ class CoherentMemory:
         return [] if self._shared is None else self._shared.steps(kind)
 
     def record(self) -> Recording:
-        """Keep from now on what is asked; for a memory that nothing has been asked of yet."""
+        """Record every request from now on; only for a memory that has had none yet."""
         if self.steered:
-            raise ValueError("compute units fetch past this memory: what they ask is not seen")
+            raise ValueError("compute units fetch past this memory: their requests are not seen")
         self.recording = Recording(self.space)
         return self.recording
 
@@ -175,8 +175,8 @@ class CoherentMemory:
                 f"instructions of {self.system.protocol.name} only read"
             )
 
-    def _parts(self, flight: Flight, kind: PortKind) -> list[Part]:
-        request = flight.request
+    def _parts(self, pending: PendingRequest, kind: PortKind) -> list[Part]:
+        request = pending.request
         addresses = request.addresses
         writes = request.kind != RequestKind.LOAD
         loads = request.kind != RequestKind.STORE
@@ -185,23 +185,23 @@ class CoherentMemory:
             raise ValueError(f"{request.size} bytes are more than a line")
         whole = self._one_place(request, writes, atomic)
         if whole is not None:
-            self._marks.note(whole, addresses, request.size, writes)
-            return self._cutter.whole(flight, kind, whole)
+            self._line_tracker.note(whole, addresses, request.size, writes)
+            return self._cutter.whole(pending, kind, whole)
         places = self.space.locate(
             addresses, request.size, writes=writes, loads=loads, atomic=atomic
         )
         for place in dict.fromkeys(places):
             lanes = [lane for lane, other in enumerate(places) if other is place]
             if place.on_store is None:
-                self._marks.note(place, addresses[lanes], request.size, writes)
-        parts, doorbells = self._cutter.mixed(flight, kind, places)
+                self._line_tracker.note(place, addresses[lanes], request.size, writes)
+        parts, doorbells = self._cutter.mixed(pending, kind, places)
         for lane in doorbells:
             assert request.data is not None, "only stores reach doorbells"
             self._rung.append((places[lane], int(addresses[lane]), request.data[lane].tobytes()))
         return parts
 
     def _one_place(self, request: Request, writes: bool, atomic: bool) -> Allocation | None:
-        """The allocation of all lanes, if nothing is to be said against any of them."""
+        """The allocation that has all lanes, if none of them is refused."""
         addresses, size = request.addresses, request.size
         if len(addresses) == 1:
             bits = low = high = int(addresses[0])
@@ -220,7 +220,7 @@ class CoherentMemory:
 
     @property
     def busy(self) -> bool:
-        return bool(self._flights or self._at_once) or not self.backend.idle
+        return bool(self._pending or self._at_once) or not self.backend.idle
 
     def run(self, until: int | None) -> list[Answer]:
         """See `gpu.memory.interface.Memory.run`.
@@ -255,26 +255,26 @@ class CoherentMemory:
             self._ring()
         return answers
 
-    # ------------------------------------------------------------------ whoever steers
+    # ------------------------------------------------------------------ for the issue engine
 
     @property
     def under_way(self) -> int:
         """Unanswered requests."""
-        return len(self._flights)
+        return len(self._pending)
 
     @property
     def answers_at_once(self) -> bool:
         """Whether there are answers for this very tick, after which a run ends."""
         return bool(self._at_once)
 
-    def told(self, parts: list[tuple[Part, AnswerKind]]) -> list[Answer]:
+    def deliver(self, parts: list[tuple[Part, AnswerKind]]) -> list[Answer]:
         """The answers that there are for this tick, and those that these parts complete."""
         answers = self._answer_at_once() if self._at_once else []
         self._take(parts, answers)
         return answers
 
     def reached(self, tick: int) -> None:
-        """Somebody has run the engine up to here."""
+        """The issue engine has run the protocol's engine up to ``tick``."""
         self.now = tick
         if self._rung:
             self._ring()
@@ -285,53 +285,53 @@ class CoherentMemory:
         self._watch()
 
     def _answer_at_once(self) -> list[Answer]:
-        flights, self._at_once = self._at_once, []
+        pending_requests, self._at_once = self._at_once, []
         return [
-            Answer(flight.request, kind, self.now, all_lanes(len(flight.request.addresses)))
-            for flight in flights
-            for kind in flight.left
+            Answer(pending.request, kind, self.now, all_lanes(len(pending.request.addresses)))
+            for pending in pending_requests
+            for kind in pending.left
         ]
 
     def _answered(self, part: Part, kind: AnswerKind, answers: list[Answer]) -> None:
-        flight = part.flight
-        request = flight.request
+        pending = part.pending
+        request = pending.request
         data = None
         if kind is AnswerKind.LOADED or kind is AnswerKind.OLD_VALUES:
             part.deliver()
-            data = flight.data
+            data = pending.data
         elif part.asks == RequestKind.ACQUIRE and request.kind == RequestKind.STORE:
-            self._scalar_store_over(flight, answers)
+            self._scalar_store_over(pending, answers)
             return
-        if not flight.answered(kind):
+        if not pending.answered(kind):
             return
         if request.kind == RequestKind.STORE and part.port != request.port:
-            if not flight.left:
-                self._scalar_stores.performed(flight)
+            if not pending.left:
+                self._scalar_stores.performed(pending)
             return
         lanes = all_lanes(min(len(request.addresses), LANES))
         answers.append(Answer(request, kind, self.backend.tick, lanes, data))
-        if not flight.left:
-            del self._flights[id(flight)]
+        if not pending.left:
+            del self._pending[id(pending)]
             if self._shared is not None:
                 self._shared.note(request)
 
-    def _scalar_store_over(self, flight: Flight, answers: list[Answer]) -> None:
-        request = flight.request
+    def _scalar_store_over(self, pending: PendingRequest, answers: list[Answer]) -> None:
+        request = pending.request
         for kind in (AnswerKind.ACCEPTED, AnswerKind.PERFORMED):
             lanes = all_lanes(len(request.addresses))
             answers.append(Answer(request, kind, self.backend.tick, lanes))
-        del self._flights[id(flight)]
+        del self._pending[id(pending)]
         if self._shared is not None:
             self._shared.note(request)
         self._scalar_stores.answered(request.port)
 
     def _watch(self) -> None:
         """Raise MemoryStuck if the oldest request will never be answered."""
-        if not self._flights:
+        if not self._pending:
             return
         if self.backend.tick < self._patient_until and not self.backend.idle:
             return
-        oldest = next(iter(self._flights.values()))
+        oldest = next(iter(self._pending.values()))
         waited = self.backend.tick - oldest.issued
         if not self.backend.idle and waited < PATIENCE:
             self._patient_until = oldest.issued + PATIENCE
@@ -339,7 +339,7 @@ class CoherentMemory:
         why = "nothing moves any more" if self.backend.idle else f"{waited:,} ticks have passed"
         listed = "".join(f"\n  {line}" for line in self.backend.waiting()[:20])
         raise MemoryStuck(
-            f"{self.system.protocol.name} does not answer {len(self._flights)} requests in tick "
+            f"{self.system.protocol.name} does not answer {len(self._pending)} requests in tick "
             f"{self.backend.tick}: {why}{listed}"
         )
 
@@ -358,7 +358,7 @@ class CoherentMemory:
     def read(self, address: int, size: int) -> bytes:
         """Bytes as a coherent reader would see them. Raises Unmapped.
 
-        Lines that were stored into since the last look are loaded through the control port, which
+        Lines that were stored into since the last read are loaded through the control port, which
         takes ticks. ValueError: the memory is busy.
         """
         place = self.space.at(address, size, loads=True)
@@ -366,7 +366,7 @@ class CoherentMemory:
             return self._read(place, address, size)
 
     def _read(self, place: Allocation, address: int, size: int) -> bytes:
-        stored = self._marks.stored(place)
+        stored = self._line_tracker.stored(place)
         first, last = self._lines(place, address, size)
         old = np.flatnonzero(stored[first:last]) + first
         if len(old):
@@ -386,7 +386,7 @@ class CoherentMemory:
 
     @contextmanager
     def _host_access(self, access: HostAccess) -> Iterator[None]:
-        """Record an access, and not the requests that it makes."""
+        """Record a host access instead of the requests that it makes."""
         recording, self.recording = self.recording, None
         if recording is not None:
             recording.note(self.now, access)
@@ -396,7 +396,7 @@ class CoherentMemory:
             self.recording = recording
 
     def _write(self, place: Allocation, address: int, data: bytes) -> None:
-        cached = self._marks.cached(place)
+        cached = self._line_tracker.cached(place)
         first, last = self._lines(place, address, len(data))
         if not cached[first:last].any():
             self.backend.poke(address, data)
@@ -452,8 +452,8 @@ class CoherentMemory:
             self.push(stored)
 
     def _settle(self) -> list[Answer]:
-        """Run until nothing is under way but what nobody asked for."""
-        if any(f.request.port != self.ports.control for f in self._flights.values()):
+        """Run until only traffic that no request waits for is under way."""
+        if any(f.request.port != self.ports.control for f in self._pending.values()):
             raise ValueError("the host reads and writes when no request is under way")
         answers = []
         while self.busy:

@@ -1,4 +1,4 @@
-"""From names on a command line to a memory: the one module here that asks for a compilation.
+"""From names on a command line to a memory: the one module here that compiles a protocol.
 
 Invariant: the same protocol, system, counts and seed open memories that behave alike to the tick,
 whichever engine runs them.
@@ -43,7 +43,7 @@ class EngineChoice(StrEnum):
 
 
 class EngineMissing(Exception):
-    """The native engine was asked for and cannot be had; the message is for the user."""
+    """The native engine was requested and is not available; the message is for the user."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def load_system(
 ) -> LoadedSystem:
     """Compile a protocol, given by name or path, and choose its system.
 
-    ``system``: a description; else ours for kernels, else what there is of the protocol.
+    ``system``: a description; else ours for kernels, else the protocol's own.
     ``settings``: fields of it to change, ``{"network.delays": "uniform"}``. ``native``: generate
     the native form, too. Raises ProtocolMissing, ProtocolBroken, DescriptionError, OSError.
     """
@@ -83,7 +83,7 @@ def load_system(
 
 @dataclass(frozen=True)
 class Engine:
-    """Which engine runs a memory, in ``words`` for the user, and the memory."""
+    """A memory and, in ``words``, the engine that runs it, as text for the user."""
 
     memory: CoherentMemory
     words: str
@@ -105,21 +105,21 @@ def choose_engine(
     *,
     optimised: bool = False,
 ) -> Engine:
-    """The same on the engine that is asked for; ``auto``: on the native one if that is possible.
+    """The same on the engine that ``choice`` names; ``auto``: the native one if that is possible.
 
     ``loaded`` was loaded with ``native=True`` unless ``choice`` is ``python``. ``optimised``:
     compile for speed, which takes seconds for a protocol that is new; else code that was compiled
-    in less time will do, and the optimised one is there for the next run if this one lasts.
-    Raises EngineMissing when the native engine is asked for and not possible.
+    in less time is used, and the optimised object is ready for the next run if this one lasts.
+    Raises EngineMissing if ``choice`` is the native engine and it is not available.
     """
     if choice is EngineChoice.python:
         return Engine(open_memory(loaded, seed, space), "Python engine")
     try:
         return _native(loaded, seed, space, optimised)
-    except _CANNOT as slip:
+    except _CANNOT as error:
         if choice is EngineChoice.native:
-            raise EngineMissing(f"--engine native: {slip}") from None
-        words = f"Python engine, because {one_line(slip)}"
+            raise EngineMissing(f"--engine native: {error}") from None
+        words = f"Python engine, because {one_line(error)}"
         return Engine(open_memory(loaded, seed, space), words)
 
 
@@ -149,7 +149,7 @@ _opened: Final[dict[tuple[str, Path, bool, int], Libraries]] = {}
 
 
 def _libraries(sources: Sources, sizes: Sizes, compiler: Compiler, optimised: bool) -> Libraries:
-    """The same for every device of this process, so that they compile a protocol once."""
+    """Shared by all devices of this process, so that they compile a protocol once."""
     cache = user_cache()
     key = (
         recipe(sources, EXTERNAL_CLIENTS, sizes, compiler).key,

@@ -1,7 +1,7 @@
-"""Which lines of memory a cache may have, and in which memory itself may be old.
+"""Which lines a cache may hold, and for which lines memory itself may be stale.
 
-Asked only by the host, so what requests touch is noted and looked at later. Invariant: `cached` and
-`stored` tell of everything that was noted; the addresses of a request stay as they are.
+Only the host needs this, so requests are noted and evaluated lazily. Invariant: `cached` and
+`stored` cover everything that was noted; the addresses of a request are not modified.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy.typing as npt
 from gpu.memory.address_space import Addresses, Allocation
 
 _MANY: Final = 1 << 12
-"""So many requests are noted before their lines are marked."""
+"""Requests that are noted before their lines are marked."""
 
 Lines = npt.NDArray[np.bool_]
 
 
-class Marks:
-    """By line of an allocation: whether a cache may have it, whether memory may be old.
+class LineTracker:
+    """By line of an allocation: whether a cache may hold it, whether memory may be stale.
 
     ``line_size``: bytes.
     """
@@ -31,19 +31,18 @@ class Marks:
         self._marks: dict[int, tuple[Lines, Lines]] = {}
 
     def note(self, place: Allocation, addresses: Addresses, size: int, stored: bool) -> None:
-        """A request touches ``size`` bytes, at most a line, from each of the addresses on."""
+        """A request touches ``size`` bytes, at most a line, at each of the addresses."""
         self._noted.append((place, addresses, size, stored))
         if len(self._noted) > _MANY:
             self._look()
 
     def cached(self, place: Allocation) -> Lines:
-        """The lines that a cache may have."""
+        """The lines that a cache may hold."""
         self._look()
         return self._of(place)[0]
 
     def stored(self, place: Allocation) -> Lines:
-        """The lines that memory itself may have old; the caller clears those it brings up to
-        date."""
+        """The lines for which memory may be stale; the caller clears those it brings up to date."""
         self._look()
         return self._of(place)[1]
 

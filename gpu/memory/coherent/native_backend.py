@@ -1,8 +1,8 @@
 """The native engine behind the ports.
 
 Requests and answers cross in one call a tick: addresses and data stand in arrays outside of the
-engine's block. Invariant: what was told to the engine is kept, so that a system whose room turns
-out too small is built again with more and brought to the same point; nobody sees but in the time.
+engine's block. Invariant: the engine's input is logged, so that a system whose pools turn out too
+small is rebuilt with larger ones and replayed to the same point; only the run time shows it.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _ANSWERS: Final = tuple(AnswerKind)
 _WORDS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _LEAST_LINES: Final = 1 << 14
 _MOST_LINES: Final = 1 << 18
-"""For so many mapped lines there is room before they are touched."""
+"""Mapped lines for which room is made before they are touched."""
 _MOST_KEPT: Final = 1 << 18
-"""Parts that are kept; whoever makes more can no longer be brought to the same point."""
+"""Parts that are logged; a run with more can no longer be replayed."""
 _A_PART: Final = 8
-"""What a part of many lanes weighs among them."""
+"""The weight of a part with many lanes in that limit."""
 
 _SEVERAL: Final = 4
 """Messages that a line request is in at once, about."""
@@ -75,43 +75,43 @@ class Write:
 
 
 @dataclass(slots=True)
-class Took:
-    """Slots that a front has for its fetches."""
+class SlotsTaken:
+    """Slots reserved for the issue engine's fetches."""
 
     slots: list[int]
 
 
 @dataclass(slots=True)
-class Story:
-    """Runs that a front has made, in words: ticks, last ticks, how many requests, and those:
-    the slot of one of ``parts``, or slot, port and address of a fetch (see `note_story` of
-    gpu/compute_unit/native/cpp/issue_engine.cpp)."""
+class EngineRuns:
+    """Runs that an issue engine has made. For each run ``words`` holds the tick, the last tick, the
+    number of requests, and for each request the slot of one of ``parts``, or slot, port and address
+    of a fetch (see `log_requests` of gpu/compute_unit/native/cpp/issue_engine.cpp)."""
 
     words: Words
     parts: list[Part]
 
 
-Told = Run | Write | Took | Story
+LogEntry = Run | Write | SlotsTaken | EngineRuns
 _FETCH: Final = 1 << 63
 _LOW: Final = (1 << 32) - 1
 
 
-class Front(Protocol):
-    """What runs the engine in our place for a while."""
+class IssueEngine(Protocol):
+    """What runs the protocol's engine in place of this backend."""
 
-    def story(self) -> tuple[Words, int]:
-        """What it has told the engine since it was last asked, and in how many parts."""
+    def take_request_log(self) -> tuple[Words, int]:
+        """The runs made since the last call, and how many parts they contain."""
 
-    def stop_story(self) -> None:
-        """It will not be asked again."""
+    def stop_logging(self) -> None:
+        """Its log is no longer needed."""
 
 
 class OutOfRoom(Exception):
-    """The native engine needs more room and has none; the message is for the user."""
+    """The native engine needs larger pools than it can have; the message is for the user."""
 
 
 def first_capacities(kernel: KernelSystem) -> Capacities:
-    """Room for all that the ports can have under way: rows, and what becomes of them."""
+    """Room for all that the ports can have under way: coalesced requests and their messages."""
     machines = kernel.description.machines
     rows = 0
     for each in kernel.description.requesters.values():
@@ -131,7 +131,7 @@ def first_capacities(kernel: KernelSystem) -> Capacities:
 
 class NativeBackend:
     """``seed``: of random message delays. ``space``: what is mapped, now and later; there is room
-    for its lines. ``explain``: turns the engine's numbers into a verdict."""
+    for its lines. ``explain``: turns the engine's numbers into an error."""
 
     def __init__(
         self,
@@ -151,19 +151,20 @@ class NativeBackend:
         self._capacities = first_capacities(kernel)
         self._space = space
         self._extent = -1
-        self._told: list[Told] | None = []
+        self._log: list[LogEntry] | None = []
         self._kept = 0
         self._parts: list[Part] = []
-        """Given since the last run."""
+        """Entered since the last run."""
         self._under_way: dict[int, tuple[Part, int]] = {}
         """By slot: the part, and how many answers it still has."""
         self._fetching: set[int] = set()
-        """Slots of a front."""
-        self._front: Front | None = None
+        """Slots of the issue engine's fetches."""
+        self._issue_engine: IssueEngine | None = None
         self._handed: list[Part] = []
-        """Given to a front since it last told its story."""
+        """Handed to the issue engine since its log was last collected."""
         self.fetched: list[int] = []
-        """Slots of a front that were answered while it did not run the engine."""
+        """Slots of the issue engine that were answered while it did not run the protocol's
+        engine."""
         self.tick = 0
         self._due: int | None = None
         """The engine's next tick."""
@@ -202,29 +203,29 @@ class NativeBackend:
     def run(self, now: int, last: int | None) -> Answered:
         self.make_room()
         parts, self._parts = self._parts, []
-        told = Run(now, last, parts)
+        entry = Run(now, last, parts)
         try:
-            answers = self._run(told)
-        except PoolExhausted as slip:
-            answers = self._again(slip, told)
-        self._keep(told, len(parts))
+            answers = self._run(entry)
+        except PoolExhausted as error:
+            answers = self._again(error, entry)
+        self._keep(entry, len(parts))
         return answers
 
     def peek(self, address: int, size: int) -> bytes:
         while True:
             try:
                 return self.system.read_memory(address, size)
-            except PoolExhausted as slip:
-                self._again(slip, None)
+            except PoolExhausted as error:
+                self._again(error, None)
 
     def poke(self, address: int, data: bytes) -> None:
         self.make_room()
-        told = Write(address, data)
+        entry = Write(address, data)
         try:
             self.system.write_memory(address, data)
-        except PoolExhausted as slip:
-            self._again(slip, told)
-        self._keep(told, len(data) >> 10)
+        except PoolExhausted as error:
+            self._again(error, entry)
+        self._keep(entry, len(data) >> 10)
 
     def executed(self) -> Executed:
         def count(controller: int, state: int, event: int) -> int:
@@ -247,14 +248,14 @@ class NativeBackend:
 
     # ------------------------------------------------------------------ one run
 
-    def _run(self, told: Run) -> Answered:
-        if told.parts and not told.slots:
-            told.slots = [self._give(part) for part in told.parts]
+    def _run(self, entry: Run) -> Answered:
+        if entry.parts and not entry.slots:
+            entry.slots = [self._give(part) for part in entry.parts]
         else:
-            for part, slot in zip(told.parts, told.slots, strict=True):
+            for part, slot in zip(entry.parts, entry.slots, strict=True):
                 self._give(part, slot)
         slots = self.slots
-        status = self.system.run_outside(slots, told.now, told.last)
+        status = self.system.run_outside(slots, entry.now, entry.last)
         self.look(slots.view.now, slots.view.next)
         if status == JUDGED:
             self.judge()
@@ -281,7 +282,7 @@ class NativeBackend:
             slot = slots.take()
         else:
             slots.take_this(slot)
-        request = part.flight.request
+        request = part.pending.request
         lanes = len(part.addresses)
         slots.address[slot, :lanes] = part.addresses
         asks = part.asks
@@ -314,11 +315,11 @@ class NativeBackend:
             self.slots.give_back(slot)
         return part, kind
 
-    # ------------------------------------------------------------------ a front
+    # ------------------------------------------------------------------ for the issue engine
 
-    def follow(self, front: Front) -> None:
-        """From now on this front may run the engine, too."""
-        self._front = front
+    def follow(self, issue_engine: IssueEngine) -> None:
+        """From now on this issue engine may run the protocol's engine, too."""
+        self._issue_engine = issue_engine
 
     def look(self, tick: int, due: int) -> None:
         """Where the engine's clock stands; ``due``: `NONE` if nothing is pending."""
@@ -332,48 +333,48 @@ class NativeBackend:
 
     @property
     def entered(self) -> bool:
-        """Whether there are parts that nobody has been given."""
+        """Whether there are parts that have not been handed over."""
         return bool(self._parts)
 
     def hand_over(self) -> None:
-        """Put what was entered where a front's next run finds it."""
+        """Hand what was entered to the issue engine's next run."""
         for part in self._parts:
             self._give(part)
-        if self._told is not None:
+        if self._log is not None:
             self._handed += self._parts
         self._parts.clear()
 
     def take_slots(self, count: int) -> list[int]:
-        """Slots for a front's fetches, for good."""
+        """Reserve slots for the issue engine's fetches; they are never returned."""
         slots = [self.slots.take() for _ in range(count)]
         self._fetching.update(slots)
-        self.hear()
-        self._keep(Took(slots), 0)
+        self.collect_requests()
+        self._keep(SlotsTaken(slots), 0)
         return slots
 
     def exhausted(self) -> None:
-        """A front's run has found no room: tell another engine all, that run included."""
+        """The issue engine's run has exhausted a pool: rebuild and replay, that run included."""
         try:
             self.system.judge_pools()
-        except PoolExhausted as slip:
-            self._again(slip, None, ends_open=True)
+        except PoolExhausted as error:
+            self._again(error, None, ends_open=True)
 
-    def hear(self) -> None:
-        """Take over what a front has told the engine."""
-        if self._front is None or self._told is None:
+    def collect_requests(self) -> None:
+        """Move the issue engine's log of runs into this one."""
+        if self._issue_engine is None or self._log is None:
             return
-        words, count = self._front.story()
+        words, count = self._issue_engine.take_request_log()
         if len(words):
             # Others may have been handed over for a run that is still to come.
             parts, self._handed = self._handed[:count], self._handed[count:]
-            self._told.append(Story(words, parts))
+            self._log.append(EngineRuns(words, parts))
             self._kept += (len(words) >> 3) + _A_PART * len(parts)
             self._forget_if_much()
 
-    def _tell_story(self, story: Story, ends_open: bool) -> None:
+    def _replay_runs(self, runs: EngineRuns, ends_open: bool) -> None:
         """``ends_open``: the answers of its last run are still to be taken."""
-        words = iter(story.words.tolist())
-        parts = iter(story.parts)
+        words = iter(runs.words.tolist())
+        parts = iter(runs.parts)
         open_end = False
         for now in words:
             if open_end:
@@ -400,78 +401,78 @@ class NativeBackend:
 
     # ------------------------------------------------------------------ more room
 
-    def _keep(self, told: Told, size: int) -> None:
-        if self._told is None:
+    def _keep(self, entry: LogEntry, size: int) -> None:
+        if self._log is None:
             return
-        if isinstance(told, Run | Write):
-            self.hear()
-            if self._told is None:
+        if isinstance(entry, Run | Write):
+            self.collect_requests()
+            if self._log is None:
                 return
-        self._told.append(told)
+        self._log.append(entry)
         self._kept += 1 + size
         self._forget_if_much()
 
     def _forget_if_much(self) -> None:
         if self._kept <= _MOST_KEPT:
             return
-        self._told = None
+        self._log = None
         self._handed.clear()
-        if self._front is not None:
-            self._front.stop_story()
+        if self._issue_engine is not None:
+            self._issue_engine.stop_logging()
 
     def _again(
-        self, slip: PoolExhausted, told: Run | Write | None, ends_open: bool = False
+        self, shortage: PoolExhausted, entry: Run | Write | None, ends_open: bool = False
     ) -> Answered:
-        """Build the system with more room and tell it everything, ``told`` last."""
-        self.hear()
+        """Rebuild the system with larger pools and replay the log, ``entry`` last."""
+        self.collect_requests()
         while True:
-            if self._told is None:
+            if self._log is None:
                 raise OutOfRoom(
-                    f"the native engine: {slip}, and too much has happened to begin again with "
+                    f"the native engine: {shortage}, and too much has happened to begin again with "
                     "more; the Python engine needs no such room"
                 )
-            self._capacities = enlarged(self._capacities, slip)
+            self._capacities = enlarged(self._capacities, shortage)
             try:
-                return self._tell_all(told, ends_open)
+                return self._replay(entry, ends_open)
             except PoolExhausted as again:
-                slip = again
+                shortage = again
             except SystemTooLarge as too_large:
-                raise OutOfRoom(f"the native engine: {slip}, and {too_large}") from None
+                raise OutOfRoom(f"the native engine: {shortage}, and {too_large}") from None
 
-    def _tell_all(self, told: Run | Write | None, ends_open: bool) -> Answered:
-        """A new system, brought to the same point; what the last thing told has brought."""
-        assert self._told is not None, "the caller has looked"
+    def _replay(self, entry: Run | Write | None, ends_open: bool) -> Answered:
+        """Replay the log into a new system; the answers to the last entry."""
+        assert self._log is not None, "the caller has checked"
         fetched = self.fetched.copy()
         self._start()
         answers: Answered = []
-        last = self._told[-1] if self._told else None
-        for each in (*self._told, *(() if told is None else (told,))):
-            self.fetched.clear()  # a front has heard of these already
+        last = self._log[-1] if self._log else None
+        for each in (*self._log, *(() if entry is None else (entry,))):
+            self.fetched.clear()  # the issue engine has seen these already
             match each:
                 case Run():
                     answers = self._run(each)
                 case Write(address, data):
                     self.system.write_memory(address, data)
-                case Took(slots):
+                case SlotsTaken(slots):
                     for slot in slots:
                         self.slots.take_this(slot)
                     self._fetching.update(slots)
-                case Story():
-                    self._tell_story(each, ends_open and each is last)
-        new = self.fetched if told is not None else []
+                case EngineRuns():
+                    self._replay_runs(each, ends_open and each is last)
+        new = self.fetched if entry is not None else []
         self.fetched = fetched + new
         return answers
 
     def make_room(self) -> None:
-        """Be ready for the lines that have been mapped, while little has to be told again."""
+        """Make room for the lines that have been mapped, while the log to replay is short."""
         if self._space.extent == self._extent:
             return
         self._extent = self._space.extent
         mapped = sum(place.end - place.start for place in self._space.allocations)
         wanted = min(mapped // self.kernel.description.line_size * 5 // 4, _MOST_LINES)
-        if wanted <= self._capacities.lines or self._told is None:
+        if wanted <= self._capacities.lines or self._log is None:
             return
-        self.hear()
+        self.collect_requests()
         before = self._capacities
         # By more than is wanted now, or every allocation would begin anew.
         self._capacities = replace(before, lines=min(2 * wanted, _MOST_LINES))
@@ -483,9 +484,9 @@ class NativeBackend:
 
     def _again_at_least(self) -> None:
         try:
-            self._tell_all(None, False)
-        except PoolExhausted as slip:
-            self._again(slip, None)
+            self._replay(None, False)
+        except PoolExhausted as error:
+            self._again(error, None)
 
 
 def _numbers(data: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> object:

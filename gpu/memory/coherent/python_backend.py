@@ -1,7 +1,7 @@
 """The Python engine behind the ports: one client for each, which issues parts in their order.
 
 Invariant: a client issues only in its own wake-ups, so never in the middle of a transition; what
-its requester refuses stays at the front until the requester calls back.
+its requester refuses stays at the head of the queue until the requester calls back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WORDS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 class PartAccess(Access):
     """An access with the part that it performs.
 
-    ``accepted`` and ``performed``: bytes that still have to be so (of a load: to come).
+    ``accepted`` and ``performed``: bytes that are still outstanding (of a load: to arrive).
     """
 
     __slots__ = ("accepted", "part", "performed")
@@ -65,7 +65,7 @@ class PortClient(Consumer):
     def retry(self, requester: Requester) -> None:
         self.engine.schedule(self, self.engine.now + 1)
 
-    def _tell(self, part: Part, kind: AnswerKind) -> None:
+    def _report(self, part: Part, kind: AnswerKind) -> None:
         self.answers.append((part, kind))
         self.engine.stop()
 
@@ -84,7 +84,7 @@ class PortClient(Consumer):
             part.result[lanes] = block[offsets[:, None] + np.arange(access.size)]
             access.performed -= len(lanes) * access.size
         if not access.performed:
-            self._tell(part, AnswerKind.LOADED)
+            self._report(part, AnswerKind.LOADED)
 
     def _gather(
         self,
@@ -94,7 +94,7 @@ class PortClient(Consumer):
         line: int,
         block: np.ndarray[tuple[int, ...], np.dtype[np.uint8]],
     ) -> int:
-        """Take what a line has of lanes that may cross it; how many bytes that was."""
+        """Take the bytes that a line has of lanes that may cross it; how many there were."""
         count = 0
         for lane in lanes:
             first = access.addresses[lane] - line
@@ -107,13 +107,13 @@ class PortClient(Consumer):
         assert isinstance(access, PartAccess), "nothing else is issued here"
         access.accepted -= self._bytes(access, lanes, line)
         if not access.accepted:
-            self._tell(access.part, AnswerKind.ACCEPTED)
+            self._report(access.part, AnswerKind.ACCEPTED)
 
     def store_completed(self, access: Access, lanes: list[int], line: int) -> None:
         assert isinstance(access, PartAccess), "nothing else is issued here"
         access.performed -= self._bytes(access, lanes, line)
         if not access.performed:
-            self._tell(access.part, AnswerKind.PERFORMED)
+            self._report(access.part, AnswerKind.PERFORMED)
 
     def atomic_done(self, access: Access, lanes: list[int], old_values: list[int]) -> None:
         assert isinstance(access, PartAccess), "nothing else is issued here"
@@ -125,11 +125,11 @@ class PortClient(Consumer):
             part.result.view(_WORDS[access.size])[lanes, 0] = old_values
         if not access.performed:
             kind = AnswerKind.OLD_VALUES if access.returns else AnswerKind.PERFORMED
-            self._tell(part, kind)
+            self._report(part, kind)
 
     def synchronized(self, access: Access) -> None:
         assert isinstance(access, PartAccess), "nothing else is issued here"
-        self._tell(access.part, AnswerKind.SYNCHRONIZED)
+        self._report(access.part, AnswerKind.SYNCHRONIZED)
 
     def _bytes(self, access: Access, lanes: list[int], line: int) -> int:
         if not access.crosses:
@@ -142,7 +142,7 @@ class PortClient(Consumer):
 
 
 def _access(part: Part, client: PortClient) -> PartAccess:
-    request = part.flight.request
+    request = part.pending.request
     access = PartAccess(
         int(part.asks),
         client,

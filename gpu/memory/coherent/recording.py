@@ -1,9 +1,9 @@
-"""What was asked of a memory, kept, and asked again.
+"""Record the requests to a memory, and replay them.
 
 A recording has every request with the tick at which it was made, and what the host read and wrote
 at rest. A replay makes the same requests at the same ticks, whatever the answers. Invariant: a
 replay into a system like the recorded one, with the same seed, makes the same transitions in the
-same ticks; in another system it is what it says, an unvarying load, for nobody waits for answers.
+same ticks; in another system it is a fixed load, since no request waits for an answer.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Recording:
         self.events.append((tick, event))
 
     def keep(self, place: Allocation) -> None:
-        """Something was mapped at some time."""
+        """Keep an allocation that was mapped at some time."""
         self._allocations.setdefault(place.start, place)
 
     @property
@@ -64,7 +64,7 @@ class Recording:
 
 
 def mute(address: int, data: bytes) -> None:
-    """Hear a doorbell and do nothing."""
+    """Ignore a store to a doorbell."""
 
 
 class Replayed(NamedTuple):
@@ -75,7 +75,7 @@ class Replayed(NamedTuple):
 
 
 def replay(recording: Recording, memory: Memory) -> Replayed:
-    """Do again what was recorded. ``memory``: new, with the space of the recording.
+    """Repeat what was recorded. ``memory``: new, with the space of the recording.
 
     Raises what a request raises that this memory cannot take.
     """

@@ -117,8 +117,8 @@ def load(path: Path) -> tuple[Recording, Origin]:
         content = _content(packed)
         origin = _origin(content["origin"])
         recording = _recording(content["allocations"], content["events"], origin)
-    except ValueError as slip:
-        raise BadRecording(f"{path}: {slip}") from None
+    except ValueError as error:
+        raise BadRecording(f"{path}: {error}") from None
     return recording, origin
 
 
@@ -183,8 +183,8 @@ def _each(rows: Any, what: str, take: Callable[[Any], object]) -> None:
     for number, row in enumerate(rows):
         try:
             take(row)
-        except ValueError as slip:
-            raise ValueError(f"{what} {number}: {slip}") from None
+        except ValueError as error:
+            raise ValueError(f"{what} {number}: {error}") from None
 
 
 # ---------------------------------------------------------------- rows

@@ -1,4 +1,4 @@
-"""A request cut into what requesters take, and its answers put together again.
+"""Requests split into the accesses that requesters take, and their answers reassembled.
 
 Invariant: every byte of a request that goes to the caches is in exactly one part; a request is
 answered once for each kind of answer it has, when the last of its parts is.
@@ -32,8 +32,9 @@ def all_lanes(count: int) -> npt.NDArray[np.uint8]:
     return _ALL_LANES[count]
 
 
-class Flight:
-    """A request on its way. ``left``: parts that still have to give each kind of answer.
+class PendingRequest:
+    """A request that is not completely answered. ``left``: parts that still have to give each kind
+    of answer.
 
     ``data``: uint8, shape (lanes, size), what has come so far of what a load or an atomic returns.
     """
@@ -51,7 +52,7 @@ class Flight:
         self.left = dict.fromkeys(answers_of(self.request), parts)
 
     def answered(self, kind: AnswerKind) -> bool:
-        """One part has given that answer; whether it was the last one."""
+        """One part has given that answer; returns whether it was the last one."""
         left = self.left[kind] - 1
         if left:
             self.left[kind] = left
@@ -83,13 +84,13 @@ _SYNCHRONIZED: Final = (AnswerKind.SYNCHRONIZED,)
 class Part:
     """What one requester takes as one access.
 
-    ``asks``: what for; that of the request, or ACQUIRE. ``addresses`` (n,), ``size``, ``data`` and
-    ``compares`` (n, size) as in a request; ``places``: where each lane's bytes stand among those of
-    the request (None: the part has them all, in their order). ``crosses``: a lane reaches into the
-    next line. ``result``: what came back, (n, size).
+    ``asks``: the kind of request; that of the request, or ACQUIRE. ``addresses`` (n,), ``size``,
+    ``data`` and ``compares`` (n, size) as in a request; ``places``: where each lane's bytes stand
+    among those of the request (None: the part has them all, in their order). ``crosses``: a lane
+    reaches into the next line. ``result``: what came back, (n, size).
     """
 
-    flight: Flight
+    pending: PendingRequest
     asks: RequestKind
     port: int
     addresses: Addresses
@@ -104,18 +105,18 @@ class Part:
     result: Data | None = None
 
     def deliver(self) -> None:
-        """Put ``result`` where it belongs in the request's data."""
-        flight = self.flight
-        request = flight.request
+        """Copy ``result`` to its place in the request's data."""
+        pending = self.pending
+        request = pending.request
         assert self.result is not None, "the engine has filled it in"
         if self.places is None:
-            flight.data = self.result
+            pending.data = self.result
             if self.size != request.size:
-                flight.data = self.result.reshape(-1, request.size)
+                pending.data = self.result.reshape(-1, request.size)
             return
-        if flight.data is None:
-            flight.data = np.zeros((len(request.addresses), request.size), np.uint8)
-        flat = flight.data.reshape(-1)
+        if pending.data is None:
+            pending.data = np.zeros((len(request.addresses), request.size), np.uint8)
+        flat = pending.data.reshape(-1)
         flat[self.places[:, None] + np.arange(self.size)] = self.result
 
 
@@ -126,12 +127,12 @@ class Cutter:
         self.line_size = line_size
         self._known: dict[tuple[int, int], int] = {}
 
-    def whole(self, flight: Flight, kind: PortKind, place: Allocation) -> list[Part]:
+    def whole(self, pending: PendingRequest, kind: PortKind, place: Allocation) -> list[Part]:
         """Parts of a request whose lanes are all in one allocation."""
-        return self._cut(flight, kind, place.memory_type, None)
+        return self._cut(pending, kind, place.memory_type, None)
 
     def mixed(
-        self, flight: Flight, kind: PortKind, places: list[Allocation]
+        self, pending: PendingRequest, kind: PortKind, places: list[Allocation]
     ) -> tuple[list[Part], list[int]]:
         """The same for any lanes; also the lanes that are stores to doorbells."""
         groups: dict[MemoryType, list[int]] = {}
@@ -144,20 +145,20 @@ class Cutter:
         parts = []
         for memory_type, lanes in groups.items():
             chosen = None if len(lanes) == len(places) else np.array(lanes, np.int64)
-            parts += self._cut(flight, kind, memory_type, chosen)
+            parts += self._cut(pending, kind, memory_type, chosen)
         return parts, doorbells
 
     def _cut(
-        self, flight: Flight, kind: PortKind, memory_type: MemoryType, lanes: Index | None
+        self, pending: PendingRequest, kind: PortKind, memory_type: MemoryType, lanes: Index | None
     ) -> list[Part]:
-        request = flight.request
+        request = pending.request
         addresses: Addresses = request.addresses
         size = request.size
         glc = request.glc or kind is PortKind.CONTROL or memory_type is MemoryType.UC
         slc = request.slc or memory_type.bypasses
         sequenced = kind is PortKind.SCALAR or kind is PortKind.FETCH
         part = Part(
-            flight,
+            pending,
             request.kind,
             request.port,
             addresses,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpu.memory.coherent.request_splitting import Flight, Part
+from gpu.memory.coherent.request_splitting import Part, PendingRequest
 from gpu.memory.interface import RequestKind
 
 
@@ -28,15 +28,15 @@ class ScalarStores:
         self._open[port] = self._open.get(port, 0) + 1
 
     def hold(self, part: Part) -> bool:
-        """Keep a release back if stores of its port are open; whether that is so."""
+        """Delay a release if stores of its port are outstanding; returns whether that is so."""
         if not self._open.get(part.port):
             return False
         self._held.setdefault(part.port, []).append(part)
         return True
 
-    def performed(self, flight: Flight) -> None:
+    def performed(self, pending: PendingRequest) -> None:
         """All of a store is in memory: empty the cache of its port."""
-        self._enter(fence(flight, RequestKind.ACQUIRE))
+        self._enter(fence(pending, RequestKind.ACQUIRE))
 
     def answered(self, port: int) -> None:
         """The cache is empty, and the store over."""
@@ -46,8 +46,8 @@ class ScalarStores:
                 self._enter(part)
 
 
-def fence(flight: Flight, kind: RequestKind) -> Part:
-    """A part without lanes for the port of a request; what is for lines has its addresses."""
-    request = flight.request
+def fence(pending: PendingRequest, kind: RequestKind) -> Part:
+    """A part without lanes for the port of a request; a request for lines keeps its addresses."""
+    request = pending.request
     addresses = request.addresses if kind >= RequestKind.FLUSH else np.zeros(0, np.uint64)
-    return Part(flight, kind, request.port, addresses, 1)
+    return Part(pending, kind, request.port, addresses, 1)

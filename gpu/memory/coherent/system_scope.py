@@ -1,11 +1,10 @@
 """What fences of system scope ask of the cache that a GPU shares.
 
-Stores that a write-back cache keeps are performed for the GPU, and other agents know nothing of
-them. So a release of system scope writes those lines back, and waits. An acquire of system scope
-drops what such a cache holds, where the description says that nobody else does; caches that a
-directory probes need no such step. Invariant: a line is in the books from the answer to the
-request that brought it until a fence takes it out, so that no fence misses what was performed
-before it.
+Stores that a write-back cache keeps are performed for the GPU, but not visible to other agents. So
+a release of system scope writes those lines back, and waits. An acquire of system scope invalidates
+such a cache, where the description says that no other agent does; caches that a directory probes
+need no such step. Invariant: a line is listed from the answer to the request that brought it until
+a fence removes it, so that no fence misses what was performed before it.
 
 Source: the AMDGPU usage guide, "Memory model GFX6-GFX9": the shared cache is kept coherent with
 other agents on some targets, or addresses bypass it; HSA Platform System Architecture 1.0, 2.9.1:
@@ -34,7 +33,7 @@ WRITE_BACK: Final = ("WB", "L2isWB")
 
 
 class CannotFence(ValueError):
-    """What the system asks of its protocol and the protocol cannot do, in words."""
+    """The system needs a fence that its protocol cannot perform; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def system_scope(
     """What fences have to do in a completed description.
 
     ``banks``: the group of machines that is the shared cache. ``vector``: the group of requesters
-    of compute units. ``said``: the description with its rows of ``[[handover]]``, which tell how
+    of compute units. ``said``: the description with its rows of ``[[handover]]``, which say how
     bytes pass from and to wavefronts. Raises CannotFence.
     """
     keeps = _keeps_stores(described, banks)
@@ -133,7 +132,7 @@ def _way_back(name: str, first: type[Controller], shared: type[Controller]) -> R
         f"{shared.MACHINE} of {name} keeps stores, but has no transition by which a flush or a "
         f"load past it would write back a line in each of the states "
         f"{', '.join(states[state] for state in dirty)}: a release of system scope could not be "
-        f"obeyed. Let stores be written through ({WRITE_BACK[0]} = false)"
+        f"performed. Let stores be written through ({WRITE_BACK[0]} = false)"
     )
 
 
@@ -155,16 +154,16 @@ class SharedLines:
         if request.kind > RequestKind.ATOMIC or request.slc:
             return
         stores = request.kind != RequestKind.LOAD
-        books = [self._dirty] if stores and self._scope.writes_back is not None else []
+        lists = [self._dirty] if stores and self._scope.writes_back is not None else []
         if self._scope.invalidates:
-            books.append(self._held)
-        if not books:
+            lists.append(self._held)
+        if not lists:
             return
         for line in self._lines(request):
             place = self._space.find(line)
             if place is not None and place.on_store is None and not place.memory_type.bypasses:
-                for book in books:
-                    book[line] = None
+                for lines in lists:
+                    lines[line] = None
 
     def _lines(self, request: Request) -> list[int]:
         ends = np.concatenate([request.addresses, request.addresses + np.uint64(request.size - 1)])
@@ -181,9 +180,9 @@ class SharedLines:
             steps.append(self._requests(RequestKind.INVALIDATE_SHARED, self._held))
         return [step for step in steps if step]
 
-    def _requests(self, kind: RequestKind, book: dict[int, None]) -> list[Request]:
-        lines = np.array(sorted(line for line in book if self._space.find(line)), np.uint64)
-        book.clear()
+    def _requests(self, kind: RequestKind, listed: dict[int, None]) -> list[Request]:
+        lines = np.array(sorted(line for line in listed if self._space.find(line)), np.uint64)
+        listed.clear()
         return [
             Request(self._control, kind, 0, lines[first : first + LANES], 1, slc=True)
             for first in range(0, len(lines), LANES)

@@ -1,9 +1,9 @@
 """Which system kernels run on: how many of what, and which requesters are the ports.
 
-A description whose table ``[gpu.ports]`` names the ports is taken as it stands. To any other one
-with a coalescer and a cache for instructions, what a GPU's front end needs is added: a coalescer
-of its own, and a cache for scalar data beside that of instructions. Invariant: what the ports stand
-on is said in the description and nowhere else, so that both engines build the same.
+A description whose table ``[gpu.ports]`` names the ports is used unchanged. To any other one with a
+coalescer and a cache for instructions, what a GPU's front end needs is added: a coalescer of its
+own, and a cache for scalar data beside that of instructions. Invariant: only the description says
+which requesters the ports use, so that both engines build the same.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def kernel_system(
     cus: int | None = None,
     tccs: int | None = None,
 ) -> KernelSystem:
-    """The system that ``written`` asks for, with other counts if wanted.
+    """The system that ``written`` describes, with other counts if given.
 
     Several banks share the size that ``written`` gives the shared cache as a whole. Raises
     DescriptionError for what does not fit the protocol, or a protocol without such ports.
@@ -114,8 +114,8 @@ def kernel_system(
     _check(system, written)
     try:
         scope = system_scope(protocol, completed, roles.banks, roles.vector, written)
-    except CannotFence as slip:
-        raise _unfit(written, str(slip)) from None
+    except CannotFence as error:
+        raise _unfit(written, str(error)) from None
     return KernelSystem(protocol, completed, roles, scope)
 
 
@@ -199,7 +199,7 @@ def _group_of(machines: Mapping[str, MachineDescription], name: str) -> str:
 def _renamed(
     machine: MachineDescription, groups: Mapping[str, MachineDescription]
 ) -> MachineDescription:
-    """The same where it speaks of other machines, some of which are now in groups."""
+    """The same with the names of machines that are now in groups replaced."""
     derived = {
         name: replace(each, count=None if each.count is None else _group_of(groups, each.count))
         for name, each in machine.derived.items()

@@ -1,7 +1,7 @@
-"""What a protocol's controllers did, by name: how often which event met which state.
+"""What a protocol's controllers did, by name: how often each event occurred in each state.
 
-Knows no protocol. A load that meets an invalid line is a miss and one that meets a valid line a
-hit, whatever a protocol calls its states; so the pairs themselves are told.
+Independent of the protocol. A load that finds an invalid line is a miss and one that finds a valid
+line a hit, whatever a protocol calls its states; so the pairs themselves are reported.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from gpu.memory.coherent.system_selection import KernelSystem
 
 Executed = dict[str, dict[str, dict[str, int]]]
-"""Group of machines -> event -> state -> executions; what never ran is left out."""
+"""Group of machines -> event -> state -> executions; pairs that never ran are omitted."""
 
 
 def executed(kernel: KernelSystem, count: Callable[[int, int, int], int]) -> Executed:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpu.compute_unit.functional_unit import FunctionalUnit
-from gpu.compute_unit.hang_detector import Livelock, Watch
+from gpu.compute_unit.hang_detector import HangDetector, Livelock
 from gpu.compute_unit.timed_unit import TimedUnit
 from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.compute_unit.harness import Bench, run_units, split
@@ -18,10 +18,10 @@ from tests.gpu.kernels.stored import stored
 Unit = FunctionalUnit | TimedUnit
 
 
-def _units(timed: bool, memory: FlatMemory, count: int, watch: Watch) -> list[Unit]:
+def _units(timed: bool, memory: FlatMemory, count: int, hang_detector: HangDetector) -> list[Unit]:
     if timed:
-        return [TimedUnit(index, memory, watch=watch) for index in range(count)]
-    return [FunctionalUnit(index, memory, watch=watch) for index in range(count)]
+        return [TimedUnit(index, memory, hang_detector=hang_detector) for index in range(count)]
+    return [FunctionalUnit(index, memory, hang_detector=hang_detector) for index in range(count)]
 
 
 @pytest.mark.parametrize("timed", [False, True])
@@ -29,7 +29,7 @@ def test_a_lane_that_waits_for_another_of_its_wave(timed: bool) -> None:
     memory = FlatMemory()
     lock, count = put(memory, np.zeros(1, np.int32)), put(memory, np.zeros(1, np.int32))
     launch = Launch(memory, stored("lock"), "lanelock", [lock, count], (64,), (64,))
-    run_launch(memory, launch, _units(timed, memory, 1, Watch(patience=500)))
+    run_launch(memory, launch, _units(timed, memory, 1, HangDetector(patience=500)))
     (fault,) = launch.listener.faults
     assert isinstance(fault, Livelock)
     text = str(fault)
@@ -58,7 +58,7 @@ def test_waves_that_wait_for_each_other_get_on(
     """Looked at from the first instruction on: patience is one."""
     memory = FlatMemory(cus=2)
     launch = Launch(memory, stored("lock"), name, arguments(memory), (6 * group,), (group,))
-    run_launch(memory, launch, _units(timed, memory, 2, Watch(patience=1)))
+    run_launch(memory, launch, _units(timed, memory, 2, HangDetector(patience=1)))
     assert not launch.listener.faults
     assert len(launch.listener.ended) == 6
 
@@ -66,7 +66,9 @@ def test_waves_that_wait_for_each_other_get_on(
 def test_a_wave_that_counts_while_it_waits_meets_the_limit() -> None:
     bench = Bench("count_for_ever")
     group = bench.group(split(bench.buffer(4)))
-    unit = FunctionalUnit(0, bench.memory, watch=Watch(patience=100, still_limit=5000))
+    unit = FunctionalUnit(
+        0, bench.memory, hang_detector=HangDetector(patience=100, still_limit=5000)
+    )
     unit.start(group)
     run_units(unit)
     (fault,) = bench.listener.faults
@@ -77,7 +79,7 @@ def test_work_without_stores_is_no_livelock() -> None:
     """The registers change, so nothing repeats, long after somebody began to look."""
     bench = Bench("count_down")
     result = bench.buffer(4)
-    unit = FunctionalUnit(0, bench.memory, watch=Watch(patience=100))
+    unit = FunctionalUnit(0, bench.memory, hang_detector=HangDetector(patience=100))
     unit.start(bench.group([*split(result), 20_000]))
     run_units(unit)
     assert not bench.listener.faults
@@ -86,7 +88,7 @@ def test_work_without_stores_is_no_livelock() -> None:
 
 def test_the_limit_that_was_given() -> None:
     bench = Bench("count_down")
-    unit = FunctionalUnit(0, bench.memory, watch=Watch(limit=10_000))
+    unit = FunctionalUnit(0, bench.memory, hang_detector=HangDetector(limit=10_000))
     unit.start(bench.group([*split(bench.buffer(4)), 20_000]))
     run_units(unit)
     (fault,) = bench.listener.faults
@@ -96,7 +98,7 @@ def test_the_limit_that_was_given() -> None:
 def test_the_limit_is_met_by_waves_that_end_in_their_first_turn() -> None:
     """Each is over before the count is looked at: the next one fails."""
     bench = Bench("count_down")
-    unit = FunctionalUnit(0, bench.memory, watch=Watch(limit=20))
+    unit = FunctionalUnit(0, bench.memory, hang_detector=HangDetector(limit=20))
     for _ in range(3):
         unit.start(bench.group([*split(bench.buffer(4)), 5]))
     run_units(unit)
@@ -106,7 +108,7 @@ def test_the_limit_is_met_by_waves_that_end_in_their_first_turn() -> None:
 
 def test_a_wave_that_waits_for_lds_that_nobody_writes() -> None:
     bench = Bench("local_spin")
-    unit = FunctionalUnit(0, bench.memory, watch=Watch(patience=100))
+    unit = FunctionalUnit(0, bench.memory, hang_detector=HangDetector(patience=100))
     unit.start(bench.group(lds=256))
     run_units(unit)
     (fault,) = bench.listener.faults

@@ -11,7 +11,7 @@ import pytest
 import gpu.host.device
 from gpu import Buffer, Device, Signal
 from gpu.compute_unit.functional_unit import FunctionalUnit
-from gpu.compute_unit.hang_detector import Watch
+from gpu.compute_unit.hang_detector import HangDetector
 from gpu.errors import KernelError
 from gpu.memory.coherent.factory import load_system, open_memory
 from gpu.memory.flat_memory import FlatMemory
@@ -34,8 +34,8 @@ def with_caches() -> Device:
     params=[without_time, with_pipelines, with_caches], ids=["functional", "timed", "coherent"]
 )
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Device:
-    """One whose watch loses its patience soon."""
-    monkeypatch.setattr(gpu.host.device, "Watch", partial(Watch, patience=50))
+    """One whose hang_detector loses its patience soon."""
+    monkeypatch.setattr(gpu.host.device, "HangDetector", partial(HangDetector, patience=50))
     make: Callable[[], Device] = request.param
     return make()
 

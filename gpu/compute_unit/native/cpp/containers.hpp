@@ -1,6 +1,6 @@
-// Numbers and growing arrays, without a library of C++.
+// Integers and growing arrays, without the C++ standard library.
 //
-// Invariant: what is stored is plain data, moved by memcpy; who owns an array frees it.
+// Invariant: items are plain data, moved by memcpy; the owner of an array frees it.
 
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-inline constexpr u32 NOBODY = ~u32{0};
+inline constexpr u32 NO_WAVE = ~u32{0};
 
 template <class T>
 struct List {

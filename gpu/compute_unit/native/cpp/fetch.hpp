@@ -1,4 +1,4 @@
-// Instruction fetch: gpu/compute_unit/pipeline/fetch.py says what it does, this does the same.
+// Instruction fetch: the twin of gpu/compute_unit/pipeline/fetch.py.
 //
 // Invariant: a wave issues only records of bytes that were fetched for it.
 
@@ -10,7 +10,7 @@
 
 inline u64 hashed(u64 address) { return (address >> 3) * 0x9E3779B97F4A7C15u >> 32; }
 
-// Where an address stands in a list, by a table of places; the free place if it is not there.
+// The position of an address in a list, by a hash table of places; the free place if it is absent.
 template <class T>
 inline u32& place_of(const List<T>& items, List<u32>& places, u64 address) {
     u64 at = hashed(address);
@@ -55,30 +55,30 @@ inline const T* find(const List<T>& items, List<u32>& places, u64 address) {
 
 // ---------------------------------------------------------------- waves
 
-inline void want(Front& f, Wave& w) {
+inline void want(IssueEngine& f, Wave& w) {
     const u64 low = f.config.buffer_bytes - f.config.fetch_bytes;
     if (w.fetching != NONE || w.queued || static_cast<i64>(w.fetched - w.pc) > static_cast<i64>(low)) return;
     w.queued = true;
     f.units[w.unit].wanting.add(name_of(f, w));
 }
 
-// The wave goes on somewhere else: what it has and what is coming is of no use.
-inline void flush(Front& f, Wave& w) {
+// The wave continues at another address: its buffer and any fetch under way are discarded.
+inline void flush(IssueEngine& f, Wave& w) {
     w.fetched = w.pc & ~(f.config.fetch_bytes - 1);
     w.fetching = NONE;
     w.unmapped = false;
     want(f, w);
 }
 
-inline void arrived(Front& f, Wave& w) {
+inline void arrived(IssueEngine& f, Wave& w) {
     const u64 now = f.state->now;
     if (w.waiting == Stall::FETCH) wake(f, w, now);
     Unit& u = f.units[w.unit];
     if (!u.wanting.empty()) wanted(u, now);
 }
 
-// Make one request, if a wave still wants one. REACHED: nothing stands in the way.
-inline Reason fetch_cycle(Front& f, Unit& u) {
+// Make one request, if a wave still wants one. REACHED: Python is not needed.
+inline Reason fetch_cycle(IssueEngine& f, Unit& u) {
     State& s = *f.state;
     while (!u.wanting.empty()) {
         Wave* w = wave_of(f, u.wanting.front());
@@ -117,8 +117,8 @@ inline Reason fetch_cycle(Front& f, Unit& u) {
     return Reason::REACHED;
 }
 
-// A fetch has come back.
-inline void fetch_answer(Front& f, u32 slot) {
+// A fetch has been answered.
+inline void fetch_answer(IssueEngine& f, u32 slot) {
     const Fetching fetch = f.fetches[slot];
     const u8* bytes = f.state->bytes + u64{slot} * OUTSIDE_LANES * OUTSIDE_BYTES;
     f.slots.add(slot);
@@ -132,7 +132,7 @@ inline void fetch_answer(Front& f, u32 slot) {
     if (!known || code.epoch != u.epoch || memcmp(code.bytes, bytes, size)) {
         code.epoch = u.epoch;
         memcpy(code.bytes, bytes, size);
-        tell(f, Entry::CODE, u.number, static_cast<u32>(&code - u.code.items));
+        note(f, Entry::CODE, u.number, static_cast<u32>(&code - u.code.items));
     }
     w->fetching = NONE;
     w->fetched = fetch.address + size;

@@ -1,17 +1,17 @@
-// One turn of a SIMD: gpu/compute_unit/timed_unit.py says what it does, this does the same with records.
+// One turn of a SIMD: the twin of gpu/compute_unit/timed_unit.py, on records.
 //
-// Invariant: a turn that Python has to help with stops at one wave and goes on there; nothing of it
-// is done twice.
+// Invariant: a turn that needs Python stops at one wave and resumes there; no part of it is done
+// twice.
 
 #pragma once
 
 #include "fetch.hpp"
 
-inline bool is_vector_memory(const Front& f, const Record& r) { return r.place == f.config.vector_memory; }
+inline bool is_vector_memory(const IssueEngine& f, const Record& r) { return r.place == f.config.vector_memory; }
 
 // ---------------------------------------------------------------- what an instruction needs
 
-inline bool has_room(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
+inline bool has_room(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now) {
     const bool vector = is_vector_memory(f, r);
     if (vector && u.sending.size() >= f.config.memory_queue) {
         stall(u, Stall::PIPELINE, f.config.simds);
@@ -24,7 +24,7 @@ inline bool has_room(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
     return true;
 }
 
-// What steers a wave takes no unit.
+// Control instructions need no unit.
 inline bool steers(Kind kind) {
     switch (kind) {
         case Kind::WAIT:
@@ -45,7 +45,7 @@ inline bool steers(Kind kind) {
 inline bool steps(const Record& r) { return r.pace != NO_PACE; }
 
 // Whether the unit, the counters and the pipeline of a record are free.
-inline bool may_issue(Front& f, Unit& u, Simd& simd, Wave& w, const Record& r, u64 now) {
+inline bool may_issue(IssueEngine& f, Unit& u, Simd& simd, Wave& w, const Record& r, u64 now) {
     if (u.taken >> r.place & 1) {
         stall(u, Stall::TAKEN, f.config.simds);
         return false;
@@ -65,27 +65,27 @@ inline void count(Unit& u, Wave& w, const Record& r) {
     ++u.counts.by_unit[r.place];
 }
 
-inline void advance(Front& f, Unit& u, Wave& w, const Record& r) {
+inline void advance(IssueEngine& f, Unit& u, Wave& w, const Record& r) {
     w.pc = r.end;
     count(u, w, r);
     want(f, w);
 }
 
-// How many instructions of a wave there were since this was last told.
-inline void tell_watch(Front& f, Wave& w) {
+// Log how many instructions of a wave there were since the last time.
+inline void note_executed(IssueEngine& f, Wave& w) {
     const u64 since = w.executed - w.watched;
     w.watched = w.executed;
     f.state->budget -= static_cast<i64>(since);
-    tell(f, Entry::EXECUTED, number_of(f, w), static_cast<u32>(since));
+    note(f, Entry::EXECUTED, number_of(f, w), static_cast<u32>(since));
 }
 
 // A loop's end. BACK: Python looks at it at once.
-inline Reason went_back(Front& f, Wave& w) {
-    tell_watch(f, w);
+inline Reason went_back(IssueEngine& f, Wave& w) {
+    note_executed(f, w);
     return f.state->observe ? Reason::BACK : Reason::REACHED;
 }
 
-inline Reason issue_step(Front& f, Unit& u, Simd& simd, Wave& w, const Record& r, u64 now) {
+inline Reason issue_step(IssueEngine& f, Unit& u, Simd& simd, Wave& w, const Record& r, u64 now) {
     w.ready = now + f.config.cycles[r.pace];
     if (r.place == f.config.vector_alu) simd.busy = w.ready;
     const u64 from = w.pc;
@@ -100,14 +100,14 @@ inline Reason issue_step(Front& f, Unit& u, Simd& simd, Wave& w, const Record& r
     return Reason::REACHED;
 }
 
-inline void send_later(Front& f, Unit& u, Wave& w, const Record& r, u64 cycles, u64 now) {
+inline void send_later(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 cycles, u64 now) {
     const u64 earliest = now + f.config.address_cycles;
     const u64 start = u.vector_free > earliest ? u.vector_free : earliest;
     u.vector_free = start + cycles;
     u.sending.add({start, name_of(f, w), r.handle});
 }
 
-inline void issue_vector(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
+inline void issue_vector(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now) {
     ++w.vm;
     w.lgkm += r.flat;
     u.lines.extend(r.amount + 1);
@@ -117,15 +117,15 @@ inline void issue_vector(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
     send_later(f, u, w, r, cycles ? cycles : 1, now);
 }
 
-inline void issue_local(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
+inline void issue_local(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now) {
     ++w.lgkm;
     const u64 start = u.local_free > now ? u.local_free : now;
     u.local_free = start + r.amount;
     later(u, start + r.amount + f.config.lds_cycles, name_of(f, w), r.handle, true);
 }
 
-// PERFORM: Python carries it out, and if that goes well it is issued (`issue_local`).
-inline Reason issue_memory(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
+// PERFORM: Python carries it out, and if that succeeds it is issued (`issue_local`).
+inline Reason issue_memory(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now) {
     advance(f, u, w, r);
     w.ready = now + f.config.scalar_cycles;
     ++u.memory[r.name];
@@ -142,7 +142,7 @@ inline Reason issue_memory(Front& f, Unit& u, Wave& w, const Record& r, u64 now)
             later(u, now + f.config.scalar_memory_cycles, name_of(f, w), r.handle, false);
             break;
         case Kind::LOCAL:
-            tell(f, Entry::PERFORM, number_of(f, w), r.handle);
+            note(f, Entry::PERFORM, number_of(f, w), r.handle);
             issue_local(f, u, w, r, now);
             break;
         case Kind::LOCAL_NOW:
@@ -154,9 +154,9 @@ inline Reason issue_memory(Front& f, Unit& u, Wave& w, const Record& r, u64 now)
     return Reason::REACHED;
 }
 
-// ---------------------------------------------------------------- what steers a wave
+// ---------------------------------------------------------------- control instructions
 
-inline void wait(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
+inline void wait(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now) {
     w.most_vm = static_cast<u8>(r.value);
     w.most_exp = static_cast<u8>(r.value >> 8);
     w.most_lgkm = static_cast<u8>(r.value >> 16);
@@ -164,8 +164,8 @@ inline void wait(Front& f, Unit& u, Wave& w, const Record& r, u64 now) {
     if (!within(w, w.most_vm, w.most_exp, w.most_lgkm)) block(w, Stall::COUNTERS, now);
 }
 
-// Whether the record is done with; and in `reason` what Python has to do.
-inline bool steer(Front& f, Unit& u, Wave& w, const Record& r, u64 now, Reason& reason) {
+// Whether the record is completed; `reason` is set to what Python has to do.
+inline bool steer(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now, Reason& reason) {
     w.ready = now + 1;
     switch (r.kind) {
         case Kind::WAIT:
@@ -173,7 +173,7 @@ inline bool steer(Front& f, Unit& u, Wave& w, const Record& r, u64 now, Reason& 
             break;
         case Kind::END:
             count(u, w, r);
-            tell_watch(f, w);
+            note_executed(f, w);
             if (!within(w, 0, 0, 0)) {
                 block(w, Stall::END, now);
             } else if (end(f, w, now)) {
@@ -207,7 +207,7 @@ inline bool steer(Front& f, Unit& u, Wave& w, const Record& r, u64 now, Reason& 
         case Kind::FETCH_AGAIN:
             advance(f, u, w, r);
             ++u.epoch;
-            tell(f, Entry::FORGET, u.number, 0);
+            note(f, Entry::FORGET, u.number, 0);
             flush(f, w);
             break;
         default:
@@ -219,7 +219,7 @@ inline bool steer(Front& f, Unit& u, Wave& w, const Record& r, u64 now, Reason& 
 
 // ---------------------------------------------------------------- a turn
 
-inline void order(const Front& f, Unit& u, const Simd& simd) {
+inline void order(const IssueEngine& f, Unit& u, const Simd& simd) {
     List<WaveName>& ready = u.ready;
     const u32 count = ready.count;
     if (count < 2) return;
@@ -244,7 +244,7 @@ inline void order(const Front& f, Unit& u, const Simd& simd) {
 }
 
 // The waves that may issue; AHEAD if some of them have no records.
-inline Reason look(Front& f, Unit& u, Simd& simd, u64 now) {
+inline Reason look(IssueEngine& f, Unit& u, Simd& simd, u64 now) {
     State& s = *f.state;
     u.ready.clear();
     u.position = 0;
@@ -264,15 +264,15 @@ inline Reason look(Front& f, Unit& u, Simd& simd, u64 now) {
     return s.listed ? Reason::AHEAD : Reason::REACHED;
 }
 
-// The wave that is looked at cannot go on without Python.
-inline Reason ask(Front& f, const Wave& w, const Record* r, Reason reason) {
+// The current wave cannot continue without Python.
+inline Reason ask(IssueEngine& f, const Wave& w, const Record* r, Reason reason) {
     f.state->wave = number_of(f, w);
     f.state->handle = r ? r->handle : 0;
     f.state->address = w.fetched;
     return reason;
 }
 
-inline Reason issue_one(Front& f, Unit& u, Simd& simd, Wave& w, u64 now) {
+inline Reason issue_one(IssueEngine& f, Unit& u, Simd& simd, Wave& w, u64 now) {
     if (w.records.empty() || w.records.front().end > w.fetched) {
         if (w.unmapped) return ask(f, w, nullptr, Reason::UNMAPPED);
         block(w, Stall::FETCH, now);
@@ -314,7 +314,7 @@ inline void next_wave(Unit& u) {
 }
 
 // Waves of one SIMD issue, from where the turn was left.
-inline Reason issue(Front& f, Unit& u, Simd& simd, u64 now) {
+inline Reason issue(IssueEngine& f, Unit& u, Simd& simd, u64 now) {
     for (; u.position < u.ready.count; next_wave(u)) {
         Wave* w = wave_of(f, u.ready[u.position]);
         if (w && u.performed.kind == Kind::LOCAL_NOW) {
@@ -332,7 +332,7 @@ inline Reason issue(Front& f, Unit& u, Simd& simd, u64 now) {
 }
 
 // The first turn, from the following one on, in which a wave is ready; NONE if none will be.
-inline u64 turn_after(const Front& f, const Simd& simd, u64 place, u64 following) {
+inline u64 turn_after(const IssueEngine& f, const Simd& simd, u64 place, u64 following) {
     u64 first = NONE;
     for (u32 i = 0; i < simd.waves.count; ++i) {
         const u64 ready = f.waves[simd.waves[i]].ready;

@@ -1,24 +1,25 @@
-// The front of a device: all its compute units' fetch and issue, tick by tick, with the engine that
-// runs the caches between them. gpu/compute_unit/native/issue_engine.py drives it.
+// The issue engine of a device: fetch and issue of all its compute units, tick by tick, with the
+// protocol's engine that runs the caches between them. gpu/compute_unit/native/issue_engine.py
+// drives it.
 //
-// The life of a tick: units act in the order of their numbers (what was put off, requests that leave,
-// one fetch, one SIMD's turn); then the engine runs to its first answers or to the next tick in which
-// a unit acts. Wherever Python is needed, a run comes back with a Reason, and the next run goes on
-// from there.
+// The life of a tick: units act in the order of their numbers (due events, requests that leave, one
+// fetch, one SIMD's turn); then the protocol's engine runs to its first answers or to the next tick
+// in which a unit acts. Wherever Python is needed, a run returns with a Reason, and the next run
+// resumes from there.
 //
-// Invariant: the same calls of a front, with the same records, give the same ticks as
+// Invariant: the same calls, with the same records, give the same ticks as
 // gpu.compute_unit.timed_unit gives.
 
 #include "issue.hpp"
 
-#define FRONT_API extern "C" __attribute__((visibility("default")))
+#define ISSUE_ENGINE_API extern "C" __attribute__((visibility("default")))
 
 namespace {
 
 // ---------------------------------------------------------------- units
 
-// Everything that is due at this tick, from where it was left.
-Reason act(Front& f, Unit& u) {
+// Everything that is due at this tick, from where the last run stopped.
+Reason act(IssueEngine& f, Unit& u) {
     State& s = *f.state;
     const u64 now = s.now;
     for (;;) {
@@ -26,15 +27,15 @@ Reason act(Front& f, Unit& u) {
             case Stage::EVENTS:
                 while (!u.events.empty() && u.events.least().tick <= now) {
                     const Event event = u.events.take();
-                    Wave* w = event.wave.number == NOBODY ? nullptr : wave_of(f, event.wave);
-                    if (!w && event.wave.number != NOBODY) continue;
+                    Wave* w = event.wave.number == NO_WAVE ? nullptr : wave_of(f, event.wave);
+                    if (!w && event.wave.number != NO_WAVE) continue;
                     if (!event.returns) {
                         s.unit = u.number;
                         s.wave = event.wave.number;
                         s.handle = event.handle;
                         return Reason::EVENT;
                     }
-                    tell(f, Entry::COMPLETE, event.wave.number, event.handle);
+                    note(f, Entry::COMPLETE, event.wave.number, event.handle);
                     --w->lgkm;
                     if (counted_down(f, *w, now)) return ask(f, *w, nullptr, Reason::GROUP_ENDED);
                 }
@@ -85,7 +86,7 @@ Reason act(Front& f, Unit& u) {
     }
 }
 
-u64 next_tick_of(const Front& f, Unit& u, u64 tick) {
+u64 next_tick_of(const IssueEngine& f, Unit& u, u64 tick) {
     if (!u.wanting.empty()) return tick;
     u64 due = NONE;
     for (u64 place = 0; place < f.config.simds; ++place) {
@@ -97,7 +98,7 @@ u64 next_tick_of(const Front& f, Unit& u, u64 tick) {
     return due == NONE || due > tick ? due : tick;
 }
 
-Reason units_act(Front& f) {
+Reason units_act(IssueEngine& f) {
     State& s = *f.state;
     for (; f.at < f.units.count; ++f.at) {
         Unit& u = f.units[f.at];
@@ -116,34 +117,34 @@ Reason units_act(Front& f) {
 // ---------------------------------------------------------------- the engine
 
 // The tick is over, units act next.
-void next_tick(Front& f, u64 tick) {
+void next_tick(IssueEngine& f, u64 tick) {
     f.state->now = tick;
     f.phase = Phase::UNITS;
     f.at = 0;
     f.begun = false;
 }
 
-bool is_fetch(const Front& f, u32 slot) { return slot < f.fetches.count && f.fetches[slot].ours; }
+bool is_fetch(const IssueEngine& f, u32 slot) { return slot < f.fetches.count && f.fetches[slot].ours; }
 
-// What the engine is told, so that another one can be told the same.
-void note_story(Front& f, u64 last) {
+// Log the requests of this run, so that they can be replayed into another engine.
+void log_requests(IssueEngine& f, u64 last) {
     const OutsideView& view = *f.view;
-    f.story.add(f.when);
-    f.story.add(last);
-    f.story.add(view.given_count);
+    f.request_log.add(f.when);
+    f.request_log.add(last);
+    f.request_log.add(view.given_count);
     for (u64 i = 0; i < view.given_count; ++i) {
         const OutsideGiven& given = view.given[i];
         const bool ours = is_fetch(f, given.slot);
-        f.story.add(given.slot | u64{ours} << 63);
-        f.story_parts += !ours;
+        f.request_log.add(given.slot | u64{ours} << 63);
+        f.request_log_parts += !ours;
         if (!ours) continue;
-        f.story.add(given.port | u64{given.scope} << 32 | u64{given.size} << 40 | u64{given.lanes} << 48);
-        f.story.add(f.fetches[given.slot].address);
+        f.request_log.add(given.port | u64{given.scope} << 32 | u64{given.size} << 40 | u64{given.lanes} << 48);
+        f.request_log.add(f.fetches[given.slot].address);
     }
 }
 
 // Answers: ours are kept, Python's are listed.
-void sort_answers(Front& f) {
+void sort_answers(IssueEngine& f) {
     State& s = *f.state;
     const OutsideView& view = *f.view;
     s.listed = 0;
@@ -157,8 +158,8 @@ void sort_answers(Front& f) {
     }
 }
 
-// Somebody was answered: what comes of it belongs to the next tick.
-void deliver(Front& f) {
+// Requests were answered: the consequences belong to the next tick.
+void deliver(IssueEngine& f) {
     State& s = *f.state;
     next_tick(f, (s.tick > s.now ? s.tick : s.now) + 1);
     for (u32 i = 0; i < f.fetched.count; ++i) fetch_answer(f, f.fetched[i]);
@@ -166,7 +167,7 @@ void deliver(Front& f) {
 }
 
 // The engine has run; REACHED: units may act again.
-Reason engine_ran(Front& f) {
+Reason engine_ran(IssueEngine& f) {
     State& s = *f.state;
     const u64 end = f.end;
     OutsideView& view = *f.view;
@@ -180,7 +181,7 @@ Reason engine_ran(Front& f) {
         deliver(f);
         return Reason::REACHED;
     }
-    if (s.due == NONE && (s.fetching || s.flights)) return Reason::QUIET;  // and so it stays
+    if (s.due == NONE && (s.fetching || s.pending)) return Reason::QUIET;  // and so it stays
     if (s.due == NONE || (end != NONE && f.limit >= end - 1)) {
         u64 tick = s.tick + 1 > s.now ? s.tick + 1 : s.now;
         if (end != NONE && end > tick) tick = end;
@@ -191,7 +192,7 @@ Reason engine_ran(Front& f) {
 }
 
 // The first tick in which a unit or Python acts, after this one; NONE if only answers lead on.
-u64 end_of_run(const Front& f) {
+u64 end_of_run(const IssueEngine& f) {
     const State& s = *f.state;
     u64 end = s.until;
     for (u32 i = 0; i < f.units.count; ++i) {
@@ -200,10 +201,10 @@ u64 end_of_run(const Front& f) {
     return end == NONE || end > s.now ? end : s.now + 1;
 }
 
-Reason memory_runs(Front& f, RunOutside run, void* block) {
+Reason memory_runs(IssueEngine& f, RunOutside run, void* block) {
     State& s = *f.state;
-    if (f.told) {
-        f.told = false;
+    if (f.replayed) {
+        f.replayed = false;
         return engine_ran(f);
     }
     const OutsideView& view = *f.view;
@@ -219,7 +220,7 @@ Reason memory_runs(Front& f, RunOutside run, void* block) {
     f.limit = (s.tick > s.now ? s.tick : s.now) + f.config.slice;
     if (f.end != NONE && f.end - 1 < f.limit) f.limit = f.end - 1;
     if (s.at_once) f.limit = s.now;
-    if (f.telling) note_story(f, f.limit);
+    if (f.logging) log_requests(f, f.limit);
     s.status = static_cast<u64>(run(block, f.view, f.when, f.limit));
     if (s.status >= JUDGED) return Reason::JUDGED;
     return engine_ran(f);
@@ -227,16 +228,16 @@ Reason memory_runs(Front& f, RunOutside run, void* block) {
 
 }  // namespace
 
-// ---------------------------------------------------------------- a front
+// ---------------------------------------------------------------- an issue engine
 
-FRONT_API u64 front_version() { return VERSION; }
+ISSUE_ENGINE_API u64 issue_engine_version() { return VERSION; }
 
-FRONT_API Front* front_new(const Config* config, State* state) {
-    auto* f = static_cast<Front*>(calloc(1, sizeof(Front)));
+ISSUE_ENGINE_API IssueEngine* issue_engine_new(const Config* config, State* state) {
+    auto* f = static_cast<IssueEngine*>(calloc(1, sizeof(IssueEngine)));
     if (!f) return nullptr;
     f->config = *config;
     f->state = state;
-    f->telling = true;
+    f->logging = true;
     f->units.extend(static_cast<u32>(config->units));
     for (u32 i = 0; i < f->units.count; ++i) {
         Unit& u = f->units[i];
@@ -250,7 +251,7 @@ FRONT_API Front* front_new(const Config* config, State* state) {
     return f;
 }
 
-FRONT_API void front_free(Front* f) {
+ISSUE_ENGINE_API void issue_engine_free(IssueEngine* f) {
     for (u32 i = 0; i < f->units.count; ++i) {
         Unit& u = f->units[i];
         for (Simd& simd : u.simds) simd.waves.release();
@@ -275,12 +276,12 @@ FRONT_API void front_free(Front* f) {
     f->fetched.release();
     f->known.release();
     f->known_places.release();
-    f->story.release();
+    f->request_log.release();
     free(f);
 }
 
-// Go on until Python is needed. `view` holds what Python has given since the last run.
-FRONT_API u64 front_run(Front* f, RunOutside run, void* block, OutsideView* view) {
+// Run until Python is needed. `view` holds what Python has given since the last run.
+ISSUE_ENGINE_API u64 issue_engine_run(IssueEngine* f, RunOutside run, void* block, OutsideView* view) {
     State& s = *f->state;
     f->view = view;
     Reason reason;
@@ -293,7 +294,7 @@ FRONT_API u64 front_run(Front* f, RunOutside run, void* block, OutsideView* view
             if (reason != Reason::REACHED) break;
             f->phase = Phase::MEMORY;
             reason = Reason::CATCH_UP;
-            if (s.logged > LOG_LONG || s.budget < 0 || f->story.count > STORY_LONG) break;
+            if (s.logged > LOG_LONG || s.budget < 0 || f->request_log.count > REQUEST_LOG_LONG) break;
         }
         reason = memory_runs(*f, run, block);
         if (reason != Reason::REACHED) break;
@@ -302,35 +303,35 @@ FRONT_API u64 front_run(Front* f, RunOutside run, void* block, OutsideView* view
     return static_cast<u64>(reason);
 }
 
-// Python has looked at what was answered; `complete`: some request has all its answers.
-FRONT_API void front_answered(Front* f, u64 complete) {
+// Python has processed the answers; `complete`: some request has all its answers.
+ISSUE_ENGINE_API void issue_engine_answered(IssueEngine* f, u64 complete) {
     if (complete || f->fetched.count) deliver(*f);
 }
 
-// Python has told another engine what this one was told, the last run included.
-FRONT_API void front_told(Front* f) { f->told = true; }
+// Python has replayed the log into another engine, the last run included.
+ISSUE_ENGINE_API void issue_engine_replayed(IssueEngine* f) { f->replayed = true; }
 
-// Copies what the engine was told since the last time, and in how many requests of Python's; returns
-// how many words there are. Nothing is copied, and nothing forgotten, if there is no room for all.
-FRONT_API u64 front_story(Front* f, u64* words, u64 room, u64* parts) {
-    const u32 count = f->story.count;
+// Copies the requests logged since the last time, and how many of them are Python's; returns how
+// many words there are. If there is not room for all, nothing is copied and the log is kept.
+ISSUE_ENGINE_API u64 issue_engine_request_log(IssueEngine* f, u64* words, u64 room, u64* parts) {
+    const u32 count = f->request_log.count;
     if (count > room) return count;
-    if (count) memcpy(words, f->story.items, u64{count} * sizeof(u64));
-    if (parts) *parts = f->story_parts;
-    f->story.clear();
-    f->story_parts = 0;
+    if (count) memcpy(words, f->request_log.items, u64{count} * sizeof(u64));
+    if (parts) *parts = f->request_log_parts;
+    f->request_log.clear();
+    f->request_log_parts = 0;
     return count;
 }
 
-FRONT_API void front_stop_story(Front* f) {
-    f->telling = false;
-    f->story.clear();
+ISSUE_ENGINE_API void issue_engine_stop_logging(IssueEngine* f) {
+    f->logging = false;
+    f->request_log.clear();
 }
 
 // ---------------------------------------------------------------- groups and waves
 
-// A group's waves are there; `numbers` is given theirs. Returns the number of the group.
-FRONT_API u64 front_start(Front* f, u64 unit, u64 count, const u64* simds, const u64* ages, const u64* pcs, u64* numbers) {
+// A group starts; its waves' numbers are written to `numbers`. Returns the number of the group.
+ISSUE_ENGINE_API u64 issue_engine_start(IssueEngine* f, u64 unit, u64 count, const u64* simds, const u64* ages, const u64* pcs, u64* numbers) {
     u32 number = f->groups.count;
     if (f->free_groups.count) {
         number = f->free_groups[--f->free_groups.count];
@@ -373,8 +374,8 @@ FRONT_API u64 front_start(Front* f, u64 unit, u64 count, const u64* simds, const
     return number;
 }
 
-// A group is gone, with all its waves.
-FRONT_API void front_drop(Front* f, u64 number) {
+// A group is removed, with all its waves.
+ISSUE_ENGINE_API void issue_engine_drop(IssueEngine* f, u64 number) {
     Group& group = f->groups[static_cast<u32>(number)];
     for (u32 i = 0; i < group.waves.count; ++i) {
         Wave& w = f->waves[group.waves[i]];
@@ -388,19 +389,19 @@ FRONT_API void front_drop(Front* f, u64 number) {
 }
 
 // What a wave will issue next; nothing: Python does not know its code.
-FRONT_API void front_append(Front* f, u64 wave, const Record* records, u64 count) {
+ISSUE_ENGINE_API void issue_engine_append(IssueEngine* f, u64 wave, const Record* records, u64 count) {
     Wave& w = f->waves[static_cast<u32>(wave)];
     w.starved = !count;
     for (u64 i = 0; i < count; ++i) w.records.add(records[i]);
 }
 
 // What an UNKNOWN record has become.
-FRONT_API void front_replace(Front* f, u64 wave, const Record* record) {
+ISSUE_ENGINE_API void issue_engine_replace(IssueEngine* f, u64 wave, const Record* record) {
     f->waves[static_cast<u32>(wave)].records.front() = *record;
 }
 
 // Counters of a wave go down. 1: its group has ended.
-FRONT_API u64 front_lower(Front* f, u64 wave, u64 vm, u64 lgkm) {
+ISSUE_ENGINE_API u64 issue_engine_lower(IssueEngine* f, u64 wave, u64 vm, u64 lgkm) {
     Wave& w = f->waves[static_cast<u32>(wave)];
     w.vm = static_cast<u8>(w.vm - vm);
     w.lgkm = static_cast<u8>(w.lgkm - lgkm);
@@ -409,16 +410,16 @@ FRONT_API u64 front_lower(Front* f, u64 wave, u64 vm, u64 lgkm) {
     return ended;
 }
 
-// Come back to Python at a tick, as for an EVENT of nobody.
-FRONT_API void front_later(Front* f, u64 unit, u64 tick, u64 handle) {
+// Return to Python at a tick, with an EVENT that belongs to no wave.
+ISSUE_ENGINE_API void issue_engine_later(IssueEngine* f, u64 unit, u64 tick, u64 handle) {
     Unit& u = f->units[static_cast<u32>(unit)];
-    later(u, tick, {NOBODY, 0}, static_cast<u32>(handle), false);
+    later(u, tick, {NO_WAVE, 0}, static_cast<u32>(handle), false);
     f->state->next_ticks[unit] = u.next_tick;
 }
 
 // ---------------------------------------------------------------- fetching
 
-FRONT_API void front_slots(Front* f, const u64* slots, u64 count) {
+ISSUE_ENGINE_API void issue_engine_slots(IssueEngine* f, const u64* slots, u64 count) {
     for (u64 i = 0; i < count; ++i) {
         const u32 slot = static_cast<u32>(slots[i]);
         f->fetches.extend(slot + 1);
@@ -428,13 +429,13 @@ FRONT_API void front_slots(Front* f, const u64* slots, u64 count) {
 }
 
 // An address may be fetched.
-FRONT_API void front_allow(Front* f, u64 address, u64 scope) {
+ISSUE_ENGINE_API void issue_engine_allow(IssueEngine* f, u64 address, u64 scope) {
     bool found;
     entry_for(f->known, f->known_places, address, found).scope = static_cast<u8>(scope);
 }
 
-// The wave that was told with ADDRESS fetches where nothing is.
-FRONT_API void front_unmapped(Front* f) {
+// The wave that was reported with ADDRESS fetches from an unmapped address.
+ISSUE_ENGINE_API void issue_engine_unmapped(IssueEngine* f) {
     Unit& u = f->units[static_cast<u32>(f->state->unit)];
     Wave* w = wave_of(*f, u.wanting.take());
     if (!w) return;
@@ -444,35 +445,35 @@ FRONT_API void front_unmapped(Front* f) {
     arrived(*f, *w);
 }
 
-// A fetch that Python has seen come back.
-FRONT_API void front_fetched(Front* f, u64 slot) { fetch_answer(*f, static_cast<u32>(slot)); }
+// A fetch whose answer Python has seen.
+ISSUE_ENGINE_API void issue_engine_fetched(IssueEngine* f, u64 slot) { fetch_answer(*f, static_cast<u32>(slot)); }
 
 // Ask again for every address.
-FRONT_API void front_forget_addresses(Front* f) { empty_places(f->known, f->known_places); }
+ISSUE_ENGINE_API void issue_engine_forget_addresses(IssueEngine* f) { empty_places(f->known, f->known_places); }
 
 // A unit's code may be other code now.
-FRONT_API void front_forget_code(Front* f, u64 unit) { ++f->units[static_cast<u32>(unit)].epoch; }
+ISSUE_ENGINE_API void issue_engine_forget_code(IssueEngine* f, u64 unit) { ++f->units[static_cast<u32>(unit)].epoch; }
 
-FRONT_API u64 front_code(Front* f, u64 unit, u64 place, u8* bytes) {
+ISSUE_ENGINE_API u64 issue_engine_code(IssueEngine* f, u64 unit, u64 place, u8* bytes) {
     const Code& code = f->units[static_cast<u32>(unit)].code[static_cast<u32>(place)];
     memcpy(bytes, code.bytes, f->config.fetch_bytes);
     return code.address;
 }
 
-// ---------------------------------------------------------------- asking
+// ---------------------------------------------------------------- queries
 
 // Program counter, whether it waits at a barrier, records left.
-FRONT_API void front_wave(Front* f, u64 wave, u64* out) {
+ISSUE_ENGINE_API void issue_engine_wave(IssueEngine* f, u64 wave, u64* out) {
     const Wave& w = f->waves[static_cast<u32>(wave)];
     out[0] = w.pc;
     out[1] = w.at_barrier;
     out[2] = w.records.size();
 }
 
-FRONT_API void front_counts(Front* f, u64 unit, Counts* counts) { *counts = f->units[static_cast<u32>(unit)].counts; }
+ISSUE_ENGINE_API void issue_engine_counts(IssueEngine* f, u64 unit, Counts* counts) { *counts = f->units[static_cast<u32>(unit)].counts; }
 
 // Instructions by mnemonic, or by how many lines they touch; returns how many numbers there are.
-FRONT_API u64 front_table(Front* f, u64 unit, u64 lines, u64* out, u64 room) {
+ISSUE_ENGINE_API u64 issue_engine_table(IssueEngine* f, u64 unit, u64 lines, u64* out, u64 room) {
     const Unit& u = f->units[static_cast<u32>(unit)];
     const List<u64>& table = lines ? u.lines : u.memory;
     for (u64 i = 0; i < room && i < table.count; ++i) out[i] = table[static_cast<u32>(i)];

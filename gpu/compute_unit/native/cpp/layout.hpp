@@ -1,4 +1,4 @@
-// What Python and the front say to each other: gpu/compute_unit/native/layout.py has the same.
+// The interface between Python and the issue engine: the twin of gpu/compute_unit/native/layout.py.
 //
 // Invariant: fields have the sizes and the order of their twins there; VERSION changes with them.
 
@@ -9,7 +9,7 @@
 
 inline constexpr u64 VERSION = 1;
 
-// What a record is, that is, what its instruction asks of the unit when it issues.
+// The kind of a record: what its instruction needs of the unit when it issues.
 enum class Kind : u8 {
     STEP,         // a vector, scalar or branch instruction that has been carried out
     WAIT,         // value: limits of vm, exp and lgkm, a byte each
@@ -27,7 +27,7 @@ enum class Kind : u8 {
     NO_ACCESS,    // a memory instruction without an active lane
     UNKNOWN,      // uses registers that are on their way: it is carried out when it issues
     MISTAKE,      // fails when it issues
-    MISTAKE_NOW,  // fails when it is looked at
+    MISTAKE_NOW,  // fails when its turn comes
 };
 
 // One instruction of one wave, ahead of its time.
@@ -35,7 +35,7 @@ struct Record {
     u64 end;     // address behind it
     u64 next;    // of the instruction after it
     u32 value;
-    u32 handle;  // Python's, of what is to be sent, carried out or brought back
+    u32 handle;  // Python's, of what is to be sent, executed or returned
     u32 amount;
     u16 name;    // number of the memory instruction's mnemonic
     Kind kind;
@@ -48,10 +48,10 @@ struct Record {
 static_assert(sizeof(Record) == 40);
 inline constexpr u8 NO_PACE = 0xFF;
 
-// Why a run came back.
+// Why a run returned.
 enum class Reason : u64 {
     REACHED,       // the tick that was asked for
-    AT_REST,       // nothing goes on by itself
+    AT_REST,       // nothing can happen without new input
     QUIET,         // many ticks without an answer
     ANSWERED,      // `list`: answers to requests of Python's, slot | kind << 32
     JUDGED,        // the engine has returned `status`
@@ -59,17 +59,17 @@ enum class Reason : u64 {
     EXECUTE,       // `wave` issues an UNKNOWN record; `address`: the end of its bytes
     PERFORM,       // `wave` issues LOCAL_NOW: `handle`
     SEND,          // `list`: waves and handles whose requests leave now
-    EVENT,         // `wave` and `handle`: what was put off until now
-    BACK,          // `wave` has gone back in its program, while that is looked at
+    EVENT,         // `wave` and `handle`: an event that is due
+    BACK,          // `wave` has branched backwards while this is observed
     GROUP_ENDED,   // the last wave of `wave`'s group has ended
-    MISTAKE,       // `wave` does something wrong
-    UNMAPPED,      // `wave` goes on where nothing could be fetched
+    MISTAKE,       // `wave` has made an error
+    UNMAPPED,      // `wave` continues where nothing could be fetched
     ADDRESS,       // `address`: may it be fetched by `unit`?
     SLOTS,         // no slots for fetches are left
-    CATCH_UP,      // the log is long, or the story
+    CATCH_UP,      // the log or the request log is long
 };
 
-// What the log tells, in the order in which it happened.
+// The kinds of log entries, in the order of the events.
 enum class Entry : u32 {
     PERFORM,   // a wave's LDS access issued: handle
     COMPLETE,  // and came back: handle
@@ -89,7 +89,7 @@ inline constexpr u64 JUDGED = 2;  // and beyond: `status` of a run of the engine
 
 inline constexpr u32 LOG_ROOM = 1 << 14;
 inline constexpr u32 LOG_LONG = 1 << 12;
-inline constexpr u32 STORY_LONG = 1 << 18;
+inline constexpr u32 REQUEST_LOG_LONG = 1 << 18;
 inline constexpr u32 LIST_ROOM = 1 << 13;
 
 // Shared with Python, which owns it.
@@ -97,10 +97,10 @@ struct State {
     u64 now;      // the tick in which units act next
     u64 tick;     // the last one in which the engine had anything to do
     u64 due;      // the engine's next one, or NONE
-    u64 until;    // in: no further than this tick; NONE: as far as things go on
+    u64 until;    // in: no further than this tick; NONE: no limit
     u64 at_once;  // in: Python has answers for this tick
-    u64 observe;  // in: come back when a wave goes back
-    i64 budget;   // instructions of waves that go back until Python wants to know
+    u64 observe;  // in: return when a wave branches backwards
+    i64 budget;   // instructions of waves that branch backwards until Python is notified
     u64 status;
     u64 unit;
     u64 wave;
@@ -108,7 +108,7 @@ struct State {
     u64 address;
     u64 ran;      // how often units have acted
     u64 fetching; // fetches under way
-    u64 flights;  // in: requests of Python's under way
+    u64 pending;  // in: requests of Python's under way
     u64 logged;
     u64 listed;
     u64* list;        // at least [LIST_ROOM], and an entry for each answer that there can be

@@ -1,8 +1,8 @@
-// What a front keeps: compute units, their SIMDs, the waves and groups in them.
+// The state of an issue engine: compute units, their SIMDs, the waves and groups in them.
 //
-// Invariant: `ready` of a wave is NONE exactly while something must happen before it is looked at
-// again, and `waiting` says what. A wave is named by its number and its serial: numbers are given
-// again, serials never.
+// Invariant: `ready` of a wave is NONE exactly while something must happen before it can issue
+// again, and `waiting` says what. A wave is named by its number and its serial: numbers are reused,
+// serials never.
 
 #pragma once
 
@@ -60,7 +60,7 @@ struct Wave {
     bool queued;
     bool unmapped;
     bool ended;
-    bool starved;  // Python knows no more code for it
+    bool starved;  // Python has no more records for it
     bool at_barrier;
     Queue<Record> records;
 };
@@ -134,12 +134,12 @@ struct Unit {
     Counts counts;
     List<u64> memory;  // by mnemonic
     List<u64> lines;   // instructions by how many lines they touch
-    // A turn that is interrupted goes on where it was.
+    // A turn that is interrupted resumes where it stopped.
     Stage stage;
     List<WaveName> ready;
     u32 position;
     u64 taken;
-    bool allowed;      // what the record at this position asks for has been found free
+    bool allowed;      // the resources of the record at this position are free
     Record performed;  // LOCAL_NOW: it has issued, and Python has carried it out
 };
 
@@ -159,7 +159,7 @@ enum class Phase : u8 { UNITS, MEMORY };
 
 using RunOutside = i64 (*)(void* block, OutsideView* view, u64 when, u64 until);
 
-struct Front {
+struct IssueEngine {
     Config config;
     State* state;
     List<Unit> units;
@@ -171,8 +171,8 @@ struct Front {
     u32 at;       // which unit acts
     u64 when;     // the tick for which requests are given
     bool begun;   // the engine has run in this phase
-    bool told;    // and another one in its place
-    u64 end;      // of the run: the tick in which somebody acts next, or NONE
+    bool replayed;    // the run was replayed into another engine
+    u64 end;      // of the run: the tick in which a unit or Python acts next, or NONE
     u64 limit;    // the last tick that the engine may run
     List<u32> slots;
     List<Fetching> fetches;  // by slot
@@ -180,20 +180,20 @@ struct Front {
     List<Known> known;
     List<u32> known_places;
     OutsideView* view;       // while it runs
-    bool telling;            // keep the story
-    List<u64> story;         // what the engine was told
-    u64 story_parts;         // requests of Python's in it
+    bool logging;            // keep the request log
+    List<u64> request_log;         // the runs of the protocol's engine, to replay
+    u64 request_log_parts;         // requests of Python's in it
 };
 
-inline Wave* wave_of(Front& f, WaveName name) {
+inline Wave* wave_of(IssueEngine& f, WaveName name) {
     Wave& w = f.waves[name.number];
     return w.serial == name.serial && !w.ended ? &w : nullptr;
 }
 
-inline u32 number_of(const Front& f, const Wave& w) { return static_cast<u32>(&w - f.waves.items); }
-inline WaveName name_of(const Front& f, const Wave& w) { return {number_of(f, w), w.serial}; }
+inline u32 number_of(const IssueEngine& f, const Wave& w) { return static_cast<u32>(&w - f.waves.items); }
+inline WaveName name_of(const IssueEngine& f, const Wave& w) { return {number_of(f, w), w.serial}; }
 
-inline void tell(Front& f, Entry entry, u32 who, u32 what) {
+inline void note(IssueEngine& f, Entry entry, u32 who, u32 what) {
     State& s = *f.state;
     if (s.logged < LOG_ROOM) s.log[s.logged] = {static_cast<u32>(entry), who, what};
     ++s.logged;
@@ -223,8 +223,8 @@ inline bool within(const Wave& w, u8 vm, u8 exp, u8 lgkm) {
     return w.vm <= vm && w.exp <= exp && w.lgkm <= lgkm;
 }
 
-// What the wave waited for has happened.
-inline void wake(Front& f, Wave& w, u64 tick) {
+// The condition that the wave waited for holds.
+inline void wake(IssueEngine& f, Wave& w, u64 tick) {
     Unit& u = f.units[w.unit];
     stall(u, w.waiting, tick - w.since);
     w.waiting = Stall::NOTHING;
@@ -239,21 +239,21 @@ inline void wake(Front& f, Wave& w, u64 tick) {
 
 // ---------------------------------------------------------------- barriers and ends
 
-inline void open_barrier(Front& f, Group& group, u64 now) {
+inline void open_barrier(IssueEngine& f, Group& group, u64 now) {
     for (u32 i = 0; i < group.waves.count; ++i) {
         Wave& w = f.waves[group.waves[i]];
         if (w.waiting == Stall::BARRIER) wake(f, w, now + 1);
     }
 }
 
-inline bool opens(Front& f, Group& group) {
+inline bool opens(IssueEngine& f, Group& group) {
     if (group.arrived < group.live) return false;
     group.arrived = 0;
     for (u32 i = 0; i < group.waves.count; ++i) f.waves[group.waves[i]].at_barrier = false;
     return true;
 }
 
-inline void arrive(Front& f, Wave& w, u64 now) {
+inline void arrive(IssueEngine& f, Wave& w, u64 now) {
     Group& group = f.groups[w.group];
     if (group.waves.count > 1) {
         w.at_barrier = true;
@@ -272,20 +272,20 @@ inline void leave(Simd& simd, u32 number) {
 }
 
 // The wave's program is over and everything has returned. Whether its group is over, too.
-inline bool end(Front& f, Wave& w, u64 now) {
+inline bool end(IssueEngine& f, Wave& w, u64 now) {
     Group& group = f.groups[w.group];
     w.ready = NONE;
     w.waiting = Stall::NOTHING;
     w.ended = true;
     leave(f.units[w.unit].simds[w.simd], number_of(f, w));
-    tell(f, Entry::ENDED, number_of(f, w), 0);
+    note(f, Entry::ENDED, number_of(f, w), 0);
     --group.live;
     if (group.arrived && opens(f, group)) open_barrier(f, group, now);
     return !group.live;
 }
 
 // Counters of the wave are lower; it may wait for that. Whether its group is over.
-inline bool counted_down(Front& f, Wave& w, u64 now) {
+inline bool counted_down(IssueEngine& f, Wave& w, u64 now) {
     switch (w.waiting) {
         case Stall::FULL:
             wake(f, w, now);

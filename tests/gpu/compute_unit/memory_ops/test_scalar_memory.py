@@ -72,6 +72,6 @@ def test_clocks() -> None:
     wave = wavefront()
     access = operation("SMEM", "s_memtime", sdata=10).execute(wave)
     assert isinstance(access, ScalarAccess)
-    access.tell(0x1_2345_6789)
+    access.set_clock(0x1_2345_6789)
     access.complete()
     assert wave.sgprs[10:12] == [0x2345_6789, 1]

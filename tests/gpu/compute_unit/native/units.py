@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpu.compute_unit.hang_detector import Watch
-from gpu.compute_unit.native.ctypes_api import front_library
-from gpu.compute_unit.native.issue_engine import Front, can_steer
+from gpu.compute_unit.hang_detector import HangDetector
+from gpu.compute_unit.native.ctypes_api import issue_engine_library
+from gpu.compute_unit.native.issue_engine import IssueEngine, can_steer
 from gpu.compute_unit.pipeline.arbitration import POLICIES
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.timed_unit import TimedUnit
@@ -75,7 +75,7 @@ class Places(Listener):
 
 def library() -> Any:
     """Skips where there is no compiler."""
-    found = front_library()
+    found = issue_engine_library()
     if found is None:
         pytest.skip("no C++ compiler")
     return found
@@ -88,16 +88,16 @@ def run(setup: Setup, memory: CoherentMemory, ahead: bool) -> Outcome:
     bench.listener = places = Places(memory)
     words = np.arange(setup.buffer // 4, dtype=np.uint32) * np.uint32(2654435761)
     buffer = bench.buffer(words)
-    limits, watch, policy = Limits(), Watch(), POLICIES[setup.policy]
+    limits, hang_detector, policy = Limits(), HangDetector(), POLICIES[setup.policy]
     units: Any
     mover: Mover
     if ahead:
         assert can_steer(memory, setup.timing, policy, limits)
-        mover = Front(library(), memory, setup.timing, limits, policy, watch)
+        mover = IssueEngine(library(), memory, setup.timing, limits, policy, hang_detector)
         units = mover.units
     else:
         units = [
-            TimedUnit(cu, memory, setup.timing, limits, policy, watch)
+            TimedUnit(cu, memory, setup.timing, limits, policy, hang_detector)
             for cu in range(memory.ports.cus)
         ]
         mover = OneByOne(memory, units)

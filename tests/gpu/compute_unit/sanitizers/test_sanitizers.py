@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpu.compute_unit.functional_unit import FunctionalUnit
-from gpu.compute_unit.hang_detector import Watch
+from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.sanitizers.sanitizer import Checks
 from gpu.compute_unit.timed_unit import TimedUnit
 from tests.gpu.compute_unit.harness import Bench, run_timed, run_units, split
@@ -32,9 +32,11 @@ def _found(
 ) -> list[str]:
     """Findings of groups that run together, one for each list of registers."""
     bench = Bench(program, SlowMemory(lambda request: 30, cus=2))
-    checks, watch = Checks([check]), Watch()
+    checks, hang_detector = Checks([check]), HangDetector()
     make = TimedUnit if timed else FunctionalUnit
-    units = [make(index, bench.memory, watch=watch, checks=checks) for index in range(2)]
+    units = [
+        make(index, bench.memory, hang_detector=hang_detector, checks=checks) for index in range(2)
+    ]
     for number, registers in enumerate(sgprs(bench)):
         units[number % 2].start(bench.group(registers, number=number, **group))
     run_timed(bench.memory, *units) if timed else run_units(*units)
@@ -246,9 +248,9 @@ def test_compiled_kernels_are_clean(name: str, configuration: str, timed: bool) 
     memory = SlowMemory(lambda request: 25, cus=2)
     code_object = stored(source, configuration)
     launch = Launch(memory, code_object, name, arguments(memory), (grid,), (group,))
-    checks, watch = Checks(["races", "waits", "uninitialised"]), Watch()
+    checks, hang_detector = Checks(["races", "waits", "uninitialised"]), HangDetector()
     make = TimedUnit if timed else FunctionalUnit
-    units = [make(index, memory, watch=watch, checks=checks) for index in range(2)]
+    units = [make(index, memory, hang_detector=hang_detector, checks=checks) for index in range(2)]
     run_launch(memory, launch, units)
     assert not launch.listener.faults
     assert [str(finding) for finding in checks.findings] == []

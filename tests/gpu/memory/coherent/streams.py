@@ -35,9 +35,9 @@ def on_engine(system: LoadedSystem, engine: str, seed: int = 1) -> CoherentMemor
     """Skips where there is no compiler. Code that was not optimised does the same."""
     try:
         return choose_engine(system, EngineChoice(engine), seed, optimised=False).memory
-    except EngineMissing as slip:
-        if "no C++ compiler" in str(slip):
-            pytest.skip(str(slip))
+    except EngineMissing as error:
+        if "no C++ compiler" in str(error):
+            pytest.skip(str(error))
         raise
 
 
