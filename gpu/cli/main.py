@@ -33,9 +33,7 @@ VERBS: Final = (
         InfoOptions,
         "Target, version and kernels: registers, LDS, scratch, arguments.",
     ),
-    _verb(
-        "inspect.disasm", DisasmOptions, "Machine code as text that an LLVM assembler reads."
-    ),
+    _verb("inspect.disasm", DisasmOptions, "Machine code as text that an LLVM assembler reads."),
     _verb(
         "inspect.occupancy",
         OccupancyOptions,

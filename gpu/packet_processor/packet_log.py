@@ -13,7 +13,7 @@ from gpu.errors import GpuError
 from gpu.hsa.aql import PacketType
 from gpu.hsa.queue_state import Connection
 
-Tell = Callable[[str, str], None]
+Report = Callable[[str, str], None]
 """Who, what."""
 
 
@@ -21,7 +21,7 @@ Tell = Callable[[str, str], None]
 class PacketLog:
     """``launched``: packets by kind. ``completed`` and ``failed``: how they ended."""
 
-    report: Tell | None = None
+    report: Report | None = None
     launched: Counter[str] = field(default_factory=Counter)
     completed: int = 0
     failed: int = 0

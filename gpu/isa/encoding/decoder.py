@@ -1,8 +1,8 @@
 """From words to instructions.
 
-Everything that no assembler for gfx803 could have written is refused: unknown opcodes, registers
-that do not exist or are not aligned, modifiers an opcode has not, bits that must be zero, more
-than one scalar value on the constant bus. Invariant: `decode` returns an instruction or raises
+Every encoding that no assembler for gfx803 could have produced is refused: unknown opcodes,
+registers that do not exist or are not aligned, modifiers an opcode has not, bits that must be zero,
+more than one scalar value on the constant bus. Invariant: `decode` returns an instruction or raises
 `NotAnInstruction`; it never raises anything else, whatever the words.
 
 Source: the public GCN3 instruction set architecture manual, chapter "Microcode formats".
@@ -36,7 +36,7 @@ class NotAnInstruction(ValueError):
 def decode(first: int, second: int | None = None, address: int = 0) -> Instruction:
     """The instruction whose first word is ``first`` (little-endian, 32 bits) at byte ``address``.
 
-    ``second``: the word behind it, None if there is none; it is looked at only when needed.
+    ``second``: the next word, None if there is none; it is used only when needed.
     """
     try:
         return _decode(first, second, address)
@@ -46,7 +46,7 @@ def decode(first: int, second: int | None = None, address: int = 0) -> Instructi
 
 
 def decode_at(code: bytes, offset: int, address: int = 0) -> Instruction:
-    """The instruction at ``offset`` in ``code``; its ``address`` is told, not computed."""
+    """The instruction at ``offset`` in ``code``; its ``address`` is given, not computed."""
     first = code[offset : offset + 4]
     if len(first) < 4:
         raise NotAnInstruction(address, (), f"{len(first)} bytes left of four")
@@ -94,7 +94,7 @@ def _opcode(format: Format, number: int) -> Opcode:
 
 
 def _vector_form(opcode: Opcode, form: str, fields: dict[str, int], second: int | None) -> str:
-    """Bring the fields of VOP1, VOP2, VOPC to the names they have in VOP3; the form it is."""
+    """Rename the fields of VOP1, VOP2, VOPC as in VOP3; returns the encoding's form."""
     if "vsrc1" in fields:
         fields["src1"] = fields.pop("vsrc1") + VGPR
     _name_destinations(opcode, fields, implied=True)

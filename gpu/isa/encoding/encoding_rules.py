@@ -1,6 +1,6 @@
 """What a gfx803 instruction may name, and which modifiers it may have.
 
-Invariant: `check` lets pass what the assembler for gfx803 can write, and nothing else.
+Invariant: `check` accepts exactly the instructions that the assembler for gfx803 can write.
 """
 
 from __future__ import annotations

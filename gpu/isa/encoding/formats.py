@@ -1,4 +1,4 @@
-"""The encodings: which bits tell them apart and where their fields are.
+"""The encodings: which bits distinguish them and where their fields are.
 
 Invariant: exactly one format fits a first word (`format_of`), or none. Bit numbers count from the
 lowest bit of the first word; bits 32 to 63 are the second word.

@@ -1,5 +1,5 @@
 """Immediate operands with a structure of their own: wait counts, messages, hardware registers,
-patterns of ds_swizzle. Their parts for who executes them, their text for who reads them.
+patterns of ds_swizzle. Their parts for execution, their text for the printer.
 
 Source: the public GCN3 instruction set architecture manual; names as in the public AMDGPU
 assembler documentation.

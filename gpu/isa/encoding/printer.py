@@ -215,7 +215,7 @@ def _export_source(fields: dict[str, int], place: int) -> str:
 
 
 def _tail(instruction: Instruction) -> Iterator[str]:
-    """What follows the operands: modifiers and options, in the assembler's order."""
+    """Modifiers and options after the operands, in the assembler's order."""
     fields = instruction.fields
     form = instruction.form
     if form == "VOP3":

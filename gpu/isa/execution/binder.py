@@ -1,9 +1,9 @@
-"""Instructions become steps.
+"""Binding of instructions to their operands.
 
-`bind` gives the step of everything that only registers of one wave are needed for: scalar and
-vector arithmetic, branches. Memory, LDS, messages, barriers and what else concerns more than the
-wave, units outside `BOUND`, is left to the compute unit. Instructions that are decoded but not
-carried out get a step that stops with their text.
+`bind` gives the step of every instruction that needs
+only the registers of one wave: scalar and vector arithmetic, branches. Memory, LDS, messages,
+barriers and other instructions of units outside `BOUND` are left to the compute unit. Instructions
+that are decoded but not implemented get a step that raises an error with their text.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ BOUND: Final = frozenset({Unit.VECTOR_ALU, Unit.SCALAR_ALU, Unit.BRANCH})
 
 
 def bind(instruction: Instruction) -> BoundInstruction:
-    """The function of a wave that carries this instruction out.
+    """The function of a wave that executes this instruction.
 
-    It expects wave.pc at the instruction behind and changes it only if a branch is taken. Whoever
-    calls it does so within `gpu.isa.fp_environment.plain_afterwards`.
+    It expects wave.pc at the next instruction and changes it only if a branch is taken. The caller
+    runs it within `gpu.isa.fp_environment.plain_afterwards`.
     """
     step: BoundInstruction | None = None
     if instruction.opcode.tier == 1:

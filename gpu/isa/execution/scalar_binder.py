@@ -1,6 +1,6 @@
 """Scalar instructions and branches as steps.
 
-A step finds wave.pc already at the instruction behind; only taken branches change it.
+A step finds wave.pc already at the next instruction; only taken branches change it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def write_destination(writer: InstructionWriter, code: int, registers: int, valu
 
 
 def bind_scalar(instruction: Instruction) -> BoundInstruction | None:
-    """The step of a scalar instruction or branch, or None if it has no meaning here."""
+    """The step of a scalar instruction or branch, or None if it is not implemented here."""
     name = instruction.name
     if name in SCALAR:
         return _bind_function(instruction)

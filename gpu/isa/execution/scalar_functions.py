@@ -15,7 +15,7 @@ from typing import Any, Final
 
 _ALL: Final = {32: 0xFFFF_FFFF, 64: 0xFFFF_FFFF_FFFF_FFFF}
 _NONE: Final = 0xFFFF_FFFF
-"""What a search for a bit that is not there gives: -1."""
+"""The result of a search for a bit that is absent: -1."""
 
 Function = Callable[..., Any]
 Pair = tuple[int, int]
@@ -337,8 +337,8 @@ SCALAR: Final[dict[str, Function]] = {
     "s_addk_i32": lambda constant, old: _add_signed(old, _constant(constant)),
     "s_mulk_i32": lambda constant, old: _multiply(old, _constant(constant)),
 }
-"""By mnemonic: everything whose sources are operands and SCC. What reads or writes EXEC, the
-program counter or other registers besides is in `gpu.isa.execution.scalar_binder`."""
+"""By mnemonic: instructions whose sources are operands and SCC. Those that also use EXEC, the
+program counter or other registers are in `gpu.isa.execution.scalar_binder`."""
 
 SAVE_EXEC: Final = {f"s_{name}_saveexec_b64": function for name, function in _LOGIC.items()}
 """The new EXEC from the source and the old one; more bits than 64 may be set."""

@@ -1,8 +1,8 @@
-"""A step is an instruction bound to its operands: a function of a wave that does all of it.
+"""A step is an instruction bound to its operands: a function of a wave that executes all of it.
 
 Calling helpers for every operand would cost more than the arithmetic of 64 lanes, so steps are
-written out: `InstructionWriter` collects lines of Python in which registers and constants appear as
-parameters; instructions of the same shape have the same text, which is compiled once.
+generated code: `InstructionWriter` collects lines of Python in which registers and constants appear
+as parameters; instructions of the same shape have the same text, which is compiled once.
 
 Invariant: the text holds no number of a register and no value of an operand, only shapes.
 """
@@ -20,7 +20,7 @@ _factories: dict[tuple[int, str], Callable[..., BoundInstruction]] = {}
 
 
 class NotImplementedInstruction(Exception):
-    """An instruction that is decoded and printed but not carried out was executed."""
+    """An instruction that is decoded and printed but not implemented was executed."""
 
 
 class InstructionWriter:

@@ -3,7 +3,7 @@
 Operands come from vector registers as views of their rows, from scalar registers and constants as
 64 equal lanes, in the types that `gpu.isa.semantics` declares. Results go to active lanes only;
 while all lanes are active the test costs one attribute, and a plain numpy function writes straight
-into the destination. What SDWA and DPP add is in `gpu.isa.execution.sdwa_dpp`.
+into the destination. SDWA and DPP are in `gpu.isa.execution.sdwa_dpp`.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _SHIFTS: Final[dict[str, np.ufunc]] = {
 }
 _PUTMASK: Final = undispatched(np.putmask)
 _NAMED_OUT: Final = (np.minimum, np.maximum)
-"""Functions that numpy wants no third positional argument for."""
+"""Functions of numpy that accept no third positional argument."""
 _VCC: Final = "w.sgprs[106] | w.sgprs[107] << 32"
 
 
 def bind_vector(instruction: Instruction) -> BoundInstruction | None:
-    """The step of a vector instruction, or None if it has no meaning here."""
+    """The step of a vector instruction, or None if it is not implemented here."""
     if instruction.fields.get("src0") == SRC_LDS_DIRECT:
         return None
     special = SPECIAL.get(instruction.name)

@@ -1,5 +1,5 @@
-"""Vector instructions that are no function of lanes: they touch one lane, scalar registers, or
-registers whose number M0 tells."""
+"""Vector instructions that are no function of lanes: they use one lane, scalar registers, or
+registers whose number is in M0."""
 
 from __future__ import annotations
 

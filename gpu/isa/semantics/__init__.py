@@ -1,13 +1,13 @@
-"""What the vector instructions do, as functions over the lanes of a wave.
+"""The semantics of vector instructions, as functions over the lanes of a wave.
 
-``SEMANTICS`` holds every arithmetic mnemonic (without the encoding's suffix). Its functions know
-nothing of registers, EXEC or encodings: `gpu.isa.execution.binder` brings operands in the declared
+``SEMANTICS`` holds every arithmetic mnemonic (without the encoding's suffix). Its functions do not
+depend on registers, EXEC or encodings: `gpu.isa.execution.binder` brings operands in the declared
 types (with neg and abs applied), has the host's floating-point environment set as the entry names
 it, and writes results under EXEC. `entry.Semantics` states the convention, `modifiers`, `lanes` and
 `sub_dword` hold what the encodings add: neg, abs, omod, clamp; DPP and lane permutations; SDWA.
 
 Source of all meanings: the public GCN3 instruction set architecture manual, chapter "Vector ALU
-operations"; docs/gpu-isa-semantics.md says where it leaves room and what we chose.
+operations"; docs/gpu-isa-semantics.md lists where it leaves room and the choices made here.
 """
 
 from typing import Final

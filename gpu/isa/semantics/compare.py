@@ -1,7 +1,7 @@
 """Comparisons of every type, and the classes of floating-point numbers.
 
-The result is a mask; that lanes out of EXEC give 0, and that v_cmpx also writes EXEC, is for who
-writes the result.
+The result is a mask; the code that writes it clears lanes outside of EXEC, and writes EXEC for
+v_cmpx.
 """
 
 from __future__ import annotations

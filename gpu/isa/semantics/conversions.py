@@ -1,6 +1,6 @@
 """Conversions between types.
 
-To an integer: towards zero, what is out of range becomes the nearest there is, NaN becomes 0.
+To an integer: towards zero, values out of range become the nearest bound, NaN becomes 0.
 """
 
 from __future__ import annotations

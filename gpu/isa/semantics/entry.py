@@ -1,4 +1,4 @@
-"""What the table of meanings holds for one mnemonic."""
+"""The entry of one mnemonic in the table of semantics."""
 
 from __future__ import annotations
 

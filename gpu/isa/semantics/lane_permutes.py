@@ -119,7 +119,7 @@ def pulled(values: Array, source: Array, active: Array) -> Array:
 
 def pushed(values: Array, address: Array, offset: int, active: Array) -> Array:
     """ds_permute_b32: every active lane sends its value to the lane it names; of several senders
-    the highest lane wins, and who is sent nothing gets 0."""
+    the highest lane wins, and a lane without a sender gets 0."""
     result = np.zeros(LANES, values.dtype)
     target = np.broadcast_to(pull(address, offset), LANES)[active]
     result[target] = np.broadcast_to(values, LANES)[active]

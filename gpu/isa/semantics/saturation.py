@@ -1,4 +1,4 @@
-"""Integer instructions with the clamp bit: what leaves the result's range becomes its end.
+"""Integer instructions with the clamp bit: results out of range saturate to the nearest bound.
 
 ``SATURATING`` has the mnemonics for which GFX8 knows the bit, with the signatures of ``SEMANTICS``.
 """

@@ -14,7 +14,7 @@ from gpu.isa.semantics.entry import Array
 
 WHOLE: Final = 6
 ZERO, SIGN, PRESERVE = 0, 1, 2
-"""What becomes of the destination's other bits."""
+"""The treatment of the destination's other bits."""
 
 
 def place(selection: int) -> tuple[int, int]:

@@ -1,4 +1,5 @@
-"""What only graphics uses: images (MIMG), interpolation (VINTRP), export (EXP). Never executed.
+"""Instructions that only graphics uses: images (MIMG), interpolation (VINTRP), export (EXP). Never
+executed.
 
 Source: the public GCN3 instruction set architecture manual.
 """

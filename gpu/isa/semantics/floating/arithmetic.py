@@ -1,8 +1,8 @@
-"""Floating-point addition, multiplication and what is made of them.
+"""Floating-point addition, multiplication and operations built from them.
 
 In 32 and 64 bits the host's arithmetic does it, in the environment the entry names. In 16 bits
-numpy computes in 32 and rounds to nearest, which is the same as rounding once; what else a mode
-asks for is done with whole numbers.
+numpy computes in 32 and rounds to nearest, which is the same as rounding once; other modes are
+computed with integers.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Quotients are made of a reciprocal estimate and fused multiply-adds. v_div_scale keeps these away
 from the ends of the range by scaling the numerator or the denominator; v_div_fmas, the last step,
-takes the scaling back as its mask says; v_div_fixup puts in what specials give.
+takes the scaling back as its mask says; v_div_fixup inserts the results for special values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Estimates in 64 bits rounded to 32 bits as the true value would be.
 
 An estimate within a few units in its last place rounds like the true value, unless it lies about
-half-way between two 32-bit numbers; those few lanes are settled with 50 decimal digits.
+half-way between two 32-bit numbers; those few lanes are decided with 50 decimal digits.
 """
 
 from __future__ import annotations

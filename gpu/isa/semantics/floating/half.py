@@ -1,6 +1,5 @@
-"""16-bit numbers: flushing what a mode wants flushed, and results of wider arithmetic.
-
-numpy computes in 32 bits for them and knows no flushing, whatever the host's environment.
+"""16-bit numbers: flushing of denormals by mode, and results of wider arithmetic. numpy computes in
+32 bits for them and never flushes, whatever the host's environment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whole parts, fractions, and taking numbers apart into fraction and exponent."""
+"""Whole parts, fractions, and splitting numbers into fraction and exponent."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Floating-point arithmetic with whole numbers, one lane at a time: any rounding, any denormals.
-
-What the host's own arithmetic cannot give: other roundings of 16-bit numbers, the few lanes of a
-fused multiply-add that are too near the ends of the range, and everything where the host's
+"""Floating-point arithmetic with integers, one lane at a time: any rounding, any denormals. For
+results that the host's own arithmetic cannot give: other roundings of 16-bit numbers, the few lanes
+of a fused multiply-add that are too near the ends of the range, and all operations where the host's
 rounding cannot be set. Slow, and the same on every machine.
 
 Rounding follows IEEE 754-2019 section 4.3; a result is flushed if it would be smaller than the

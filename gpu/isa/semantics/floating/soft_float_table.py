@@ -1,8 +1,8 @@
 """The same meanings where the host's floating-point environment cannot be set.
 
 To nearest, plain arithmetic does, between flushing of sources and of results. Other roundings are
-done with whole numbers for the operations of IEEE 754; what else rounds (v_fract, the last step of
-a division) then rounds to nearest.
+done with whole numbers for the operations of IEEE 754; other operations that round (v_fract, the
+last step of a division) then round to nearest.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _multiply_add(table: dict[str, Semantics], product: str) -> Callable[..., An
 
 
 def portable(table: dict[str, Semantics]) -> dict[str, Semantics]:
-    """A table whose entries ask for no environment of the host."""
+    """A table whose entries need no environment of the host."""
     result = {}
     for name, entry in table.items():
         which = _SETS_ITS_OWN.get(name, entry.environment)
