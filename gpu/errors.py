@@ -12,7 +12,7 @@ class GpuError(Exception):
 
 
 class HostError(GpuError):
-    """The host program asked for what the API does not allow; nothing has happened."""
+    """The host program made a call that the API does not allow; it had no effect."""
 
 
 class RuleError(GpuError):

@@ -38,7 +38,7 @@ STILL_LIMIT: Final = 20_000_000
 TIMED_STILL_LIMIT: Final = 2_000_000
 """For units with time, whose instructions take that much longer."""
 RETURNS: Final = 8
-"""How often a wave must come back before it counts as repeating."""
+"""How often a wave must return to a state before it counts as repeating."""
 SHOWN_WAVES: Final = 8
 SHOWN_LANES: Final = 8
 

@@ -95,7 +95,7 @@ class Dispatcher:
         self.active = [run for run in self.active if not run.finished]
 
     def _place(self, run: KernelRun) -> bool:
-        assert run.next_group is not None, "asked to place a group when none is left"
+        assert run.next_group is not None, "called although no group is left"
         demand = run.demand(run.next_group)
         if run.scratch and run.pool.free < demand.waves:
             return False

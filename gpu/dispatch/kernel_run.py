@@ -131,7 +131,7 @@ class KernelRun:
 
     def start_next(self) -> GroupStart:
         """Make the next group and take its scratch slots."""
-        assert self.next_group is not None, "asked for a group when none is left"
+        assert self.next_group is not None, "called although no group is left"
         group = self._make(self.next_group)
         self.next_group = next(self._groups, None)
         self.running += 1

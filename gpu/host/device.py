@@ -119,9 +119,11 @@ class Device(BareDevice):
                 timing = _timing(memory.system)
             timing = timing or Timing()
             ahead = ahead and checking is None and trace is None and not record
-            front = _front(memory, timing, held, policy, hang_detector) if ahead else None
-            if front is not None:
-                units, mover = front.units, front
+            issue_engine = (
+                _engine_for(memory, timing, held, policy, hang_detector) if ahead else None
+            )
+            if issue_engine is not None:
+                units, mover = issue_engine.units, issue_engine
             else:
                 timed = [
                     TimedUnit(cu, memory, timing, held, policy, hang_detector, checking, trace)
@@ -173,7 +175,7 @@ def _recorded(memory: Memory) -> Recording:
     return memory.record()
 
 
-def _front(
+def _engine_for(
     memory: Memory, timing: Timing, limits: Limits, policy: Policy, hang_detector: HangDetector
 ) -> IssueEngine | None:
     """What runs units ahead of their waves, where that is possible."""

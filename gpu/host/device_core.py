@@ -38,7 +38,7 @@ from gpu.packet_processor.command_processor import Apertures, CommandProcessor, 
 from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.events import EMPTY, SLOT, SLOTS, EventPage, HostEvent
 from gpu.packet_processor.fences import Fences, Obey
-from gpu.packet_processor.packet_log import PacketLog, Tell
+from gpu.packet_processor.packet_log import PacketLog, Report
 from gpu.packet_processor.packet_processor import Handler, Outside, Pace, PacketProcessor
 from gpu.packet_processor.queue_scheduler import Scheduler
 from gpu.trace import Trace
@@ -120,7 +120,7 @@ class BareDevice:
             waves_per_unit,
         )
         self.events = self._make_events()
-        self.packets = PacketLog(self._teller(trace))
+        self.packets = PacketLog(self._reporter(trace))
         self._processor = self._make_processor()
         self._scheduler = Scheduler(activities, self._processor, options.slots, options.quantum)
 
@@ -146,7 +146,7 @@ class BareDevice:
             self._control, command_processor, self._dispatcher, fences, outside, options.pace
         )
 
-    def _teller(self, trace: Trace | None) -> Tell | None:
+    def _reporter(self, trace: Trace | None) -> Report | None:
         if trace is None or not trace.packets:
             return None
         return lambda who, text: trace.line(self.memory.now, who, text)
@@ -232,7 +232,7 @@ class BareDevice:
         return signal
 
     def handle_of(self, signal: Signal) -> int:
-        """Its address; a signal without a device comes to this one."""
+        """Its address; a signal without a device is bound to this one."""
         if not signal.bound:
             signal.bind(self.host, self._signals.allocate(SIGNAL.size))
         elif not signal.belongs_to(self.host):

@@ -213,7 +213,7 @@ class Activities:
         return None
 
     def _listener(self, activity: Activity, place: int) -> Callable[[Answer], None]:
-        def hear(answer: Answer) -> None:
+        def receive(answer: Answer) -> None:
             if answer.kind is AnswerKind.ACCEPTED:
                 return
             count = max(1, len(answer.lanes))
@@ -224,7 +224,7 @@ class Activities:
             if not activity.missing:
                 self._ready.append((activity, activity.data))
 
-        return hear
+        return receive
 
 
 def _nothing() -> None:

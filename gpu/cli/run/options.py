@@ -97,9 +97,9 @@ class RunOptions(KernelOptions):
     )
     stats: Path | None = _output(None, "Write counters as JSON.", metavar="FILE")
     record: Path | None = _output(
-        None, "Write what was asked of memory, for gcn replay.", metavar="FILE"
+        None, "Write the requests to memory, for gcn replay.", metavar="FILE"
     )
-    quiet: bool = _output(False, "Print only what was asked for.", "--quiet", "-q")
+    quiet: bool = _output(False, "Print only the requested results.", "--quiet", "-q")
     no_progress: bool = _output(False, "No live progress.")
 
     @property

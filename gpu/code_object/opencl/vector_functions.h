@@ -92,7 +92,7 @@ GCN_UPSAMPLE(short, char, uchar, 8) GCN_UPSAMPLE(ushort, uchar, uchar, 8)
 GCN_UPSAMPLE(int, short, ushort, 16) GCN_UPSAMPLE(uint, ushort, ushort, 16)
 GCN_UPSAMPLE(long, int, uint, 32) GCN_UPSAMPLE(ulong, uint, uint, 32)
 
-/* Comparisons tell 1 of numbers and all bits of vectors' elements. */
+/* Comparisons give 1 for numbers and all bits for vectors' elements. */
 #define GCN_COMPARE(T, I, N)                                                                       \
   GCN_PURE I##N isequal(T##N a, T##N b) { return a == b; }                                         \
   GCN_PURE I##N isnotequal(T##N a, T##N b) { return a != b; }                                      \

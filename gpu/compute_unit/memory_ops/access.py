@@ -57,7 +57,7 @@ class Access(Protocol):
         """Initiate and wait, on memory without time."""
 
     def complete(self) -> None:
-        """Write what came back into registers."""
+        """Write the results into registers."""
 
 
 class Operation(Protocol):

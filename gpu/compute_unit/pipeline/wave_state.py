@@ -1,4 +1,4 @@
-"""A wave as the timed unit keeps it: what it waits for, what it has fetched, what is in flight.
+"""A wave's state in the timed unit: what it waits for, what it has fetched, what is in flight.
 
 Invariant: ``ready`` is `NEVER` exactly while something must happen before the wave can issue again;
 ``waiting`` says what.

@@ -235,10 +235,10 @@ class Hints:
 
     def _let_go(self, held: Held, register: Register, lanes: dict[Hint, int]) -> None:
         found = held.get(register, {})
-        for hint, gone in lanes.items():
+        for hint, overwritten in lanes.items():
             if hint not in found:
                 continue
-            found[hint] &= ~gone
+            found[hint] &= ~overwritten
             if not found[hint]:
                 del found[hint]
                 hint.registers -= 1

@@ -93,7 +93,7 @@ def _of_signed_24_add(a: Array, b: Array, c: Array) -> Array:
 
 
 def _multiply_add_signed_64(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
-    """The sign of the true sum says which end an overflow meets."""
+    """The sign of the true sum says which bound an overflow reaches."""
     total, negative = _INTEGER["v_mad_i64_i32"].function(a, b, c)
     limits = np.iinfo(np.int64)
     end = np.where(negative, np.int64(limits.min), np.int64(limits.max))

@@ -66,7 +66,7 @@ def load_system(
 ) -> LoadedSystem:
     """Compile a protocol, given by name or path, and choose its system.
 
-    ``system``: a description; else ours for kernels, else the protocol's own.
+    ``system``: a description; else that of `gpu/systems`, else the protocol's own.
     ``settings``: fields of it to change, ``{"network.delays": "uniform"}``. ``native``: generate
     the native form, too. Raises ProtocolMissing, ProtocolBroken, DescriptionError, OSError.
     """

@@ -28,7 +28,7 @@ class LineTracker:
     def __init__(self, line_size: int) -> None:
         self._line_size = line_size
         self._noted: list[tuple[Allocation, Addresses, int, bool]] = []
-        self._marks: dict[int, tuple[Lines, Lines]] = {}
+        self._flags: dict[int, tuple[Lines, Lines]] = {}
 
     def note(self, place: Allocation, addresses: Addresses, size: int, stored: bool) -> None:
         """A request touches ``size`` bytes, at most a line, at each of the addresses."""
@@ -47,12 +47,12 @@ class LineTracker:
         return self._of(place)[1]
 
     def _of(self, place: Allocation) -> tuple[Lines, Lines]:
-        marks = self._marks.get(place.start)
-        if marks is None:
+        flags = self._flags.get(place.start)
+        if flags is None:
             lines = (place.end - place.start) // self._line_size
-            marks = np.zeros(lines, np.bool_), np.zeros(lines, np.bool_)
-            self._marks[place.start] = marks
-        return marks
+            flags = np.zeros(lines, np.bool_), np.zeros(lines, np.bool_)
+            self._flags[place.start] = flags
+        return flags
 
     def _look(self) -> None:
         """Mark the lines of what was noted, requests of one kind together."""
@@ -64,6 +64,6 @@ class LineTracker:
             offsets = np.concatenate(several) - place.base
             first = offsets // np.uint64(self._line_size)
             last = (offsets + np.uint64(size - 1)) // np.uint64(self._line_size)
-            for marks in self._of(place)[: 1 + stored]:
-                marks[first] = True
-                marks[last] = True
+            for flags in self._of(place)[: 1 + stored]:
+                flags[first] = True
+                flags[last] = True

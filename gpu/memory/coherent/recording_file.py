@@ -68,7 +68,7 @@ class BadRecording(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The system that was recorded, as it was asked for, and where its clock stood at the end.
+    """The options of the system that was recorded, and its clock at the end.
 
     ``system``: path of its description, "" for the protocol's own; ``settings``: fields of it that
     were set. ``tccs``: 0 for as many as the description has. ``sqcs``: pairs of scalar and fetch

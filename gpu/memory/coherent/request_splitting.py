@@ -87,7 +87,7 @@ class Part:
     ``asks``: the kind of request; that of the request, or ACQUIRE. ``addresses`` (n,), ``size``,
     ``data`` and ``compares`` (n, size) as in a request; ``places``: where each lane's bytes stand
     among those of the request (None: the part has them all, in their order). ``crosses``: a lane
-    reaches into the next line. ``result``: what came back, (n, size).
+    reaches into the next line. ``result``: the data returned, (n, size).
     """
 
     pending: PendingRequest

@@ -65,10 +65,10 @@ def test_info(vadd: str) -> None:
 
 def test_info_for_programs(vadd: str) -> None:
     status, out, _ = gcn("info", vadd, "--format", "json")
-    told = json.loads(out)
+    info = json.loads(out)
     assert status == 0
-    assert [kernel["name"] for kernel in told["kernels"]] == ["vadd", "vadd_i"]
-    assert told["kernels"][0]["arguments"][3] == {
+    assert [kernel["name"] for kernel in info["kernels"]] == ["vadd", "vadd_i"]
+    assert info["kernels"][0]["arguments"][3] == {
         "offset": 24, "size": 4, "kind": "by_value", "type": "uint", "name": "n", "hidden": False,
     }  # fmt: skip
 
@@ -123,7 +123,7 @@ def test_a_reader_that_goes_away(vadd: str) -> None:
         (["nothing"], r"No such command"),
     ],
 )
-def test_mistakes_are_told_in_words(words: list[str], message: str, vadd: str) -> None:
+def test_mistakes_are_reported(words: list[str], message: str, vadd: str) -> None:
     status, out, err = gcn(*(word.format(vadd=vadd) for word in words))
     assert (status, out) == (2, "")
     assert re.search(message, err)
@@ -213,7 +213,7 @@ def test_an_assembler_takes_the_text_back(configuration: str, tmp_path: Path) ->
         assert assembled == expected, source
 
 
-def test_sources_are_compiled_or_what_is_missing_is_told() -> None:
+def test_sources_are_compiled_or_what_is_missing_is_reported() -> None:
     status, out, err = gcn("info", str(HERE / "vadd.cl"))
     if status == 0:
         assert "kernel vadd " in out

@@ -42,7 +42,7 @@ def test_every_stored_object(source: str, configuration: str) -> None:
         assert not kernel.refusals() if runnable else "gfx900" in kernel.refusals()[0]
 
 
-def test_versions_are_told_apart() -> None:
+def test_versions_are_distinguished() -> None:
     versions = {
         "clang14-O2-v2": 2,
         "clang14-O2-v3": 3,
@@ -105,7 +105,7 @@ def test_functions_are_found_with_their_sizes() -> None:
     assert all(each.type == FUNCTION for each in stored("calls").functions())
 
 
-def test_a_missing_kernel_is_told_with_those_there_are() -> None:
+def test_a_missing_kernel_is_reported_with_those_there_are() -> None:
     with pytest.raises(CodeObjectError, match=r"no kernel 'vad'; it has: vadd, vadd_i"):
         stored("vadd")["vad"]
 
@@ -234,7 +234,7 @@ class TestRefusals:
         with pytest.raises(CodeObjectError, match=r"in no executable segment|multiple of 256"):
             CodeObject.from_bytes(bytes(data), "k.co")
 
-    def test_reserved_bits_are_told_and_do_not_run(self) -> None:
+    def test_reserved_bits_are_reported_and_do_not_run(self) -> None:
         data = bytearray(stored_bytes("vadd"))
         offset = stored("vadd").elf.file_offset(stored("vadd")["vadd"].object_address)
         assert offset is not None

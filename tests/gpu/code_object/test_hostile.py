@@ -97,7 +97,7 @@ def test_any_yaml(text: str) -> None:
         (b"\xa1\xff", r"metadata is '.*xff', not a map"),
     ],
 )
-def test_what_is_no_metadata_is_told_in_words(data: bytes, words: str) -> None:
+def test_what_is_no_metadata_is_reported(data: bytes, words: str) -> None:
     """Nothing of how the library that reads them would say it."""
     with pytest.raises(MetadataError, match=words):
         read_message_pack(data)

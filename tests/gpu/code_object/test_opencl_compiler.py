@@ -1,4 +1,4 @@
-"""Compiling, where a clang for AMDGPU is installed; what is said where none is."""
+"""Compiling, where a clang for AMDGPU is installed; the message where none is."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_program_compiles_by_itself(clang: str, tmp_path: Path) -> None:
         CodeObject.compile(tmp_path / "none.cl")
 
 
-def test_what_the_compiler_says_is_told(clang: str, tmp_path: Path) -> None:
+def test_the_compilers_message_is_shown(clang: str, tmp_path: Path) -> None:
     source = tmp_path / "broken.cl"
     source.write_text("__kernel void k(__global int *a) { *a = b; }\n")
     with pytest.raises(CompileError, match="use of undeclared identifier 'b'"):
@@ -85,7 +85,7 @@ def test_other_languages(
     assert list(code_object.kernels) == ["k"]
 
 
-def test_which_language_it_was_is_told(
+def test_the_language_is_named_in_errors(
     clang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "k.cl"
@@ -104,7 +104,7 @@ def test_which_language_it_was_is_told(
 
 
 def test_a_compiler_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With it ends what it has started, which holds the pipe that its words come through."""
+    """Its child processes, which hold the pipe of its output, end with it."""
     slow, source, begun = tmp_path / "slow", tmp_path / "k.cl", tmp_path / "begun"
     slow.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {begun}\nwait\n")
     slow.chmod(0o755)
@@ -120,7 +120,7 @@ def test_a_compiler_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def _runs(process: int) -> bool:
-    """Ended is also what nobody has asked how it ended."""
+    """A process that has ended but was not waited for counts as ended, too."""
     try:
         os.kill(process, 0)
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

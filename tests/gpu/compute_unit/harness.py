@@ -19,7 +19,7 @@ MODE = 0x2F0
 
 
 class Listener:
-    """Keeps what units tell."""
+    """Records what units report."""
 
     def __init__(self) -> None:
         self.ended: list[GroupStart] = []

@@ -1,4 +1,4 @@
-"""What instructions ask of the two caches of data, with caches behind the ports."""
+"""Requests of instructions to the two data caches, with caches behind the ports."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ WAITING: list[tuple[str, Callable[[FlatMemory], list[object]], int]] = [
 def test_waves_that_wait_for_each_other_get_on(
     name: str, arguments: Callable[[FlatMemory], list[object]], group: int, timed: bool
 ) -> None:
-    """Looked at from the first instruction on: patience is one."""
+    """States are compared from the first instruction on: patience is one."""
     memory = FlatMemory(cus=2)
     launch = Launch(memory, stored("lock"), name, arguments(memory), (6 * group,), (group,))
     run_launch(memory, launch, _units(timed, memory, 2, HangDetector(patience=1)))
@@ -76,7 +76,7 @@ def test_a_wave_that_counts_while_it_waits_meets_the_limit() -> None:
 
 
 def test_work_without_stores_is_no_livelock() -> None:
-    """The registers change, so nothing repeats, long after somebody began to look."""
+    """The registers change, so nothing repeats, long after the detector began to compare states."""
     bench = Bench("count_down")
     result = bench.buffer(4)
     unit = FunctionalUnit(0, bench.memory, hang_detector=HangDetector(patience=100))
@@ -96,7 +96,7 @@ def test_the_limit_that_was_given() -> None:
 
 
 def test_the_limit_is_met_by_waves_that_end_in_their_first_turn() -> None:
-    """Each is over before the count is looked at: the next one fails."""
+    """Each is over before the count is checked: the next one fails."""
     bench = Bench("count_down")
     unit = FunctionalUnit(0, bench.memory, hang_detector=HangDetector(limit=20))
     for _ in range(3):
@@ -106,7 +106,7 @@ def test_the_limit_is_met_by_waves_that_end_in_their_first_turn() -> None:
     assert "20 wave instructions have run, the limit" in str(bench.listener.faults[0])
 
 
-def test_a_wave_that_waits_for_lds_that_nobody_writes() -> None:
+def test_a_wave_that_waits_for_lds_that_is_never_written() -> None:
     bench = Bench("local_spin")
     unit = FunctionalUnit(0, bench.memory, hang_detector=HangDetector(patience=100))
     unit.start(bench.group(lds=256))

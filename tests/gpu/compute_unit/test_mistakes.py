@@ -1,4 +1,4 @@
-"""What a wave cannot do is told with the instruction's text, by both units."""
+"""Errors of a wave are reported with the instruction's text, by both units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ END = words("s_endpgm")
 
 @pytest.mark.parametrize("timed", [False, True])
 @pytest.mark.parametrize(
-    "instruction, told",
+    "instruction, message",
     [
         (words("v_mov_b32", vdst=40, src0=128), "`v_mov_b32_e32 v40, 0`.* 32 vector .* no v40"),
         (words("v_add_u32", vdst=0, src0=256 + 32, vsrc1=1), "32 vector registers and no v32"),
@@ -42,7 +42,7 @@ END = words("s_endpgm")
         ((0xFFFFFFFF,), "not an instruction at 0x.*: FFFFFFFF"),
     ],
 )
-def test_mistakes_become_faults(instruction: tuple[int, ...], told: str, timed: bool) -> None:
+def test_mistakes_become_faults(instruction: tuple[int, ...], message: str, timed: bool) -> None:
     setup = words("s_movk_i32", sdst=124, simm16=500)
     code = b"".join(word.to_bytes(4, "little") for word in (*setup, *instruction, *END))
     bench = Bench(code)
@@ -56,5 +56,5 @@ def test_mistakes_become_faults(instruction: tuple[int, ...], told: str, timed: 
         run_units(functional)
     (fault,) = bench.listener.faults
     assert f"at {bench.entry + 4:#x}" in str(fault)
-    with pytest.raises(type(fault), match=told):
+    with pytest.raises(type(fault), match=message):
         raise fault

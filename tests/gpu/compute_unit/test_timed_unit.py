@@ -57,7 +57,7 @@ def test_vector_loads_return_in_order_of_issue() -> None:
 
 
 def test_scalar_loads_return_in_any_order() -> None:
-    """lgkmcnt(1) says nothing of the first of two."""
+    """lgkmcnt(1) guarantees nothing about the first of two."""
 
     def delay(request: Request) -> int:
         return 200 if not len(bench.memory.requests) - 1 else 3  # type: ignore[attr-defined]

@@ -48,7 +48,7 @@ class Case:
     slack: float = 0.0
 
     def complaint(self, buffers: Buffers) -> str | None:
-        """The first thing that is wrong, in words."""
+        """The first difference, as text."""
         for name, expected in self.expected.items():
             wrong = difference(buffers[name], expected, self.tolerance, self.slack)
             if wrong:

@@ -10,10 +10,10 @@ CASES = [
 ]  # fmt: skip
 
 ELSEWHERE = {
-    "lock.lanelock": "never ends, and is told so",
-    "wait.spin_forever": "never ends, and is told so",
-    "wait.loop_forever": "never ends, and is told so",
-    "wait.lost_barrier": "never ends, and is told so",
+    "lock.lanelock": "never ends, and is reported as such",
+    "wait.spin_forever": "never ends, and is reported as such",
+    "wait.loop_forever": "never ends, and is reported as such",
+    "wait.lost_barrier": "never ends, and is reported as such",
     "device_hsa.trapk": "stops its queue",
     "device_hsa.debugtrapk": "needs a queue",
     "device_hsa.signal_store": "needs a signal",

@@ -89,7 +89,7 @@ def test_a_kernel_dispatches_a_kernel(device: Device, built: str, doorbell: str)
 
 
 def test_signals_in_kernels(device: Device) -> None:
-    """Store, subtract and wait; each change is told by mailbox and interrupt."""
+    """Store, subtract and wait; each change is reported by mailbox and interrupt."""
     code, queue = stored("device_hsa"), device.create_queue()
     signal = device.signal(70)
     event = device.create_event(signal)
@@ -97,11 +97,11 @@ def test_signals_in_kernels(device: Device) -> None:
     queue.ring()
     device.run()
     assert signal.value == 6 and event.count >= 1
-    told = event.count
+    before = event.count
     queue.dispatch(code["signal_store"], 1, 1, [signal.handle, -3])
     queue.ring()
     device.run()
-    assert signal.value == -3 and event.count == told + 1
+    assert signal.value == -3 and event.count == before + 1
 
 
 def test_a_kernel_waits_for_the_host(device: Device) -> None:
@@ -262,7 +262,7 @@ def test_wrong_calls_say_what_is_wrong(device: Device) -> None:
     assert queue.write_index == 0
 
 
-def test_waiting_for_what_nobody_does(device: Device) -> None:
+def test_waiting_in_vain(device: Device) -> None:
     with pytest.raises(NoProgressError, match="can never happen"):
         device.run(until=device.signal(1))
     with pytest.raises(NoProgressError, match="the condition can never happen"):
@@ -281,8 +281,8 @@ def test_packets_are_traced_and_counted() -> None:
     queue.ring()
     with pytest.raises(KernelError):
         device.run()
-    told = [line.split(": ", 1)[1].split(":")[0] for line in lines]
-    assert told[0] == "packet 0" and told[-1] == "inactive"
+    reported = [line.split(": ", 1)[1].split(":")[0] for line in lines]
+    assert reported[0] == "packet 0" and reported[-1] == "inactive"
     assert sum("kernel vadd_i is active, 1 groups" in line for line in lines) == 1
     assert device.stats["packets"] == {
         "launched": {"barrier and": 1, "kernel dispatch": 2},

@@ -190,7 +190,7 @@ def test_events() -> None:
     done = bench.device.signal(1)
     done.notify_by(once.mailbox, once.id)
     assert driver.wait_events([once.id], timeout=100) is WaitResult.TIMEOUT
-    assert driver.wait_events([once.id, kept.id]) is WaitResult.FAIL, "nobody will ever"
+    assert driver.wait_events([once.id, kept.id]) is WaitResult.FAIL, "it will never happen"
     queue = driver._queues[process.create()]
     queue.dispatch(bench.kernel(), 64, 64, ARGS, completion=done)
     queue.ring()

@@ -34,7 +34,7 @@ def with_caches() -> Device:
     params=[without_time, with_pipelines, with_caches], ids=["functional", "timed", "coherent"]
 )
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Device:
-    """One whose hang_detector loses its patience soon."""
+    """One whose hang detector has little patience."""
     monkeypatch.setattr(gpu.host.device, "HangDetector", partial(HangDetector, patience=50))
     make: Callable[[], Device] = request.param
     return make()

@@ -1,4 +1,4 @@
-"""Every rule of packets broken once: what is said, what becomes of packet and queue."""
+"""Every rule of packets broken once: the message, and the state of packet and queue."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_a_completion_signal_that_cannot_be() -> None:
 
 
 def test_a_completion_signal_that_is_not_mapped() -> None:
-    """It is looked at when the packet completes, so the kernel has run."""
+    """It is checked when the packet completes, so the kernel has run."""
     bench, error, _, state = run_packet(Case("", put(56, 0x40, 8)))
     assert isinstance(error, PacketError) and isinstance(error.value, Unmapped)
     assert str(error).startswith("queue 0, packet 0: ") and "0x40" in str(error)

@@ -162,9 +162,9 @@ def test_lanes_past_an_end_are_named_and_nothing_is_stored(size: int) -> None:
     start = memory.space.allocate(PAGE).start
     addresses = _word(start, 3, 16)
     addresses[2] = start + PAGE - size + 1
-    with pytest.raises(Unmapped, match=r"(past|behind) the end of memory") as slip:
+    with pytest.raises(Unmapped, match=r"(past|behind) the end of memory") as caught:
         memory.load(addresses, size)
-    assert slip.value.lane == 2
+    assert caught.value.lane == 2
     with pytest.raises(Unmapped, match=r"(past|behind) the end"):
         memory.store(addresses, _values(np.full((3, size), 1, np.uint8)))
     with pytest.raises(Unmapped, match=r"(past|behind) the end"):
@@ -180,9 +180,9 @@ def test_lanes_below_a_start_do_not_wrap_around(size: int, below: int) -> None:
     memory = FlatMemory()
     start = memory.space.allocate(PAGE).start
     addresses = np.array([start, start - below], np.uint64)
-    with pytest.raises(Unmapped, match="nothing is mapped") as slip:
+    with pytest.raises(Unmapped, match="nothing is mapped") as caught:
         memory.load(addresses, size)
-    assert slip.value.lane == 1
+    assert caught.value.lane == 1
 
 
 def test_what_may_not_be_written() -> None:
@@ -204,9 +204,9 @@ def test_what_may_not_be_written() -> None:
 def test_misaligned_atomics_are_refused(dtype: Any) -> None:
     memory = FlatMemory()
     start = memory.space.allocate(64).start
-    with pytest.raises(Misaligned, match="must be aligned") as slip:
+    with pytest.raises(Misaligned, match="must be aligned") as caught:
         memory.atomic(AtomicKind.ADD, np.array([start, start + 2], np.uint64), np.ones(2, dtype))
-    assert slip.value.lane == 1
+    assert caught.value.lane == 1
     assert not any(memory.read(start, 64))
 
 

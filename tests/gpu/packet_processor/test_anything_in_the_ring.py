@@ -1,4 +1,4 @@
-"""Whatever bytes a producer writes: every run ends, with packets done or an error in words."""
+"""Whatever bytes a producer writes: every run ends, with packets done or an error message."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_doorbells_ahead_behind_and_without_packets(doorbell: str) -> None:
     assert queue.read_index == 3, "the doorbell went back"
     queue.dispatch(bench.kernel(), 64, 64, ARGS)
     bench.device.run()
-    assert len(bench.events("end")) == 3, "nobody has rung"
+    assert len(bench.events("end")) == 3, "the doorbell was not rung"
     queue.ring()
     bench.device.run()
     assert len(bench.events("end")) == 4
@@ -238,7 +238,7 @@ def test_random_graphs(seed: int) -> None:
 
 
 def test_a_negative_dependency_is_an_error() -> None:
-    """It goes on from queue to queue, through completion signals."""
+    """Execution continues from queue to queue, through completion signals."""
     bench = Bench()
     errors: list[str] = []
     queues = [

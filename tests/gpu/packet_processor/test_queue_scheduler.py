@@ -34,7 +34,7 @@ def test_every_queue_makes_progress(slots: int | None) -> None:
 
 
 def test_turns_are_fair() -> None:
-    """Nobody has a second turn before everybody had one."""
+    """No queue has a second turn before every queue had one."""
     bench = bench_of(1)
     queues = [bench.device.create_queue() for _ in range(4)]
     for _ in range(3):
@@ -86,7 +86,7 @@ def test_a_doorbell_of_an_unmapped_queue_is_kept() -> None:
     assert starts[1] > 30_000
 
 
-def test_a_deadlock_of_queues_is_told() -> None:
+def test_a_deadlock_of_queues_is_reported() -> None:
     bench = bench_of(1)
     queues = [bench.device.create_queue() for _ in range(3)]
     signals = [bench.device.signal(1) for _ in queues]

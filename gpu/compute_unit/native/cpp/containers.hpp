@@ -23,7 +23,7 @@ struct List {
         if (wanted <= room) return;
         room = wanted < 2 * room ? 2 * room : wanted < 16 ? 16 : wanted;
         void* grown = realloc(static_cast<void*>(items), u64{room} * sizeof(T));
-        if (!grown) abort();  // so little is asked for that the machine has nothing left
+        if (!grown) abort();  // requests are small: the machine is out of memory
         items = static_cast<T*>(grown);
     }
     void add(const T& item) {

@@ -7,7 +7,9 @@
 
 #include "fetch.hpp"
 
-inline bool is_vector_memory(const IssueEngine& f, const Record& r) { return r.place == f.config.vector_memory; }
+inline bool is_vector_memory(const IssueEngine& f, const Record& r) {
+    return r.place == f.config.vector_memory;
+}
 
 // ---------------------------------------------------------------- what an instruction needs
 
@@ -79,7 +81,7 @@ inline void note_executed(IssueEngine& f, Wave& w) {
     note(f, Entry::EXECUTED, number_of(f, w), static_cast<u32>(since));
 }
 
-// A loop's end. BACK: Python looks at it at once.
+// A backward branch. BACK: Python is notified at once.
 inline Reason went_back(IssueEngine& f, Wave& w) {
     note_executed(f, w);
     return f.state->observe ? Reason::BACK : Reason::REACHED;

@@ -124,7 +124,9 @@ void next_tick(IssueEngine& f, u64 tick) {
     f.begun = false;
 }
 
-bool is_fetch(const IssueEngine& f, u32 slot) { return slot < f.fetches.count && f.fetches[slot].ours; }
+bool is_fetch(const IssueEngine& f, u32 slot) {
+    return slot < f.fetches.count && f.fetches[slot].ours;
+}
 
 // Log the requests of this run, so that they can be replayed into another engine.
 void log_requests(IssueEngine& f, u64 last) {
@@ -138,12 +140,14 @@ void log_requests(IssueEngine& f, u64 last) {
         f.request_log.add(given.slot | u64{ours} << 63);
         f.request_log_parts += !ours;
         if (!ours) continue;
-        f.request_log.add(given.port | u64{given.scope} << 32 | u64{given.size} << 40 | u64{given.lanes} << 48);
+        f.request_log.add(
+            given.port | u64{given.scope} << 32 | u64{given.size} << 40 | u64{given.lanes} << 48
+        );
         f.request_log.add(f.fetches[given.slot].address);
     }
 }
 
-// Answers: ours are kept, Python's are listed.
+// Answers: those to fetches are kept, Python's are listed.
 void sort_answers(IssueEngine& f) {
     State& s = *f.state;
     const OutsideView& view = *f.view;
@@ -281,7 +285,9 @@ ISSUE_ENGINE_API void issue_engine_free(IssueEngine* f) {
 }
 
 // Run until Python is needed. `view` holds what Python has given since the last run.
-ISSUE_ENGINE_API u64 issue_engine_run(IssueEngine* f, RunOutside run, void* block, OutsideView* view) {
+ISSUE_ENGINE_API u64 issue_engine_run(
+    IssueEngine* f, RunOutside run, void* block, OutsideView* view
+) {
     State& s = *f->state;
     f->view = view;
     Reason reason;
@@ -294,7 +300,10 @@ ISSUE_ENGINE_API u64 issue_engine_run(IssueEngine* f, RunOutside run, void* bloc
             if (reason != Reason::REACHED) break;
             f->phase = Phase::MEMORY;
             reason = Reason::CATCH_UP;
-            if (s.logged > LOG_LONG || s.budget < 0 || f->request_log.count > REQUEST_LOG_LONG) break;
+            if (s.logged > LOG_LONG || s.budget < 0 ||
+                f->request_log.count > REQUEST_LOG_LONG) {
+                break;
+            }
         }
         reason = memory_runs(*f, run, block);
         if (reason != Reason::REACHED) break;
@@ -331,7 +340,9 @@ ISSUE_ENGINE_API void issue_engine_stop_logging(IssueEngine* f) {
 // ---------------------------------------------------------------- groups and waves
 
 // A group starts; its waves' numbers are written to `numbers`. Returns the number of the group.
-ISSUE_ENGINE_API u64 issue_engine_start(IssueEngine* f, u64 unit, u64 count, const u64* simds, const u64* ages, const u64* pcs, u64* numbers) {
+ISSUE_ENGINE_API u64 issue_engine_start(
+    IssueEngine* f, u64 unit, u64 count, const u64* simds, const u64* ages, const u64* pcs, u64* numbers
+) {
     u32 number = f->groups.count;
     if (f->free_groups.count) {
         number = f->free_groups[--f->free_groups.count];
@@ -389,7 +400,9 @@ ISSUE_ENGINE_API void issue_engine_drop(IssueEngine* f, u64 number) {
 }
 
 // What a wave will issue next; nothing: Python does not know its code.
-ISSUE_ENGINE_API void issue_engine_append(IssueEngine* f, u64 wave, const Record* records, u64 count) {
+ISSUE_ENGINE_API void issue_engine_append(
+    IssueEngine* f, u64 wave, const Record* records, u64 count
+) {
     Wave& w = f->waves[static_cast<u32>(wave)];
     w.starved = !count;
     for (u64 i = 0; i < count; ++i) w.records.add(records[i]);
@@ -446,13 +459,19 @@ ISSUE_ENGINE_API void issue_engine_unmapped(IssueEngine* f) {
 }
 
 // A fetch whose answer Python has seen.
-ISSUE_ENGINE_API void issue_engine_fetched(IssueEngine* f, u64 slot) { fetch_answer(*f, static_cast<u32>(slot)); }
+ISSUE_ENGINE_API void issue_engine_fetched(IssueEngine* f, u64 slot) {
+    fetch_answer(*f, static_cast<u32>(slot));
+}
 
 // Ask again for every address.
-ISSUE_ENGINE_API void issue_engine_forget_addresses(IssueEngine* f) { empty_places(f->known, f->known_places); }
+ISSUE_ENGINE_API void issue_engine_forget_addresses(IssueEngine* f) {
+    empty_places(f->known, f->known_places);
+}
 
 // A unit's code may be other code now.
-ISSUE_ENGINE_API void issue_engine_forget_code(IssueEngine* f, u64 unit) { ++f->units[static_cast<u32>(unit)].epoch; }
+ISSUE_ENGINE_API void issue_engine_forget_code(IssueEngine* f, u64 unit) {
+    ++f->units[static_cast<u32>(unit)].epoch;
+}
 
 ISSUE_ENGINE_API u64 issue_engine_code(IssueEngine* f, u64 unit, u64 place, u8* bytes) {
     const Code& code = f->units[static_cast<u32>(unit)].code[static_cast<u32>(place)];
@@ -470,7 +489,9 @@ ISSUE_ENGINE_API void issue_engine_wave(IssueEngine* f, u64 wave, u64* out) {
     out[2] = w.records.size();
 }
 
-ISSUE_ENGINE_API void issue_engine_counts(IssueEngine* f, u64 unit, Counts* counts) { *counts = f->units[static_cast<u32>(unit)].counts; }
+ISSUE_ENGINE_API void issue_engine_counts(IssueEngine* f, u64 unit, Counts* counts) {
+    *counts = f->units[static_cast<u32>(unit)].counts;
+}
 
 // Instructions by mnemonic, or by how many lines they touch; returns how many numbers there are.
 ISSUE_ENGINE_API u64 issue_engine_table(IssueEngine* f, u64 unit, u64 lines, u64* out, u64 room) {

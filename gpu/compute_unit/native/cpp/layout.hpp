@@ -50,7 +50,7 @@ inline constexpr u8 NO_PACE = 0xFF;
 
 // Why a run returned.
 enum class Reason : u64 {
-    REACHED,       // the tick that was asked for
+    REACHED,       // the tick `until`
     AT_REST,       // nothing can happen without new input
     QUIET,         // many ticks without an answer
     ANSWERED,      // `list`: answers to requests of Python's, slot | kind << 32
@@ -72,7 +72,7 @@ enum class Reason : u64 {
 // The kinds of log entries, in the order of the events.
 enum class Entry : u32 {
     PERFORM,   // a wave's LDS access issued: handle
-    COMPLETE,  // and came back: handle
+    COMPLETE,  // and returned: handle
     ENDED,     // a wave
     EXECUTED,  // a wave went back or ends: instructions since the last time
     CODE,      // a unit has fetched what it did not know: place in its table

@@ -35,7 +35,7 @@ struct Config {
     u64 scalar_cycles;
     u64 message_cycles;
     u64 round_robin;
-    u64 slice;           // ticks after which a run comes back
+    u64 slice;           // ticks after which a run returns
     u64 cycles[PACES];
     u64 fetch_ports[MOST_PORTS];  // by unit
 };
@@ -87,7 +87,7 @@ struct Event {
     u64 number;
     WaveName wave;
     u32 handle;
-    bool returns;  // an LDS access comes back; else Python's
+    bool returns;  // an LDS access returns; else Python's
 };
 inline bool before(const Event& a, const Event& b) {
     return a.tick != b.tick ? a.tick < b.tick : a.number < b.number;
@@ -171,7 +171,7 @@ struct IssueEngine {
     u32 at;       // which unit acts
     u64 when;     // the tick for which requests are given
     bool begun;   // the engine has run in this phase
-    bool replayed;    // the run was replayed into another engine
+    bool replayed;  // the run was replayed into another engine
     u64 end;      // of the run: the tick in which a unit or Python acts next, or NONE
     u64 limit;    // the last tick that the engine may run
     List<u32> slots;
@@ -181,8 +181,8 @@ struct IssueEngine {
     List<u32> known_places;
     OutsideView* view;       // while it runs
     bool logging;            // keep the request log
-    List<u64> request_log;         // the runs of the protocol's engine, to replay
-    u64 request_log_parts;         // requests of Python's in it
+    List<u64> request_log;   // the runs of the protocol's engine, to replay
+    u64 request_log_parts;   // requests of Python's in it
 };
 
 inline Wave* wave_of(IssueEngine& f, WaveName name) {
@@ -190,7 +190,9 @@ inline Wave* wave_of(IssueEngine& f, WaveName name) {
     return w.serial == name.serial && !w.ended ? &w : nullptr;
 }
 
-inline u32 number_of(const IssueEngine& f, const Wave& w) { return static_cast<u32>(&w - f.waves.items); }
+inline u32 number_of(const IssueEngine& f, const Wave& w) {
+    return static_cast<u32>(&w - f.waves.items);
+}
 inline WaveName name_of(const IssueEngine& f, const Wave& w) { return {number_of(f, w), w.serial}; }
 
 inline void note(IssueEngine& f, Entry entry, u32 who, u32 what) {

@@ -34,7 +34,7 @@ def canonical(a: Array) -> Array:
 
 
 def _whole(function: Unary) -> Unary:
-    """A function of numpy's that may look at the bits, made to obey the environment."""
+    """A function of numpy that may inspect the bits, made to obey the environment."""
 
     def operation(a: Array) -> Array:
         return function(canonical(a))

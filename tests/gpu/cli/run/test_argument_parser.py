@@ -136,7 +136,7 @@ FOUR = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s,)}"
     ],
 )
 def test_hostile_numpy_files(content: bytes, message: str, tmp_path: Path) -> None:
-    """Nothing is allocated that the file does not fill, and nothing of the reader's is told."""
+    """Nothing is allocated that the file does not fill, and no error of the reader is shown."""
     path = tmp_path / "hostile.npy"
     path.write_bytes(content)
     with pytest.raises(ArgumentTextError, match=message) as caught:

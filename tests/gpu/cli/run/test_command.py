@@ -1,4 +1,4 @@
-"""``gcn run``: what it prints, what it returns, and every mistake in words."""
+"""``gcn run``: what it prints, what it returns, and the message for every mistake."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_through_the_caches(files: dict[str, str], tmp_path: Path) -> None:
     assert "fidelity: coherent" in answer.out and "GPU_VIPER (Python engine)" in answer.out
     counted = json.loads(stats.read_text())
     assert counted["ticks"] > 0 and counted["compute_units"]["memory_instructions"]
-    # 600 numbers in 38 lines, each loaded first by somebody, one atomic operation a group.
+    # 600 numbers in 38 lines, each loaded once before, one atomic operation a group.
     assert counted["caches"]["Vector"]["Load"]["I"] >= 38
     assert sum(counted["caches"]["Vector"]["Atomic"].values()) == 2
     assert re.search(r"^  Vector +Load \d+ in I", answer.out, re.M)
@@ -109,7 +109,7 @@ def test_vectors_structures_and_scratch(files: dict[str, str]) -> None:
         ("{vadd} vadd", "Missing option '--grid'"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_in_words(words: str, message: str, files: dict[str, str]) -> None:
+def test_mistakes_are_reported(words: str, message: str, files: dict[str, str]) -> None:
     answer = gcn("run", *words.format(**files).split(), "--functional")
     assert (answer.status, answer.out) == (2, "")
     assert re.search(message, answer.err), answer.err
@@ -142,7 +142,7 @@ def test_traces(files: dict[str, str]) -> None:
         ("--record {folder}/none/c.rec", "{folder}/none/c.rec: No such file or directory"),
     ],
 )
-def test_files_that_cannot_be_written_are_told_before_anything_runs(
+def test_files_that_cannot_be_written_are_reported_before_anything_runs(
     option: str, message: str, files: dict[str, str], tmp_path: Path
 ) -> None:
     words = option.format(folder=tmp_path).split()
@@ -171,7 +171,7 @@ def test_more_than_there_is_room_for(files: dict[str, str]) -> None:
     assert done.stderr.startswith("gcn: out of memory: ")
 
 
-def test_an_unknown_protocol_is_told(files: dict[str, str]) -> None:
+def test_an_unknown_protocol_is_reported(files: dict[str, str]) -> None:
     answer = gcn("run", files["vadd"], "vadd", *VADD, "--protocol", "NOTHING")
     assert answer.status == 2
     assert "NOTHING" in answer.err and "Traceback" not in answer.err

@@ -86,7 +86,7 @@ def test_numbers(compiled: CodeObject) -> None:
     found = run(
         compiled, "numbers", x, np.zeros(11 * ITEMS, np.float32), np.zeros(7 * ITEMS, np.int32)
     )
-    rows, told = found[1].reshape(ITEMS, 11).T, found[2].reshape(ITEMS, 7).T
+    rows, classes = found[1].reshape(ITEMS, 11).T, found[2].reshape(ITEMS, 7).T
     one = np.float32(1)
     with np.errstate(all="ignore"):
         steps = np.clip((x + 2) / 4, 0, 1)
@@ -108,10 +108,10 @@ def test_numbers(compiled: CodeObject) -> None:
     finite = np.isfinite(x)
     angle = x[finite].astype(np.float64)
     assert np.allclose(rows[10][finite], np.degrees(angle) + np.radians(angle), rtol=1e-6)
-    assert (told[0][finite] == exponent[finite]).all()
-    assert (told[1] == np.signbit(x)).all() and (told[2] == finite).all()
-    assert (told[3] == (finite & (x != 0))).all() and (told[4] == (x >= 1)).all()
-    assert (told[5] == numbers).all() and (told[6] == numbers).all()
+    assert (classes[0][finite] == exponent[finite]).all()
+    assert (classes[1] == np.signbit(x)).all() and (classes[2] == finite).all()
+    assert (classes[3] == (finite & (x != 0))).all() and (classes[4] == (x >= 1)).all()
+    assert (classes[5] == numbers).all() and (classes[6] == numbers).all()
 
 
 @pytest.mark.parametrize("name", TYPES)

@@ -1,4 +1,4 @@
-// Reads v7, s9, SCC and LDS, which nobody wrote, and v8 in lanes where nobody wrote it.
+// Reads v7, s9, SCC and LDS, which were never written, and v8 in lanes where it was not written.
 s_mov_b32 m0, -1
 v_not_b32 v1, v7
 v_not_b32 v2, s9

@@ -94,7 +94,7 @@ def test_the_list_is_not_empty() -> None:
 @pytest.mark.parametrize("words", [1, 40])
 @pytest.mark.parametrize("name", CHANGES)
 def test_read_change_write(name: str, words: int) -> None:
-    """Half of the lanes are active; some of them meet on a word, or all."""
+    """Half of the lanes are active; some of them conflict on a word, or all."""
     bits = int(name[-2:])
     meaning = MEANING[name.removeprefix("ds_").replace("_rtn", "")[:-2]]
     floating = name[-3] == "f"
@@ -296,7 +296,7 @@ def test_misaligned_reads_and_writes_are_bytes_in_order() -> None:
 
 
 def test_a_counter_of_the_wave() -> None:
-    """It counts active lanes, and tells each of them what it was before; M0 holds its address."""
+    """It counts active lanes, and returns the old value to each of them; M0 holds its address."""
     wave = wavefront(64)
     words = wave.group.lds.dwords
     words[9] = 1000

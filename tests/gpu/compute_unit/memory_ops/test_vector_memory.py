@@ -96,7 +96,7 @@ def test_stores(name: str, step: int) -> None:
 @pytest.mark.parametrize("returns", [False, True])
 @pytest.mark.parametrize("name", ATOMICS)
 def test_atomics(name: str, returns: bool, space: str) -> None:
-    """Some lanes meet on a word: one after the other, in lane order."""
+    """Some lanes conflict on a word: one after the other, in lane order."""
     flat = name.startswith("flat_")
     if space == "lds" and not flat:
         return

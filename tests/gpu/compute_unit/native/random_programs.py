@@ -1,4 +1,4 @@
-"""Random programs for compute units: loads that nobody waits for, loops, barriers, LDS, clocks.
+"""Random programs for compute units: loads without waits, loops, barriers, LDS, clocks.
 
 Invariant: every program ends, whatever it loads: loops count in registers that nothing else
 writes, and addresses are made of lanes.
@@ -222,7 +222,7 @@ class Writer:
         self.add("SOPP", "s_cbranch_scc1", simm16=distance)
 
     def skip(self, depth: int) -> None:
-        """What follows, if a comparison of values that may be on their way says so."""
+        """What follows, if a comparison of values that may be in flight says so."""
         self.add("SOPC", "s_cmp_lg_u32", ssrc0=self.pick(_SCALAR), ssrc1=self.pick(_SCALAR))
         place = len(self.code)
         self.code += bytes(4)

@@ -69,7 +69,7 @@ def test_a_limit_is_met_by_waves_without_loops(ahead: bool) -> None:
 
 
 def test_one_device_after_the_other() -> None:
-    """Fronts are given back; a second queue and a second kernel find the code anew."""
+    """Wave numbers are reused; a second queue and a second kernel fetch the code again."""
     for _ in range(3):
         made = device()
         assert add_up(made)[-1] == ITEMS

@@ -1,5 +1,5 @@
 """Groups that start as others end, with numbers of waves that have ended; groups that fail while
-the front comes back for one of their waves."""
+the issue engine returns for one of their waves."""
 
 from __future__ import annotations
 

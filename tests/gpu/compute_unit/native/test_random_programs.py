@@ -88,7 +88,7 @@ TINY = Capacities(lines=32, messages=64, flights=16, rows=128, atomics=64, logs=
 def test_a_system_that_is_too_small_grows_unseen(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another engine is told what the front told the one that had no room."""
+    """The runs of the issue engine are replayed into an engine with larger pools."""
     setup = replace(setup_of(seed), groups=9, items=256)
     expected, _ = both(setup, seed)
     monkeypatch.setattr(native_backend, "first_capacities", lambda kernel: TINY)
@@ -103,7 +103,7 @@ def test_a_system_that_is_too_small_grows_unseen(
 
 @pytest.mark.parametrize("seed", range(2))
 def test_memory_that_is_mapped_meanwhile(seed: int) -> None:
-    """There is to be room for it, so another engine is told everything so far."""
+    """The new memory needs larger pools, so everything so far is replayed into another engine."""
     rooms = set()
 
     def more(memory: CoherentMemory) -> None:

@@ -29,7 +29,7 @@ RESULTS = 1 << 12
 
 @dataclass
 class Setup:
-    """What a run is made of. ``stops``: the loop looks round after so many ticks; what the host
+    """The parameters of a run. ``stops``: the loop returns after so many ticks; what the host
     does ``meanwhile``."""
 
     code: bytes
@@ -57,7 +57,7 @@ class Outcome:
 
 
 class Places(Listener):
-    """Wants to be asked as soon as a group has left room for another one, as a dispatcher does."""
+    """Runs as soon as a group has left room for another one, as a dispatcher does."""
 
     def __init__(self, memory: CoherentMemory) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ def run(setup: Setup, memory: CoherentMemory, ahead: bool) -> Outcome:
             any(unit.next_tick is not None for unit in units)
             or memory.busy
             or not (any(not unit.idle for unit in units))
-        ), "waves are left and nothing goes on"
+        ), "waves are left and none can proceed"
     else:
         raise AssertionError("it does not end")
     backend = memory.backend

@@ -31,7 +31,7 @@ def test_both_units_count_alike() -> None:
         assert without.memory["flat_store_dword" + "x2" * (program == "two_loads")] == 8
 
 
-def test_what_takes_time_is_told_only_with_time() -> None:
+def test_timing_counters_are_reported_only_with_time() -> None:
     with_time, without = _statistics("handshake", True), _statistics("handshake", False)
     assert with_time.as_dict().keys() > without.as_dict().keys()
     assert with_time.as_dict()["lines_per_vector_access"] == 1.0

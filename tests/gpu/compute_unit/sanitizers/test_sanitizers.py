@@ -114,7 +114,7 @@ def test_registers_that_m0_chooses(timed: bool) -> None:
 
 
 @TIMED
-def test_reads_of_what_nobody_wrote(timed: bool) -> None:
+def test_reads_of_what_was_never_written(timed: bool) -> None:
     found = _found("undefined", lambda bench: [[]], "uninitialised", timed, lds=64)
     assert [line.split("reads ")[1] for line in found] == [
         "v7, which nothing has written",

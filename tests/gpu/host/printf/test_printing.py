@@ -29,8 +29,8 @@ def code(built: str) -> CodeObject:
     return CodeObject.load(str(HERE / f"{built}.co"))
 
 
-def printing_device(told: list[str], coherent: bool, room: int = 1 << 16) -> Device:
-    options = Options(printf=told.append, printf_bytes=room)
+def printing_device(printed: list[str], coherent: bool, room: int = 1 << 16) -> Device:
+    options = Options(printf=printed.append, printf_bytes=room)
     if not coherent:
         return Device(cus=2, options=options)
     memory = open_memory(load_system("GPU_VIPER", cus=2, tccs=2))
@@ -40,45 +40,45 @@ def printing_device(told: list[str], coherent: bool, room: int = 1 << 16) -> Dev
 @pytest.mark.parametrize("coherent", [False, True])
 @pytest.mark.parametrize("built", BUILT)
 def test_what_a_kernel_prints(built: str, coherent: bool) -> None:
-    told: list[str] = []
-    device = printing_device(told, coherent)
+    printed: list[str] = []
+    device = printing_device(printed, coherent)
     x = device.alloc(np.array([-7, 8, 9], np.int32))
     queue, done = device.create_queue(), Signal(1)
     queue.dispatch(code(built)["hello"], 3, 64, [x, 1.5], completion=done)
     queue.ring()
-    assert told == []
+    assert printed == []
     device.run(until=done)
     lines = [f"i={i} x={x:5d} f=1.50 s=abc" for i, x in enumerate((-7, 8, 9))]
-    assert sorted("".join(told).splitlines()) == sorted(
+    assert sorted("".join(printed).splitlines()) == sorted(
         [*lines, "one: 1,-2,3,4|123456789abc|z|%", "two"]
     )
     device.run()
-    assert len(told) == 1, "it is told once"
+    assert len(printed) == 1, "it is printed once"
 
 
 @pytest.mark.parametrize("built", BUILT)
 def test_what_a_kernel_printed_before_it_failed(built: str) -> None:
-    told: list[str] = []
-    device = printing_device(told, coherent=False)
+    printed: list[str] = []
+    device = printing_device(printed, coherent=False)
     queue, x = device.create_queue(), device.alloc(np.zeros(1, np.int32))
     queue.dispatch(code(built)["last_words"], 2, 64, [x, 3])
     queue.ring()
     with pytest.raises(KernelError, match="nothing is mapped there"):
         device.run()
-    assert "".join(told) == "before 3\nbefore 3\n"
+    assert "".join(printed) == "before 3\nbefore 3\n"
 
 
 @pytest.mark.parametrize("built", BUILT)
 def test_what_does_not_fit_is_lost(built: str) -> None:
     """A record of a number and two arguments of 4 and 8 bytes is 16 bytes long."""
-    told: list[str] = []
-    device = printing_device(told, coherent=False, room=8 + 16 * 5 + 12)
+    printed: list[str] = []
+    device = printing_device(printed, coherent=False, room=8 + 16 * 5 + 12)
     queue = device.create_queue()
     for _ in range(2):
         queue.dispatch(code(built)["chatter"], 1, 64, [100])
     queue.ring()
     device.run()
-    assert told == ["".join(f"{i}.0\n" for i in range(5))] * 2
+    assert printed == ["".join(f"{i}.0\n" for i in range(5))] * 2
 
 
 def test_the_command_prints_it(tmp_path: Path) -> None:

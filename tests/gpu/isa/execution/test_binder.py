@@ -54,7 +54,7 @@ def test_what_is_not_carried_out_stops_with_its_text() -> None:
         bind(image)(Wave(1))
 
 
-def test_the_compute_unit_is_told_what_is_its_own() -> None:
+def test_instructions_of_the_compute_unit_are_not_bound() -> None:
     for word in (0xBF810000, 0xBF8A0000, 0xBF8C0070, 0xBF920002):
         assert for_executor(decode(word))
     assert for_executor(decode(0xDC500000, 0x04000002))

@@ -71,7 +71,7 @@ def run(instruction: Instruction, wave: Wave) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_only_registers_that_are_told_change(seed: int) -> None:
+def test_only_registers_that_are_declared_change(seed: int) -> None:
     values = np.random.default_rng(seed)
     before = random_wave(values)
     for instruction in carried_out(seed):
@@ -82,7 +82,7 @@ def test_only_registers_that_are_told_change(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_only_registers_that_are_told_matter(seed: int) -> None:
+def test_only_registers_that_are_declared_matter(seed: int) -> None:
     values = np.random.default_rng(seed)
     one, other = random_wave(values), random_wave(values)
     for instruction in carried_out(seed):

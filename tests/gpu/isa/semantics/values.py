@@ -94,7 +94,7 @@ def operands(kinds: tuple[str, ...], seed: int = 1, extra: int = 64) -> list[np.
 
 
 def run(name: str | Semantics, *arrays: Any, mode: FloatMode = STOCK) -> Any:
-    """An instruction's result over lanes, as whoever binds it calls it."""
+    """An instruction's result over lanes, called as the binder calls it."""
     semantics = SEMANTICS[name] if isinstance(name, str) else name
     arguments = [mode, *arrays] if semantics.takes_mode else list(arrays)
     with fp_environment.plain_afterwards():

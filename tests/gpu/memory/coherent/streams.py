@@ -100,7 +100,7 @@ def heard(answer: Answer) -> Event:
 
 
 def drive(memory: CoherentMemory, seed: int, steps: int = 100) -> list[Event]:
-    """Requests of all kinds at all ports, many at a time; now and then the host looks."""
+    """Requests of all kinds at all ports, many at a time; now and then the host reads."""
     numbers = np.random.default_rng(seed)
     ports = memory.ports
     starts = [memory.space.allocate(PAGE, memory_type=t).start for t in ("rw", "cc", "uc")]

@@ -119,9 +119,9 @@ def test_a_mistake_of_the_protocol_is_a_verdict_of_both(tmp_path: Path) -> None:
         memory.push(Request(0, RequestKind.LOAD, 1, words(start)))
         memory.run(memory.now + 4)
         memory.push(Request(0, RequestKind.ACQUIRE, 2))
-        with pytest.raises(ProtocolError) as slip:
+        with pytest.raises(ProtocolError) as caught:
             settle(memory)
-        error = slip.value
+        error = caught.value
         pair = (error.machine, error.version, error.state, error.event)
         said.append((pair, error.kind, error.tick, error.address, error.location))
     assert said[0] == said[1]

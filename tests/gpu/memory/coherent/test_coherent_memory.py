@@ -245,9 +245,9 @@ def test_bad_addresses_are_named_and_leave_no_trace(memory: CoherentMemory) -> N
     code = memory.space.allocate(PAGE, writable=False, name="code").start
     data = np.zeros((2, 4), np.uint8)
     addresses = np.array([start, start + PAGE], np.uint64)
-    with pytest.raises(Unmapped, match="nothing is mapped there") as slip:
+    with pytest.raises(Unmapped, match="nothing is mapped there") as caught:
         memory.push(Request(0, STORE, 1, addresses, 4, data))
-    assert slip.value.lane == 1
+    assert caught.value.lane == 1
     with pytest.raises(Unmapped, match="may not be written"):
         memory.push(Request(0, STORE, 1, words(code), 4, data[:1]))
     with pytest.raises(Misaligned):
@@ -300,7 +300,7 @@ def test_the_host_waits_for_no_compute_unit(memory: CoherentMemory) -> None:
         memory.read(start, 4)
 
 
-def test_a_protocol_that_never_answers_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_protocol_that_never_answers_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = opened("GPU_VIPER")
     start = memory.space.allocate(64).start
     for buffer in memory.backend.system.buffers.values():  # type: ignore[attr-defined]

@@ -1,4 +1,5 @@
-"""Recordings as files: what is saved comes out again, and what is none is refused in words."""
+"""Recordings as files: what is saved is loaded again, and other files are refused with a
+message."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Processor(Consumer):
         self._found = data.data.to_bytes(64, "little")[offset : offset + access.size]
 
     def stored(self, access: Access, lanes: list[int], line: int) -> None:
-        """Nobody waits for this alone."""
+        """No test waits for this alone."""
 
     store_completed = stored
 
@@ -233,7 +233,7 @@ INVALIDATES = (
     ),
     Edit(
         "  transition(I, Flush, F) {TagArrayRead} {",
-        """  action(id_invalidated, "id", desc="Tell that it is dropped") {
+        """  action(id_invalidated, "id", desc="Report that it is dropped") {
     coalescer.invTCCCallback(address);
   }
   transition(I, InvL2, FI) {
