@@ -96,7 +96,7 @@ _FETCH: Final = 1 << 63
 _LOW: Final = (1 << 32) - 1
 
 
-class IssueEngine(Protocol):
+class EngineDriver(Protocol):
     """What runs the protocol's engine in place of this backend."""
 
     def take_request_log(self) -> tuple[Words, int]:
@@ -159,7 +159,7 @@ class NativeBackend:
         """By slot: the part, and how many answers it still has."""
         self._fetching: set[int] = set()
         """Slots of the issue engine's fetches."""
-        self._issue_engine: IssueEngine | None = None
+        self._driver: EngineDriver | None = None
         self._handed: list[Part] = []
         """Handed to the issue engine since its log was last collected."""
         self.fetched: list[int] = []
@@ -317,9 +317,9 @@ class NativeBackend:
 
     # ------------------------------------------------------------------ for the issue engine
 
-    def follow(self, issue_engine: IssueEngine) -> None:
+    def follow(self, driver: EngineDriver) -> None:
         """From now on this issue engine may run the protocol's engine, too."""
-        self._issue_engine = issue_engine
+        self._driver = driver
 
     def look(self, tick: int, due: int) -> None:
         """Where the engine's clock stands; ``due``: `NONE` if nothing is pending."""
@@ -361,9 +361,9 @@ class NativeBackend:
 
     def collect_requests(self) -> None:
         """Move the issue engine's log of runs into this one."""
-        if self._issue_engine is None or self._log is None:
+        if self._driver is None or self._log is None:
             return
-        words, count = self._issue_engine.take_request_log()
+        words, count = self._driver.take_request_log()
         if len(words):
             # Others may have been handed over for a run that is still to come.
             parts, self._handed = self._handed[:count], self._handed[count:]
@@ -417,8 +417,8 @@ class NativeBackend:
             return
         self._log = None
         self._handed.clear()
-        if self._issue_engine is not None:
-            self._issue_engine.stop_logging()
+        if self._driver is not None:
+            self._driver.stop_logging()
 
     def _again(
         self, shortage: PoolExhausted, entry: Run | Write | None, ends_open: bool = False
