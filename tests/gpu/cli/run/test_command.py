@@ -253,7 +253,7 @@ def test_what_was_asked_of_memory_is_asked_again(files: dict[str, str], tmp_path
 def test_recordings_that_are_none(files: dict[str, str], tmp_path: Path) -> None:
     flat = gcn("run", files["vadd"], "vadd", *VADD, "--functional", "--record", str(tmp_path / "r"))
     assert (flat.status, flat.out) == (2, "")
-    assert flat.err == "gcn: only what is asked of caches can be recorded\n"
+    assert flat.err == "gcn: only requests to caches can be recorded\n"
     foreign = gcn("replay", files["vadd"])
     assert foreign.status == 2 and "vadd.co: no recording: it does not begin with" in foreign.err
     missing = gcn("replay", str(tmp_path / "missing.rec"))
