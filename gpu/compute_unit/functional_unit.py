@@ -16,7 +16,6 @@ from typing import Final, Protocol
 
 from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.access import Access, DirectMemory, VectorAccess
-from gpu.compute_unit.memory_ops.access_text import access_text
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
 from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction, Program
@@ -279,7 +278,7 @@ class FunctionalUnit(Residents[Wavefront]):
                 return
             if trace is not None and trace.memory:
                 who = f"cu{self.index} {wave}"
-                trace.line(self.executed, who, f"{bound}: {access_text(access)}")
+                trace.line(self.executed, who, f"{bound}: {access.text()}")
             access.perform(self._memory)
             if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
                 access.set_clock(self.executed)

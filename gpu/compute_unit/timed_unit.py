@@ -18,7 +18,6 @@ from typing import Final
 
 from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.access import Access, VectorAccess
-from gpu.compute_unit.memory_ops.access_text import access_text
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
 from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first
 from gpu.compute_unit.pipeline.fetch import Fetch
@@ -328,7 +327,7 @@ class TimedUnit(Residents[PipelinedWave]):
         if access is None:
             return True  # no lane is active
         if self._trace is not None and self._trace.memory:
-            self._trace_line(wave, f"{bound}: {access_text(access)}")
+            self._trace_line(wave, f"{bound}: {access.text()}")
         if isinstance(access, VectorAccess):
             self._vector.issue(wave, bound, access, now)
         elif isinstance(access, ScalarAccess):

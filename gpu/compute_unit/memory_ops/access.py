@@ -59,6 +59,9 @@ class Access(Protocol):
     def complete(self) -> None:
         """Write the results into registers."""
 
+    def text(self) -> str:
+        """For traces: how many lanes, how many bytes of each, from which address on."""
+
 
 class Operation(Protocol):
     """A memory instruction bound to its operands."""
@@ -148,6 +151,15 @@ class VectorAccess:
                     self._perform_global(part, memory)
             except (Unmapped, MisalignedLocal) as mistake:
                 raise self.blame(part, mistake) from mistake
+
+    def text(self) -> str:
+        parts = [
+            f"{len(part.addresses)} lanes x {part.size} bytes from "
+            f"{'LDS offset ' if part.local else ''}{int(part.addresses[0]):#x}"
+            for part in self.parts
+        ]
+        bits = "".join(f" {name}" for name in ("glc", "slc") if getattr(self, name))
+        return f"{self.movement.kind.name.lower()}{bits} " + ", ".join(parts)
 
     def perform_local(self, part: Part) -> None:
         """Carry out the lanes whose flat addresses mean LDS."""

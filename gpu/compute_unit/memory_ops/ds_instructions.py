@@ -105,6 +105,10 @@ class LocalAccess:
             write_values(self.wave, register, _dwords(values), self.lanes, self.signed)
             register += max(1, self.size >> 2)
 
+    def text(self) -> str:
+        places = ", ".join(f"{int(place.offsets[0]):#x}" for place in self.places)
+        return f"LDS {len(self.lanes)} lanes x {self.size} bytes from offset {places}"
+
     def _update(self, change: Change) -> None:
         lds = self.wave.group.lds
         if len(self.places) == 2:  # two exchanges

@@ -50,6 +50,9 @@ class ExchangeAccess:
     def complete(self) -> None:
         self.wave.vgprs[self.register][self.lanes] = self.arrived
 
+    def text(self) -> str:
+        return "exchange of lanes"
+
 
 class Exchange:
     """A bound ``ds_swizzle_b32``, ``ds_permute_b32`` or ``ds_bpermute_b32``."""

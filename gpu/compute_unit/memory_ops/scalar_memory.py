@@ -1,4 +1,4 @@
-"""SMEM instructions: loads and stores of scalar registers, cache maintenance, clocks.
+"""Scalar operands, and SMEM: loads and stores of scalar registers, cache maintenance, clocks.
 
 GCN3 instruction set architecture, "Scalar memory". Invariant: a scalar access is at a multiple of
 4 bytes (the two lowest address bits are ignored), and every instruction here counts in ``lgkm``.
@@ -11,12 +11,38 @@ from enum import Enum
 from typing import Final
 
 from gpu.compute_unit.memory_ops.access import DirectMemory
-from gpu.compute_unit.memory_ops.scalars import read_pair
 from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.isa.encoding.constants import constant
 from gpu.isa.instruction import Instruction
-from gpu.isa.wave_registers import EXEC
+from gpu.isa.operand_types import TYPES
+from gpu.isa.wave_registers import EXEC, Wave
 
 DWORDS: Final = {"dword": 1, "dwordx2": 2, "dwordx4": 4, "dwordx8": 8, "dwordx16": 16}
+
+
+ReadScalar = Callable[[Wave], int]
+
+_CONDITIONS: Final[dict[int, ReadScalar]] = {
+    251: lambda wave: int(not (wave.sgprs[106] or wave.sgprs[107])),
+    252: lambda wave: int(not wave.exec),
+    253: lambda wave: wave.scc,
+}
+"""VCCZ, EXECZ and SCC."""
+
+
+def scalar_source(code: int) -> ReadScalar:
+    """The 32-bit value that an operand code names: a register, or a number in the code itself."""
+    if code < 128:
+        return lambda wave: wave.sgprs[code]
+    number = constant(code, TYPES["b32"])
+    if number is not None:
+        return lambda wave: number
+    return _CONDITIONS[code]
+
+
+def read_pair(wave: Wave, first: int) -> int:
+    """64 bits from two scalar registers."""
+    return wave.sgprs[first] | wave.sgprs[first + 1] << 32
 
 
 class ScalarKind(Enum):
@@ -53,6 +79,11 @@ class ScalarAccess:
             self.dwords = memory.load_dwords(self.address, self.count) if self.count else []
         elif self.kind is ScalarKind.STORE and self.count:
             memory.store_dwords(self.address, self.dwords[: self.count])
+
+    def text(self) -> str:
+        if self.count and self.address:
+            return f"scalar {self.kind.value} {4 * self.count} bytes at {self.address:#x}"
+        return f"scalar {self.kind.value}"
 
     def set_clock(self, time: int) -> None:
         """The value of the clock."""

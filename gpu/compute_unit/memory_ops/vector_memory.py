@@ -14,7 +14,7 @@ import numpy as np
 
 from gpu.compute_unit.memory_ops.access import Part, VectorAccess
 from gpu.compute_unit.memory_ops.access_shape import Movement
-from gpu.compute_unit.memory_ops.scalars import scalar_source
+from gpu.compute_unit.memory_ops.scalar_memory import scalar_source
 from gpu.compute_unit.wave.lane_values import (
     Addresses,
     LaneMistake,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu.compute_unit.memory_ops.scalars import scalar_source
+from gpu.compute_unit.memory_ops.scalar_memory import scalar_source
 from gpu.isa.encoding.decoder import NotAnInstruction, decode
 from gpu.isa.wave_registers import Wave
 from tests.gpu.isa.encoding.words import words
