@@ -15,7 +15,7 @@ from operator import length_hint
 from typing import Final, Protocol
 
 from gpu.compute_unit.hang_detector import HangDetector
-from gpu.compute_unit.memory_ops.access import Access, DirectMemory, VectorAccess
+from gpu.compute_unit.memory_ops.access import DirectMemory, MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
 from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction, Program
@@ -266,7 +266,7 @@ class FunctionalUnit(Residents[Wavefront]):
     def _memory_step(self, bound: DecodedInstruction) -> BoundInstruction:
         operation = bound.operation
         assert operation is not None, "neither step nor control"
-        execute: Callable[[Wavefront], Access | None] = operation.execute
+        execute: Callable[[Wavefront], MemoryAccess | None] = operation.execute
         hang_detector, checks, trace = self._hang_detector, self._checks, self._trace
         atomic = isinstance(operation, VectorOperation) and operation.move.atomic
 

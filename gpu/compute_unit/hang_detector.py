@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
@@ -29,8 +29,8 @@ from gpu.compute_unit.wave.lane_values import Values
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.dispatch.launch import Fault
 from gpu.host_wait import HostWait
-from gpu.memory.interface import RequestKind
 from gpu.memory.lane_atomics import apply
+from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
 
 PATIENCE: Final = 50_000
@@ -58,7 +58,7 @@ class _Seen:
     def __init__(self) -> None:
         self.states: set[int] = set()
         self.returns = 0
-        self.polls: dict[int, tuple[DecodedInstruction, Access]] = {}
+        self.polls: dict[int, tuple[DecodedInstruction, MemoryAccess]] = {}
 
 
 class HangDetector:
@@ -143,7 +143,7 @@ class HangDetector:
                 lane = int(access.lanes[row if part.rows is None else part.rows[row]])
                 self._holders[int(part.addresses[row])] = (access.wave, lane)
 
-    def note(self, bound: DecodedInstruction, access: Access) -> None:
+    def note(self, bound: DecodedInstruction, access: MemoryAccess) -> None:
         """An access that has returned, while observing."""
         if isinstance(access, VectorAccess):
             changed = self._changes(access)
@@ -179,11 +179,11 @@ class HangDetector:
     def _changes(self, access: VectorAccess) -> bool:
         """Whether a word in memory may have another value now."""
         kind = access.movement.kind
-        if kind == RequestKind.LOAD:
+        if kind == AccessKind.LOAD:
             return False
         changed = False
         for part in access.parts:
-            if kind == RequestKind.STORE:
+            if kind == AccessKind.STORE:
                 changed |= self._stores(part.addresses, access.values_of(part))
             elif part.result is None:
                 changed = True  # the old value is unknown
@@ -234,7 +234,7 @@ class HangDetector:
             lines.append(f"and {len(waves) - SHOWN_WAVES} more waves")
         return "\n".join(lines)
 
-    def _poll_lines(self, access: Access) -> list[str]:
+    def _poll_lines(self, access: MemoryAccess) -> list[str]:
         """Which lanes read which address, what they found, which wave changed it last."""
         groups: dict[tuple[int, str], list[int]] = {}
         for lane, address, found in _accesses(access):
@@ -252,7 +252,7 @@ class HangDetector:
         return lines
 
 
-def _accesses(access: Access) -> Iterable[tuple[int, int, str]]:
+def _accesses(access: MemoryAccess) -> Iterable[tuple[int, int, str]]:
     """Lane (-1: the whole wave), address, what was found there."""
     if isinstance(access, VectorAccess):
         for part in access.parts:

@@ -17,7 +17,7 @@ from heapq import heappop, heappush
 from typing import Final
 
 from gpu.compute_unit.hang_detector import HangDetector
-from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
 from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first
 from gpu.compute_unit.pipeline.fetch import Fetch
@@ -173,7 +173,7 @@ class TimedUnit(Residents[PipelinedWave]):
         if self._fetch.queue:
             self._wanted(self.memory.now)
 
-    def returned(self, bound: DecodedInstruction, access: Access) -> None:
+    def returned(self, bound: DecodedInstruction, access: MemoryAccess) -> None:
         """A memory instruction has its answers and its registers."""
         if isinstance(access, VectorAccess) and access.movement.atomic:
             self.hang_detector.lock(access)

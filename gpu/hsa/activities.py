@@ -20,7 +20,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gpu.memory.address_space import Unmapped
-from gpu.memory.interface import Answer, AnswerKind, Memory, Request, RequestKind
+from gpu.memory.interface import (
+    Answer,
+    AnswerKind,
+    Memory,
+    MemoryRequest,
+)
 
 T = TypeVar("T")
 
@@ -45,7 +50,7 @@ class Event:
 class Accesses:
     """Wait for all answers to these requests; resumed with the data of each (empty for stores)."""
 
-    requests: list[Request]
+    requests: list[MemoryRequest]
 
 
 @dataclass(slots=True)
@@ -192,7 +197,7 @@ class Activities:
 
     # ------------------------------------------------------------------ memory
 
-    def _push(self, activity: Activity, requests: list[Request]) -> Unmapped | None:
+    def _push(self, activity: Activity, requests: list[MemoryRequest]) -> Unmapped | None:
         """Push all, or none from the first that is refused on."""
         activity.data = [b""] * len(requests)
         activity.missing = 0
@@ -233,13 +238,13 @@ def _nothing() -> None:
 
 def one_lane(
     port: int,
-    kind: RequestKind,
+    kind: int,
     address: int,
     size: int,
     data: bytes | None = None,
     **more: Any,
-) -> Request:
+) -> MemoryRequest:
     """A request of one lane; addresses have 64 bits, as sums that packets ask for."""
     lane = None if data is None else np.frombuffer(data, np.uint8).reshape(1, size)
     addresses = np.array([address & (1 << 64) - 1], np.uint64)
-    return Request(port, kind, 0, addresses, size, lane, **more)
+    return MemoryRequest(port, kind, 0, addresses, size, lane, **more)

@@ -26,7 +26,7 @@ class Unit(Enum):
     EXPORT = "export"
 
 
-class Access(Enum):
+class OperandAccess(Enum):
     """How an instruction uses an operand."""
 
     READ = "read"
@@ -44,7 +44,7 @@ class OperandRow:
 
     field: str
     type: str
-    access: Access = Access.READ
+    access: OperandAccess = OperandAccess.READ
     kind: str = ""
 
 

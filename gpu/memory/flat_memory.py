@@ -16,10 +16,16 @@ import numpy.typing as npt
 
 from gpu.memory.address_space import Addresses, AddressSpace, Allocation
 from gpu.memory.contents import Contents
-from gpu.memory.interface import Answer, AnswerKind, Ports, Request, RequestKind
+from gpu.memory.interface import (
+    Answer,
+    AnswerKind,
+    MemoryRequest,
+    Ports,
+)
 from gpu.memory.lane_atomics import apply
 from gpu.memory.request_validation import check_shape
 from gpu.wave_size import LANES
+from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind, AtomicOp
 
 Values = npt.NDArray[Any]
@@ -165,19 +171,19 @@ class FlatMemory:
     def busy(self) -> bool:
         return bool(self._answers)
 
-    def push(self, request: Request) -> None:
+    def push(self, request: MemoryRequest) -> None:
         """Perform a request; its answers come with the next `run`.
 
         Raises Unmapped, and ValueError for a request that no memory could answer.
         """
         check_shape(request, self._kinds)
         kind = request.kind
-        if kind > RequestKind.ATOMIC:
+        if kind > AccessKind.ATOMIC:
             self._answer(request, AnswerKind.SYNCHRONIZED, None)
-        elif kind == RequestKind.LOAD:
+        elif kind == AccessKind.LOAD:
             data = _gather(self.space, request.addresses, request.size)
             self._answer(request, AnswerKind.LOADED, data)
-        elif kind == RequestKind.STORE:
+        elif kind == AccessKind.STORE:
             assert request.data is not None, "check_shape has looked"
             self._scatter(request.addresses, request.data)
             self._answer(request, AnswerKind.ACCEPTED, None)
@@ -185,7 +191,7 @@ class FlatMemory:
         else:
             self._push_atomic(request)
 
-    def system_fence(self, kind: RequestKind) -> list[list[Request]]:
+    def system_fence(self, kind: int) -> list[list[MemoryRequest]]:
         """Nothing: there are no caches."""
         return []
 
@@ -199,7 +205,7 @@ class FlatMemory:
         self._ring()
         return answers
 
-    def _push_atomic(self, request: Request) -> None:
+    def _push_atomic(self, request: MemoryRequest) -> None:
         dtype = np.uint32 if request.size == 4 else np.uint64
         assert request.data is not None, "check_shape has looked"
         operands = np.ascontiguousarray(request.data).view(dtype)[:, 0]
@@ -213,7 +219,7 @@ class FlatMemory:
         else:
             self._answer(request, AnswerKind.PERFORMED, None)
 
-    def _answer(self, request: Request, kind: AnswerKind, data: Values | None) -> None:
+    def _answer(self, request: MemoryRequest, kind: AnswerKind, data: Values | None) -> None:
         lanes = np.arange(len(request.addresses), dtype=np.uint8)
         self._answers.append(Answer(request, kind, self.now, lanes, data))
 

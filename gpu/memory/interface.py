@@ -37,22 +37,6 @@ class PortKind(Enum):
     """The front end: packets, signals. Coherent at system scope, caches nothing of its own."""
 
 
-class RequestKind(IntEnum):
-    """The kind of request; numbers equal those of `runtime.requesters.port.AccessKind`."""
-
-    LOAD = 0
-    STORE = 1
-    ATOMIC = 2
-    ACQUIRE = 3
-    """Drop what the port's caches hold, so that later loads see what others released."""
-    RELEASE = 4
-    """Answered when every earlier store and atomic of the port is globally performed."""
-    FLUSH = 5
-    """Write dirty lines of `addresses` back (shared caches that keep stores)."""
-    INVALIDATE_SHARED = 6
-    """Drop the lines of `addresses` from the shared cache; they are clean."""
-
-
 class AnswerKind(IntEnum):
     """What happened. A store has two answers, any other request one, per group of lanes."""
 
@@ -64,11 +48,11 @@ class AnswerKind(IntEnum):
     OLD_VALUES = 3
     """An atomic with result."""
     SYNCHRONIZED = 4
-    """ACQUIRE, RELEASE, FLUSH or INVALIDATE_SHARED is over."""
+    """ACQUIRE, RELEASE, FLUSH or INVALIDATE_L2 is over."""
 
 
 @dataclass(slots=True, eq=False)
-class Request:
+class MemoryRequest:
     """One instruction's accesses through one port.
 
     ``addresses``: uint64, shape (n,), byte address of each active lane, any alignment; a lane may
@@ -82,7 +66,7 @@ class Request:
     """
 
     port: int
-    kind: RequestKind
+    kind: int
     tag: int
     addresses: Addresses = field(default_factory=lambda: np.zeros(0, np.uint64))
     size: int = 4
@@ -104,7 +88,7 @@ class Answer:
     (len(lanes), size) for LOADED and OLD_VALUES, else None. ``tick``: when memory answered.
     """
 
-    request: Request
+    request: MemoryRequest
     kind: AnswerKind
     tick: int
     lanes: Lanes
@@ -121,7 +105,7 @@ def hand_out(answers: Sequence[Answer]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """One way into memory. ``index`` is what `Request.port` names."""
+    """One way into memory. ``index`` is what `MemoryRequest.port` names."""
 
     index: int
     kind: PortKind
@@ -196,7 +180,7 @@ class Memory(Protocol):
     def line_size(self) -> int:
         """Bytes of a cache line, a power of two."""
 
-    def push(self, request: Request) -> None:
+    def push(self, request: MemoryRequest) -> None:
         """Enter a request at tick `now`, after those pushed before. Raises `Unmapped`."""
 
     def run(self, until: int | None) -> list[Answer]:
@@ -211,7 +195,7 @@ class Memory(Protocol):
     def busy(self) -> bool:
         """Whether anything is under way: requests kept or unanswered, messages in flight."""
 
-    def system_fence(self, kind: RequestKind) -> list[list[Request]]:
+    def system_fence(self, kind: int) -> list[list[MemoryRequest]]:
         """What a fence of system scope asks for beyond RELEASE or ACQUIRE of ports, one list
         after the other: behind the ports' RELEASE, before their ACQUIRE."""
 

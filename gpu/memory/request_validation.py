@@ -10,7 +10,11 @@ from typing import Final
 
 import numpy as np
 
-from gpu.memory.interface import PortKind, Request, RequestKind
+from gpu.memory.interface import (
+    MemoryRequest,
+    PortKind,
+)
+from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
 
 _ADDRESS: Final = np.dtype(np.uint64)
@@ -21,20 +25,20 @@ MAX_SCALAR: Final = 64
 """Bytes of a scalar load or a fetch; also of an access of the front end."""
 
 
-def check_shape(request: Request, ports: Sequence[PortKind]) -> None:
+def check_shape(request: MemoryRequest, ports: Sequence[PortKind]) -> None:
     """``ports``: their kinds. Raises ValueError, whose message gives the reason."""
     why = _objection(request, ports)
     if why is not None:
-        raise ValueError(f"{request.kind.name} request, tag {request.tag}: {why}")
+        raise ValueError(f"{AccessKind.name_of(request.kind)} request, tag {request.tag}: {why}")
 
 
-def _objection(request: Request, ports: Sequence[PortKind]) -> str | None:
+def _objection(request: MemoryRequest, ports: Sequence[PortKind]) -> str | None:
     if not 0 <= request.port < len(ports):
         return f"there is no port {request.port}"
     kind = request.kind
-    if kind > RequestKind.RELEASE and ports[request.port] is not PortKind.CONTROL:
+    if kind > AccessKind.RELEASE and ports[request.port] is not PortKind.CONTROL:
         return "only the front end writes back and drops what the shared cache holds"
-    if kind > RequestKind.ATOMIC:
+    if kind > AccessKind.ATOMIC:
         return None
     addresses = request.addresses
     lanes = len(addresses)
@@ -45,11 +49,11 @@ def _objection(request: Request, ports: Sequence[PortKind]) -> str | None:
     limit = MAX_VECTOR if ports[request.port] is PortKind.VECTOR else MAX_SCALAR
     if not 0 < request.size <= limit:
         return f"{request.size} bytes a lane, not 1 to {limit}"
-    if kind == RequestKind.LOAD:
+    if kind == AccessKind.LOAD:
         return None
     if request.data is None or request.data.shape != (lanes, request.size):
         return f"data of another shape than ({lanes}, {request.size})"
-    if kind == RequestKind.STORE:
+    if kind == AccessKind.STORE:
         return None
     if request.size not in (4, 8):
         return f"an atomic of {request.size} bytes; only 4 or 8 work"

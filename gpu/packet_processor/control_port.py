@@ -11,7 +11,11 @@ from typing import Final
 import numpy as np
 
 from gpu.hsa.activities import Accesses, Activities, Steps, one_lane
-from gpu.memory.interface import Memory, PortKind, RequestKind
+from gpu.memory.interface import (
+    Memory,
+    PortKind,
+)
+from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
 
 LINE: Final = 64
@@ -53,9 +57,7 @@ class ControlPort:
 
     def load_all(self, places: list[tuple[int, int]]) -> Steps[list[bytes]]:
         """Several places (address, size) at once, each within a line."""
-        requests = [
-            one_lane(self.port, RequestKind.LOAD, address, size) for address, size in places
-        ]
+        requests = [one_lane(self.port, AccessKind.LOAD, address, size) for address, size in places]
         data: list[bytes] = yield Accesses(requests)
         return data
 
@@ -69,7 +71,7 @@ class ControlPort:
         requests = []
         for start, size in pieces(address, len(data)):
             part = data[start - address : start - address + size]
-            requests.append(one_lane(self.port, RequestKind.STORE, start, size, part))
+            requests.append(one_lane(self.port, AccessKind.STORE, start, size, part))
         yield Accesses(requests)
 
     def store_int(self, address: int, value: int, size: int = 8) -> Steps[None]:
@@ -87,7 +89,7 @@ class ControlPort:
             compares = np.frombuffer(lane, np.uint8).reshape(1, size)
         request = one_lane(
             self.port,
-            RequestKind.ATOMIC,
+            AccessKind.ATOMIC,
             address,
             size,
             (operand & mask).to_bytes(size, "little"),

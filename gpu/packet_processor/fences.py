@@ -16,7 +16,11 @@ from enum import Enum
 
 from gpu.hsa.activities import Accesses, Steps
 from gpu.hsa.aql import FenceScope
-from gpu.memory.interface import Memory, Request, RequestKind
+from gpu.memory.interface import (
+    Memory,
+    MemoryRequest,
+)
+from runtime.requesters.port import AccessKind
 
 
 class Obey(Enum):
@@ -41,8 +45,8 @@ class Fences:
         if scope == FenceScope.NONE:
             return
         if scope == FenceScope.SYSTEM:
-            yield from self._beyond(RequestKind.ACQUIRE)
-        requests = self._requests(RequestKind.ACQUIRE, cus)
+            yield from self._beyond(AccessKind.ACQUIRE)
+        requests = self._requests(AccessKind.ACQUIRE, cus)
         yield Accesses(requests + self._of_code(cus) if code else requests)
 
     def code(self, cus: Sequence[int]) -> Steps[None]:
@@ -54,22 +58,22 @@ class Fences:
         scope = self._obeyed(scope)
         if scope == FenceScope.NONE:
             return
-        yield Accesses(self._requests(RequestKind.RELEASE, cus))
+        yield Accesses(self._requests(AccessKind.RELEASE, cus))
         if scope == FenceScope.SYSTEM:
-            yield from self._beyond(RequestKind.RELEASE)
+            yield from self._beyond(AccessKind.RELEASE)
 
     def _obeyed(self, scope: int) -> int:
         return scope if self._obey is Obey.HEADER else FenceScope.SYSTEM
 
-    def _beyond(self, kind: RequestKind) -> Steps[None]:
+    def _beyond(self, kind: int) -> Steps[None]:
         for requests in self._memory.system_fence(kind):
             yield Accesses(requests)
 
-    def _of_code(self, cus: Sequence[int]) -> list[Request]:
+    def _of_code(self, cus: Sequence[int]) -> list[MemoryRequest]:
         ports = dict.fromkeys(self._ports.fetch(cu) for cu in cus)
-        return [Request(port, RequestKind.ACQUIRE, 0) for port in ports]
+        return [MemoryRequest(port, AccessKind.ACQUIRE, 0) for port in ports]
 
-    def _requests(self, kind: RequestKind, cus: Sequence[int]) -> list[Request]:
+    def _requests(self, kind: int, cus: Sequence[int]) -> list[MemoryRequest]:
         ports = dict.fromkeys(self._ports.vector(cu) for cu in cus)
         ports |= dict.fromkeys(self._ports.scalar(cu) for cu in cus)
-        return [Request(port, kind, 0) for port in ports]
+        return [MemoryRequest(port, kind, 0) for port in ports]

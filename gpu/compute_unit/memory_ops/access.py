@@ -1,9 +1,9 @@
 """One memory instruction of one wave in flight: its requests and their results.
 
-A memory instruction has three steps. *Execute* reads registers and makes an `Access`. *Initiate*
-sends it: as `Request`s to a memory with a clock, or by `Access.perform` to one without. *Complete*
-writes registers. Invariant: an access holds all that it needs between the steps; register changes
-in between have no effect on it.
+A memory instruction has three steps. *Execute* reads registers and makes a `MemoryAccess`.
+*Initiate* sends it: as `MemoryRequest`s to a memory with a clock, or by `MemoryAccess.perform` to
+one without. *Complete* writes registers. Invariant: an access holds all that it needs between the
+steps; register changes in between have no effect on it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gpu.compute_unit.wave.lds import MisalignedLocal
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
 from gpu.memory.address_space import Unmapped
-from gpu.memory.interface import RequestKind
+from runtime.requesters.port import AccessKind
 
 
 class DirectMemory(Protocol):
@@ -48,7 +48,7 @@ class DirectMemory(Protocol):
     def store_dwords(self, address: int, dwords: list[int]) -> None: ...
 
 
-class Access(Protocol):
+class MemoryAccess(Protocol):
     """An instruction between its steps."""
 
     wave: Wavefront
@@ -68,11 +68,11 @@ class Operation(Protocol):
 
     instruction: Instruction
 
-    def execute(self, wave: Wavefront) -> Access | None:
+    def execute(self, wave: Wavefront) -> MemoryAccess | None:
         """Read the registers; None when no lane is active or the instruction has no effect."""
 
 
-class Part:
+class AccessPart:
     """Lanes of an access and a run of their bytes that one request carries.
 
     ``rows``: positions in the access's lanes, None for all of them. ``first``: of the bytes of
@@ -126,7 +126,7 @@ class VectorAccess:
         wave: Wavefront,
         movement: Movement,
         lanes: Lanes,
-        parts: list[Part],
+        parts: list[AccessPart],
         register: int,
         returns: bool,
     ) -> None:
@@ -159,33 +159,33 @@ class VectorAccess:
             for part in self.parts
         ]
         bits = "".join(f" {name}" for name in ("glc", "slc") if getattr(self, name))
-        return f"{self.movement.kind.name.lower()}{bits} " + ", ".join(parts)
+        return f"{AccessKind.name_of(self.movement.kind).lower()}{bits} " + ", ".join(parts)
 
-    def perform_local(self, part: Part) -> None:
+    def perform_local(self, part: AccessPart) -> None:
         """Carry out the lanes whose flat addresses mean LDS."""
         lds = self.wave.group.lds
         offsets = part.addresses.astype(np.int64)
         kind = self.movement.kind
-        if kind == RequestKind.LOAD:
+        if kind == AccessKind.LOAD:
             part.result = lds.load(offsets, part.size, lds.size)
-        elif kind == RequestKind.STORE:
+        elif kind == AccessKind.STORE:
             lds.store(offsets, self.values_of(part), lds.size)
         else:
             operands, compares = self.operands(part)
             change = atomic_change(self.movement.op)
             part.result = lds.update(change, offsets, operands, compares, lds.size)
 
-    def _perform_global(self, part: Part, memory: DirectMemory) -> None:
+    def _perform_global(self, part: AccessPart, memory: DirectMemory) -> None:
         kind = self.movement.kind
-        if kind == RequestKind.LOAD:
+        if kind == AccessKind.LOAD:
             part.result = memory.load(part.addresses, part.size)
-        elif kind == RequestKind.STORE:
+        elif kind == AccessKind.STORE:
             memory.store(part.addresses, self.values_of(part))
         else:
             operands, compares = self.operands(part)
             part.result = memory.atomic(self.movement.op, part.addresses, operands, compares)
 
-    def operands(self, part: Part) -> tuple[Values, Values]:
+    def operands(self, part: AccessPart) -> tuple[Values, Values]:
         """The operands of an atomic, as numbers: uint32 or uint64, shape (n,); the comparand
         last."""
         operands = self._words(self.values, part.rows)
@@ -200,13 +200,13 @@ class VectorAccess:
             return values
         return np.ascontiguousarray(values).view(np.uint64).reshape(-1)
 
-    def blame(self, part: Part, mistake: Unmapped | MisalignedLocal) -> LaneMistake:
+    def blame(self, part: AccessPart, mistake: Unmapped | MisalignedLocal) -> LaneMistake:
         """The error of a part, with the lane that caused it."""
         row = mistake.row if isinstance(mistake, MisalignedLocal) else mistake.lane
         lane = self.lanes[row if part.rows is None else part.rows[row]]
         return LaneMistake(int(lane), str(mistake))
 
-    def values_of(self, part: Part) -> Values:
+    def values_of(self, part: AccessPart) -> Values:
         """What the part stores, or its operands."""
         assert self.values is not None, "only loads have no values"
         values = _rows(self.values, part.rows)

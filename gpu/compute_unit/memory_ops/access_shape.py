@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from gpu.memory.interface import RequestKind
+from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
 
 
@@ -22,7 +22,7 @@ class Movement:
     after the operand) stands in the data registers.
     """
 
-    kind: RequestKind
+    kind: int
     bytes: int
     signed: bool = False
     op: int = 0
@@ -30,16 +30,16 @@ class Movement:
     @property
     def atomic(self) -> bool:
         """Whether it is a read-modify-write."""
-        return self.kind is RequestKind.ATOMIC
+        return self.kind == AccessKind.ATOMIC
 
     @property
     def compares(self) -> bool:
         """Whether a second value, to compare with, follows the operand."""
-        return self.kind is RequestKind.ATOMIC and self.op == AtomicKind.CAS
+        return self.kind == AccessKind.ATOMIC and self.op == AtomicKind.CAS
 
 
-_LOAD: Final = RequestKind.LOAD
-_STORE: Final = RequestKind.STORE
+_LOAD: Final = AccessKind.LOAD
+_STORE: Final = AccessKind.STORE
 
 _MOVES: Final = {
     "load_ubyte": Movement(_LOAD, 1),
@@ -84,4 +84,4 @@ def movement_of(name: str) -> Movement | None:
     op = _ATOMICS.get(action.removeprefix("atomic_").removesuffix("_x2"))
     if op is None or not action.startswith("atomic_"):
         return None
-    return Movement(RequestKind.ATOMIC, 8 if wide else 4, op=op)
+    return Movement(AccessKind.ATOMIC, 8 if wide else 4, op=op)

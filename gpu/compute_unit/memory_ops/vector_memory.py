@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from gpu.compute_unit.memory_ops.access import Part, VectorAccess
+from gpu.compute_unit.memory_ops.access import AccessPart, VectorAccess
 from gpu.compute_unit.memory_ops.access_shape import Movement
 from gpu.compute_unit.memory_ops.scalar_memory import scalar_source
 from gpu.compute_unit.wave.lane_values import (
@@ -27,10 +27,10 @@ from gpu.compute_unit.wave.lane_values import (
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
 from gpu.isa.wave_registers import M0
-from gpu.memory.interface import RequestKind
 from gpu.wave_size import LANES
+from runtime.requesters.port import AccessKind
 
-FindParts = Callable[[Wavefront, Lanes, int], list[Part]]
+FindParts = Callable[[Wavefront, Lanes, int], list[AccessPart]]
 """Wave, active lanes, bytes a lane: the parts of the access."""
 
 _LOW_HALF: Final = np.uint64(0xFFFF_FFFF)
@@ -64,8 +64,8 @@ class VectorOperation:
         self._glc = bool(fields["glc"])
         self._slc = bool(fields["slc"])
         self._to_lds = fields["offset"] if fields.get("lds") else None
-        atomic = move.kind == RequestKind.ATOMIC
-        self._returns = move.kind == RequestKind.LOAD or (atomic and self._glc)
+        atomic = move.kind == AccessKind.ATOMIC
+        self._returns = move.kind == AccessKind.LOAD or (atomic and self._glc)
 
     def execute(self, wave: Wavefront) -> VectorAccess | None:
         if not wave.exec:
@@ -79,7 +79,7 @@ class VectorOperation:
         access.slc = self._slc
         if self._to_lds is not None:
             access.local_base = (wave.sgprs[M0] & 0xFFFF) + self._to_lds
-        if move.kind != RequestKind.LOAD:
+        if move.kind != AccessKind.LOAD:
             access.values = read_values(wave, self._data, move.bytes, lanes)
             if move.compares:
                 behind = self._data + move.bytes // 4
@@ -92,7 +92,7 @@ def flat_parts(instruction: Instruction) -> FindParts:
     low = instruction.fields["addr"]
     high = low + 1
 
-    def find(wave: Wavefront, lanes: Lanes, size: int) -> list[Part]:
+    def find(wave: Wavefront, lanes: Lanes, size: int) -> list[AccessPart]:
         pairs = np.empty((len(lanes), 2), np.uint32)
         if len(lanes) == LANES:
             pairs[:, 0] = wave.vgprs[low]
@@ -105,31 +105,31 @@ def flat_parts(instruction: Instruction) -> FindParts:
         apertures = (start.shared_aperture, start.private_aperture)
         # A bitwise or is at least the largest of the numbers, and cheaper than comparing them.
         if int(np.bitwise_or.reduce(pairs[:, 1])) < min(apertures):
-            return [Part(addresses, size)]
+            return [AccessPart(addresses, size)]
         return _split(wave, addresses, pairs[:, 1], size)
 
     return find
 
 
-def _split(wave: Wavefront, addresses: Addresses, upper: Values, size: int) -> list[Part]:
+def _split(wave: Wavefront, addresses: Addresses, upper: Values, size: int) -> list[AccessPart]:
     """Split lanes into those to LDS, to scratch and to global memory."""
     start = wave.group.start
     local = (upper == start.shared_aperture) & bool(start.shared_aperture)
     private = (upper == start.private_aperture) & bool(start.private_aperture)
-    parts: list[Part] = []
+    parts: list[AccessPart] = []
     rows = np.flatnonzero(~(local | private))
     if len(rows):
-        parts.append(Part(addresses[rows], size, rows))
+        parts.append(AccessPart(addresses[rows], size, rows))
     rows = np.flatnonzero(local)
     if len(rows):
-        parts.append(Part(addresses[rows] & _LOW_HALF, size, rows, local=True))
+        parts.append(AccessPart(addresses[rows] & _LOW_HALF, size, rows, local=True))
     rows = np.flatnonzero(private)
     if len(rows):
         parts += _scratch_parts(wave, addresses[rows] & _LOW_HALF, rows, size)
     return parts
 
 
-def _scratch_parts(wave: Wavefront, offsets: Addresses, rows: Lanes, size: int) -> list[Part]:
+def _scratch_parts(wave: Wavefront, offsets: Addresses, rows: Lanes, size: int) -> list[AccessPart]:
     """Private bytes lie swizzled: dword i of lane l at 256 i + 4 l of the wave's slice."""
     lanes = lanes_of(wave.exec)[rows].astype(np.uint64)
     base = np.uint64(flat_scratch_base(wave)) + np.uint64(4) * lanes
@@ -142,7 +142,7 @@ def _scratch_parts(wave: Wavefront, offsets: Addresses, rows: Lanes, size: int) 
         )
     piece = _piece(offsets, size)
     return [
-        Part(base + _swizzled(offsets + np.uint64(first)), piece, rows, first)
+        AccessPart(base + _swizzled(offsets + np.uint64(first)), piece, rows, first)
         for first in range(0, size, piece)
     ]
 
@@ -173,7 +173,7 @@ def buffer_parts(instruction: Instruction) -> FindParts:
     vaddr = fields["vaddr"]
     offset_register = vaddr + 1 if indexed else vaddr
 
-    def find(wave: Wavefront, lanes: Lanes, size: int) -> list[Part]:
+    def find(wave: Wavefront, lanes: Lanes, size: int) -> list[AccessPart]:
         words = wave.sgprs[resource : resource + 4]
         offsets = np.full(len(lanes), constant, np.uint64)
         if offset_given:
@@ -201,7 +201,9 @@ class Buffer:
         self.element = 2 << (words[3] >> 19 & 3)
         self.index_stride = 8 << (words[3] >> 21 & 3)
 
-    def parts(self, index: Addresses, offsets: Addresses, scalar: int, size: int) -> list[Part]:
+    def parts(
+        self, index: Addresses, offsets: Addresses, scalar: int, size: int
+    ) -> list[AccessPart]:
         """The lanes within bounds; others load zero and store nothing.
 
         A swizzled access of more than one element is cut into dwords, or into bytes when they
@@ -215,10 +217,10 @@ class Buffer:
                 return []
         base = np.uint64(self.base + scalar & (1 << 48) - 1)
         if not self.swizzled:
-            return [Part(base + offsets + index * np.uint64(self.stride), size, rows)]
+            return [AccessPart(base + offsets + index * np.uint64(self.stride), size, rows)]
         piece = _piece(offsets, size)
         return [
-            Part(base + self._swizzle(index, offsets + np.uint64(first)), piece, rows, first)
+            AccessPart(base + self._swizzle(index, offsets + np.uint64(first)), piece, rows, first)
             for first in range(0, size, piece)
         ]
 

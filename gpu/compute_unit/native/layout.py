@@ -23,10 +23,10 @@ LOG_ROOM: Final = 1 << 14
 LIST_ROOM: Final = 1 << 13
 
 
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """The kind of a record: what its instruction needs of the unit when it issues."""
 
-    STEP = 0
+    BOUND = 0
     WAIT = 1
     END = 2
     BARRIER = 3

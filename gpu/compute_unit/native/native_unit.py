@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from gpu.compute_unit.hang_detector import HangDetector
-from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.native.run_ahead import Ahead, AheadWave
 from gpu.compute_unit.pipeline.lds_and_scalar import ScalarPipeline
 from gpu.compute_unit.pipeline.timing_parameters import Timing
@@ -125,7 +125,7 @@ class NativeUnit(Residents[AheadWave]):
         """Do something at a later tick."""
         self._clock.later(self.index, tick, action)
 
-    def returned(self, bound: DecodedInstruction, access: Access) -> None:
+    def returned(self, bound: DecodedInstruction, access: MemoryAccess) -> None:
         """A memory instruction has its answers and its registers."""
         wave = access.wave
         assert isinstance(wave, AheadWave), "this unit has no others"

@@ -20,7 +20,7 @@ from typing import Any, Final
 from gpu.compute_unit.memory_ops.access import VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
-from gpu.compute_unit.native.layout import NO_PACE, RECORD, Kind
+from gpu.compute_unit.native.layout import NO_PACE, RECORD, RecordKind
 from gpu.compute_unit.pipeline.lds_and_scalar import bank_time
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import PendingInstruction, VectorPipeline
@@ -140,10 +140,12 @@ class Stretch:
 
 
 def step_record(bound: DecodedInstruction, goes_to: int) -> bytes:
-    return RECORD.pack(bound.end, goes_to, 0, 0, 0, 0, Kind.STEP, bound.place, bound.pace, 0, 0)
+    return RECORD.pack(
+        bound.end, goes_to, 0, 0, 0, 0, RecordKind.BOUND, bound.place, bound.pace, 0, 0
+    )
 
 
-def other_record(bound: DecodedInstruction, kind: Kind, handle: int = 0) -> bytes:
+def other_record(bound: DecodedInstruction, kind: RecordKind, handle: int = 0) -> bytes:
     """The record of an instruction that is not executed yet, or has failed."""
     pace = NO_PACE if bound.step is None else bound.pace
     flat = bound.instruction.form == "FLAT"
@@ -175,16 +177,21 @@ class Other:
     def _same_for_all(self, control: Control, value: int, timing: Timing) -> bytes:
         if control is Control.WAIT:
             limits = value & VM_MAX | (value >> 4 & EXP_MAX) << 8 | (value >> 8 & LGKM_MAX) << 16
-            return self.packed(Kind.WAIT, limits)
+            return self.packed(RecordKind.WAIT, limits)
         if control is Control.SLEEP:
-            return self.packed(Kind.NOTHING, timing.sleep_cycles * (value & 0x7F))
+            return self.packed(RecordKind.NOTHING, timing.sleep_cycles * (value & 0x7F))
         if control is Control.PRIORITY:
-            return self.packed(Kind.PRIORITY, value & 3)
+            return self.packed(RecordKind.PRIORITY, value & 3)
         pause = value & 0xF if self.bound.instruction.name == "s_nop" else 0
-        return self.packed(_KINDS.get(control, Kind.NOTHING), pause)
+        return self.packed(_KINDS.get(control, RecordKind.NOTHING), pause)
 
     def packed(
-        self, kind: Kind, value: int = 0, handle: int = 0, amount: int = 0, banks: bool = False
+        self,
+        kind: RecordKind,
+        value: int = 0,
+        handle: int = 0,
+        amount: int = 0,
+        banks: bool = False,
     ) -> bytes:
         """Its record."""
         end, place = self.bound.end, self.bound.place
@@ -195,9 +202,9 @@ class Other:
 
 _EACH_ITS_OWN: Final = (Control.INVALIDATE, Control.MESSAGE)
 _KINDS: Final = {
-    Control.END: Kind.END,
-    Control.BARRIER: Kind.BARRIER,
-    Control.FETCH_AGAIN: Kind.FETCH_AGAIN,
+    Control.END: RecordKind.END,
+    Control.BARRIER: RecordKind.BARRIER,
+    Control.FETCH_AGAIN: RecordKind.FETCH_AGAIN,
 }
 
 
@@ -336,7 +343,7 @@ class Ahead:
         """Execute a stretch up to the instruction that uses data in flight."""
         for bound in stretch.bound:
             if wave.pending & uses_of(bound.instruction):
-                out.append(other_record(bound, Kind.UNKNOWN))
+                out.append(other_record(bound, RecordKind.UNKNOWN))
                 return
             record, well = self._step(wave, bound)
             out.append(record)
@@ -367,7 +374,7 @@ class Ahead:
 
     def _mistake(self, wave: AheadWave, bound: DecodedInstruction, mistake: Exception) -> bytes:
         wave.pc = bound.instruction.address
-        return other_record(bound, Kind.MISTAKE, handle=wave.hold((bound, mistake)))
+        return other_record(bound, RecordKind.MISTAKE, handle=wave.hold((bound, mistake)))
 
     # ------------------------------------------------------------------ memory and control
 
@@ -397,7 +404,7 @@ class Ahead:
                 return False
         if other.bound.operation is not None:
             if wave.pending & other.uses:
-                out.append(other_record(other.bound, Kind.UNKNOWN))
+                out.append(other_record(other.bound, RecordKind.UNKNOWN))
                 return False
             return self._memory(wave, other, out)
         wave.pc = other.bound.end
@@ -410,7 +417,7 @@ class Ahead:
         """Bytes that are no instruction fail when they are reached."""
         end = wave.pc + (LONGEST if wave.unmapped is None else LONGEST // 2)
         handle = wave.hold((None, mistake))
-        return RECORD.pack(end, end, 0, handle, 0, 0, Kind.MISTAKE_NOW, 0, NO_PACE, 0, 0)
+        return RECORD.pack(end, end, 0, handle, 0, 0, RecordKind.MISTAKE_NOW, 0, NO_PACE, 0, 0)
 
     def _memory(self, wave: AheadWave, other: Other, out: list[bytes]) -> bool:
         bound = other.bound
@@ -422,21 +429,25 @@ class Ahead:
             return False
         wave.pc = bound.end
         if access is None:
-            out.append(other.packed(Kind.NO_ACCESS))
+            out.append(other.packed(RecordKind.NO_ACCESS))
             return True
         wave.fill(access, other.fills)
         if isinstance(access, VectorAccess):
             handle = wave.hold(self._vector.begin(wave, bound, access))
-            out.append(other.packed(Kind.VECTOR, 0, handle, self._vector.lines(access)))
+            out.append(other.packed(RecordKind.VECTOR, 0, handle, self._vector.lines(access)))
         elif isinstance(access, LocalAccess):
             cycles, conflicts = bank_time(access, self._timing)
-            kind = Kind.LOCAL if access.change is None else Kind.LOCAL_NOW  # which may fail
+            kind = (
+                RecordKind.LOCAL if access.change is None else RecordKind.LOCAL_NOW
+            )  # which may fail
             handle = wave.hold((bound, access))
             out.append(other.packed(kind, conflicts, handle, cycles, True))
         else:
             scalar = isinstance(access, ScalarAccess)
             handle = wave.hold((bound, access))
-            out.append(other.packed(Kind.SCALAR if scalar else Kind.LOCAL, 0, handle, 1))
+            out.append(
+                other.packed(RecordKind.SCALAR if scalar else RecordKind.LOCAL, 0, handle, 1)
+            )
         return True
 
     def _control(self, wave: AheadWave, other: Other) -> bytes:
@@ -444,9 +455,9 @@ class Ahead:
         bound = other.bound
         if bound.control is Control.INVALIDATE:
             pending: PendingInstruction[AheadWave] = self._vector.begin(wave, bound, None)
-            return other.packed(Kind.INVALIDATE, 0, wave.hold(pending))
+            return other.packed(RecordKind.INVALIDATE, 0, wave.hold(pending))
         if bound.control is Control.MESSAGE:
             message = wave.sgprs[M0] if bound.value == INTERRUPT else None
-            return other.packed(Kind.MESSAGE, 0, wave.hold(message))
+            return other.packed(RecordKind.MESSAGE, 0, wave.hold(message))
         wave.pc = bound.instruction.address
-        return other.packed(Kind.MISTAKE_NOW, 0, wave.hold((bound, trap_fault(wave, bound))))
+        return other.packed(RecordKind.MISTAKE_NOW, 0, wave.hold((bound, trap_fault(wave, bound))))

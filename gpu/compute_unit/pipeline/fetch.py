@@ -18,7 +18,12 @@ from gpu.compute_unit.pipeline.wave_state import PipelinedWave
 from gpu.compute_unit.program.decoded_program import LONGEST, DecodedInstruction, bind_at
 from gpu.isa.encoding.decoder import NotAnInstruction
 from gpu.memory.address_space import Addresses, Unmapped
-from gpu.memory.interface import Answer, Memory, Request, RequestKind
+from gpu.memory.interface import (
+    Answer,
+    Memory,
+    MemoryRequest,
+)
+from runtime.requesters.port import AccessKind
 
 Arrived = Callable[[PipelinedWave], None]
 
@@ -80,7 +85,7 @@ class Fetch:
             addresses = self._addresses.get(address)
             if addresses is None:
                 addresses = self._addresses[address] = np.array([address], np.uint64)
-            request = Request(self._port, RequestKind.LOAD, address, addresses, self._size)
+            request = MemoryRequest(self._port, AccessKind.LOAD, address, addresses, self._size)
             request.listener = partial(self._answer, wave)
             try:
                 self._memory.push(request)

@@ -12,7 +12,7 @@ from typing import Final, Generic
 
 import numpy as np
 
-from gpu.compute_unit.memory_ops.access import Access
+from gpu.compute_unit.memory_ops.access import MemoryAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.pipeline.timing_parameters import Timing
@@ -20,7 +20,12 @@ from gpu.compute_unit.pipeline.vector_memory import Owner, W
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.wave.lane_values import LaneMistake
 from gpu.memory.address_space import Unmapped
-from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind
+from gpu.memory.interface import (
+    Answer,
+    AnswerKind,
+    MemoryRequest,
+)
+from runtime.requesters.port import AccessKind
 
 
 def bank_time(access: LocalAccess, timing: Timing) -> tuple[int, int]:
@@ -40,7 +45,7 @@ class LocalPipeline(Generic[W]):
         self._owner = owner
         self._free_at = 0
 
-    def issue(self, wave: W, bound: DecodedInstruction, access: Access, now: int) -> None:
+    def issue(self, wave: W, bound: DecodedInstruction, access: MemoryAccess, now: int) -> None:
         """Perform the access in its turn; registers are written when it returns."""
         statistics = self._owner.statistics
         cycles = 1
@@ -61,10 +66,10 @@ class LocalPipeline(Generic[W]):
 
 
 _KINDS: Final = {
-    ScalarKind.LOAD: RequestKind.LOAD,
-    ScalarKind.STORE: RequestKind.STORE,
-    ScalarKind.INVALIDATE: RequestKind.ACQUIRE,
-    ScalarKind.WRITE_BACK: RequestKind.RELEASE,
+    ScalarKind.LOAD: AccessKind.LOAD,
+    ScalarKind.STORE: AccessKind.STORE,
+    ScalarKind.INVALIDATE: AccessKind.ACQUIRE,
+    ScalarKind.WRITE_BACK: AccessKind.RELEASE,
 }
 
 
@@ -92,16 +97,16 @@ class ScalarPipeline(Generic[W]):
             give_back(self._owner, wave, bound, access)
             return
         kind = _KINDS[access.kind]
-        request = Request(self._port, kind, 0)
+        request = MemoryRequest(self._port, kind, 0)
         request.listener = partial(self._answer, wave, bound, access)
-        if kind in (RequestKind.LOAD, RequestKind.STORE):
+        if kind in (AccessKind.LOAD, AccessKind.STORE):
             if not access.count:
                 give_back(self._owner, wave, bound, access)
                 return
             request.addresses = np.array([access.address], np.uint64)
             request.size = 4 * access.count
             request.glc = access.glc
-            if kind is RequestKind.STORE:
+            if kind == AccessKind.STORE:
                 words = np.array([access.dwords[: access.count]], np.uint32)
                 request.data = words.view(np.uint8)
         try:
@@ -119,7 +124,7 @@ class ScalarPipeline(Generic[W]):
         give_back(self._owner, wave, bound, access)
 
 
-def give_back(owner: Owner[W], wave: W, bound: DecodedInstruction, access: Access) -> None:
+def give_back(owner: Owner[W], wave: W, bound: DecodedInstruction, access: MemoryAccess) -> None:
     """Registers are written and the counter goes down."""
     if wave.ended:
         return

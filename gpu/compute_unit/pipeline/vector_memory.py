@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from gpu.compute_unit.memory_ops.access import Access, Part, VectorAccess
+from gpu.compute_unit.memory_ops.access import AccessPart, MemoryAccess, VectorAccess
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.program.statistics import Statistics
@@ -22,7 +22,13 @@ from gpu.compute_unit.wave.lane_values import from_bytes, to_bytes
 from gpu.compute_unit.wave.lds import MisalignedLocal
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.memory.address_space import Unmapped
-from gpu.memory.interface import Answer, AnswerKind, Memory, Request, RequestKind
+from gpu.memory.interface import (
+    Answer,
+    AnswerKind,
+    Memory,
+    MemoryRequest,
+)
+from runtime.requesters.port import AccessKind
 
 W = TypeVar("W", bound=Wavefront)
 W_contra = TypeVar("W_contra", bound=Wavefront, contravariant=True)
@@ -43,7 +49,7 @@ class Owner(Protocol[W_contra]):
     def later(self, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
 
-    def returned(self, bound: DecodedInstruction, access: Access) -> None:
+    def returned(self, bound: DecodedInstruction, access: MemoryAccess) -> None:
         """A memory instruction has its answers and its registers."""
 
     def lower(self, wave: W_contra, vm: int, lgkm: int) -> None:
@@ -73,7 +79,7 @@ class PendingInstruction(Generic[W]):
         self.left = 1
         self.done = False
 
-    def answer(self, part: Part, answer: Answer) -> None:
+    def answer(self, part: AccessPart, answer: Answer) -> None:
         """Some lanes of one part have been answered."""
         if answer.kind is AnswerKind.ACCEPTED:
             return
@@ -163,7 +169,9 @@ class VectorPipeline(Generic[W]):
         if pending.wave.ended:
             return
         if pending.access is None:
-            request = Request(self._port, RequestKind.ACQUIRE, 0, listener=pending.synchronized)
+            request = MemoryRequest(
+                self._port, AccessKind.ACQUIRE, 0, listener=pending.synchronized
+            )
             self.owner.memory.push(request)
         else:
             self._send(pending, pending.access)
@@ -185,15 +193,17 @@ class VectorPipeline(Generic[W]):
         else:
             pending.settle(1)
 
-    def _request(self, pending: PendingInstruction[W], access: VectorAccess, part: Part) -> Request:
+    def _request(
+        self, pending: PendingInstruction[W], access: VectorAccess, part: AccessPart
+    ) -> MemoryRequest:
         kind = access.movement.kind
-        request = Request(self._port, kind, 0, part.addresses, part.size)
-        request.glc = access.glc and kind is not RequestKind.ATOMIC
+        request = MemoryRequest(self._port, kind, 0, part.addresses, part.size)
+        request.glc = access.glc and kind != AccessKind.ATOMIC
         request.slc = access.slc
         request.listener = partial(pending.answer, part)
-        if kind is not RequestKind.LOAD:
+        if kind != AccessKind.LOAD:
             request.data = to_bytes(access.values_of(part), part.size)
-            if kind is RequestKind.ATOMIC:
+            if kind == AccessKind.ATOMIC:
                 request.op = access.movement.op
                 request.returns = access.returns
                 if access.movement.compares:

@@ -22,7 +22,7 @@ from gpu.isa.execution.binder import bind
 from gpu.isa.execution.step import BoundInstruction
 from gpu.isa.instruction import Instruction, Unit
 from gpu.memory.address_space import Unmapped
-from gpu.memory.interface import RequestKind
+from runtime.requesters.port import AccessKind
 
 ReadCode = Callable[[int, int], bytes]
 """Address, size: the bytes of the program. Raises Unmapped."""
@@ -146,7 +146,7 @@ def _bind_memory(instruction: Instruction) -> Operation | None:
     move = movement_of(instruction.name)
     if move is None or instruction.opcode.format not in ("FLAT", "MUBUF"):
         return None
-    if fields.get("lds") and (move.kind is not RequestKind.LOAD or move.bytes > 4):
+    if fields.get("lds") and (move.kind != AccessKind.LOAD or move.bytes > 4):
         return None
     flat = instruction.opcode.format == "FLAT"
     find = flat_parts(instruction) if flat else buffer_parts(instruction)

@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
 from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
@@ -26,8 +26,8 @@ from gpu.compute_unit.sanitizers.m0_relative import Ranges, used
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
 from gpu.isa.wave_registers import EXEC
-from gpu.memory.interface import RequestKind
 from gpu.wave_size import LANES
+from runtime.requesters.port import AccessKind
 
 Register = tuple[str, int]
 Held = dict[Register, dict["Hint", int]]
@@ -100,11 +100,11 @@ class Hints:
 
     def __init__(self) -> None:
         self._held: dict[Wavefront, Held] = {}
-        self._loads: dict[Access, Hint] = {}
+        self._loads: dict[MemoryAccess, Hint] = {}
         self._taken: dict[Hint, int] = {}
         self._swapped: dict[Wavefront, _Swapped] = {}
 
-    def load(self, wave: Wavefront, bound: DecodedInstruction, access: Access) -> Hint | None:
+    def load(self, wave: Wavefront, bound: DecodedInstruction, access: MemoryAccess) -> Hint | None:
         """A plain load has been issued; None if it cannot be a guess."""
         addresses, size = _plain_load(access)
         if size not in _SIZES or not addresses:
@@ -115,7 +115,7 @@ class Hints:
             _hold(held, register, hint, _ALL if register[0] == "s" else wave.exec)
         return hint
 
-    def returned(self, access: Access) -> None:
+    def returned(self, access: MemoryAccess) -> None:
         """A load knows its values."""
         hint = self._loads.pop(access, None)
         if hint is None:
@@ -160,7 +160,7 @@ class Hints:
         self._write(wave, instruction, writes, held, met)
         self._remember_swap(wave, bound)
 
-    def access(self, wave: Wavefront, access: Access) -> None:
+    def access(self, wave: Wavefront, access: MemoryAccess) -> None:
         """The addresses of a compare-and-swap that takes guesses are known."""
         taken = self._taken
         held = self._held.get(wave)
@@ -314,12 +314,12 @@ def _only_computes(instruction: Instruction) -> bool:
     )
 
 
-def _plain_load(access: Access) -> tuple[dict[int, int], int]:
+def _plain_load(access: MemoryAccess) -> tuple[dict[int, int], int]:
     """The address of each lane and the bytes there; nothing for what is no such load."""
     if isinstance(access, ScalarAccess):
         plain = access.kind is ScalarKind.LOAD and access.count == access.wanted
         return ({-1: access.address} if plain else {}), 4 * access.count
-    if not isinstance(access, VectorAccess) or access.movement.kind is not RequestKind.LOAD:
+    if not isinstance(access, VectorAccess) or access.movement.kind != AccessKind.LOAD:
         return {}, 0
     if access.glc or access.local_base is not None or any(part.local for part in access.parts):
         return {}, 0

@@ -18,7 +18,7 @@ from collections.abc import Hashable, Iterator
 from functools import partial
 from typing import Any
 
-from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess, PairAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
@@ -26,7 +26,7 @@ from gpu.compute_unit.sanitizers.cas_loops import Hint, Hints
 from gpu.compute_unit.sanitizers.findings import Findings
 from gpu.compute_unit.sanitizers.vector_clocks import Clock, Knowledge, Release, join
 from gpu.compute_unit.wave.wavefront import LGKM_MAX, VM_MAX, Group, Wavefront
-from gpu.memory.interface import RequestKind
+from runtime.requesters.port import AccessKind
 
 
 class _Touch:
@@ -137,7 +137,7 @@ class Races:
 
     # ------------------------------------------------------------------ accesses
 
-    def access(self, wave: Wavefront, bound: DecodedInstruction, access: Access) -> None:
+    def access(self, wave: Wavefront, bound: DecodedInstruction, access: MemoryAccess) -> None:
         """Compare an access with those before it, and remember it."""
         knowledge = self._waves[wave]
         reads, writes, synchronises = _nature(access)
@@ -166,7 +166,7 @@ class Races:
         if synchronises and writes:
             knowledge.time += 1
 
-    def returned(self, access: Access) -> None:
+    def returned(self, access: MemoryAccess) -> None:
         """A load that synchronises has its value: it learns what was published with it."""
         self._hints.returned(access)
         knowledge = self._waves.get(access.wave)
@@ -254,11 +254,11 @@ def _chain(released: Release | None, cell: _Cell) -> Release | None:
     return Release(released.group, within, beyond)
 
 
-def _nature(access: Access) -> tuple[bool, bool, bool]:
+def _nature(access: MemoryAccess) -> tuple[bool, bool, bool]:
     """Whether an access reads, writes, synchronises."""
     if isinstance(access, VectorAccess):
         kind = access.movement.kind
-        return kind is not RequestKind.STORE, kind is not RequestKind.LOAD, _synchronises(access)
+        return kind != AccessKind.STORE, kind != AccessKind.LOAD, _synchronises(access)
     if isinstance(access, ScalarAccess):
         return access.kind is ScalarKind.LOAD, access.kind is ScalarKind.STORE, False
     if isinstance(access, LocalAccess):
@@ -267,14 +267,14 @@ def _nature(access: Access) -> tuple[bool, bool, bool]:
     return False, False, False
 
 
-def _synchronises(access: Access) -> bool:
+def _synchronises(access: MemoryAccess) -> bool:
     if isinstance(access, VectorAccess):
         kind = access.movement.kind
-        return kind is RequestKind.ATOMIC or (kind is RequestKind.LOAD and access.glc)
+        return kind == AccessKind.ATOMIC or (kind == AccessKind.LOAD and access.glc)
     return isinstance(access, LocalAccess) and access.change is not None
 
 
-def _dwords(access: Access) -> Iterator[tuple[Hashable, int, int, bool]]:
+def _dwords(access: MemoryAccess) -> Iterator[tuple[Hashable, int, int, bool]]:
     """Key of each dword, which of its bytes, the lane, whether it is only read."""
     if isinstance(access, VectorAccess):
         group = access.wave.group

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
 from gpu.compute_unit.sanitizers.findings import Findings, lanes_text, place, register_name
 from gpu.compute_unit.sanitizers.m0_relative import used
@@ -64,7 +64,9 @@ class Waits:
                 for fill in load.fills:
                     self._look(wave, bound, load, fill, lanes)
 
-    def access(self, wave: Wavefront, bound: DecodedInstruction, access: Access | None) -> None:
+    def access(
+        self, wave: Wavefront, bound: DecodedInstruction, access: MemoryAccess | None
+    ) -> None:
         """A memory instruction was executed: from now on it is outstanding."""
         instruction = bound.instruction
         unit = instruction.unit

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from gpu.compute_unit.memory_ops.access import Access
+from gpu.compute_unit.memory_ops.access import MemoryAccess
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.sanitizers.data_races import Races
 from gpu.compute_unit.sanitizers.findings import Finding, Findings
@@ -54,7 +54,9 @@ class Checks:
         if self._races is not None:
             self._races.issue(wave, bound)
 
-    def access(self, wave: Wavefront, bound: DecodedInstruction, access: Access | None) -> None:
+    def access(
+        self, wave: Wavefront, bound: DecodedInstruction, access: MemoryAccess | None
+    ) -> None:
         """A memory instruction has been executed: its addresses are known."""
         if self._waits is not None:
             self._waits.access(wave, bound, access)
@@ -65,7 +67,7 @@ class Checks:
         if self._races is not None:
             self._races.access(wave, bound, access)
 
-    def returned(self, access: Access) -> None:
+    def returned(self, access: MemoryAccess) -> None:
         """A memory instruction has its answers."""
         if self._races is not None:
             self._races.returned(access)

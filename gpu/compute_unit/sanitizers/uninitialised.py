@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpu.compute_unit.memory_ops.access import Access, VectorAccess
+from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess, PairAccess
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.sanitizers.findings import Findings, lanes_text, place, register_name
@@ -22,7 +22,7 @@ from gpu.compute_unit.sanitizers.m0_relative import Ranges, used
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange
 from gpu.isa.wave_registers import ALL, EXEC, M0
-from gpu.memory.interface import RequestKind
+from runtime.requesters.port import AccessKind
 
 _READ_LANE = "v_readlane_b32"
 _WRITE_LANE = "v_writelane_b32"
@@ -108,7 +108,7 @@ class Uninitialised:
                 self._report(wave, bound, name, name, f", {lanes_text(missing)}")
                 return
 
-    def access(self, wave: Wavefront, bound: DecodedInstruction, access: Access) -> None:
+    def access(self, wave: Wavefront, bound: DecodedInstruction, access: MemoryAccess) -> None:
         """Check the bytes of LDS that an instruction reads, and remember what it writes."""
         written = self._lds[wave.group]
         if isinstance(access, LocalAccess):
@@ -129,9 +129,9 @@ class Uninitialised:
                     continue
                 offsets = part.addresses.astype(np.int64)
                 places = offsets[offsets + part.size <= wave.group.lds.size]
-                if access.movement.kind is not RequestKind.STORE:
+                if access.movement.kind != AccessKind.STORE:
                     self._read_lds(wave, bound, written, places, part.size)
-                if access.movement.kind is not RequestKind.LOAD:
+                if access.movement.kind != AccessKind.LOAD:
                     written[places[:, None] + np.arange(part.size)] = True
 
     def _read_lds(

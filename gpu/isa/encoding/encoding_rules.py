@@ -9,7 +9,7 @@ from typing import Final
 
 from gpu.isa.encoding.formats import SRC_LDS_DIRECT, SRC_LITERAL, VGPR
 from gpu.isa.encoding.operands import QUAD_FIELDS, VCC, VECTOR_FIELDS, operands_of
-from gpu.isa.instruction import Access, Opcode, OperandRow
+from gpu.isa.instruction import Opcode, OperandAccess, OperandRow
 from gpu.isa.operand_types import TYPES
 
 SOURCES: Final = ("src0", "src1", "src2")
@@ -89,7 +89,7 @@ def takes_omod(opcode: Opcode) -> bool:
         return False
     return opcode.name == "v_cvt_pkrtz_f16_f32" or any(
         TYPES[operand.type].floating
-        and (operand.access is not Access.READ or opcode.format == "VOP1")
+        and (operand.access is not OperandAccess.READ or opcode.format == "VOP1")
         for operand in opcode.operands
     )
 
@@ -136,7 +136,7 @@ def _check_operand(opcode: Opcode, form: str, operand: OperandRow, fields: dict[
     code *= QUAD_FIELDS.get(operand.field, 1)
     if code < 128:
         _check_scalar_register(operand.field, code, size)
-    elif operand.access is not Access.READ or operand.type == "mask" or operand.kind == "r":
+    elif operand.access is not OperandAccess.READ or operand.type == "mask" or operand.kind == "r":
         raise Refused(f"{operand.field} is no register")
     elif code == SRC_LITERAL:
         if form in ("VOP3", "MUBUF", "MTBUF"):

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from gpu.isa.encoding.formats import VGPR
-from gpu.isa.instruction import Access, Opcode, OperandRow, RegisterRange, Unit
+from gpu.isa.instruction import Opcode, OperandAccess, OperandRow, RegisterRange, Unit
 from gpu.isa.operand_types import TYPES
 
 VCC: Final = 106
@@ -64,7 +64,7 @@ def _varying_operands(opcode: Opcode, fields: dict[str, int]) -> Iterator[Operan
 
 def _buffer_data(opcode: Opcode, operand: OperandRow, fields: dict[str, int]) -> OperandRow:
     if "atomic" in opcode.name and not fields["glc"]:
-        return replace(operand, access=Access.READ)
+        return replace(operand, access=OperandAccess.READ)
     return operand
 
 
@@ -106,9 +106,9 @@ def registers_of(
         registers = register_of(operand, fields)
         if registers is None:
             continue
-        if operand.access is not Access.WRITE or _keeps_old(form, fields, operand):
+        if operand.access is not OperandAccess.WRITE or _keeps_old(form, fields, operand):
             reads.append(registers)
-        if operand.access is not Access.READ:
+        if operand.access is not OperandAccess.READ:
             writes.append(registers)
     reads.extend(_further_reads(opcode, fields))
     return tuple(reads), tuple(writes)

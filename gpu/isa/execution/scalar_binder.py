@@ -11,7 +11,7 @@ from gpu.isa.encoding.constants import constant
 from gpu.isa.encoding.immediates import RegisterPart, split_register
 from gpu.isa.execution.scalar_functions import SAVE_EXEC, SCALAR
 from gpu.isa.execution.step import LOW, BoundInstruction, InstructionWriter
-from gpu.isa.instruction import Access, Instruction, OperandRow
+from gpu.isa.instruction import Instruction, OperandAccess, OperandRow
 from gpu.isa.operand_types import TYPES, OperandType
 from gpu.isa.wave_registers import ALL, EXEC, M0, VCC, Wave
 
@@ -94,12 +94,12 @@ def _sources(writer: InstructionWriter, instruction: Instruction) -> list[str]:
     for operand in instruction.opcode.operands:
         if operand.type == "imm":
             sources.append(writer.value(fields[operand.field]))
-        elif operand.access is Access.READ:
+        elif operand.access is OperandAccess.READ:
             sources.append(_source(writer, instruction, operand))
     sources.extend(
         _source(writer, instruction, operand)
         for operand in instruction.opcode.operands
-        if operand.access is Access.BOTH
+        if operand.access is OperandAccess.BOTH
     )
     if "scc" in instruction.opcode.reads:
         sources.append("w.scc")
@@ -113,7 +113,7 @@ def _source(writer: InstructionWriter, instruction: Instruction, operand: Operan
 
 def _destination(instruction: Instruction) -> OperandRow | None:
     for operand in instruction.opcode.operands:
-        if operand.access is not Access.READ:
+        if operand.access is not OperandAccess.READ:
             return operand
     return None
 

@@ -20,7 +20,7 @@ from gpu.isa.execution.scalar_binder import source_text, write_destination
 from gpu.isa.execution.sdwa_dpp import DppLanes, narrow_result, select_part
 from gpu.isa.execution.step import BoundInstruction, InstructionWriter, undispatched
 from gpu.isa.execution.vector_special import SPECIAL
-from gpu.isa.instruction import Access, Instruction, OperandRow
+from gpu.isa.instruction import Instruction, OperandAccess, OperandRow
 from gpu.isa.operand_types import TYPES, OperandType
 from gpu.isa.semantics import SEMANTICS, Environment, Semantics
 from gpu.isa.semantics.floating.modifiers import clamped, magnitude, negated, scaled
@@ -124,7 +124,7 @@ class _VectorBinder:
         operands = self.instruction.opcode.operands
         if self.by_scalar:
             return [self._source(1, operands[2], TYPES[self.semantics.operands[1]]), self._count()]
-        sources = [op for op in operands if op.access is Access.READ and op.type != "mask"]
+        sources = [op for op in operands if op.access is OperandAccess.READ and op.type != "mask"]
         arguments = [
             self._source(slot, operand, TYPES[type])
             for slot, (operand, type) in enumerate(zip(sources, self.semantics.operands))
@@ -132,10 +132,10 @@ class _VectorBinder:
         arguments.extend(
             self._vgpr(3, self.fields[operand.field], TYPES[operand.type])
             for operand in operands
-            if operand.access is Access.BOTH
+            if operand.access is OperandAccess.BOTH
         )
         for operand in operands:
-            if operand.access is Access.READ and operand.type == "mask":
+            if operand.access is OperandAccess.READ and operand.type == "mask":
                 bits = source_text(self.writer, self.fields[operand.field], TYPES["mask"])
                 arguments.append(f"{self.writer.value(mask_of)}({bits})")
         if "vcc" in self.instruction.opcode.reads:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gpu.isa.instruction import Access, Opcode, OperandRow, Unit
+from gpu.isa.instruction import Opcode, OperandAccess, OperandRow, Unit
 
 FLOAT_CONDITIONS: Final = (
     "f", "lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt",
@@ -36,7 +36,7 @@ def _pair(
 ) -> Iterator[Opcode]:
     for name, distance, writes in (("v_cmp_", 0, ()), ("v_cmpx_", apart, ("exec",))):
         operands = (
-            OperandRow("sdst", "mask", Access.WRITE),
+            OperandRow("sdst", "mask", OperandAccess.WRITE),
             OperandRow("src0", types[0]),
             OperandRow("src1", types[1]),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gpu.isa.instruction import Access, Opcode, OperandRow, Unit
+from gpu.isa.instruction import Opcode, OperandAccess, OperandRow, Unit
 from gpu.isa.tables.memory import ATOMICS
 from gpu.isa.tables.rows import rows
 
@@ -28,7 +28,7 @@ ADDRESSES: Final = {"c": 1, "d": 1, "cd": 1, "b": 1, "o": 1}
 """By how many registers a part of a name lengthens the shortest address the assembler knows."""
 
 
-def _image(number: int, name: str, access: Access, data: str = "b32") -> Opcode:
+def _image(number: int, name: str, access: OperandAccess, data: str = "b32") -> Opcode:
     words = 1 + sum(ADDRESSES.get(part, 0) for part in name.split("_"))
     sampler = (OperandRow("ssamp", "b128"),) if number >= 32 else ()
     operands = (
@@ -42,20 +42,20 @@ def _image(number: int, name: str, access: Access, data: str = "b32") -> Opcode:
 
 def _images() -> Iterator[Opcode]:
     for number, name in _MOVES.items():
-        access = Access.READ if name.startswith("store") else Access.WRITE
+        access = OperandAccess.READ if name.startswith("store") else OperandAccess.WRITE
         yield _image(number, name, access)
     for place, name in enumerate(ATOMICS):
         data = "b64" if name == "cmpswap" else "b32"
-        yield _image(16 + place, f"atomic_{name}", Access.BOTH, data)
+        yield _image(16 + place, f"atomic_{name}", OperandAccess.BOTH, data)
     for more, (before, behind) in _VARIANTS.items():
         for place, name in _SAMPLES.items():
-            yield _image(32 + more + place, f"sample{before}{name}{behind}", Access.WRITE)
+            yield _image(32 + more + place, f"sample{before}{name}{behind}", OperandAccess.WRITE)
         for place, name in _GATHERS.items():
-            yield _image(64 + more + place, f"gather4{before}{name}{behind}", Access.WRITE)
-    yield _image(96, "get_lod", Access.WRITE)
+            yield _image(64 + more + place, f"gather4{before}{name}{behind}", OperandAccess.WRITE)
+    yield _image(96, "get_lod", OperandAccess.WRITE)
     for more, (before, behind) in _SAMPLES_CD.items():
         for place, name in enumerate(("_cd", "_cd_cl")):
-            yield _image(104 + more + place, f"sample{before}{name}{behind}", Access.WRITE)
+            yield _image(104 + more + place, f"sample{before}{name}{behind}", OperandAccess.WRITE)
 
 
 MIMG: Final = {opcode.number: opcode for opcode in _images()}

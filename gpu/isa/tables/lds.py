@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gpu.isa.instruction import Access, Opcode, OperandRow, Unit
+from gpu.isa.instruction import Opcode, OperandAccess, OperandRow, Unit
 from gpu.isa.tables.rows import rows
 
 ARITHMETIC: Final = {
@@ -79,7 +79,7 @@ _SINGLE: Final = rows("DS", Unit.LDS, "vdst addr data0 data1", """
 
 def _operands(type: str, kind: str, sources: int) -> Iterator[OperandRow]:
     if kind == "_rtn":
-        yield OperandRow("vdst", type, Access.WRITE)
+        yield OperandRow("vdst", type, OperandAccess.WRITE)
     yield OperandRow("addr", "b32")
     if kind != "_src2":
         for place in range(sources):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gpu.isa.instruction import Access, Opcode, OperandRow, Unit
+from gpu.isa.instruction import Opcode, OperandAccess, OperandRow, Unit
 from gpu.isa.tables.rows import rows
 
 SMEM: Final = rows("SMEM", Unit.SCALAR_MEMORY, "sdata sbase offset", """
@@ -72,15 +72,15 @@ def _flat() -> Iterator[Opcode]:
 
     address = OperandRow("addr", "b64")
     for number, (name, type) in LOADS.items():
-        yield opcode(number, f"load_{name}", OperandRow("vdst", type, Access.WRITE), address)
+        yield opcode(number, f"load_{name}", OperandRow("vdst", type, OperandAccess.WRITE), address)
     for number, (name, type) in STORES.items():
         yield opcode(number, f"store_{name}", address, OperandRow("data", type))
     for number, name, type, data in _atomics():
-        returned = OperandRow("vdst", type, Access.WRITE)
+        returned = OperandRow("vdst", type, OperandAccess.WRITE)
         yield opcode(number, f"atomic_{name}", returned, address, OperandRow("data", data))
 
 
-def _buffer_operands(type: str, access: Access) -> tuple[OperandRow, ...]:
+def _buffer_operands(type: str, access: OperandAccess) -> tuple[OperandRow, ...]:
     return (
         OperandRow("vdata", type, access),
         OperandRow("vaddr", "b32"),
@@ -98,20 +98,20 @@ def _mubuf() -> Iterator[Opcode]:
     for number, name, operands in _formatted():
         yield opcode(number, name, operands, tier=4)
     for number, (name, type) in LOADS.items():
-        yield opcode(number, f"load_{name}", _buffer_operands(type, Access.WRITE))
+        yield opcode(number, f"load_{name}", _buffer_operands(type, OperandAccess.WRITE))
     for number, (name, type) in STORES.items():
-        yield opcode(number, f"store_{name}", _buffer_operands(type, Access.READ))
+        yield opcode(number, f"store_{name}", _buffer_operands(type, OperandAccess.READ))
     yield opcode(62, "wbinvl1")
     yield opcode(63, "wbinvl1_vol")
     for number, name, _, data in _atomics():
-        yield opcode(number, f"atomic_{name}", _buffer_operands(data, Access.BOTH))
+        yield opcode(number, f"atomic_{name}", _buffer_operands(data, OperandAccess.BOTH))
 
 
 def _formatted() -> Iterator[tuple[int, str, tuple[OperandRow, ...]]]:
     """Loads and stores that convert between formats: numbers 0 to 15 of both buffer formats."""
     number = 0
     for kind in ("format_", "format_d16_"):
-        for move, access in (("load", Access.WRITE), ("store", Access.READ)):
+        for move, access in (("load", OperandAccess.WRITE), ("store", OperandAccess.READ)):
             for channels, type in CHANNELS.items():
                 yield number, f"{move}_{kind}{channels}", _buffer_operands(type, access)
                 number += 1

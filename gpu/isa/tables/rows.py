@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gpu.isa.instruction import Access, Opcode, OperandRow, Unit
+from gpu.isa.instruction import Opcode, OperandAccess, OperandRow, Unit
 from gpu.isa.operand_types import TYPES
 
 FLAGS: Final = frozenset({
@@ -84,8 +84,12 @@ def _operand(word: str, fields: Iterator[str]) -> OperandRow:
     if not colon:
         field = next(fields)
     type, _, kind = type.partition("/")
-    access = Access.WRITE if field in _WRITTEN else Access.READ
-    for suffix, meaning in (("+", Access.BOTH), ("-", Access.READ), ("=", Access.WRITE)):
+    access = OperandAccess.WRITE if field in _WRITTEN else OperandAccess.READ
+    for suffix, meaning in (
+        ("+", OperandAccess.BOTH),
+        ("-", OperandAccess.READ),
+        ("=", OperandAccess.WRITE),
+    ):
         if type.endswith(suffix):
             type, access = type[:-1], meaning
     assert type in TYPES, f"{word}: no such type of operand"

@@ -21,7 +21,13 @@ import numpy.typing as npt
 from gpu.memory.address_space import AddressSpace, Allocation
 from gpu.memory.coherent.line_tracking import LineTracker
 from gpu.memory.coherent.recording import HostAccess, Recording
-from gpu.memory.coherent.request_splitting import LANES, Cutter, Part, PendingRequest, all_lanes
+from gpu.memory.coherent.request_splitting import (
+    LANES,
+    Cutter,
+    PendingRequest,
+    RequestPart,
+    all_lanes,
+)
 from gpu.memory.coherent.scalar_stores import ScalarStores, fence
 from gpu.memory.coherent.system_scope import SharedLines, SystemScope
 from gpu.memory.coherent.system_selection import KernelSystem
@@ -29,11 +35,11 @@ from gpu.memory.coherent.transition_counts import Executed
 from gpu.memory.interface import (
     Answer,
     AnswerKind,
+    MemoryRequest,
     PortKind,
-    Request,
-    RequestKind,
 )
 from gpu.memory.request_validation import check_shape
+from runtime.requesters.port import AccessKind
 
 PATIENCE: Final = 1_000_000
 """Ticks after which an unanswered request is called stuck."""
@@ -48,10 +54,10 @@ class MemoryStuck(Exception):
 class Backend(Protocol):
     """An engine with a client on every port. Ticks count from 1."""
 
-    def enter(self, part: Part) -> None:
+    def enter(self, part: RequestPart) -> None:
         """Queue a part at its port; the port's client issues it in the tick that runs next."""
 
-    def run(self, now: int, last: int | None) -> list[tuple[Part, AnswerKind]]:
+    def run(self, now: int, last: int | None) -> list[tuple[RequestPart, AnswerKind]]:
         """Let clients that were given parts act at tick ``now``, and run to the end of the first
         tick with answers; no later than ``last``. Results are in the parts."""
 
@@ -120,7 +126,7 @@ class CoherentMemory:
 
     # ------------------------------------------------------------------ requests
 
-    def push(self, request: Request) -> None:
+    def push(self, request: MemoryRequest) -> None:
         """Enter a request at tick `now`, after those pushed before at its port.
 
         Raises Unmapped, and ValueError for a request that no memory could answer.
@@ -128,7 +134,7 @@ class CoherentMemory:
         check_shape(request, self._kinds)
         kind = self._kinds[request.port]
         pending = PendingRequest(request, self.now)
-        if request.kind > RequestKind.ATOMIC:
+        if request.kind > AccessKind.ATOMIC:
             parts = [fence(pending, request.kind)]
         else:
             self._check_port(request, kind)
@@ -140,11 +146,11 @@ class CoherentMemory:
             self._at_once.append(pending)
             return
         self._pending[id(pending)] = pending
-        if kind is PortKind.SCALAR and request.kind == RequestKind.STORE:
+        if kind is PortKind.SCALAR and request.kind == AccessKind.STORE:
             self._scalar_stores.begin(request.port)
             for part in parts:
                 part.port = self.ports.control
-        elif kind is PortKind.SCALAR and request.kind == RequestKind.RELEASE:
+        elif kind is PortKind.SCALAR and request.kind == AccessKind.RELEASE:
             parts = [part for part in parts if not self._scalar_stores.hold(part)]
         for part in parts:
             self.backend.enter(part)
@@ -155,7 +161,7 @@ class CoherentMemory:
         self._line_tracker.note(place, np.array([address], np.uint64), size, False)
         return place
 
-    def system_fence(self, kind: RequestKind) -> list[list[Request]]:
+    def system_fence(self, kind: int) -> list[list[MemoryRequest]]:
         """See `gpu.memory.interface.Memory.system_fence`."""
         return [] if self._shared is None else self._shared.steps(kind)
 
@@ -166,21 +172,21 @@ class CoherentMemory:
         self.recording = Recording(self.space)
         return self.recording
 
-    def _check_port(self, request: Request, kind: PortKind) -> None:
-        store = kind is PortKind.SCALAR and request.kind == RequestKind.STORE
+    def _check_port(self, request: MemoryRequest, kind: PortKind) -> None:
+        store = kind is PortKind.SCALAR and request.kind == AccessKind.STORE
         only_reads = kind in (PortKind.SCALAR, PortKind.FETCH)
-        if only_reads and request.kind != RequestKind.LOAD and not store:
+        if only_reads and request.kind != AccessKind.LOAD and not store:
             raise ValueError(
-                f"{request.kind.name} request, tag {request.tag}: the caches of scalar data and "
-                f"instructions of {self.system.protocol.name} only read"
+                f"{AccessKind.name_of(request.kind)} request, tag {request.tag}: the caches of "
+                f"scalar data and instructions of {self.system.protocol.name} only read"
             )
 
-    def _parts(self, pending: PendingRequest, kind: PortKind) -> list[Part]:
+    def _parts(self, pending: PendingRequest, kind: PortKind) -> list[RequestPart]:
         request = pending.request
         addresses = request.addresses
-        writes = request.kind != RequestKind.LOAD
-        loads = request.kind != RequestKind.STORE
-        atomic = request.kind == RequestKind.ATOMIC
+        writes = request.kind != AccessKind.LOAD
+        loads = request.kind != AccessKind.STORE
+        atomic = request.kind == AccessKind.ATOMIC
         if request.size > self.line_size:
             raise ValueError(f"{request.size} bytes are more than a line")
         whole = self._one_place(request, writes, atomic)
@@ -200,7 +206,7 @@ class CoherentMemory:
             self._rung.append((places[lane], int(addresses[lane]), request.data[lane].tobytes()))
         return parts
 
-    def _one_place(self, request: Request, writes: bool, atomic: bool) -> Allocation | None:
+    def _one_place(self, request: MemoryRequest, writes: bool, atomic: bool) -> Allocation | None:
         """The allocation that has all lanes, if none of them is refused."""
         addresses, size = request.addresses, request.size
         if len(addresses) == 1:
@@ -267,7 +273,7 @@ class CoherentMemory:
         """Whether there are answers for this very tick, after which a run ends."""
         return bool(self._at_once)
 
-    def deliver(self, parts: list[tuple[Part, AnswerKind]]) -> list[Answer]:
+    def deliver(self, parts: list[tuple[RequestPart, AnswerKind]]) -> list[Answer]:
         """The answers that there are for this tick, and those that these parts complete."""
         answers = self._answer_at_once() if self._at_once else []
         self._take(parts, answers)
@@ -279,7 +285,7 @@ class CoherentMemory:
         if self._rung:
             self._ring()
 
-    def _take(self, parts: list[tuple[Part, AnswerKind]], answers: list[Answer]) -> None:
+    def _take(self, parts: list[tuple[RequestPart, AnswerKind]], answers: list[Answer]) -> None:
         for part, kind in parts:
             self._answered(part, kind, answers)
         self._watch()
@@ -292,19 +298,19 @@ class CoherentMemory:
             for kind in pending.left
         ]
 
-    def _answered(self, part: Part, kind: AnswerKind, answers: list[Answer]) -> None:
+    def _answered(self, part: RequestPart, kind: AnswerKind, answers: list[Answer]) -> None:
         pending = part.pending
         request = pending.request
         data = None
         if kind is AnswerKind.LOADED or kind is AnswerKind.OLD_VALUES:
             part.deliver()
             data = pending.data
-        elif part.asks == RequestKind.ACQUIRE and request.kind == RequestKind.STORE:
+        elif part.kind == AccessKind.ACQUIRE and request.kind == AccessKind.STORE:
             self._scalar_store_over(pending, answers)
             return
         if not pending.answered(kind):
             return
-        if request.kind == RequestKind.STORE and part.port != request.port:
+        if request.kind == AccessKind.STORE and part.port != request.port:
             if not pending.left:
                 self._scalar_stores.performed(pending)
             return
@@ -432,7 +438,7 @@ class CoherentMemory:
         found: dict[int, Answer] = {}
         for first in range(0, len(addresses), LANES):
             some = np.ascontiguousarray(addresses[first : first + LANES])
-            self.push(Request(self.ports.control, RequestKind.LOAD, first, some, width))
+            self.push(MemoryRequest(self.ports.control, AccessKind.LOAD, first, some, width))
         for answer in self._settle():
             found[answer.request.tag] = answer
         for answer in found.values():
@@ -446,8 +452,8 @@ class CoherentMemory:
         addresses = np.uint64(address) + np.arange(len(data), dtype=np.uint64)
         for first in range(0, len(data), LANES):
             some = slice(first, first + LANES)
-            stored = Request(
-                self.ports.control, RequestKind.STORE, 0, addresses[some], 1, array[some]
+            stored = MemoryRequest(
+                self.ports.control, AccessKind.STORE, 0, addresses[some], 1, array[some]
             )
             self.push(stored)
 

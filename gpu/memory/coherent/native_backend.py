@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpu.memory.address_space import AddressSpace
-from gpu.memory.coherent.request_splitting import LANES, Part
+from gpu.memory.coherent.request_splitting import LANES, RequestPart
 from gpu.memory.coherent.system_selection import KernelSystem
 from gpu.memory.coherent.transition_counts import Executed, executed
-from gpu.memory.interface import AnswerKind, RequestKind
+from gpu.memory.interface import (
+    AnswerKind,
+)
 from runtime.errors import ProtocolError
 from runtime.native.ctypes_api import Library
 from runtime.native.external_requester import (
@@ -37,6 +39,7 @@ from runtime.native.system import (
     SystemTooLarge,
     enlarged,
 )
+from runtime.requesters.port import AccessKind
 
 _ANSWERS: Final = tuple(AnswerKind)
 _WORDS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
@@ -53,7 +56,7 @@ _SEVERAL: Final = 4
 
 Explain = Callable[[NativeError], ProtocolError]
 Words = npt.NDArray[np.uint64]
-Answered = list[tuple[Part, AnswerKind]]
+Answered = list[tuple[RequestPart, AnswerKind]]
 
 
 @dataclass(slots=True)
@@ -62,7 +65,7 @@ class Run:
 
     now: int
     last: int | None
-    parts: list[Part]
+    parts: list[RequestPart]
     slots: list[int] = field(default_factory=list)
 
 
@@ -88,7 +91,7 @@ class EngineRuns:
     of a fetch (see `log_requests` of gpu/compute_unit/native/cpp/issue_engine.cpp)."""
 
     words: Words
-    parts: list[Part]
+    parts: list[RequestPart]
 
 
 LogEntry = Run | Write | SlotsTaken | EngineRuns
@@ -153,14 +156,14 @@ class NativeBackend:
         self._extent = -1
         self._log: list[LogEntry] | None = []
         self._kept = 0
-        self._parts: list[Part] = []
+        self._parts: list[RequestPart] = []
         """Entered since the last run."""
-        self._under_way: dict[int, tuple[Part, int]] = {}
+        self._under_way: dict[int, tuple[RequestPart, int]] = {}
         """By slot: the part, and how many answers it still has."""
         self._fetching: set[int] = set()
         """Slots of the issue engine's fetches."""
         self._driver: EngineDriver | None = None
-        self._handed: list[Part] = []
+        self._handed: list[RequestPart] = []
         """Handed to the issue engine since its log was last collected."""
         self.fetched: list[int] = []
         """Slots of the issue engine that were answered while it did not run the protocol's
@@ -197,7 +200,7 @@ class NativeBackend:
     def quiet(self, last: int) -> bool:
         return not self._parts and self._due is not None and self._due > last
 
-    def enter(self, part: Part) -> None:
+    def enter(self, part: RequestPart) -> None:
         self._parts.append(part)
 
     def run(self, now: int, last: int | None) -> Answered:
@@ -240,7 +243,7 @@ class NativeBackend:
         for part, _ in self._under_way.values():
             port = ports[part.port]
             found.append(
-                f"{port.kind.value} port {port.number}: {part.asks.name} of "
+                f"{port.kind.value} port {port.number}: {AccessKind.name_of(part.kind)} of "
                 f"{len(part.addresses)} lanes"
                 + (f" from {int(part.addresses[0]):#x}" if len(part.addresses) else "")
             )
@@ -276,7 +279,7 @@ class NativeBackend:
         assert error is not None, "nothing else judges requests from outside"
         raise self.explain(error)
 
-    def _give(self, part: Part, slot: int | None = None) -> int:
+    def _give(self, part: RequestPart, slot: int | None = None) -> int:
         slots = self.slots
         if slot is None:
             slot = slots.take()
@@ -285,9 +288,9 @@ class NativeBackend:
         request = part.pending.request
         lanes = len(part.addresses)
         slots.address[slot, :lanes] = part.addresses
-        asks = part.asks
+        kind = part.kind
         scope = GLC * part.glc | SLC * part.slc | INSTRUCTION * part.fetch
-        if asks == RequestKind.ATOMIC:
+        if kind == AccessKind.ATOMIC:
             scope |= QUIET * (not request.returns)
             slots.op[slot] = request.op
             assert part.data is not None, "an atomic has operands"
@@ -296,11 +299,11 @@ class NativeBackend:
                 slots.expected[slot, :lanes] = _numbers(part.compares)
         elif part.data is not None:
             slots.bytes[slot, : lanes * part.size] = part.data.reshape(-1)
-        slots.give(slot, part.port, asks, part.size, lanes, scope, part.crosses)
-        self._under_way[slot] = (part, 2 if asks == RequestKind.STORE else 1)
+        slots.give(slot, part.port, kind, part.size, lanes, scope, part.crosses)
+        self._under_way[slot] = (part, 2 if kind == AccessKind.STORE else 1)
         return slot
 
-    def taken(self, slot: int, number: int) -> tuple[Part, AnswerKind]:
+    def taken(self, slot: int, number: int) -> tuple[RequestPart, AnswerKind]:
         """The part in a slot that was answered, and how."""
         kind = _ANSWERS[number]
         part, left = self._under_way[slot]
@@ -388,7 +391,7 @@ class NativeBackend:
             self._answers()
         self.look(self.slots.view.now, self.slots.view.next)
 
-    def _give_again(self, words: Iterator[int], parts: Iterator[Part]) -> None:
+    def _give_again(self, words: Iterator[int], parts: Iterator[RequestPart]) -> None:
         word = next(words)
         slot = word & _LOW
         if not word & _FETCH:
@@ -397,7 +400,7 @@ class NativeBackend:
         how, address = next(words), next(words)
         port, scope, size, lanes = how & _LOW, how >> 32 & 0xFF, how >> 40 & 0xFF, how >> 48
         self.slots.address[slot, :lanes] = address + size * np.arange(lanes, dtype=np.uint64)
-        self.slots.give(slot, port, RequestKind.LOAD, size, lanes, scope, False)
+        self.slots.give(slot, port, AccessKind.LOAD, size, lanes, scope, False)
 
     # ------------------------------------------------------------------ more room
 

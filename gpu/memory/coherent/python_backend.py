@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from gpu.memory.coherent.request_splitting import Part
+from gpu.memory.coherent.request_splitting import RequestPart
 from gpu.memory.coherent.system_selection import KernelSystem
 from gpu.memory.coherent.transition_counts import Executed, executed
 from gpu.memory.interface import AnswerKind
@@ -31,7 +31,7 @@ class PartAccess(Access):
 
     __slots__ = ("accepted", "part", "performed")
 
-    part: Part
+    part: RequestPart
     accepted: int
     performed: int
 
@@ -46,7 +46,7 @@ class PortClient(Consumer):
         engine: Engine,
         requester: AnyRequester,
         line_size: int,
-        answers: list[tuple[Part, AnswerKind]],
+        answers: list[tuple[RequestPart, AnswerKind]],
     ) -> None:
         super().__init__(engine)
         self.requester = requester
@@ -54,7 +54,7 @@ class PortClient(Consumer):
         self.answers = answers
         self.queue: deque[PartAccess] = deque()
 
-    def give(self, part: Part) -> None:
+    def give(self, part: RequestPart) -> None:
         self.queue.append(_access(part, self))
 
     def wakeup(self) -> None:
@@ -65,7 +65,7 @@ class PortClient(Consumer):
     def retry(self, requester: Requester) -> None:
         self.engine.schedule(self, self.engine.now + 1)
 
-    def _report(self, part: Part, kind: AnswerKind) -> None:
+    def _report(self, part: RequestPart, kind: AnswerKind) -> None:
         self.answers.append((part, kind))
         self.engine.stop()
 
@@ -141,10 +141,10 @@ class PortClient(Consumer):
         )
 
 
-def _access(part: Part, client: PortClient) -> PartAccess:
+def _access(part: RequestPart, client: PortClient) -> PartAccess:
     request = part.pending.request
     access = PartAccess(
-        int(part.asks),
+        part.kind,
         client,
         request.tag,
         part.addresses.tolist(),
@@ -181,7 +181,7 @@ class PythonBackend:
         self.system: System = build_completed(kernel.protocol, kernel.description, seed)
         self.system.memory.zeroed = True
         self._line_size = kernel.description.line_size
-        self._answers: list[tuple[Part, AnswerKind]] = []
+        self._answers: list[tuple[RequestPart, AnswerKind]] = []
         self._clients = [
             PortClient(
                 self.system.engine,
@@ -205,12 +205,12 @@ class PythonBackend:
         ticks = self.system.engine.ticks
         return not self._given and bool(ticks) and ticks[0] > last
 
-    def enter(self, part: Part) -> None:
+    def enter(self, part: RequestPart) -> None:
         client = self._clients[part.port]
         client.give(part)
         self._given[client] = None
 
-    def run(self, now: int, last: int | None) -> list[tuple[Part, AnswerKind]]:
+    def run(self, now: int, last: int | None) -> list[tuple[RequestPart, AnswerKind]]:
         engine = self.system.engine
         for client in self._given:
             engine.schedule(client, now)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gpu.memory.address_space import AddressSpace, Allocation
-from gpu.memory.interface import Memory, Request
+from gpu.memory.interface import Memory, MemoryRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Recording:
     while something is recorded."""
 
     def __init__(self, source: AddressSpace | None = None) -> None:
-        self.events: list[tuple[int, Request | HostAccess]] = []
+        self.events: list[tuple[int, MemoryRequest | HostAccess]] = []
         self._source = source
         self._extent = -1
         self._allocations: dict[int, Allocation] = {}
 
-    def note(self, tick: int, event: Request | HostAccess) -> None:
+    def note(self, tick: int, event: MemoryRequest | HostAccess) -> None:
         if self._source is not None and self._source.extent != self._extent:
             self._extent = self._source.extent
             for place in self._source.allocations:
@@ -52,7 +52,7 @@ class Recording:
 
     @property
     def requests(self) -> int:
-        return sum(isinstance(event, Request) for _, event in self.events)
+        return sum(isinstance(event, MemoryRequest) for _, event in self.events)
 
     def space(self) -> AddressSpace:
         """Everything that was mapped at some time of the recording; doorbells are mute."""
@@ -87,7 +87,7 @@ def replay(recording: Recording, memory: Memory) -> Replayed:
             while memory.busy:  # in another system than the recorded one
                 answers += len(memory.run(None))
         late += memory.now > tick
-        if isinstance(event, Request):
+        if isinstance(event, MemoryRequest):
             memory.push(event)
         elif event.data is None:
             memory.read(event.address, event.size)

@@ -18,9 +18,15 @@ import numpy as np
 
 from gpu.memory.address_space import LAST_ADDRESS, PAGE, Allocation, MemoryType
 from gpu.memory.coherent.recording import HostAccess, Recording, mute
-from gpu.memory.interface import Data, PortKind, Ports, Request, RequestKind
+from gpu.memory.interface import (
+    Data,
+    MemoryRequest,
+    PortKind,
+    Ports,
+)
 from gpu.memory.request_validation import check_shape
 from runtime.files import read_bounded
+from runtime.requesters.port import AccessKind
 from slicc.text.files import write_whole
 
 MAGIC: Final = b"gcn recording "
@@ -207,14 +213,14 @@ def _allocation(row: Any) -> Allocation:
     return Allocation(start, size, end, name, MemoryType(kind), writable, on_store, base)
 
 
-def _event_row(tick: int, event: Request | HostAccess) -> list[Any]:
+def _event_row(tick: int, event: MemoryRequest | HostAccess) -> list[Any]:
     if isinstance(event, HostAccess):
         return [tick, event.address, event.size, event.data]
     flags = _GLC * event.glc | _SLC * event.slc | _RETURNS * event.returns
     return [
         tick,
         event.port,
-        int(event.kind),
+        event.kind,
         event.size,
         int(event.op),
         flags,
@@ -224,7 +230,7 @@ def _event_row(tick: int, event: Request | HostAccess) -> list[Any]:
     ]
 
 
-def _event(row: Any, ports: list[PortKind]) -> tuple[int, Request | HostAccess]:
+def _event(row: Any, ports: list[PortKind]) -> tuple[int, MemoryRequest | HostAccess]:
     if isinstance(row, list) and len(row) == len(_HOST_ACCESS):
         _check(row, _HOST_ACCESS)
         tick, address, size, data = row
@@ -235,8 +241,10 @@ def _event(row: Any, ports: list[PortKind]) -> tuple[int, Request | HostAccess]:
     tick, port, kind, size, op, flags, addresses, data, compares = row
     if len(addresses) % _ADDRESS.itemsize:
         raise ValueError(f"{len(addresses)} bytes of addresses")
+    if kind >= AccessKind.NUM:
+        raise ValueError(f"kind: {kind}")
     lanes = np.frombuffer(addresses, _ADDRESS).astype(np.uint64)
-    request = Request(port, RequestKind(kind), 0, lanes, size, op=op)
+    request = MemoryRequest(port, kind, 0, lanes, size, op=op)
     request.data = _lanes_of(data, len(lanes), size)
     request.compares = _lanes_of(compares, len(lanes), size)
     request.glc = bool(flags & _GLC)

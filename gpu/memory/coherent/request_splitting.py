@@ -14,9 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gpu.memory.address_space import Addresses, Allocation, MemoryType
-from gpu.memory.interface import AnswerKind, Data, PortKind, Request, RequestKind
+from gpu.memory.interface import (
+    AnswerKind,
+    Data,
+    MemoryRequest,
+    PortKind,
+)
 from gpu.wave_size import LANES as LANES
 from runtime.requesters.base import BYTES_MASK
+from runtime.requesters.port import AccessKind
 
 _COALESCED: Final = tuple(sorted(BYTES_MASK, reverse=True))
 _SEQUENCED: Final = (16, 8, 4, 2, 1)
@@ -41,7 +47,7 @@ class PendingRequest:
 
     __slots__ = ("data", "issued", "left", "request")
 
-    def __init__(self, request: Request, issued: int) -> None:
+    def __init__(self, request: MemoryRequest, issued: int) -> None:
         self.request = request
         self.issued = issued
         self.data: Data | None = None
@@ -61,14 +67,14 @@ class PendingRequest:
         return True
 
 
-def answers_of(request: Request) -> tuple[AnswerKind, ...]:
+def answers_of(request: MemoryRequest) -> tuple[AnswerKind, ...]:
     """The kinds of answers that a request has, in the order in which they come."""
     kind = request.kind
-    if kind == RequestKind.LOAD:
+    if kind == AccessKind.LOAD:
         return _LOADED
-    if kind == RequestKind.STORE:
+    if kind == AccessKind.STORE:
         return _STORED
-    if kind == RequestKind.ATOMIC:
+    if kind == AccessKind.ATOMIC:
         return _OLD_VALUES if request.returns else _PERFORMED
     return _SYNCHRONIZED
 
@@ -81,17 +87,17 @@ _SYNCHRONIZED: Final = (AnswerKind.SYNCHRONIZED,)
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class RequestPart:
     """What one requester takes as one access.
 
-    ``asks``: the kind of request; that of the request, or ACQUIRE. ``addresses`` (n,), ``size``,
+    ``kind``: the kind of request; that of the request, or ACQUIRE. ``addresses`` (n,), ``size``,
     ``data`` and ``compares`` (n, size) as in a request; ``places``: where each lane's bytes stand
     among those of the request (None: the part has them all, in their order). ``crosses``: a lane
     reaches into the next line. ``result``: the data returned, (n, size).
     """
 
     pending: PendingRequest
-    asks: RequestKind
+    kind: int
     port: int
     addresses: Addresses
     size: int
@@ -127,13 +133,15 @@ class Cutter:
         self.line_size = line_size
         self._known: dict[tuple[int, int], int] = {}
 
-    def whole(self, pending: PendingRequest, kind: PortKind, place: Allocation) -> list[Part]:
+    def whole(
+        self, pending: PendingRequest, kind: PortKind, place: Allocation
+    ) -> list[RequestPart]:
         """Parts of a request whose lanes are all in one allocation."""
         return self._cut(pending, kind, place.memory_type, None)
 
     def mixed(
         self, pending: PendingRequest, kind: PortKind, places: list[Allocation]
-    ) -> tuple[list[Part], list[int]]:
+    ) -> tuple[list[RequestPart], list[int]]:
         """The same for any lanes; also the lanes that are stores to doorbells."""
         groups: dict[MemoryType, list[int]] = {}
         doorbells = []
@@ -150,14 +158,14 @@ class Cutter:
 
     def _cut(
         self, pending: PendingRequest, kind: PortKind, memory_type: MemoryType, lanes: Index | None
-    ) -> list[Part]:
+    ) -> list[RequestPart]:
         request = pending.request
         addresses: Addresses = request.addresses
         size = request.size
         glc = request.glc or kind is PortKind.CONTROL or memory_type is MemoryType.UC
         slc = request.slc or memory_type.bypasses
         sequenced = kind is PortKind.SCALAR or kind is PortKind.FETCH
-        part = Part(
+        part = RequestPart(
             pending,
             request.kind,
             request.port,
@@ -216,7 +224,7 @@ def _steps(size: int, piece: int) -> Addresses:
     return steps
 
 
-def _several(part: Part, lanes: Index | None, piece: int) -> list[Part]:
+def _several(part: RequestPart, lanes: Index | None, piece: int) -> list[RequestPart]:
     """Parts of so many pieces as a requester takes, of some lanes of one or of all."""
     size = part.size
     if lanes is None:

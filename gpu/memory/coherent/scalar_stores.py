@@ -11,23 +11,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpu.memory.coherent.request_splitting import Part, PendingRequest
-from gpu.memory.interface import RequestKind
+from gpu.memory.coherent.request_splitting import PendingRequest, RequestPart
+from runtime.requesters.port import AccessKind
 
 
 class ScalarStores:
     """``enter``: queues a part at its port."""
 
-    def __init__(self, enter: Callable[[Part], None]) -> None:
+    def __init__(self, enter: Callable[[RequestPart], None]) -> None:
         self._enter = enter
         self._open: dict[int, int] = {}
-        self._held: dict[int, list[Part]] = {}
+        self._held: dict[int, list[RequestPart]] = {}
 
     def begin(self, port: int) -> None:
         """A store of that scalar port has been entered."""
         self._open[port] = self._open.get(port, 0) + 1
 
-    def hold(self, part: Part) -> bool:
+    def hold(self, part: RequestPart) -> bool:
         """Delay a release if stores of its port are outstanding; returns whether that is so."""
         if not self._open.get(part.port):
             return False
@@ -36,7 +36,7 @@ class ScalarStores:
 
     def performed(self, pending: PendingRequest) -> None:
         """All of a store is in memory: empty the cache of its port."""
-        self._enter(fence(pending, RequestKind.ACQUIRE))
+        self._enter(fence(pending, AccessKind.ACQUIRE))
 
     def answered(self, port: int) -> None:
         """The cache is empty, and the store over."""
@@ -46,8 +46,8 @@ class ScalarStores:
                 self._enter(part)
 
 
-def fence(pending: PendingRequest, kind: RequestKind) -> Part:
+def fence(pending: PendingRequest, kind: int) -> RequestPart:
     """A part without lanes for the port of a request; a request for lines keeps its addresses."""
     request = pending.request
-    addresses = request.addresses if kind >= RequestKind.FLUSH else np.zeros(0, np.uint64)
-    return Part(pending, kind, request.port, addresses, 1)
+    addresses = request.addresses if kind >= AccessKind.FLUSH else np.zeros(0, np.uint64)
+    return RequestPart(pending, kind, request.port, addresses, 1)

@@ -19,9 +19,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpu.memory.address_space import AddressSpace
-from gpu.memory.interface import Request, RequestKind
+from gpu.memory.interface import (
+    MemoryRequest,
+)
 from gpu.wave_size import LANES
 from runtime.description import SystemDescription
+from runtime.requesters.port import AccessKind
 from runtime.types.messages import AccessPermission
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ class SystemScope:
     """``writes_back``: the request that makes a line's dirty bytes leave the shared cache, None
     where it keeps none. ``invalidates``: an acquire drops its lines."""
 
-    writes_back: RequestKind | None = None
+    writes_back: int | None = None
     invalidates: bool = False
 
 
@@ -112,7 +115,7 @@ def _events(machine: type[Controller], word: str) -> list[int]:
     return [number for number, name in enumerate(names) if word in name.lower()]
 
 
-def _way_back(name: str, first: type[Controller], shared: type[Controller]) -> RequestKind:
+def _way_back(name: str, first: type[Controller], shared: type[Controller]) -> int:
     """The request that every state with dirty bytes has a transition for."""
     dirty = [
         state
@@ -120,8 +123,8 @@ def _way_back(name: str, first: type[Controller], shared: type[Controller]) -> R
         if permission == AccessPermission.Read_Write
     ]
     for kind, word, ways in (
-        (RequestKind.FLUSH, "flush", (first, shared)),
-        (RequestKind.LOAD, "bypass", (shared,)),
+        (AccessKind.FLUSH, "flush", (first, shared)),
+        (AccessKind.LOAD, "bypass", (shared,)),
     ):
         if all(_events(machine, word) for machine in ways):
             events, rows = _events(shared, word), vars(shared)["TRANSITIONS"]
@@ -149,11 +152,11 @@ class SharedLines:
         self._dirty: dict[int, None] = {}
         self._held: dict[int, None] = {}
 
-    def note(self, request: Request) -> None:
+    def note(self, request: MemoryRequest) -> None:
         """All of a request has been answered."""
-        if request.kind > RequestKind.ATOMIC or request.slc:
+        if request.kind > AccessKind.ATOMIC or request.slc:
             return
-        stores = request.kind != RequestKind.LOAD
+        stores = request.kind != AccessKind.LOAD
         lists = [self._dirty] if stores and self._scope.writes_back is not None else []
         if self._scope.invalidates:
             lists.append(self._held)
@@ -165,25 +168,25 @@ class SharedLines:
                 for lines in lists:
                     lines[line] = None
 
-    def _lines(self, request: Request) -> list[int]:
+    def _lines(self, request: MemoryRequest) -> list[int]:
         ends = np.concatenate([request.addresses, request.addresses + np.uint64(request.size - 1)])
         lines: list[int] = np.unique(ends & np.uint64(-self._line_size & (1 << 64) - 1)).tolist()
         return lines
 
-    def steps(self, kind: RequestKind) -> list[list[Request]]:
+    def steps(self, kind: int) -> list[list[MemoryRequest]]:
         """Requests of a fence, RELEASE or ACQUIRE, one list after the other."""
         steps = []
         back = self._scope.writes_back
-        if back is not None and (kind is RequestKind.RELEASE or self._scope.invalidates):
+        if back is not None and (kind == AccessKind.RELEASE or self._scope.invalidates):
             steps.append(self._requests(back, self._dirty))
-        if kind is RequestKind.ACQUIRE and self._scope.invalidates:
-            steps.append(self._requests(RequestKind.INVALIDATE_SHARED, self._held))
+        if kind == AccessKind.ACQUIRE and self._scope.invalidates:
+            steps.append(self._requests(AccessKind.INVALIDATE_L2, self._held))
         return [step for step in steps if step]
 
-    def _requests(self, kind: RequestKind, listed: dict[int, None]) -> list[Request]:
+    def _requests(self, kind: int, listed: dict[int, None]) -> list[MemoryRequest]:
         lines = np.array(sorted(line for line in listed if self._space.find(line)), np.uint64)
         listed.clear()
         return [
-            Request(self._control, kind, 0, lines[first : first + LANES], 1, slc=True)
+            MemoryRequest(self._control, kind, 0, lines[first : first + LANES], 1, slc=True)
             for first in range(0, len(lines), LANES)
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpu.compute_unit.memory_ops.access import Access, Operation
+from gpu.compute_unit.memory_ops.access import MemoryAccess, Operation
 from gpu.compute_unit.program.decoded_program import bind_one
 from gpu.compute_unit.wave.resident_groups import Residents
 from gpu.compute_unit.wave.wavefront import Wavefront
@@ -45,7 +45,9 @@ def wavefront(lds: int = 0, memory: FlatMemory | None = None, private_bytes: int
     return wave
 
 
-def perform(done: Operation, wave: Wavefront, memory: FlatMemory | None = None) -> Access | None:
+def perform(
+    done: Operation, wave: Wavefront, memory: FlatMemory | None = None
+) -> MemoryAccess | None:
     """All three steps at once."""
     access = done.execute(wave)
     if access is not None:

@@ -6,9 +6,13 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 
 from gpu.memory.flat_memory import FlatMemory
-from gpu.memory.interface import Answer, Request, RequestKind
+from gpu.memory.interface import (
+    Answer,
+    MemoryRequest,
+)
+from runtime.requesters.port import AccessKind
 
-Delay = Callable[[Request], int]
+Delay = Callable[[MemoryRequest], int]
 
 
 class SlowMemory(FlatMemory):
@@ -19,9 +23,9 @@ class SlowMemory(FlatMemory):
         self._delay = delay
         self._waiting: list[tuple[int, int, Answer]] = []
         self._number = 0
-        self.requests: list[Request] = []
+        self.requests: list[MemoryRequest] = []
 
-    def push(self, request: Request) -> None:
+    def push(self, request: MemoryRequest) -> None:
         """Performed now, answered later."""
         super().push(request)
         fetch = request.port == self.ports.fetch(0)
@@ -52,5 +56,5 @@ class SlowMemory(FlatMemory):
 
 def by_kind(**ticks: int) -> Delay:
     """Delays by the name of the request's kind, 1 for others."""
-    delays = {RequestKind[name.upper()]: value for name, value in ticks.items()}
+    delays = {AccessKind.value_of(name.upper()): value for name, value in ticks.items()}
     return lambda request: delays.get(request.kind, 1)

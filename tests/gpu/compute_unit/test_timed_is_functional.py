@@ -10,7 +10,7 @@ import pytest
 from gpu.compute_unit.pipeline.arbitration import POLICIES
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.host.device import Device
-from gpu.memory.interface import Request
+from gpu.memory.interface import MemoryRequest
 from tests.gpu.compute_unit.slow_memory import Delay, SlowMemory
 from tests.gpu.corpus.catalogue import CASES
 from tests.gpu.corpus.runner import run_case
@@ -27,7 +27,7 @@ def _random(seed: int) -> Delay:
     """Delays from 1 to 90 ticks; each request has its own, the same in every run."""
     numbers = count()
 
-    def delay(request: Request) -> int:
+    def delay(request: MemoryRequest) -> int:
         return 1 + zlib.crc32(f"{seed} {next(numbers)}".encode()) % 90
 
     return delay

@@ -11,13 +11,16 @@ from gpu.compute_unit.functional_unit import FunctionalUnit
 from gpu.compute_unit.pipeline.arbitration import POLICIES
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.timed_unit import TimedUnit
-from gpu.memory.interface import Request, RequestKind
+from gpu.memory.interface import (
+    MemoryRequest,
+)
 from gpu.trace import Trace
+from runtime.requesters.port import AccessKind
 from tests.gpu.compute_unit.harness import PRIVATE_APERTURE, Bench, run_timed, run_units, split
 from tests.gpu.compute_unit.slow_memory import SlowMemory, by_kind
 
 
-def _bench(program: str, delay: Callable[[Request], int] = lambda request: 50) -> Bench:
+def _bench(program: str, delay: Callable[[MemoryRequest], int] = lambda request: 50) -> Bench:
     return Bench(program, SlowMemory(delay))
 
 
@@ -44,8 +47,8 @@ def test_vector_loads_return_in_order_of_issue() -> None:
     """The second is answered long before the first; vmcnt(1) still waits for the first."""
     first = []
 
-    def delay(request: Request) -> int:
-        if request.kind == RequestKind.LOAD and not first:
+    def delay(request: MemoryRequest) -> int:
+        if request.kind == AccessKind.LOAD and not first:
             first.append(request)
             return 200
         return 3
@@ -59,7 +62,7 @@ def test_vector_loads_return_in_order_of_issue() -> None:
 def test_scalar_loads_return_in_any_order() -> None:
     """lgkmcnt(1) guarantees nothing about the first of two."""
 
-    def delay(request: Request) -> int:
+    def delay(request: MemoryRequest) -> int:
         return 200 if not len(bench.memory.requests) - 1 else 3  # type: ignore[attr-defined]
 
     bench = _bench("scalar_order", delay)

@@ -11,7 +11,10 @@ from gpu.hsa.aql import AgentDispatch, FenceScope, Header, KernelDispatch, Packe
 from gpu.hsa.draft_packets import from_draft, to_draft
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import Signal
-from gpu.memory.interface import Request, RequestKind
+from gpu.memory.interface import (
+    MemoryRequest,
+)
+from runtime.requesters.port import AccessKind
 from tests.gpu.packet_processor.harness import Bench
 
 ARGS = [0, 0, 0, 64]
@@ -50,8 +53,8 @@ def test_the_instruction_cache_is_invalidated_when_asked(monkeypatch: pytest.Mon
     ports: list[int] = []
     push = bench.memory.push
 
-    def spy(request: Request) -> None:
-        if request.kind is RequestKind.ACQUIRE:
+    def spy(request: MemoryRequest) -> None:
+        if request.kind == AccessKind.ACQUIRE:
             ports.append(request.port)
         push(request)
 

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from gpu.memory.address_space import PAGE, AddressSpace, MemoryType, Misaligned, Unmapped
 from gpu.memory.flat_memory import FlatMemory
-from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind
+from gpu.memory.interface import (
+    Answer,
+    AnswerKind,
+    MemoryRequest,
+)
+from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind, AtomicOp
 
 Numbers = np.random.Generator
@@ -91,7 +96,7 @@ def _values(data: Any) -> Any:
     return words[:, 0] if size <= 4 else words
 
 
-def _run(memory: FlatMemory, request: Request) -> list[Answer]:
+def _run(memory: FlatMemory, request: MemoryRequest) -> list[Answer]:
     memory.push(request)
     return memory.run(None)
 
@@ -100,7 +105,7 @@ def _load(memory: FlatMemory, direct: bool, addresses: Any, size: int) -> Any:
     if direct:
         values = memory.load(addresses, size)
         return np.ascontiguousarray(values).view(np.uint8).reshape(len(addresses), size)
-    (answer,) = _run(memory, Request(0, RequestKind.LOAD, 1, addresses, size))
+    (answer,) = _run(memory, MemoryRequest(0, AccessKind.LOAD, 1, addresses, size))
     assert answer.kind is AnswerKind.LOADED
     return answer.data
 
@@ -109,7 +114,7 @@ def _store(memory: FlatMemory, direct: bool, addresses: Any, data: Any) -> None:
     if direct:
         memory.store(addresses, _values(data))
         return
-    request = Request(0, RequestKind.STORE, 1, addresses, data.shape[1], data)
+    request = MemoryRequest(0, AccessKind.STORE, 1, addresses, data.shape[1], data)
     assert [a.kind for a in _run(memory, request)] == [AnswerKind.ACCEPTED, AnswerKind.PERFORMED]
 
 
@@ -118,8 +123,8 @@ def _atomic(
 ) -> Any:
     size = data.shape[1]
     if not direct:
-        request = Request(
-            0, RequestKind.ATOMIC, 1, addresses, size, data, compares, op, returns=True
+        request = MemoryRequest(
+            0, AccessKind.ATOMIC, 1, addresses, size, data, compares, op, returns=True
         )
         (answer,) = _run(memory, request)
         return answer.data
@@ -132,7 +137,7 @@ def test_the_clock() -> None:
     memory = FlatMemory()
     start = memory.space.allocate(64).start
     assert memory.run(40) == [] and memory.now == 40 and not memory.busy
-    memory.push(Request(0, RequestKind.LOAD, 7, _word(start)))
+    memory.push(MemoryRequest(0, AccessKind.LOAD, 7, _word(start)))
     assert memory.busy
     (answer,) = memory.run(100)
     assert (answer.tick, memory.now, answer.request.tag) == (40, 41, 7)
@@ -143,16 +148,16 @@ def test_an_atomic_without_result_is_performed() -> None:
     memory = FlatMemory()
     start = memory.space.allocate(64).start
     data = np.full((3, 4), 1, np.uint8)
-    (answer,) = _run(memory, Request(0, RequestKind.ATOMIC, 1, _word(start, 3, 0), 4, data))
+    (answer,) = _run(memory, MemoryRequest(0, AccessKind.ATOMIC, 1, _word(start, 3, 0), 4, data))
     assert answer.kind is AnswerKind.PERFORMED and answer.data is None
     assert memory.read(start, 4) == b"\3\3\3\3"
 
 
-@pytest.mark.parametrize("kind", [RequestKind.ACQUIRE, RequestKind.RELEASE, RequestKind.FLUSH])
-def test_synchronisation_is_answered(kind: RequestKind) -> None:
+@pytest.mark.parametrize("kind", [AccessKind.ACQUIRE, AccessKind.RELEASE, AccessKind.FLUSH])
+def test_synchronisation_is_answered(kind: int) -> None:
     memory = FlatMemory()
-    port = memory.ports.control if kind is RequestKind.FLUSH else 0
-    (answer,) = _run(memory, Request(port, kind, 1))
+    port = memory.ports.control if kind == AccessKind.FLUSH else 0
+    (answer,) = _run(memory, MemoryRequest(port, kind, 1))
     assert answer.kind is AnswerKind.SYNCHRONIZED
 
 
@@ -169,7 +174,7 @@ def test_lanes_past_an_end_are_named_and_nothing_is_stored(size: int) -> None:
         memory.store(addresses, _values(np.full((3, size), 1, np.uint8)))
     with pytest.raises(Unmapped, match=r"(past|behind) the end"):
         memory.push(
-            Request(0, RequestKind.STORE, 1, addresses, size, np.full((3, size), 1, np.uint8))
+            MemoryRequest(0, AccessKind.STORE, 1, addresses, size, np.full((3, size), 1, np.uint8))
         )
     assert not any(memory.read(start, PAGE))
 
@@ -218,7 +223,7 @@ def test_doorbells_hear_of_stores_and_nothing_is_kept() -> None:
     memory.store(_word(first, 2, 8), np.array([1, 2], np.uint32))
     assert heard == [(first, b"\1\0\0\0"), (first + 8, b"\2\0\0\0")]
     data = np.full((1, 8), 3, np.uint8)
-    memory.push(Request(0, RequestKind.STORE, 1, _word(first), 8, data))
+    memory.push(MemoryRequest(0, AccessKind.STORE, 1, _word(first), 8, data))
     assert len(heard) == 2
     assert len(memory.run(None)) == 2
     assert heard[2:] == [(first, b"\3" * 8)]
@@ -247,17 +252,17 @@ def test_scalar_words() -> None:
         ({"size": 17}, "17 bytes a lane"),
         ({"addresses": np.zeros(65, np.uint64)}, "65 lanes"),
         ({"addresses": np.zeros(1, np.int64)}, "uint64"),
-        ({"kind": RequestKind.STORE}, "data of another shape"),
-        ({"kind": RequestKind.ATOMIC, "size": 2, "data": np.zeros((1, 2))}, "an atomic of 2"),
-        ({"kind": RequestKind.ATOMIC, "op": 13, "data": np.zeros((1, 4))}, "has number 13"),
-        ({"kind": RequestKind.ATOMIC, "op": 10, "data": np.zeros((1, 4))}, "one comparand"),
+        ({"kind": AccessKind.STORE}, "data of another shape"),
+        ({"kind": AccessKind.ATOMIC, "size": 2, "data": np.zeros((1, 2))}, "an atomic of 2"),
+        ({"kind": AccessKind.ATOMIC, "op": 13, "data": np.zeros((1, 4))}, "has number 13"),
+        ({"kind": AccessKind.ATOMIC, "op": 10, "data": np.zeros((1, 4))}, "one comparand"),
     ],
 )
 def test_requests_that_could_never_be_right(change: dict[str, Any], why: str) -> None:
-    fields: dict[str, Any] = {"port": 0, "kind": RequestKind.LOAD, "tag": 3}
+    fields: dict[str, Any] = {"port": 0, "kind": AccessKind.LOAD, "tag": 3}
     fields |= {"addresses": np.zeros(1, np.uint64)} | change
     with pytest.raises(ValueError, match=f"request, tag 3: .*{why}"):
-        FlatMemory().push(Request(**fields))
+        FlatMemory().push(MemoryRequest(**fields))
 
 
 class TestAddressSpace:

@@ -13,9 +13,9 @@ from gpu.hsa.aql import PacketType
 from gpu.hsa.queue import LAST_INDEX, empty_ring
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE, Signal
-from gpu.memory.interface import RequestKind
 from gpu.packet_processor.fences import Obey
 from gpu.packet_processor.packet_processor import Pace
+from runtime.requesters.port import AccessKind
 from tests.gpu.packet_processor.harness import Bench
 
 ARGS = [0, 0, 0, 64]
@@ -343,24 +343,24 @@ def test_destroying_a_queue_fails_what_is_left() -> None:
     ("acquire", "release", "obey", "kinds"),
     [
         ("none", "none", Obey.HEADER, []),
-        ("agent", "none", Obey.HEADER, [RequestKind.ACQUIRE]),
-        ("none", "system", Obey.HEADER, [RequestKind.RELEASE]),
-        ("none", "none", Obey.ALWAYS, [RequestKind.ACQUIRE, RequestKind.RELEASE]),
+        ("agent", "none", Obey.HEADER, [AccessKind.ACQUIRE]),
+        ("none", "system", Obey.HEADER, [AccessKind.RELEASE]),
+        ("none", "none", Obey.ALWAYS, [AccessKind.ACQUIRE, AccessKind.RELEASE]),
     ],
 )
 def test_fences_on_the_ports_of_the_mask(
     acquire: str,
     release: str,
     obey: Obey,
-    kinds: list[RequestKind],
+    kinds: list[int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = Bench(cus=4, options=Options(fences=obey))
-    seen: list[tuple[RequestKind, int]] = []
+    seen: list[tuple[int, int]] = []
     push = bench.memory.push
 
     def spy(request) -> None:  # type: ignore[no-untyped-def]
-        if request.kind > RequestKind.ATOMIC:
+        if request.kind > AccessKind.ATOMIC:
             seen.append((request.kind, request.port))
         push(request)
 
@@ -370,7 +370,7 @@ def test_fences_on_the_ports_of_the_mask(
     queue.ring()
     bench.device.run()
     scalar, code = bench.memory.ports.scalar(1), bench.memory.ports.fetch(1)
-    ports = {RequestKind.ACQUIRE: (1, 3, scalar, code), RequestKind.RELEASE: (1, 3, scalar)}
+    ports = {AccessKind.ACQUIRE: (1, 3, scalar, code), AccessKind.RELEASE: (1, 3, scalar)}
     assert seen == [(kind, port) for kind in kinds for port in ports[kind]]
 
 

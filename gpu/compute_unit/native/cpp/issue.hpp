@@ -27,17 +27,17 @@ inline bool has_room(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now)
 }
 
 // Control instructions need no unit.
-inline bool steers(Kind kind) {
+inline bool steers(RecordKind kind) {
     switch (kind) {
-        case Kind::WAIT:
-        case Kind::END:
-        case Kind::BARRIER:
-        case Kind::INVALIDATE:
-        case Kind::MESSAGE:
-        case Kind::PRIORITY:
-        case Kind::NOTHING:
-        case Kind::FETCH_AGAIN:
-        case Kind::MISTAKE_NOW:
+        case RecordKind::WAIT:
+        case RecordKind::END:
+        case RecordKind::BARRIER:
+        case RecordKind::INVALIDATE:
+        case RecordKind::MESSAGE:
+        case RecordKind::PRIORITY:
+        case RecordKind::NOTHING:
+        case RecordKind::FETCH_AGAIN:
+        case RecordKind::MISTAKE_NOW:
             return true;
         default:
             return false;
@@ -136,18 +136,18 @@ inline Reason issue_memory(IssueEngine& f, Unit& u, Wave& w, const Record& r, u6
         u.counts.bank_conflicts += r.value;
     }
     switch (r.kind) {
-        case Kind::VECTOR:
+        case RecordKind::VECTOR:
             issue_vector(f, u, w, r, now);
             break;
-        case Kind::SCALAR:
+        case RecordKind::SCALAR:
             ++w.lgkm;
             later(u, now + f.config.scalar_memory_cycles, name_of(f, w), r.handle, false);
             break;
-        case Kind::LOCAL:
+        case RecordKind::LOCAL:
             note(f, Entry::PERFORM, number_of(f, w), r.handle);
             issue_local(f, u, w, r, now);
             break;
-        case Kind::LOCAL_NOW:
+        case RecordKind::LOCAL_NOW:
             u.performed = r;
             return Reason::PERFORM;
         default:
@@ -170,10 +170,10 @@ inline void wait(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now) {
 inline bool steer(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now, Reason& reason) {
     w.ready = now + 1;
     switch (r.kind) {
-        case Kind::WAIT:
+        case RecordKind::WAIT:
             wait(f, u, w, r, now);
             break;
-        case Kind::END:
+        case RecordKind::END:
             count(u, w, r);
             note_executed(f, w);
             if (!within(w, 0, 0, 0)) {
@@ -182,31 +182,31 @@ inline bool steer(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now, Re
                 reason = Reason::GROUP_ENDED;
             }
             break;
-        case Kind::BARRIER:
+        case RecordKind::BARRIER:
             advance(f, u, w, r);
             block(w, Stall::BARRIER, now);
             arrive(f, w, now);
             break;
-        case Kind::INVALIDATE:
+        case RecordKind::INVALIDATE:
             if (!has_room(f, u, w, r, now)) return false;
             advance(f, u, w, r);
             ++w.vm;
             send_later(f, u, w, r, 1, now);
             break;
-        case Kind::MESSAGE:
+        case RecordKind::MESSAGE:
             if (!has_room(f, u, w, r, now)) return false;
             advance(f, u, w, r);
             ++w.lgkm;
             later(u, now + f.config.message_cycles, name_of(f, w), r.handle, false);
             break;
-        case Kind::MISTAKE_NOW:
+        case RecordKind::MISTAKE_NOW:
             reason = Reason::MISTAKE;
             break;
-        case Kind::PRIORITY:
+        case RecordKind::PRIORITY:
             w.priority = static_cast<u8>(r.value);
             advance(f, u, w, r);
             break;
-        case Kind::FETCH_AGAIN:
+        case RecordKind::FETCH_AGAIN:
             advance(f, u, w, r);
             ++u.epoch;
             note(f, Entry::FORGET, u.number, 0);
@@ -252,7 +252,7 @@ inline Reason look(IssueEngine& f, Unit& u, Simd& simd, u64 now) {
     u.position = 0;
     u.taken = 0;
     u.allowed = false;
-    u.performed.kind = Kind::NOTHING;
+    u.performed.kind = RecordKind::NOTHING;
     s.listed = 0;
     for (u32 i = 0; i < simd.waves.count; ++i) {
         Wave& w = f.waves[simd.waves[i]];
@@ -289,8 +289,8 @@ inline Reason issue_one(IssueEngine& f, Unit& u, Simd& simd, Wave& w, u64 now) {
     }
     if (!u.allowed && !may_issue(f, u, simd, w, r, now)) return Reason::REACHED;
     u.allowed = true;
-    if (r.kind == Kind::UNKNOWN) return ask(f, w, &r, Reason::EXECUTE);
-    if (r.kind == Kind::MISTAKE) {
+    if (r.kind == RecordKind::UNKNOWN) return ask(f, w, &r, Reason::EXECUTE);
+    if (r.kind == RecordKind::MISTAKE) {
         if (r.place == f.config.vector_alu) simd.busy = now + f.config.cycles[r.pace];
         return ask(f, w, &r, Reason::MISTAKE);
     }
@@ -312,14 +312,14 @@ inline Reason issue_one(IssueEngine& f, Unit& u, Simd& simd, Wave& w, u64 now) {
 inline void next_wave(Unit& u) {
     ++u.position;
     u.allowed = false;
-    u.performed.kind = Kind::NOTHING;
+    u.performed.kind = RecordKind::NOTHING;
 }
 
 // Waves of one SIMD issue, from where the turn was left.
 inline Reason issue(IssueEngine& f, Unit& u, Simd& simd, u64 now) {
     for (; u.position < u.ready.count; next_wave(u)) {
         Wave* w = wave_of(f, u.ready[u.position]);
-        if (w && u.performed.kind == Kind::LOCAL_NOW) {
+        if (w && u.performed.kind == RecordKind::LOCAL_NOW) {
             issue_local(f, u, *w, u.performed, now);
             continue;
         }

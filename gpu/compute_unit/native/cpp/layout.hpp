@@ -10,8 +10,8 @@
 inline constexpr u64 VERSION = 1;
 
 // The kind of a record: what its instruction needs of the unit when it issues.
-enum class Kind : u8 {
-    STEP,         // a vector, scalar or branch instruction that has been carried out
+enum class RecordKind : u8 {
+    BOUND,        // a vector, scalar or branch instruction that has been executed
     WAIT,         // value: limits of vm, exp and lgkm, a byte each
     END,
     BARRIER,
@@ -38,7 +38,7 @@ struct Record {
     u32 handle;  // Python's, of what is to be sent, executed or returned
     u32 amount;
     u16 name;    // number of the memory instruction's mnemonic
-    Kind kind;
+    RecordKind kind;
     u8 place;    // of its unit, as in gpu.compute_unit.program.decoded_program.UNITS
     u8 pace;     // which of the cycles until the next instruction; NO_PACE: it uses memory
     u8 flat;

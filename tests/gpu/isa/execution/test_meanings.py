@@ -12,7 +12,7 @@ from gpu.isa.execution.scalar_functions import SAVE_EXEC, SCALAR
 from gpu.isa.execution.step import NotImplementedInstruction
 from gpu.isa.execution.vector_special import SPECIAL
 from gpu.isa.fp_environment import plain_afterwards
-from gpu.isa.instruction import Access, Opcode, Unit
+from gpu.isa.instruction import Opcode, OperandAccess, Unit
 from gpu.isa.operand_types import TYPES
 from gpu.isa.semantics import SEMANTICS
 from gpu.isa.tables import every_opcode
@@ -31,15 +31,15 @@ def test_vector_rows_have_meanings() -> None:
 @pytest.mark.parametrize("opcode", VECTOR, ids=[opcode.name for opcode in VECTOR])
 def test_meanings_take_what_rows_name(opcode: Opcode) -> None:
     """As many operands of as many bits; what counts as signed is the meaning's affair."""
-    sources = [op for op in opcode.operands if op.access is Access.READ]
+    sources = [op for op in opcode.operands if op.access is OperandAccess.READ]
     named = [op.type for op in sources if op.type != "mask"]
-    named += [op.type for op in opcode.operands if op.access is Access.BOTH]
+    named += [op.type for op in opcode.operands if op.access is OperandAccess.BOTH]
     named += ["mask" for op in sources if op.type == "mask"]
     named += ["mask" for name in opcode.reads if name == "vcc"]
     semantics = SEMANTICS[opcode.name]
     assert [TYPES[type].bits for type in named] == [TYPES[t].bits for t in semantics.operands]
     assert [t == "mask" for t in named] == [t == "mask" for t in semantics.operands]
-    results = [op for op in opcode.operands if op.access is not Access.READ]
+    results = [op for op in opcode.operands if op.access is not OperandAccess.READ]
     assert TYPES[results[0].type].bits == TYPES[semantics.result].bits
     assert semantics.gives_mask == (len(results) == 2)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpu.isa.instruction import Access
+from gpu.isa.instruction import OperandAccess
 from gpu.isa.operand_types import TYPES
 from gpu.isa.semantics import SEMANTICS, Environment
 from gpu.isa.semantics.saturation import SATURATING
@@ -61,14 +61,14 @@ def _bits(kind: str) -> int:
 def test_tables_and_meanings_agree_on_operands(name: str) -> None:
     """Widths, and which are floating point: inline constants depend on these."""
     entry, opcode = SEMANTICS[name], EXECUTED[name]
-    sources = [row.type for row in opcode.operands if row.access is Access.READ]
-    sources += [row.type for row in opcode.operands if row.access is Access.BOTH]
+    sources = [row.type for row in opcode.operands if row.access is OperandAccess.READ]
+    sources += [row.type for row in opcode.operands if row.access is OperandAccess.BOTH]
     sources += ["mask"] * ("vcc" in opcode.reads)
     assert len(sources) == len(entry.operands)
     for declared, table in zip(entry.operands, sources):
         assert _bits(declared) == TYPES[table].bits
         assert (declared[0] == "f") == (table[0] == "f")
-    written = [row.type for row in opcode.operands if row.access is not Access.READ]
+    written = [row.type for row in opcode.operands if row.access is not OperandAccess.READ]
     results = [entry.result, *["mask"] * entry.gives_mask]
     assert [_bits(kind) for kind in results] == [TYPES[kind].bits for kind in written]
 

@@ -17,7 +17,12 @@ from gpu.memory.coherent.factory import (
     choose_engine,
     load_system,
 )
-from gpu.memory.interface import Answer, Memory, Request, RequestKind
+from gpu.memory.interface import (
+    Answer,
+    Memory,
+    MemoryRequest,
+)
+from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
 
 PROTOCOLS = ("GPU_VIPER", "GPU_VIPER_APU")
@@ -60,7 +65,7 @@ def settle(memory: Memory) -> list[Answer]:
     return answers
 
 
-def ask(memory: Memory, request: Request) -> list[Answer]:
+def ask(memory: Memory, request: MemoryRequest) -> list[Answer]:
     memory.push(request)
     return settle(memory)
 
@@ -71,18 +76,18 @@ def words(address: int, count: int = 1, step: int = 4) -> Any:
 
 def random_request(
     numbers: Numbers, port: int, tag: int, starts: list[int], area: int = 1000
-) -> Request:
+) -> MemoryRequest:
     """Any vector request: lanes may meet, cross lines, and lie in several allocations."""
     lanes = int(numbers.integers(1, 65))
-    kind = RequestKind(int(numbers.integers(0, 3)))
-    atomic = kind is RequestKind.ATOMIC
+    kind = int(numbers.integers(0, 3))
+    atomic = kind == AccessKind.ATOMIC
     size = int(numbers.choice((4, 8) if atomic else (1, 2, 3, 4, 8, 12, 16)))
     align = size if atomic else int(numbers.choice((1, 4)))
     first: Any = numbers.choice(starts, lanes) if numbers.integers(0, 2) else starts[0]
     addresses = (first + numbers.integers(0, area // align, lanes) * align).astype(np.uint64)
-    request = Request(port, kind, tag, addresses, size)
+    request = MemoryRequest(port, kind, tag, addresses, size)
     request.glc, request.slc, request.returns = (bool(n) for n in numbers.integers(0, 2, 3))
-    if kind is not RequestKind.LOAD:
+    if kind != AccessKind.LOAD:
         request.data = numbers.integers(0, 256, (lanes, size), dtype=np.uint8)
     if atomic:
         request.op = int(numbers.integers(0, AtomicKind.NUM))
@@ -115,16 +120,16 @@ def drive(memory: CoherentMemory, seed: int, steps: int = 100) -> list[Event]:
             request = random_request(numbers, port, tag, starts)
             other = numbers.random()
             if other < 0.1:
-                kind = RequestKind(int(numbers.integers(3, 5)))
-                request = Request(int(numbers.integers(0, len(ports))), kind, tag)
+                kind = int(numbers.integers(3, 5))
+                request = MemoryRequest(int(numbers.integers(0, len(ports))), kind, tag)
             elif other < 0.3:
                 port = (ports.scalar(0), ports.fetch(1))[int(numbers.integers(0, 2))]
                 where = words(starts[0] + 4 * int(numbers.integers(0, 60)))
-                request = Request(port, RequestKind.LOAD, tag, where, 32)
+                request = MemoryRequest(port, AccessKind.LOAD, tag, where, 32)
             elif other < 0.35:
                 where = words(starts[0] + 4 * int(numbers.integers(0, 60)))
                 data = numbers.integers(0, 256, (1, 16), dtype=np.uint8)
-                request = Request(ports.scalar(0), RequestKind.STORE, tag, where, 16, data)
+                request = MemoryRequest(ports.scalar(0), AccessKind.STORE, tag, where, 16, data)
             memory.push(request)
         until = memory.now + int(numbers.integers(1, 200)) if numbers.integers(0, 2) else None
         log += [heard(answer) for answer in memory.run(until)]

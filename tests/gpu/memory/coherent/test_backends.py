@@ -13,11 +13,15 @@ from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.factory import load_system
 from gpu.memory.coherent.native_backend import NativeBackend, OutOfRoom
 from gpu.memory.coherent.python_backend import PythonBackend
-from gpu.memory.interface import AnswerKind, Request, RequestKind
+from gpu.memory.interface import (
+    AnswerKind,
+    MemoryRequest,
+)
 from gpu.systems import DIRECTORY
 from runtime.controller.trace import TraceHash
 from runtime.errors import ProtocolError
 from runtime.native.plan import Capacities
+from runtime.requesters.port import AccessKind
 from tests.gpu.memory.coherent.streams import (
     ENGINES,
     PROTOCOLS,
@@ -81,7 +85,7 @@ def test_there_is_room_for_what_is_mapped(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def load_at(memory: CoherentMemory, address: int) -> bytes:
-    (answer,) = ask(memory, Request(0, RequestKind.LOAD, 1, words(address)))
+    (answer,) = ask(memory, MemoryRequest(0, AccessKind.LOAD, 1, words(address)))
     assert answer.data is not None
     return answer.data.tobytes()
 
@@ -92,7 +96,7 @@ def test_more_slots_than_there_were_at_first() -> None:
     contents = np.random.default_rng(1).bytes(16 * PAGE)
     memory.write(start, contents)
     for tag in range(600):
-        memory.push(Request(tag % 2, RequestKind.LOAD, tag, words(start + 100 * tag, 1), 16))
+        memory.push(MemoryRequest(tag % 2, AccessKind.LOAD, tag, words(start + 100 * tag, 1), 16))
     found = {answer.request.tag: answer.data for answer in settle(memory)}
     assert len(found) == 600
     for tag, data in found.items():
@@ -116,9 +120,9 @@ def test_a_mistake_of_the_protocol_is_a_verdict_of_both(tmp_path: Path) -> None:
     for engine in ENGINES:
         memory = on_engine(system, engine)
         start = memory.space.allocate(64).start
-        memory.push(Request(0, RequestKind.LOAD, 1, words(start)))
+        memory.push(MemoryRequest(0, AccessKind.LOAD, 1, words(start)))
         memory.run(memory.now + 4)
-        memory.push(Request(0, RequestKind.ACQUIRE, 2))
+        memory.push(MemoryRequest(0, AccessKind.ACQUIRE, 2))
         with pytest.raises(ProtocolError) as caught:
             settle(memory)
         error = caught.value
@@ -134,16 +138,16 @@ def crossings(memory: CoherentMemory) -> tuple[int, int]:
     crossed = stale = 0
     start = memory.space.allocate(64 * 60).start
     for line in range(start, start + 64 * 60, 64):
-        ask(memory, Request(1, RequestKind.LOAD, 0, words(line)))
-        memory.push(Request(0, RequestKind.LOAD, 1, words(line + 32)))
+        ask(memory, MemoryRequest(1, AccessKind.LOAD, 0, words(line)))
+        memory.push(MemoryRequest(0, AccessKind.LOAD, 1, words(line + 32)))
         memory.run(memory.now + 2)
         data = np.full((1, 4), 7, np.uint8)
-        memory.push(Request(1, RequestKind.STORE, 2, words(line), 4, data))
+        memory.push(MemoryRequest(1, AccessKind.STORE, 2, words(line), 4, data))
         before = _until(memory, AnswerKind.PERFORMED)
         crossed += AnswerKind.LOADED not in before
-        memory.push(Request(0, RequestKind.ACQUIRE, 3))
+        memory.push(MemoryRequest(0, AccessKind.ACQUIRE, 3))
         _until(memory, AnswerKind.SYNCHRONIZED)
-        memory.push(Request(0, RequestKind.LOAD, 4, words(line)))
+        memory.push(MemoryRequest(0, AccessKind.LOAD, 4, words(line)))
         for answer in settle(memory):
             if answer.request.tag == 4 and answer.data is not None:
                 stale += answer.data.tobytes() != b"\7\7\7\7"

@@ -13,8 +13,13 @@ from gpu.memory.address_space import PAGE, Misaligned, Unmapped
 from gpu.memory.coherent.coherent_memory import CoherentMemory, MemoryStuck
 from gpu.memory.coherent.factory import load_system, open_memory
 from gpu.memory.flat_memory import FlatMemory
-from gpu.memory.interface import Answer, AnswerKind, Request, RequestKind
+from gpu.memory.interface import (
+    Answer,
+    AnswerKind,
+    MemoryRequest,
+)
 from runtime.description import DescriptionError, SystemDescription
+from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
 from tests.gpu.memory.coherent.streams import (
     ENGINES,
@@ -28,8 +33,8 @@ from tests.gpu.memory.coherent.streams import (
     words,
 )
 
-LOAD, STORE, ATOMIC = RequestKind.LOAD, RequestKind.STORE, RequestKind.ATOMIC
-ACQUIRE, RELEASE = RequestKind.ACQUIRE, RequestKind.RELEASE
+LOAD, STORE, ATOMIC = AccessKind.LOAD, AccessKind.STORE, AccessKind.ATOMIC
+ACQUIRE, RELEASE = AccessKind.ACQUIRE, AccessKind.RELEASE
 TYPES = ("rw", "cc", "uc")
 
 
@@ -40,14 +45,14 @@ def memory(request: pytest.FixtureRequest) -> CoherentMemory:
 
 
 def load(memory: CoherentMemory, port: int, address: int, size: int = 4, **fields: Any) -> int:
-    (answer,) = ask(memory, Request(port, LOAD, 1, words(address), size, **fields))
+    (answer,) = ask(memory, MemoryRequest(port, LOAD, 1, words(address), size, **fields))
     assert answer.data is not None
     return int.from_bytes(answer.data.tobytes(), "little")
 
 
 def store(memory: CoherentMemory, port: int, address: int, value: int) -> list[Answer]:
     data = np.frombuffer(value.to_bytes(4, "little"), np.uint8)[None]
-    return ask(memory, Request(port, STORE, 2, words(address), 4, data))
+    return ask(memory, MemoryRequest(port, STORE, 2, words(address), 4, data))
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -66,9 +71,9 @@ def test_one_port_at_a_time_behaves_like_flat_memory(protocol: str, seed: int, d
     port = 0
     for tag in range(120):
         if tag % 10 == 9:
-            ask(memory, Request(port, RELEASE, tag))
+            ask(memory, MemoryRequest(port, RELEASE, tag))
             port = (0, 1, memory.ports.control)[int(numbers.integers(0, 3))]
-            ask(memory, Request(port, ACQUIRE, tag))
+            ask(memory, MemoryRequest(port, ACQUIRE, tag))
         request = random_request(numbers, port, tag, starts)
         expected = sorted(ask(flat, request), key=lambda answer: answer.kind)
         answers = sorted(ask(memory, request), key=lambda answer: answer.kind)
@@ -84,7 +89,7 @@ def test_one_port_at_a_time_behaves_like_flat_memory(protocol: str, seed: int, d
             patch = numbers.bytes(int(numbers.integers(1, 150)))
             memory.write(place, patch)
             flat.write(place, patch)
-            ask(memory, Request(port, ACQUIRE, tag))
+            ask(memory, MemoryRequest(port, ACQUIRE, tag))
         if tag % 30 == 29:
             for start in starts:
                 assert memory.read(start, PAGE) == flat.read(start, PAGE)
@@ -107,7 +112,7 @@ def test_an_acquire_makes_the_stores_of_others_seen(memory: CoherentMemory) -> N
     assert load(memory, 0, start, glc=True) == 7
     assert load(memory, 0, start + 4) == 0
     store(memory, 1, start + 4, 8)
-    ask(memory, Request(0, ACQUIRE, 1))
+    ask(memory, MemoryRequest(0, ACQUIRE, 1))
     assert load(memory, 0, start + 4) == 8
 
 
@@ -135,7 +140,7 @@ def test_scalar_data_may_be_old_until_its_cache_is_emptied(memory: CoherentMemor
     assert load(memory, port, start) == 0
     memory.write(start, b"\5")
     assert load(memory, port, start) == 0
-    ask(memory, Request(port, ACQUIRE, 1))
+    ask(memory, MemoryRequest(port, ACQUIRE, 1))
     assert load(memory, port, start) == 5
 
 
@@ -145,7 +150,7 @@ def test_caches_that_only_read_say_so(memory: CoherentMemory) -> None:
     for port, kind in (("scalar", ATOMIC), ("fetch", STORE), ("fetch", ATOMIC)):
         number = getattr(memory.ports, port)(0)
         with pytest.raises(ValueError, match="only read"):
-            memory.push(Request(number, kind, 1, words(start), 4, data))
+            memory.push(MemoryRequest(number, kind, 1, words(start), 4, data))
 
 
 def test_scalar_stores_are_seen_by_their_own_cache_and_by_others(memory: CoherentMemory) -> None:
@@ -154,8 +159,8 @@ def test_scalar_stores_are_seen_by_their_own_cache_and_by_others(memory: Coheren
     assert load(memory, port, start, 64) == 0
     for number, offset in enumerate((0, 60, 4)):
         data = np.full((1, 16), number + 1, np.uint8)
-        memory.push(Request(port, STORE, 10 + number, words(start + offset), 16, data))
-    memory.push(Request(port, RELEASE, 20))
+        memory.push(MemoryRequest(port, STORE, 10 + number, words(start + offset), 16, data))
+    memory.push(MemoryRequest(port, RELEASE, 20))
     answers = settle(memory)
     kinds = [(a.request.tag, a.kind) for a in answers]
     for tag in (10, 11, 12):
@@ -191,8 +196,8 @@ def test_atomics_of_a_unit_and_of_the_front_end_are_atomic_with_each_other(
     for kind, (port, value) in itertools.product(range(AtomicKind.NUM), steps):
         data = np.full((2, 4), value, np.uint8)
         fields: dict[str, Any] = {"data": data, "compares": data ^ 1, "op": kind, "returns": True}
-        old = ask(memory, Request(port, ATOMIC, 1, words(start, 2, 0), **fields))
-        right = ask(flat, Request(0, ATOMIC, 1, words(start, 2, 0), **fields))
+        old = ask(memory, MemoryRequest(port, ATOMIC, 1, words(start, 2, 0), **fields))
+        right = ask(flat, MemoryRequest(0, ATOMIC, 1, words(start, 2, 0), **fields))
         assert np.array_equal(old[0].data, right[0].data)  # type: ignore[arg-type]
     assert memory.read(start, 64) == flat.read(start, 64)
 
@@ -224,11 +229,11 @@ def test_doorbells_hear_of_stores_beside_stores_to_memory(memory: CoherentMemory
     start = memory.space.allocate(64).start
     data = np.array([[1] * 4, [2] * 4, [3] * 4], np.uint8)
     addresses = np.array([bells.start + 8, start, bells.start], np.uint64)
-    answers = ask(memory, Request(0, STORE, 1, addresses, 4, data))
+    answers = ask(memory, MemoryRequest(0, STORE, 1, addresses, 4, data))
     assert [a.kind for a in answers] == [AnswerKind.ACCEPTED, AnswerKind.PERFORMED]
     assert heard == [(bells.start + 8, b"\1" * 4), (bells.start, b"\3" * 4)]
     assert memory.read(start, 4) == b"\2" * 4
-    memory.push(Request(0, STORE, 2, words(bells.start), 4, data[:1]))
+    memory.push(MemoryRequest(0, STORE, 2, words(bells.start), 4, data[:1]))
     first = memory.now
     answers = memory.run(None)
     assert [(a.kind, a.tick) for a in answers] == [
@@ -237,7 +242,7 @@ def test_doorbells_hear_of_stores_beside_stores_to_memory(memory: CoherentMemory
     ]
     assert len(heard) == 3 and memory.now == first + 1
     with pytest.raises(Unmapped, match="doorbell"):
-        memory.push(Request(0, LOAD, 1, words(bells.start), 4))
+        memory.push(MemoryRequest(0, LOAD, 1, words(bells.start), 4))
 
 
 def test_bad_addresses_are_named_and_leave_no_trace(memory: CoherentMemory) -> None:
@@ -246,18 +251,18 @@ def test_bad_addresses_are_named_and_leave_no_trace(memory: CoherentMemory) -> N
     data = np.zeros((2, 4), np.uint8)
     addresses = np.array([start, start + PAGE], np.uint64)
     with pytest.raises(Unmapped, match="nothing is mapped there") as caught:
-        memory.push(Request(0, STORE, 1, addresses, 4, data))
+        memory.push(MemoryRequest(0, STORE, 1, addresses, 4, data))
     assert caught.value.lane == 1
     with pytest.raises(Unmapped, match="may not be written"):
-        memory.push(Request(0, STORE, 1, words(code), 4, data[:1]))
+        memory.push(MemoryRequest(0, STORE, 1, words(code), 4, data[:1]))
     with pytest.raises(Misaligned):
-        memory.push(Request(0, ATOMIC, 1, words(start + 2), 4, data[:1]))
+        memory.push(MemoryRequest(0, ATOMIC, 1, words(start + 2), 4, data[:1]))
     assert not memory.busy and memory.run(None) == []
 
 
 def test_time_goes_no_further_than_asked(memory: CoherentMemory) -> None:
     start = memory.space.allocate(64).start
-    memory.push(Request(0, LOAD, 1, words(start)))
+    memory.push(MemoryRequest(0, LOAD, 1, words(start)))
     assert memory.run(4) == [] and memory.now == 4 and memory.busy
     assert memory.run(4) == [] and memory.now == 4
     answers = []
@@ -270,7 +275,7 @@ def test_a_part_of_an_answer_is_no_reason_to_leave_time_out(memory: CoherentMemo
     """Lanes of several types of memory are parts of one request, answered at different ticks."""
     starts = [memory.space.allocate(64, memory_type=each).start for each in TYPES]
     load(memory, 0, starts[0])
-    memory.push(Request(0, LOAD, 1, np.array(starts, np.uint64), 4))
+    memory.push(MemoryRequest(0, LOAD, 1, np.array(starts, np.uint64), 4))
     asked = memory.now
     assert memory.run(asked + 10_000) != []
     assert asked + 10 < memory.now < asked + 1_000
@@ -281,8 +286,8 @@ def test_what_a_port_refuses_is_kept_in_order(memory: CoherentMemory) -> None:
     count = 3 * 16 + 5
     for tag in range(count):
         data = np.full((1, 4), tag, np.uint8)
-        memory.push(Request(0, STORE, tag, words(start + tag % 7 * 4), 4, data))
-    memory.push(Request(0, RELEASE, count))
+        memory.push(MemoryRequest(0, STORE, tag, words(start + tag % 7 * 4), 4, data))
+    memory.push(MemoryRequest(0, RELEASE, count))
     answers = settle(memory)
     assert len(answers) == 2 * count + 1
     released = next(a for a in answers if a.kind is AnswerKind.SYNCHRONIZED)
@@ -295,7 +300,7 @@ def test_what_a_port_refuses_is_kept_in_order(memory: CoherentMemory) -> None:
 def test_the_host_waits_for_no_compute_unit(memory: CoherentMemory) -> None:
     start = memory.space.allocate(64).start
     store(memory, 0, start, 1)
-    memory.push(Request(0, LOAD, 1, words(start)))
+    memory.push(MemoryRequest(0, LOAD, 1, words(start)))
     with pytest.raises(ValueError, match="when no request is under way"):
         memory.read(start, 4)
 
@@ -308,8 +313,8 @@ def test_a_protocol_that_never_answers_is_reported(monkeypatch: pytest.MonkeyPat
             monkeypatch.setattr(buffer.consumer, "wakeup", lambda: None)
             bit = buffer.consumer.bit
             monkeypatch.setitem(buffer.consumer.engine.wakeups, bit, lambda: None)
-    memory.push(Request(0, LOAD, 1, words(start)))
-    memory.push(Request(1, LOAD, 1, words(start)))
+    memory.push(MemoryRequest(0, LOAD, 1, words(start)))
+    memory.push(MemoryRequest(1, LOAD, 1, words(start)))
     with pytest.raises(MemoryStuck, match=r"does not answer 1 requests in tick \d+: nothing moves"):
         settle(memory)
 

@@ -10,8 +10,11 @@ from gpu.memory.coherent.factory import EngineChoice, choose_engine
 from gpu.memory.coherent.native_backend import NativeBackend
 from gpu.memory.coherent.python_backend import PythonBackend
 from gpu.memory.coherent.recording import replay
-from gpu.memory.interface import Request, RequestKind
+from gpu.memory.interface import (
+    MemoryRequest,
+)
 from runtime.controller.trace import TraceHash
+from runtime.requesters.port import AccessKind
 from tests.gpu.memory.coherent.streams import ENGINES, ask, drive, loaded, opened, words
 
 
@@ -52,7 +55,7 @@ def test_doorbells_are_mute_and_what_was_freed_is_there() -> None:
     start = memory.space.allocate(64).start
     data = np.full((1, 4), 1, np.uint8)
     for address in (bells.start, start):
-        ask(memory, Request(0, RequestKind.STORE, 1, words(address), 4, data))
+        ask(memory, MemoryRequest(0, AccessKind.STORE, 1, words(address), 4, data))
     memory.space.free(start)
     memory.space.allocate(64)
     assert heard == [bells.start]

@@ -16,7 +16,10 @@ from gpu.memory.address_space import PAGE
 from gpu.memory.coherent.factory import EngineChoice, choose_engine
 from gpu.memory.coherent.recording import Recording, replay
 from gpu.memory.coherent.recording_file import MAGIC, VERSION, BadRecording, Origin, load, save
-from gpu.memory.interface import Request, RequestKind
+from gpu.memory.interface import (
+    MemoryRequest,
+)
+from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
 from tests.gpu.memory.coherent.streams import ask, drive, loaded, opened, words
 
@@ -48,9 +51,9 @@ def recorded(tmp_path: Path) -> Path:
     start = memory.space.allocate(64, memory_type="cc", name="here").start
     memory.write(start, b"\5" + bytes(7))
     data = np.full((1, 4), 1, np.uint8)
-    ask(memory, Request(0, RequestKind.STORE, 1, words(bells.start), 4, data))
+    ask(memory, MemoryRequest(0, AccessKind.STORE, 1, words(bells.start), 4, data))
     five = np.array([[5, 0, 0, 0]], np.uint8)
-    swap = Request(0, RequestKind.ATOMIC, 2, words(start), 4, data, five, int(AtomicKind.CAS))
+    swap = MemoryRequest(0, AccessKind.ATOMIC, 2, words(start), 4, data, five, int(AtomicKind.CAS))
     swap.returns = True
     ask(memory, swap)
     assert memory.read(start, 4) == b"\1\1\1\1"
@@ -133,7 +136,7 @@ def put(where: str, number: int, field: int, value: Any) -> Any:
         (put("events", 0, 3, b"\1"), "event 0: 1 bytes written, not 8"),
         (put("events", 1, 0, float("nan")), "event 1: tick: nan"),
         (put("events", 1, 1, 99), "event 1: STORE request, tag 0: there is no port 99"),
-        (put("events", 1, 2, 77), "event 1: 77 is not a valid RequestKind"),
+        (put("events", 1, 2, 77), "event 1: kind: 77"),
         (put("events", 1, 2, 5), "event 1: FLUSH request, tag 0: only the front end writes back"),
         (put("events", 1, 6, b"\1"), "event 1: 1 bytes of addresses"),
         (put("events", 1, 6, "x"), "event 1: addresses: 'x'"),

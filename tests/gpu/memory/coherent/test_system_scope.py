@@ -15,7 +15,6 @@ from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.factory import LoadedSystem, load_system
 from gpu.memory.coherent.python_backend import PythonBackend
 from gpu.memory.coherent.system_scope import SharedLines
-from gpu.memory.interface import RequestKind
 from gpu.systems import DIRECTORY
 from runtime.description import DescriptionError
 from runtime.requesters.port import Access, AccessKind, Requester
@@ -293,7 +292,7 @@ def changed(
 
 def test_a_load_past_the_cache_serves_where_there_is_no_flush(tmp_path: Path) -> None:
     loaded = changed(tmp_path, {TCC: [NO_FLUSH]}, "GPU_VIPER_APU")
-    assert loaded.kernel.system_scope.writes_back is RequestKind.LOAD
+    assert loaded.kernel.system_scope.writes_back == AccessKind.LOAD
     machine = Machine(loaded)
     a, b, c = machine.buffers()
     assert machine.load(c.address + 8) == 0
