@@ -26,7 +26,7 @@ from gpu.compute_unit.wave.resident_groups import Residents
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import Fault, GroupStart
 from gpu.dispatch.occupancy import Limits
-from gpu.isa.execution.step import BoundInstruction
+from gpu.isa.execution.instruction_writer import BoundInstruction
 from gpu.isa.fp_environment import plain_afterwards
 from gpu.isa.instruction import Unit
 from gpu.isa.wave_registers import M0, Wave
@@ -47,15 +47,15 @@ class CodeMemory(DirectMemory, Protocol):
 
 
 class Block:
-    """Straight-line code. ``steps`` (with ``bound`` beside it) omits instructions without effect;
+    """Straight-line code. ``bound`` (with ``decoded`` beside it) omits instructions without effect;
     ``all`` has every instruction; ``last`` is executed by the unit. ``runs``: begun so far.
     """
 
-    __slots__ = ("all", "bound", "count", "end", "last", "runs", "steps")
+    __slots__ = ("all", "bound", "count", "decoded", "end", "last", "runs")
 
     def __init__(self) -> None:
-        self.steps: list[BoundInstruction] = []
-        self.bound: list[DecodedInstruction] = []
+        self.bound: list[BoundInstruction] = []
+        self.decoded: list[DecodedInstruction] = []
         self.all: list[DecodedInstruction] = []
         self.count = 0
         self.runs = 0
@@ -163,24 +163,24 @@ class FunctionalUnit(Residents[Wavefront]):
             block = blocks.get(pc) or self._translate(wave, pc)
             wave.pc = block.end
             block.runs += 1
-            steps = iter(block.steps)
+            instructions = iter(block.bound)
             try:
-                for step in steps:
-                    step(wave)
+                for execute in instructions:
+                    execute(wave)
             except MISTAKES as mistake:
-                place = len(block.steps) - length_hint(steps) - 1
-                bound = block.bound[place]
-                address = bound.instruction.address
-                raise fault_of(wave, bound, address, mistake) from mistake
+                place = len(block.bound) - length_hint(instructions) - 1
+                decoded = block.decoded[place]
+                address = decoded.instruction.address
+                raise fault_of(wave, decoded, address, mistake) from mistake
             left -= block.count
             self.executed += block.count
             wave.executed += block.count
             if block.last is not None and not self._control(wave, block.last):
                 return
 
-    def _control(self, wave: Wavefront, bound: DecodedInstruction) -> bool:
+    def _control(self, wave: Wavefront, decoded: DecodedInstruction) -> bool:
         """Execute the end of a block; returns whether the wave may continue at once."""
-        control = bound.control
+        control = decoded.control
         if control is Control.END:
             self._end(wave)
             return False
@@ -191,10 +191,10 @@ class FunctionalUnit(Residents[Wavefront]):
         if control is Control.SLEEP:
             return False
         if control is Control.TRAP:
-            if bound.value not in IGNORED_TRAPS:
-                raise trap_fault(wave, bound)
+            if decoded.value not in IGNORED_TRAPS:
+                raise trap_fault(wave, decoded)
         elif control is Control.MESSAGE:
-            if bound.value == INTERRUPT:
+            if decoded.value == INTERRUPT:
                 wave.group.start.listener.interrupt(wave.group.start, wave.sgprs[M0])
         elif control is Control.FETCH_AGAIN:
             self._forget()
@@ -217,68 +217,68 @@ class FunctionalUnit(Residents[Wavefront]):
         address = start
         while block.count < LONGEST_BLOCK:
             try:
-                bound = self._program.at(address)
+                decoded = self._program.at(address)
             except MISTAKES as mistake:
                 if block.count:
                     break  # it fails when it is reached
                 raise fault_of(wave, None, address, mistake) from mistake
             block.count += 1
-            block.all.append(bound)
-            address = bound.end
-            if bound.control is None or (self._observed and bound.control in _FREE):
-                block.bound.append(bound)
-                block.steps.append(self._step(bound))
-                if bound.unit is Unit.BRANCH or bound.instruction.name == "s_getpc_b64":
+            block.all.append(decoded)
+            address = decoded.end
+            if decoded.control is None or (self._observed and decoded.control in _FREE):
+                block.decoded.append(decoded)
+                block.bound.append(self._bind(decoded))
+                if decoded.unit is Unit.BRANCH or decoded.instruction.name == "s_getpc_b64":
                     break
-            elif bound.control not in _FREE:
-                block.last = bound
+            elif decoded.control not in _FREE:
+                block.last = decoded
                 break
         block.end = address
         self._blocks[start] = block
         return block
 
-    def _step(self, bound: DecodedInstruction) -> BoundInstruction:
+    def _bind(self, decoded: DecodedInstruction) -> BoundInstruction:
         """The function that executes one instruction on a wave, checks included."""
         if not self._observed:
-            return bound.step or self._memory_step(bound)
-        if bound.control is not None:
-            return lambda wave: self._observe(_wavefront(wave), bound)
-        inner = bound.step or self._memory_step(bound)
+            return decoded.execute or self._bind_memory(decoded)
+        if decoded.control is not None:
+            return lambda wave: self._observe(_wavefront(wave), decoded)
+        inner = decoded.execute or self._bind_memory(decoded)
 
-        def step(wave: Wave) -> None:
-            self._observe(_wavefront(wave), bound)
+        def execute(wave: Wave) -> None:
+            self._observe(_wavefront(wave), decoded)
             inner(wave)
 
-        return step
+        return execute
 
     @property
     def _observed(self) -> bool:
         """Whether every instruction is reported to a trace or a check."""
         return self._checks is not None or (self._trace is not None and self._trace.waves)
 
-    def _observe(self, wave: Wavefront, bound: DecodedInstruction) -> None:
+    def _observe(self, wave: Wavefront, decoded: DecodedInstruction) -> None:
         if self._checks is not None:
-            self._checks.issue(wave, bound)
+            self._checks.issue(wave, decoded)
         if self._trace is not None and self._trace.waves:
-            text = f"{bound.instruction.address:#x} {bound}"
+            text = f"{decoded.instruction.address:#x} {decoded}"
             self._trace.line(self.executed, f"cu{self.index} {wave}", text)
 
-    def _memory_step(self, bound: DecodedInstruction) -> BoundInstruction:
-        operation = bound.operation
-        assert operation is not None, "neither step nor control"
-        execute: Callable[[Wavefront], MemoryAccess | None] = operation.execute
+    def _bind_memory(self, decoded: DecodedInstruction) -> BoundInstruction:
+        operation = decoded.operation
+        assert operation is not None, "neither bound nor a control"
+        read: Callable[[Wavefront], MemoryAccess | None] = operation.execute
         hang_detector, checks, trace = self._hang_detector, self._checks, self._trace
         atomic = isinstance(operation, VectorOperation) and operation.move.atomic
 
-        def step(wave: Wave) -> None:
-            access = execute(_wavefront(wave))
+        def execute(wave: Wave) -> None:
+            access = read(_wavefront(wave))
             if checks is not None:
-                checks.access(_wavefront(wave), bound, access)
+                checks.access(_wavefront(wave), decoded, access)
             if access is None:
                 return
             if trace is not None and trace.memory:
                 who = f"cu{self.index} {wave}"
-                trace.line(self.executed, who, f"{bound}: {access.text()}")
+                trace.line(self.executed, who, f"{decoded}: {access.text()}")
             access.perform(self._memory)
             if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
                 access.set_clock(self.executed)
@@ -287,19 +287,19 @@ class FunctionalUnit(Residents[Wavefront]):
                 assert isinstance(access, VectorAccess)
                 hang_detector.lock(access)
             if hang_detector.observing:
-                hang_detector.note(bound, access)
+                hang_detector.note(decoded, access)
             if checks is not None:
                 checks.returned(access)
 
-        return step
+        return execute
 
 
 def _count(block: Block, statistics: Statistics) -> None:
     """Add what the runs of a block have executed."""
-    for bound in block.all:
-        statistics.by_unit[bound.place] += block.runs
-        if bound.operation is not None and block.runs:
-            statistics.memory[bound.instruction.name] += block.runs
+    for decoded in block.all:
+        statistics.by_unit[decoded.place] += block.runs
+        if decoded.operation is not None and block.runs:
+            statistics.memory[decoded.instruction.name] += block.runs
 
 
 def _wavefront(wave: Wave) -> Wavefront:

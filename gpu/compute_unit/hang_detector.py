@@ -143,7 +143,7 @@ class HangDetector:
                 lane = int(access.lanes[row if part.rows is None else part.rows[row]])
                 self._holders[int(part.addresses[row])] = (access.wave, lane)
 
-    def note(self, bound: DecodedInstruction, access: MemoryAccess) -> None:
+    def note(self, decoded: DecodedInstruction, access: MemoryAccess) -> None:
         """An access that has returned, while observing."""
         if isinstance(access, VectorAccess):
             changed = self._changes(access)
@@ -158,7 +158,7 @@ class HangDetector:
         if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
             seen.states.clear()  # later execution depends on the time, even if no register shows it
             seen.returns = 0
-        seen.polls[bound.instruction.address] = (bound, access)
+        seen.polls[decoded.instruction.address] = (decoded, access)
 
     def state(self, wave: Wavefront) -> None:
         """Record the state of a wave at a point where it may repeat, while observing. Raises
@@ -227,8 +227,8 @@ class HangDetector:
                 continue
             lines.append(f"{wave} goes round at {wave.pc:#x}, EXEC {wave.exec:#x}")
             seen = self._seen.get(wave)
-            for bound, access in seen.polls.values() if seen else ():
-                lines.append(f"  at {bound.instruction.address:#x} `{bound}`")
+            for decoded, access in seen.polls.values() if seen else ():
+                lines.append(f"  at {decoded.instruction.address:#x} `{decoded}`")
                 lines += [f"    {line}" for line in self._poll_lines(access)]
         if len(waves) > SHOWN_WAVES:
             lines.append(f"and {len(waves) - SHOWN_WAVES} more waves")

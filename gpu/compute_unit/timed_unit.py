@@ -173,16 +173,16 @@ class TimedUnit(Residents[PipelinedWave]):
         if self._fetch.queue:
             self._wanted(self.memory.now)
 
-    def returned(self, bound: DecodedInstruction, access: MemoryAccess) -> None:
+    def returned(self, decoded: DecodedInstruction, access: MemoryAccess) -> None:
         """A memory instruction has its answers and its registers."""
         if isinstance(access, VectorAccess) and access.movement.atomic:
             self.hang_detector.lock(access)
         if self.hang_detector.observing:
-            self.hang_detector.note(bound, access)
+            self.hang_detector.note(decoded, access)
         if self._checks is not None:
             self._checks.returned(access)
         if self._trace is not None and self._trace.memory:
-            self._trace_line(access.wave, f"{bound}: has returned")
+            self._trace_line(access.wave, f"{decoded}: has returned")
 
     def lower(self, wave: PipelinedWave, vm: int, lgkm: int) -> None:
         """The wave's counters go down by so much; it may wait for that."""
@@ -202,10 +202,10 @@ class TimedUnit(Residents[PipelinedWave]):
         if self._checks is not None and wave.wait is not None:
             self._checks.issue(wave, wave.wait)
 
-    def blame(self, wave: PipelinedWave, bound: DecodedInstruction, mistake: Exception) -> None:
+    def blame(self, wave: PipelinedWave, decoded: DecodedInstruction, mistake: Exception) -> None:
         """A wave has failed: its group is removed."""
-        address = bound.instruction.address
-        self._fail(wave.group, fault_of(wave, bound, address, mistake))
+        address = decoded.instruction.address
+        self._fail(wave.group, fault_of(wave, decoded, address, mistake))
 
     # ------------------------------------------------------------------ issue
 
@@ -218,52 +218,54 @@ class TimedUnit(Residents[PipelinedWave]):
         for wave in ready:
             if wave.ready > now or wave.ended:
                 continue  # an instruction of another wave has changed that
-            bound = wave.next
+            decoded = wave.next
             try:
-                if bound is None:
-                    bound = self._fetch.lookup(wave)
-                    if bound is None:
+                if decoded is None:
+                    decoded = self._fetch.lookup(wave)
+                    if decoded is None:
                         wave.block(Waiting.FETCH, now)
                         self._fetch.want(wave)
                         continue
-                if bound.control is not None:
-                    self._control(wave, bound, bound.control, now)
-                elif taken >> bound.place & 1:
-                    wave.next = bound
+                if decoded.control is not None:
+                    self._control(wave, decoded, decoded.control, now)
+                elif taken >> decoded.place & 1:
+                    wave.next = decoded
                     self.statistics.stalls["unit taken"] += len(self._simds)
-                elif self._issue(simd, wave, bound, now):
-                    taken |= 1 << bound.place
+                elif self._issue(simd, wave, decoded, now):
+                    taken |= 1 << decoded.place
                     simd.last = wave.age
                 else:
-                    wave.next = bound
+                    wave.next = decoded
             except MISTAKES as mistake:
-                self._fail(wave.group, fault_of(wave, bound, wave.pc, mistake))
+                self._fail(wave.group, fault_of(wave, decoded, wave.pc, mistake))
             except Fault as fault:
                 self._fail(wave.group, fault)
         return simd.turn_after(now + len(self._simds), len(self._simds))
 
-    def _issue(self, simd: Simd, wave: PipelinedWave, bound: DecodedInstruction, now: int) -> bool:
+    def _issue(
+        self, simd: Simd, wave: PipelinedWave, decoded: DecodedInstruction, now: int
+    ) -> bool:
         """Issue one instruction if its unit and its counters have room."""
-        step = bound.step
-        if step is None:
-            return self._issue_memory(wave, bound, now)
-        ready = now + self._cycles[bound.pace]
-        if bound.unit is Unit.VECTOR_ALU:
+        execute = decoded.execute
+        if execute is None:
+            return self._issue_memory(wave, decoded, now)
+        ready = now + self._cycles[decoded.pace]
+        if decoded.unit is Unit.VECTOR_ALU:
             if simd.busy > now:
                 self.statistics.stalls["SIMD busy"] += len(self._simds)
                 return False
             simd.busy = ready
         wave.ready = ready
         if self._checks is not None:
-            self._checks.issue(wave, bound)
+            self._checks.issue(wave, decoded)
         place = wave.pc
-        end = wave.pc = bound.end
+        end = wave.pc = decoded.end
         try:
-            step(wave)
+            execute(wave)
         except MISTAKES:
             wave.pc = place
             raise
-        self._count(wave, bound)
+        self._count(wave, decoded)
         if wave.pc != end:
             self._fetch.flush(wave)
             if wave.pc < place:
@@ -283,123 +285,123 @@ class TimedUnit(Residents[PipelinedWave]):
         count, wave.watched = wave.executed - wave.watched, wave.executed
         self.hang_detector.executed(wave, count)
 
-    def _advance(self, wave: PipelinedWave, bound: DecodedInstruction, now: int) -> None:
-        wave.pc = bound.end
-        self._count(wave, bound)
+    def _advance(self, wave: PipelinedWave, decoded: DecodedInstruction, now: int) -> None:
+        wave.pc = decoded.end
+        self._count(wave, decoded)
         self._fetch.want(wave)
 
     def _trace_line(self, wave: Wavefront, text: str) -> None:
         assert self._trace is not None, "the caller has checked"
         self._trace.line(self.memory.now, f"cu{self.index} {wave}", text)
 
-    def _count(self, wave: PipelinedWave, bound: DecodedInstruction) -> None:
+    def _count(self, wave: PipelinedWave, decoded: DecodedInstruction) -> None:
         if self._trace is not None and self._trace.waves:
-            self._trace_line(wave, f"{bound.instruction.address:#x} {bound}")
+            self._trace_line(wave, f"{decoded.instruction.address:#x} {decoded}")
         wave.next = None
         wave.executed += 1
-        self._by_unit[bound.place] += 1
+        self._by_unit[decoded.place] += 1
 
     # ------------------------------------------------------------------ memory
 
-    def _has_room(self, wave: PipelinedWave, bound: DecodedInstruction, now: int) -> bool:
-        vector = bound.unit is Unit.VECTOR_MEMORY
+    def _has_room(self, wave: PipelinedWave, decoded: DecodedInstruction, now: int) -> bool:
+        vector = decoded.unit is Unit.VECTOR_MEMORY
         if vector and self._vector.full:
             self.statistics.stalls["memory pipeline full"] += len(self._simds)
             return False
-        flat = vector and bound.instruction.form == "FLAT"
+        flat = vector and decoded.instruction.form == "FLAT"
         if (vector and wave.vm >= VM_MAX) or ((flat or not vector) and wave.lgkm >= LGKM_MAX):
             wave.block(Waiting.FULL, now)
             return False
         return True
 
-    def _issue_memory(self, wave: PipelinedWave, bound: DecodedInstruction, now: int) -> bool:
+    def _issue_memory(self, wave: PipelinedWave, decoded: DecodedInstruction, now: int) -> bool:
         """Execute a memory instruction and pass it to its pipeline, if there is room."""
-        if not self._has_room(wave, bound, now):
+        if not self._has_room(wave, decoded, now):
             return False
-        assert bound.operation is not None, "neither operation, control nor step"
-        access = bound.operation.execute(wave)
-        self._advance(wave, bound, now)
+        assert decoded.operation is not None, "neither bound nor a control"
+        access = decoded.operation.execute(wave)
+        self._advance(wave, decoded, now)
         wave.ready = now + self.timing.scalar_cycles
-        self.statistics.memory[bound.instruction.name] += 1
+        self.statistics.memory[decoded.instruction.name] += 1
         if self._checks is not None:
-            self._checks.issue(wave, bound)
-            self._checks.access(wave, bound, access)
+            self._checks.issue(wave, decoded)
+            self._checks.access(wave, decoded, access)
         if access is None:
             return True  # no lane is active
         if self._trace is not None and self._trace.memory:
-            self._trace_line(wave, f"{bound}: {access.text()}")
+            self._trace_line(wave, f"{decoded}: {access.text()}")
         if isinstance(access, VectorAccess):
-            self._vector.issue(wave, bound, access, now)
+            self._vector.issue(wave, decoded, access, now)
         elif isinstance(access, ScalarAccess):
-            self._scalar.issue(wave, bound, access, now)
+            self._scalar.issue(wave, decoded, access, now)
         else:
-            self._local.issue(wave, bound, access, now)
+            self._local.issue(wave, decoded, access, now)
         return True
 
     # ------------------------------------------------------------------ control instructions
 
     def _control(
-        self, wave: PipelinedWave, bound: DecodedInstruction, control: Control, now: int
+        self, wave: PipelinedWave, decoded: DecodedInstruction, control: Control, now: int
     ) -> None:
-        value = bound.value
+        value = decoded.value
         wave.ready = now + 1
         if control is Control.WAIT:
             wave.limits = (value & VM_MAX, value >> 4 & EXP_MAX, value >> 8 & LGKM_MAX)
-            wave.wait = bound
-            self._advance(wave, bound, now)
+            wave.wait = decoded
+            self._advance(wave, decoded, now)
             if wave.within(wave.limits):
                 self._waited(wave)
             else:
                 wave.block(Waiting.COUNTERS, now)
             return
         if self._checks is not None:
-            self._checks.issue(wave, bound)
+            self._checks.issue(wave, decoded)
         if control is Control.SLEEP:
             wave.ready = now + 1 + self.timing.sleep_cycles * (value & 0x7F)
-            self._advance(wave, bound, now)
+            self._advance(wave, decoded, now)
         elif control is Control.END:
-            self._count(wave, bound)
+            self._count(wave, decoded)
             self._count_executed(wave)
             if wave.within(ALL_RETURNED):
                 self._end(wave)
             else:
                 wave.block(Waiting.END, now)
         elif control is Control.BARRIER:
-            self._advance(wave, bound, now)
+            self._advance(wave, decoded, now)
             wave.block(Waiting.BARRIER, now)
             if wave.group.arrive(wave):
                 self._open_barrier(wave.group, now)
         elif control is Control.INVALIDATE:
-            if self._has_room(wave, bound, now):
-                self._advance(wave, bound, now)
-                self._vector.invalidate(wave, bound, now)
+            if self._has_room(wave, decoded, now):
+                self._advance(wave, decoded, now)
+                self._vector.invalidate(wave, decoded, now)
         elif control is Control.MESSAGE:
-            self._message(wave, bound, now)
+            self._message(wave, decoded, now)
         else:
-            self._steer(wave, bound, control, now)
+            self._steer(wave, decoded, control, now)
 
     def _steer(
-        self, wave: PipelinedWave, bound: DecodedInstruction, control: Control, now: int
+        self, wave: PipelinedWave, decoded: DecodedInstruction, control: Control, now: int
     ) -> None:
-        value = bound.value
+        value = decoded.value
         if control is Control.TRAP:
             if value not in IGNORED_TRAPS:
-                raise trap_fault(wave, bound)
+                raise trap_fault(wave, decoded)
         elif control is Control.PRIORITY:
             wave.priority = value & 3
-        elif control is Control.NOTHING and bound.instruction.name == "s_nop":
+        elif control is Control.NOTHING and decoded.instruction.name == "s_nop":
             wave.ready = now + 1 + (value & 0xF)
-        self._advance(wave, bound, now)
+        self._advance(wave, decoded, now)
         if control is Control.FETCH_AGAIN:
             self._fetch.forget()
             self._fetch.flush(wave)
 
-    def _message(self, wave: PipelinedWave, bound: DecodedInstruction, now: int) -> None:
-        if not self._has_room(wave, bound, now):
+    def _message(self, wave: PipelinedWave, decoded: DecodedInstruction, now: int) -> None:
+        if not self._has_room(wave, decoded, now):
             return
-        self._advance(wave, bound, now)
+        self._advance(wave, decoded, now)
         wave.lgkm += 1
-        message = wave.sgprs[M0] if bound.value == INTERRUPT else None
+        message = wave.sgprs[M0] if decoded.value == INTERRUPT else None
         self.later(now + self.timing.message_cycles, partial(self._deliver, wave, message))
 
     def _deliver(self, wave: PipelinedWave, message: int | None) -> None:

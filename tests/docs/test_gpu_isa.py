@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from gpu.isa.encoding.decoder import decode
-from gpu.isa.execution.vector_binder import step_text
+from gpu.isa.execution.vector_binder import source_of
 from gpu.isa.tables import OPCODES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "gpu-isa.md").read_text()
@@ -24,8 +24,8 @@ def test_opcodes_are_counted() -> None:
     }
 
 
-def test_the_step_is_what_it_is() -> None:
-    lines = [line[8:] for line in step_text(decode(0x02060501)).splitlines()[2:-1]]
+def test_the_bound_instruction_on_the_page() -> None:
+    lines = [line[8:] for line in source_of(decode(0x02060501)).splitlines()[2:-1]]
     assert "\n".join("    " + line for line in lines) in PAGE
 
 

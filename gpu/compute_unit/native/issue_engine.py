@@ -272,11 +272,11 @@ class IssueEngine:
         wave = self._wave()
         if wave is None:
             return False
-        bound, access = wave.held[self._state.handle]
+        decoded, access = wave.held[self._state.handle]
         try:
             access.perform()
         except MISTAKES as mistake:
-            self._unit_of(wave).blame(wave, bound, mistake)
+            self._unit_of(wave).blame(wave, decoded, mistake)
         return False
 
     def _send(self) -> bool:
@@ -324,8 +324,8 @@ class IssueEngine:
     def _mistake(self) -> bool:
         wave = self._wave()
         if wave is not None:
-            bound, mistake = wave.held.pop(self._state.handle)
-            self._unit_of(wave).blame(wave, bound, mistake)
+            decoded, mistake = wave.held.pop(self._state.handle)
+            self._unit_of(wave).blame(wave, decoded, mistake)
         return False
 
     def _unmapped(self) -> bool:
@@ -383,9 +383,9 @@ class IssueEngine:
                 if isinstance(access, LocalAccess):
                     access.perform()
             elif entry == Entry.COMPLETE:
-                bound, access = wave.held.pop(what)
+                decoded, access = wave.held.pop(what)
                 access.complete()
-                self.units[wave.unit].returned(bound, access)
+                self.units[wave.unit].returned(decoded, access)
             elif entry == Entry.ENDED:
                 wave.ended = True
                 hang_detector.progress()

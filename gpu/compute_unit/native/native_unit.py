@@ -125,7 +125,7 @@ class NativeUnit(Residents[AheadWave]):
         """Do something at a later tick."""
         self._clock.later(self.index, tick, action)
 
-    def returned(self, bound: DecodedInstruction, access: MemoryAccess) -> None:
+    def returned(self, decoded: DecodedInstruction, access: MemoryAccess) -> None:
         """A memory instruction has its answers and its registers."""
         wave = access.wave
         assert isinstance(wave, AheadWave), "this unit has no others"
@@ -133,18 +133,20 @@ class NativeUnit(Residents[AheadWave]):
         if isinstance(access, VectorAccess) and access.movement.atomic:
             self.hang_detector.lock(access)
         if self.hang_detector.observing:
-            self.hang_detector.note(bound, access)
+            self.hang_detector.note(decoded, access)
 
     def lower(self, wave: AheadWave, vm: int, lgkm: int) -> None:
         """The wave's counters go down by so much; it may wait for that."""
         if self._clock.lower(wave, vm, lgkm):
             self.finish(wave)
 
-    def blame(self, wave: AheadWave, bound: DecodedInstruction | None, mistake: Exception) -> None:
+    def blame(
+        self, wave: AheadWave, decoded: DecodedInstruction | None, mistake: Exception
+    ) -> None:
         """A wave has failed: its group is removed."""
         if not isinstance(mistake, Fault):
-            address = wave.pc if bound is None else bound.instruction.address
-            mistake = fault_of(wave, bound, address, mistake)
+            address = wave.pc if decoded is None else decoded.instruction.address
+            mistake = fault_of(wave, decoded, address, mistake)
         self._fail(wave.group, mistake)
 
     def finish(self, wave: AheadWave) -> None:

@@ -35,7 +35,7 @@ from gpu.compute_unit.program.faults import IGNORED_TRAPS, MISTAKES, trap_fault
 from gpu.compute_unit.wave.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group, Wavefront
 from gpu.dispatch.launch import WaveStart
 from gpu.isa.encoding.decoder import NotAnInstruction
-from gpu.isa.execution.step import BoundInstruction
+from gpu.isa.execution.instruction_writer import BoundInstruction
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
 from gpu.isa.wave_registers import M0
 
@@ -113,19 +113,19 @@ class Stretch:
     ``taken``: the same by where the branch goes.
     """
 
-    __slots__ = ("bound", "count", "each", "end", "packed", "start", "steps", "taken", "uses")
+    __slots__ = ("bound", "count", "decoded", "each", "end", "packed", "start", "taken", "uses")
 
-    def __init__(self, bound: list[DecodedInstruction], steps: list[BoundInstruction]) -> None:
+    def __init__(self, decoded: list[DecodedInstruction], bound: list[BoundInstruction]) -> None:
+        self.decoded = decoded
         self.bound = bound
-        self.steps = steps
-        self.count = len(bound)
-        self.start = bound[0].instruction.address
-        self.end = bound[-1].end
-        self.each = [step_record(each, each.end) for each in bound]
+        self.count = len(decoded)
+        self.start = decoded[0].instruction.address
+        self.end = decoded[-1].end
+        self.each = [bound_record(each, each.end) for each in decoded]
         self.packed = b"".join(self.each)
         self.taken: dict[int, bytes] = {}
         self.uses = 0
-        for each in bound:
+        for each in decoded:
             self.uses |= uses_of(each.instruction)
 
     def records(self, goes_to: int) -> bytes:
@@ -134,22 +134,24 @@ class Stretch:
             return self.packed
         packed = self.taken.get(goes_to)
         if packed is None:
-            packed = b"".join((*self.each[:-1], step_record(self.bound[-1], goes_to)))
+            packed = b"".join((*self.each[:-1], bound_record(self.decoded[-1], goes_to)))
             self.taken[goes_to] = packed
         return packed
 
 
-def step_record(bound: DecodedInstruction, goes_to: int) -> bytes:
+def bound_record(decoded: DecodedInstruction, goes_to: int) -> bytes:
     return RECORD.pack(
-        bound.end, goes_to, 0, 0, 0, 0, RecordKind.BOUND, bound.place, bound.pace, 0, 0
+        decoded.end, goes_to, 0, 0, 0, 0, RecordKind.BOUND, decoded.place, decoded.pace, 0, 0
     )
 
 
-def other_record(bound: DecodedInstruction, kind: RecordKind, handle: int = 0) -> bytes:
+def other_record(decoded: DecodedInstruction, kind: RecordKind, handle: int = 0) -> bytes:
     """The record of an instruction that is not executed yet, or has failed."""
-    pace = NO_PACE if bound.step is None else bound.pace
-    flat = bound.instruction.form == "FLAT"
-    return RECORD.pack(bound.end, bound.end, 0, handle, 0, 0, kind, bound.place, pace, flat, False)
+    pace = NO_PACE if decoded.execute is None else decoded.pace
+    flat = decoded.instruction.form == "FLAT"
+    return RECORD.pack(
+        decoded.end, decoded.end, 0, handle, 0, 0, kind, decoded.place, pace, flat, False
+    )
 
 
 class Other:
@@ -159,20 +161,20 @@ class Other:
     ``waits``: for counters; ``stops``: the instructions after it are unknown.
     """
 
-    __slots__ = ("_flat", "_name", "bound", "fills", "record", "stops", "uses", "waits")
+    __slots__ = ("_flat", "_name", "decoded", "fills", "record", "stops", "uses", "waits")
 
-    def __init__(self, bound: DecodedInstruction, timing: Timing, name: int) -> None:
-        self.bound = bound
+    def __init__(self, decoded: DecodedInstruction, timing: Timing, name: int) -> None:
+        self.decoded = decoded
         self._name = name
-        self._flat = bound.instruction.form == "FLAT"
-        self.uses = uses_of(bound.instruction)
-        self.fills = registers_of(bound.instruction.writes)
-        self.waits = bound.control is Control.WAIT
-        trap = bound.control is Control.TRAP and bound.value not in IGNORED_TRAPS
-        self.stops = trap or bound.control in (Control.END, Control.FETCH_AGAIN)
+        self._flat = decoded.instruction.form == "FLAT"
+        self.uses = uses_of(decoded.instruction)
+        self.fills = registers_of(decoded.instruction.writes)
+        self.waits = decoded.control is Control.WAIT
+        trap = decoded.control is Control.TRAP and decoded.value not in IGNORED_TRAPS
+        self.stops = trap or decoded.control in (Control.END, Control.FETCH_AGAIN)
         self.record: bytes | None = None
-        if bound.control is not None and not trap and bound.control not in _EACH_ITS_OWN:
-            self.record = self._same_for_all(bound.control, bound.value, timing)
+        if decoded.control is not None and not trap and decoded.control not in _EACH_ITS_OWN:
+            self.record = self._same_for_all(decoded.control, decoded.value, timing)
 
     def _same_for_all(self, control: Control, value: int, timing: Timing) -> bytes:
         if control is Control.WAIT:
@@ -182,7 +184,7 @@ class Other:
             return self.packed(RecordKind.NOTHING, timing.sleep_cycles * (value & 0x7F))
         if control is Control.PRIORITY:
             return self.packed(RecordKind.PRIORITY, value & 3)
-        pause = value & 0xF if self.bound.instruction.name == "s_nop" else 0
+        pause = value & 0xF if self.decoded.instruction.name == "s_nop" else 0
         return self.packed(_KINDS.get(control, RecordKind.NOTHING), pause)
 
     def packed(
@@ -194,7 +196,7 @@ class Other:
         banks: bool = False,
     ) -> bytes:
         """Its record."""
-        end, place = self.bound.end, self.bound.place
+        end, place = self.decoded.end, self.decoded.place
         return RECORD.pack(
             end, end, value, handle, amount, self._name, kind, place, NO_PACE, self._flat, banks
         )
@@ -247,7 +249,7 @@ class Ahead:
         self._stretches.clear()
         self._others.clear()
 
-    def _bound(self, wave: AheadWave, address: int, fetched: int) -> DecodedInstruction | None:
+    def _decoded(self, wave: AheadWave, address: int, fetched: int) -> DecodedInstruction | None:
         """The instruction at an address, None if its bytes are not known. Raises
         `NotAnInstruction`."""
         first = address & -self._size
@@ -272,24 +274,24 @@ class Ahead:
 
     def _stretch(self, wave: AheadWave, start: int, fetched: int) -> Stretch | None:
         """The stretch that begins at an address; None if something else does."""
-        bound: list[DecodedInstruction] = []
-        steps: list[BoundInstruction] = []
+        decoded: list[DecodedInstruction] = []
+        bound: list[BoundInstruction] = []
         address = start
-        while len(bound) < LONGEST_STRETCH:
+        while len(decoded) < LONGEST_STRETCH:
             try:
-                each = self._bound(wave, address, fetched)
+                each = self._decoded(wave, address, fetched)
             except MISTAKES:
                 break  # it fails when it is reached
-            if each is None or each.step is None:
+            if each is None or each.execute is None:
                 break
-            bound.append(each)
-            steps.append(each.step)
+            decoded.append(each)
+            bound.append(each.execute)
             address = each.end
             if each.unit is Unit.BRANCH:
                 break
-        if not bound:
+        if not decoded:
             return None
-        stretch = Stretch(bound, steps)
+        stretch = Stretch(decoded, bound)
         last = stretch.end - 1 & -self._size
         if all(first in self._fresh for first in range(start & -self._size, last + 1, self._size)):
             self._stretches[start] = stretch
@@ -308,14 +310,14 @@ class Ahead:
             if stretch is None and start not in self._others:
                 stretch = self._stretch(wave, start, fetched)
             if stretch is None:
-                if not self._go_on(wave, fetched, out):
+                if not self._execute_other(wave, fetched, out):
                     break
                 left -= 1
                 continue
             if wave.pending & stretch.uses:
-                self._carefully(wave, stretch, out)
+                self._execute_until_pending(wave, stretch, out)
                 break
-            if not self._carry_out(wave, stretch, out):
+            if not self._execute_stretch(wave, stretch, out):
                 break
             left -= stretch.count
             if wave.pc != stretch.end:
@@ -324,74 +326,74 @@ class Ahead:
                     break
         return b"".join(out)
 
-    def _carry_out(self, wave: AheadWave, stretch: Stretch, out: list[bytes]) -> bool:
+    def _execute_stretch(self, wave: AheadWave, stretch: Stretch, out: list[bytes]) -> bool:
         """Execute all of a stretch; returns whether it succeeded."""
         wave.pc = stretch.end
-        steps = iter(stretch.steps)
+        instructions = iter(stretch.bound)
         try:
-            for step in steps:
-                step(wave)
+            for execute in instructions:
+                execute(wave)
         except MISTAKES as mistake:
-            place = len(stretch.steps) - length_hint(steps) - 1
+            place = len(stretch.bound) - length_hint(instructions) - 1
             out += stretch.each[:place]
-            out.append(self._mistake(wave, stretch.bound[place], mistake))
+            out.append(self._mistake(wave, stretch.decoded[place], mistake))
             return False
         out.append(stretch.records(wave.pc))
         return True
 
-    def _carefully(self, wave: AheadWave, stretch: Stretch, out: list[bytes]) -> None:
+    def _execute_until_pending(self, wave: AheadWave, stretch: Stretch, out: list[bytes]) -> None:
         """Execute a stretch up to the instruction that uses data in flight."""
-        for bound in stretch.bound:
-            if wave.pending & uses_of(bound.instruction):
-                out.append(other_record(bound, RecordKind.UNKNOWN))
+        for decoded in stretch.decoded:
+            if wave.pending & uses_of(decoded.instruction):
+                out.append(other_record(decoded, RecordKind.UNKNOWN))
                 return
-            record, well = self._step(wave, bound)
+            record, well = self._execute_one(wave, decoded)
             out.append(record)
             if not well:
                 return
 
-    def _step(self, wave: AheadWave, bound: DecodedInstruction) -> tuple[bytes, bool]:
-        assert bound.step is not None, "only such instructions make a stretch"
-        wave.pc = bound.end
+    def _execute_one(self, wave: AheadWave, decoded: DecodedInstruction) -> tuple[bytes, bool]:
+        assert decoded.execute is not None, "only such instructions make a stretch"
+        wave.pc = decoded.end
         try:
-            bound.step(wave)
+            decoded.execute(wave)
         except MISTAKES as mistake:
-            return self._mistake(wave, bound, mistake), False
-        return step_record(bound, wave.pc), True
+            return self._mistake(wave, decoded, mistake), False
+        return bound_record(decoded, wave.pc), True
 
     def execute(self, wave: AheadWave, fetched: int) -> bytes:
         """Execute the next instruction, whatever it uses, because it issues now; returns its
         record."""
-        bound = self._bound(wave, wave.pc, fetched)
-        assert bound is not None, "it had a record"
-        if bound.step is not None:
-            return self._step(wave, bound)[0]
+        decoded = self._decoded(wave, wave.pc, fetched)
+        assert decoded is not None, "it had a record"
+        if decoded.execute is not None:
+            return self._execute_one(wave, decoded)[0]
         other = self._others.get(wave.pc) or self._other(wave, fetched)
         assert other is not None, "it was known before"
         out: list[bytes] = []
         self._memory(wave, other, out)
         return out[0]
 
-    def _mistake(self, wave: AheadWave, bound: DecodedInstruction, mistake: Exception) -> bytes:
-        wave.pc = bound.instruction.address
-        return other_record(bound, RecordKind.MISTAKE, handle=wave.hold((bound, mistake)))
+    def _mistake(self, wave: AheadWave, decoded: DecodedInstruction, mistake: Exception) -> bytes:
+        wave.pc = decoded.instruction.address
+        return other_record(decoded, RecordKind.MISTAKE, handle=wave.hold((decoded, mistake)))
 
     # ------------------------------------------------------------------ memory and control
 
     def _other(self, wave: AheadWave, fetched: int) -> Other | None:
-        """The next instruction, one that is no step; None if it is not known. Raises its decoding
+        """The next instruction, of memory or control; None if it is not known. Raises its decoding
         error."""
-        bound = self._bound(wave, wave.pc, fetched)
-        if bound is None:
+        decoded = self._decoded(wave, wave.pc, fetched)
+        if decoded is None:
             return None
-        other = Other(bound, self._timing, self._name_of(bound.instruction.name))
-        first, last = wave.pc & -self._size, bound.end - 1 & -self._size
+        other = Other(decoded, self._timing, self._name_of(decoded.instruction.name))
+        first, last = wave.pc & -self._size, decoded.end - 1 & -self._size
         if first in self._fresh and last in self._fresh:
             self._others[wave.pc] = other
         return other
 
-    def _go_on(self, wave: AheadWave, fetched: int, out: list[bytes]) -> bool:
-        """Execute an instruction that is no step; returns whether the wave may run further
+    def _execute_other(self, wave: AheadWave, fetched: int, out: list[bytes]) -> bool:
+        """Execute an instruction of memory or control; returns whether the wave may run further
         ahead."""
         other = self._others.get(wave.pc)
         if other is None:
@@ -402,12 +404,12 @@ class Ahead:
                 return False
             if other is None:
                 return False
-        if other.bound.operation is not None:
+        if other.decoded.operation is not None:
             if wave.pending & other.uses:
-                out.append(other_record(other.bound, RecordKind.UNKNOWN))
+                out.append(other_record(other.decoded, RecordKind.UNKNOWN))
                 return False
             return self._memory(wave, other, out)
-        wave.pc = other.bound.end
+        wave.pc = other.decoded.end
         out.append(self._control(wave, other) if other.record is None else other.record)
         if other.waits:
             return not wave.pending
@@ -420,31 +422,31 @@ class Ahead:
         return RECORD.pack(end, end, 0, handle, 0, 0, RecordKind.MISTAKE_NOW, 0, NO_PACE, 0, 0)
 
     def _memory(self, wave: AheadWave, other: Other, out: list[bytes]) -> bool:
-        bound = other.bound
-        assert bound.operation is not None, "the caller has checked"
+        decoded = other.decoded
+        assert decoded.operation is not None, "the caller has checked"
         try:
-            access = bound.operation.execute(wave)
+            access = decoded.operation.execute(wave)
         except MISTAKES as mistake:
-            out.append(self._mistake(wave, bound, mistake))
+            out.append(self._mistake(wave, decoded, mistake))
             return False
-        wave.pc = bound.end
+        wave.pc = decoded.end
         if access is None:
             out.append(other.packed(RecordKind.NO_ACCESS))
             return True
         wave.fill(access, other.fills)
         if isinstance(access, VectorAccess):
-            handle = wave.hold(self._vector.begin(wave, bound, access))
+            handle = wave.hold(self._vector.begin(wave, decoded, access))
             out.append(other.packed(RecordKind.VECTOR, 0, handle, self._vector.lines(access)))
         elif isinstance(access, LocalAccess):
             cycles, conflicts = bank_time(access, self._timing)
             kind = (
                 RecordKind.LOCAL if access.change is None else RecordKind.LOCAL_NOW
             )  # which may fail
-            handle = wave.hold((bound, access))
+            handle = wave.hold((decoded, access))
             out.append(other.packed(kind, conflicts, handle, cycles, True))
         else:
             scalar = isinstance(access, ScalarAccess)
-            handle = wave.hold((bound, access))
+            handle = wave.hold((decoded, access))
             out.append(
                 other.packed(RecordKind.SCALAR if scalar else RecordKind.LOCAL, 0, handle, 1)
             )
@@ -452,12 +454,14 @@ class Ahead:
 
     def _control(self, wave: AheadWave, other: Other) -> bytes:
         """The record of an instruction that differs between waves."""
-        bound = other.bound
-        if bound.control is Control.INVALIDATE:
-            pending: PendingInstruction[AheadWave] = self._vector.begin(wave, bound, None)
+        decoded = other.decoded
+        if decoded.control is Control.INVALIDATE:
+            pending: PendingInstruction[AheadWave] = self._vector.begin(wave, decoded, None)
             return other.packed(RecordKind.INVALIDATE, 0, wave.hold(pending))
-        if bound.control is Control.MESSAGE:
-            message = wave.sgprs[M0] if bound.value == INTERRUPT else None
+        if decoded.control is Control.MESSAGE:
+            message = wave.sgprs[M0] if decoded.value == INTERRUPT else None
             return other.packed(RecordKind.MESSAGE, 0, wave.hold(message))
-        wave.pc = bound.instruction.address
-        return other.packed(RecordKind.MISTAKE_NOW, 0, wave.hold((bound, trap_fault(wave, bound))))
+        wave.pc = decoded.instruction.address
+        return other.packed(
+            RecordKind.MISTAKE_NOW, 0, wave.hold((decoded, trap_fault(wave, decoded)))
+        )

@@ -40,7 +40,7 @@ class Fetch:
         self._arrived = arrived
         self.queue: deque[PipelinedWave] = deque()
         self._code: dict[int, bytes] = {}
-        self._bound: dict[int, DecodedInstruction] = {}
+        self._decoded: dict[int, DecodedInstruction] = {}
         self._addresses: dict[int, Addresses] = {}
 
     def want(self, wave: PipelinedWave) -> None:
@@ -60,9 +60,9 @@ class Fetch:
     def lookup(self, wave: PipelinedWave) -> DecodedInstruction | None:
         """The instruction at ``pc``, None while it has not been fetched. Raises its decoding
         error."""
-        bound = self._bound.get(wave.pc) or self._decode(wave)
-        if bound is not None and bound.end <= wave.fetched:
-            return bound
+        decoded = self._decoded.get(wave.pc) or self._decode(wave)
+        if decoded is not None and decoded.end <= wave.fetched:
+            return decoded
         if wave.unmapped is not None:
             raise wave.unmapped
         return None
@@ -72,7 +72,7 @@ class Fetch:
 
         The bytes stay: they are what resident waves have in their buffers.
         """
-        self._bound.clear()
+        self._decoded.clear()
 
     def cycle(self) -> bool:
         """Make one request, if any of those that want one still does."""
@@ -105,7 +105,7 @@ class Fetch:
         if self._code.get(address) != code:
             self._code[address] = code
             for place in range(address - 4, address + self._size, 4):
-                self._bound.pop(place, None)
+                self._decoded.pop(place, None)
         wave.fetching = -1
         wave.fetched = address + self._size
         self.want(wave)
@@ -116,13 +116,13 @@ class Fetch:
         if available < LONGEST // 2:
             return None
         try:
-            bound = bind_at(wave.pc, self._bytes(wave.pc, available))
+            decoded = bind_at(wave.pc, self._bytes(wave.pc, available))
         except NotAnInstruction:
             if available < LONGEST and wave.unmapped is None:
                 return None  # its second word may be in flight
             raise
-        self._bound[wave.pc] = bound
-        return bound
+        self._decoded[wave.pc] = decoded
+        return decoded
 
     def _bytes(self, address: int, size: int) -> bytes:
         first = address & -self._size

@@ -45,7 +45,7 @@ class LocalPipeline(Generic[W]):
         self._owner = owner
         self._free_at = 0
 
-    def issue(self, wave: W, bound: DecodedInstruction, access: MemoryAccess, now: int) -> None:
+    def issue(self, wave: W, decoded: DecodedInstruction, access: MemoryAccess, now: int) -> None:
         """Perform the access in its turn; registers are written when it returns."""
         statistics = self._owner.statistics
         cycles = 1
@@ -56,13 +56,13 @@ class LocalPipeline(Generic[W]):
             try:
                 access.perform()
             except LaneMistake as mistake:
-                self._owner.blame(wave, bound, mistake)
+                self._owner.blame(wave, decoded, mistake)
                 return
         wave.lgkm += 1
         start = max(now, self._free_at)
         self._free_at = start + cycles
         back = start + cycles + self._owner.timing.lds_cycles
-        self._owner.later(back, partial(give_back, self._owner, wave, bound, access))
+        self._owner.later(back, partial(give_back, self._owner, wave, decoded, access))
 
 
 _KINDS: Final = {
@@ -80,28 +80,28 @@ class ScalarPipeline(Generic[W]):
         self._owner = owner
         self._port = port
 
-    def issue(self, wave: W, bound: DecodedInstruction, access: ScalarAccess, now: int) -> None:
+    def issue(self, wave: W, decoded: DecodedInstruction, access: ScalarAccess, now: int) -> None:
         """The request goes out a few cycles later."""
         wave.lgkm += 1
         tick = now + self._owner.timing.scalar_memory_cycles
-        self._owner.later(tick, partial(self.send, wave, bound, access))
+        self._owner.later(tick, partial(self.send, wave, decoded, access))
 
-    def send(self, wave: W, bound: DecodedInstruction, access: ScalarAccess) -> None:
+    def send(self, wave: W, decoded: DecodedInstruction, access: ScalarAccess) -> None:
         """Send an instruction's requests, if its wave is still resident."""
         if wave.ended:
             return
         memory = self._owner.memory
         if access.kind is ScalarKind.CLOCK:
-            real = bound.instruction.name == "s_memrealtime"
+            real = decoded.instruction.name == "s_memrealtime"
             access.set_clock(memory.now // (self._owner.timing.clock_divider if real else 1))
-            give_back(self._owner, wave, bound, access)
+            give_back(self._owner, wave, decoded, access)
             return
         kind = _KINDS[access.kind]
         request = MemoryRequest(self._port, kind, 0)
-        request.listener = partial(self._answer, wave, bound, access)
+        request.listener = partial(self._answer, wave, decoded, access)
         if kind in (AccessKind.LOAD, AccessKind.STORE):
             if not access.count:
-                give_back(self._owner, wave, bound, access)
+                give_back(self._owner, wave, decoded, access)
                 return
             request.addresses = np.array([access.address], np.uint64)
             request.size = 4 * access.count
@@ -112,22 +112,22 @@ class ScalarPipeline(Generic[W]):
         try:
             memory.push(request)
         except Unmapped as mistake:
-            self._owner.blame(wave, bound, mistake)
+            self._owner.blame(wave, decoded, mistake)
 
     def _answer(
-        self, wave: W, bound: DecodedInstruction, access: ScalarAccess, answer: Answer
+        self, wave: W, decoded: DecodedInstruction, access: ScalarAccess, answer: Answer
     ) -> None:
         if answer.kind is AnswerKind.PERFORMED:
             return  # a scalar store returns when the cache has it; s_dcache_wb waits for more
         if answer.data is not None:
             access.dwords = np.ascontiguousarray(answer.data).view(np.uint32)[0].tolist()
-        give_back(self._owner, wave, bound, access)
+        give_back(self._owner, wave, decoded, access)
 
 
-def give_back(owner: Owner[W], wave: W, bound: DecodedInstruction, access: MemoryAccess) -> None:
+def give_back(owner: Owner[W], wave: W, decoded: DecodedInstruction, access: MemoryAccess) -> None:
     """Registers are written and the counter goes down."""
     if wave.ended:
         return
     access.complete()
-    owner.returned(bound, access)
+    owner.returned(decoded, access)
     owner.lower(wave, 0, 1)

@@ -49,33 +49,33 @@ class Owner(Protocol[W_contra]):
     def later(self, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
 
-    def returned(self, bound: DecodedInstruction, access: MemoryAccess) -> None:
+    def returned(self, decoded: DecodedInstruction, access: MemoryAccess) -> None:
         """A memory instruction has its answers and its registers."""
 
     def lower(self, wave: W_contra, vm: int, lgkm: int) -> None:
         """The wave's counters go down by so much; it may wait for that."""
 
-    def blame(self, wave: W_contra, bound: DecodedInstruction, mistake: Exception) -> None:
+    def blame(self, wave: W_contra, decoded: DecodedInstruction, mistake: Exception) -> None:
         """A wave has failed."""
 
 
 class PendingInstruction(Generic[W]):
     """One vector memory instruction in flight. ``access`` is None for an invalidation."""
 
-    __slots__ = ("access", "bound", "done", "flat", "left", "pipeline", "wave")
+    __slots__ = ("access", "decoded", "done", "flat", "left", "pipeline", "wave")
 
     def __init__(
         self,
         pipeline: VectorPipeline[W],
         wave: W,
-        bound: DecodedInstruction,
+        decoded: DecodedInstruction,
         access: VectorAccess | None,
     ) -> None:
         self.pipeline = pipeline
         self.wave = wave
-        self.bound = bound
+        self.decoded = decoded
         self.access = access
-        self.flat = access is not None and bound.instruction.form == "FLAT"
+        self.flat = access is not None and decoded.instruction.form == "FLAT"
         self.left = 1
         self.done = False
 
@@ -112,7 +112,7 @@ class PendingInstruction(Generic[W]):
             if part.gathered is not None:
                 part.result = from_bytes(part.gathered)
         access.complete()
-        self.pipeline.owner.returned(self.bound, access)
+        self.pipeline.owner.returned(self.decoded, access)
 
 
 class VectorPipeline(Generic[W]):
@@ -131,17 +131,17 @@ class VectorPipeline(Generic[W]):
         return len(self.queue) >= self.owner.timing.memory_queue
 
     def begin(
-        self, wave: W, bound: DecodedInstruction, access: VectorAccess | None
+        self, wave: W, decoded: DecodedInstruction, access: VectorAccess | None
     ) -> PendingInstruction[W]:
         """Append an executed instruction to those of its wave; None: an invalidation."""
-        pending = PendingInstruction(self, wave, bound, access)
+        pending = PendingInstruction(self, wave, decoded, access)
         wave.outstanding.append(pending)
         return pending
 
-    def issue(self, wave: W, bound: DecodedInstruction, access: VectorAccess, now: int) -> None:
+    def issue(self, wave: W, decoded: DecodedInstruction, access: VectorAccess, now: int) -> None:
         """An executed instruction enters the pipeline; the counters go up."""
         timing = self.owner.timing
-        pending = self.begin(wave, bound, access)
+        pending = self.begin(wave, decoded, access)
         wave.vm += 1
         if pending.flat:
             wave.lgkm += 1
@@ -151,9 +151,9 @@ class VectorPipeline(Generic[W]):
         self._free_at = start + max(1, -(-lines // timing.lines_per_cycle))
         self.queue.append((start, pending))
 
-    def invalidate(self, wave: W, bound: DecodedInstruction, now: int) -> None:
+    def invalidate(self, wave: W, decoded: DecodedInstruction, now: int) -> None:
         """``buffer_wbinvl1``: behind what was issued before it."""
-        pending = self.begin(wave, bound, None)
+        pending = self.begin(wave, decoded, None)
         wave.vm += 1
         start = max(now + self.owner.timing.address_cycles, self._free_at)
         self._free_at = start + 1
@@ -185,7 +185,7 @@ class VectorPipeline(Generic[W]):
                 else:
                     self.owner.memory.push(self._request(pending, access, part))
             except (Unmapped, MisalignedLocal) as mistake:
-                self.owner.blame(pending.wave, pending.bound, access.blame(part, mistake))
+                self.owner.blame(pending.wave, pending.decoded, access.blame(part, mistake))
                 return
         if pending.left == 1:  # only LDS: it takes as long as any LDS access
             later = self.owner.timing.lds_cycles

@@ -19,7 +19,7 @@ from gpu.compute_unit.memory_ops.vector_memory import VectorOperation, buffer_pa
 from gpu.isa.encoding.decoder import decode_at
 from gpu.isa.encoding.printer import text
 from gpu.isa.execution.binder import bind
-from gpu.isa.execution.step import BoundInstruction
+from gpu.isa.execution.instruction_writer import BoundInstruction
 from gpu.isa.instruction import Instruction, Unit
 from gpu.memory.address_space import Unmapped
 from runtime.requesters.port import AccessKind
@@ -60,7 +60,7 @@ _CONTROLS: Final = {control.value: control for control in Control} | {
 
 
 class DecodedInstruction:
-    """One instruction of a program: exactly one of ``step``, ``operation``, ``control``.
+    """One instruction of a program: exactly one of ``execute``, ``operation``, ``control``.
 
     ``value``: its 16-bit immediate, for controls. ``place``: of its unit in `UNITS`. ``pace``: the
     same, `LONG_PACE` for a vector operation that takes several times as long as others.
@@ -69,11 +69,11 @@ class DecodedInstruction:
     __slots__ = (
         "control",
         "end",
+        "execute",
         "instruction",
         "operation",
         "pace",
         "place",
-        "step",
         "unit",
         "value",
     )
@@ -88,7 +88,7 @@ class DecodedInstruction:
             self.pace = LONG_PACE
         self.end = instruction.address + instruction.size
         self.value = instruction.fields.get("simm16", 0)
-        self.step: BoundInstruction | None = None
+        self.execute: BoundInstruction | None = None
         self.operation: Operation | None = None
         self.control: Control | None = None
 
@@ -122,17 +122,17 @@ def bind_at(address: int, code: bytes) -> DecodedInstruction:
 
 def bind_one(instruction: Instruction) -> DecodedInstruction:
     """What a compute unit does at one instruction."""
-    bound = DecodedInstruction(instruction)
+    decoded = DecodedInstruction(instruction)
     control = _CONTROLS.get(instruction.name)
     if control is not None:
-        bound.control = control
-        return bound
+        decoded.control = control
+        return decoded
     operation = _bind_memory(instruction)
     if operation is not None:
-        bound.operation = operation
+        decoded.operation = operation
     else:
-        bound.step = bind(instruction)
-    return bound
+        decoded.execute = bind(instruction)
+    return decoded
 
 
 def _bind_memory(instruction: Instruction) -> Operation | None:

@@ -13,7 +13,7 @@ from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.dispatch.launch import Fault
 from gpu.isa.encoding.decoder import NotAnInstruction
 from gpu.isa.encoding.operands import beyond
-from gpu.isa.execution.step import NotImplementedInstruction
+from gpu.isa.execution.instruction_writer import NotImplementedInstruction
 from gpu.isa.wave_registers import RegisterError
 from gpu.memory.address_space import Unmapped
 
@@ -34,29 +34,29 @@ IGNORED_TRAPS: Final = (1, 3)
 
 
 def fault_of(
-    wave: Wavefront, bound: DecodedInstruction | None, address: int, mistake: Exception
+    wave: Wavefront, decoded: DecodedInstruction | None, address: int, mistake: Exception
 ) -> Fault:
-    """The failure of a wave at one instruction; ``bound`` is None when nothing could be decoded."""
+    """The failure of a wave at one instruction; ``decoded``: None if its code is invalid."""
     if isinstance(mistake, IndexError):
         given = len(wave.u32)
-        register = bound and beyond(bound.instruction.reads, bound.instruction.writes, given)
+        register = decoded and beyond(decoded.instruction.reads, decoded.instruction.writes, given)
         if register is None:
             raise mistake
         mistake = RegisterError(f"the wave has {given} vector registers and no v{register}")
-    return Fault(f"{place_of(wave, bound, address)}: {mistake}", wave.group.start)
+    return Fault(f"{place_of(wave, decoded, address)}: {mistake}", wave.group.start)
 
 
-def place_of(wave: Wavefront, bound: DecodedInstruction | None, address: int) -> str:
+def place_of(wave: Wavefront, decoded: DecodedInstruction | None, address: int) -> str:
     """Wave, address and instruction, for the start of a message."""
-    text = "" if bound is None else f" `{bound}`"
+    text = "" if decoded is None else f" `{decoded}`"
     return f"{wave}, at {address:#x}{text}"
 
 
-def trap_fault(wave: Wavefront, bound: DecodedInstruction) -> Fault:
+def trap_fault(wave: Wavefront, decoded: DecodedInstruction) -> Fault:
     """``s_trap`` with a number that stops the queue."""
-    address = bound.instruction.address
-    if bound.value == LLVM_TRAP:
+    address = decoded.instruction.address
+    if decoded.value == LLVM_TRAP:
         why = f"trap {LLVM_TRAP}: the program gave up (llvm.trap), its queue is stopped"
     else:
-        why = f"trap {bound.value} is reserved; 1 to 3 have a meaning"
-    return Fault(f"{place_of(wave, bound, address)}: {why}", wave.group.start)
+        why = f"trap {decoded.value} is reserved; 1 to 3 have a meaning"
+    return Fault(f"{place_of(wave, decoded, address)}: {why}", wave.group.start)

@@ -104,14 +104,16 @@ class Hints:
         self._taken: dict[Hint, int] = {}
         self._swapped: dict[Wavefront, _Swapped] = {}
 
-    def load(self, wave: Wavefront, bound: DecodedInstruction, access: MemoryAccess) -> Hint | None:
+    def load(
+        self, wave: Wavefront, decoded: DecodedInstruction, access: MemoryAccess
+    ) -> Hint | None:
         """A plain load has been issued; None if it cannot be a guess."""
         addresses, size = _plain_load(access)
         if size not in _SIZES or not addresses:
             return None
         hint = self._loads[access] = Hint(wave, addresses, size)
         held = self._held.setdefault(wave, {})
-        for register in _registers(bound.instruction.writes):
+        for register in _registers(decoded.instruction.writes):
             _hold(held, register, hint, _ALL if register[0] == "s" else wave.exec)
         return hint
 
@@ -134,23 +136,23 @@ class Hints:
 
     # ------------------------------------------------------------------ instructions
 
-    def issue(self, wave: Wavefront, bound: DecodedInstruction) -> None:
+    def issue(self, wave: Wavefront, decoded: DecodedInstruction) -> None:
         """Follow the values through an instruction that is about to be executed."""
         self._taken = {}
         held = self._held.get(wave)
         if not held:
             return
-        instruction = bound.instruction
+        instruction = decoded.instruction
         reads, writes = used(wave, instruction)
         met = _met(held, instruction, wave.exec, reads)
-        if bound.control is Control.END:
+        if decoded.control is Control.END:
             self.left(wave)
             return
-        if bound.control is not None:
+        if decoded.control is not None:
             self._deny(held, met)
             return
-        if bound.operation is not None:
-            self._memory(wave, bound, held, met)
+        if decoded.operation is not None:
+            self._memory(wave, decoded, held, met)
             met = {}
         elif met and self._asks_a_swap(wave, instruction):
             met = {}
@@ -158,7 +160,7 @@ class Hints:
             self._deny(held, met)
             met = {}
         self._write(wave, instruction, writes, held, met)
-        self._remember_swap(wave, bound)
+        self._remember_swap(wave, decoded)
 
     def access(self, wave: Wavefront, access: MemoryAccess) -> None:
         """The addresses of a compare-and-swap that takes guesses are known."""
@@ -180,10 +182,10 @@ class Hints:
                 self._deny(held, {hint: lanes})
 
     def _memory(
-        self, wave: Wavefront, bound: DecodedInstruction, held: Held, met: dict[Hint, int]
+        self, wave: Wavefront, decoded: DecodedInstruction, held: Held, met: dict[Hint, int]
     ) -> None:
         """Of a memory instruction, only the comparand of a swap may be a guess."""
-        operation, instruction = bound.operation, bound.instruction
+        operation, instruction = decoded.operation, decoded.instruction
         if not (isinstance(operation, VectorOperation) and operation.move.compares):
             self._deny(held, met)
             return
@@ -192,11 +194,11 @@ class Hints:
         self._deny(held, _met(held, instruction, wave.exec, others))
         self._taken = {hint: lanes for hint, lanes in met.items() if hint.right is None}
 
-    def _remember_swap(self, wave: Wavefront, bound: DecodedInstruction) -> None:
-        operation = bound.operation
+    def _remember_swap(self, wave: Wavefront, decoded: DecodedInstruction) -> None:
+        operation = decoded.operation
         if isinstance(operation, VectorOperation) and operation.move.compares:
-            words, fields = operation.move.bytes // 4, bound.instruction.fields
-            for each in bound.instruction.writes:
+            words, fields = operation.move.bytes // 4, decoded.instruction.fields
+            for each in decoded.instruction.writes:
                 compare = RegisterRange("v", _data(fields) + words, words)
                 self._swapped[wave] = _Swapped(wave.exec, each, compare)
 

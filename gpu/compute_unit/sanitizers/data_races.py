@@ -34,14 +34,14 @@ class _Touch:
     of a plain load that may be a guess.
     """
 
-    __slots__ = ("bits", "bound", "hint", "lane", "released", "synchronises", "time", "wave")
+    __slots__ = ("bits", "decoded", "hint", "lane", "released", "synchronises", "time", "wave")
 
     def __init__(
         self,
         wave: int,
         time: int,
         bits: int,
-        bound: DecodedInstruction,
+        decoded: DecodedInstruction,
         lane: int,
         synchronises: bool,
         hint: Hint | None,
@@ -49,7 +49,7 @@ class _Touch:
         self.wave = wave
         self.time = time
         self.bits = bits
-        self.bound = bound
+        self.decoded = decoded
         self.lane = lane
         self.synchronises = synchronises
         self.hint = hint
@@ -105,19 +105,19 @@ class Races:
             join(ended, knowledge.seen)
             ended[knowledge.number] = knowledge.time
 
-    def issue(self, wave: Wavefront, bound: DecodedInstruction) -> None:
+    def issue(self, wave: Wavefront, decoded: DecodedInstruction) -> None:
         """An instruction is about to be executed: a wait or an invalidation, or any other."""
-        self._hints.issue(wave, bound)
-        if bound.control is None:
+        self._hints.issue(wave, decoded)
+        if decoded.control is None:
             return
         knowledge = self._waves[wave]
-        if bound.control is Control.WAIT:
-            vm, lgkm = bound.value & VM_MAX, bound.value >> 8 & LGKM_MAX
+        if decoded.control is Control.WAIT:
+            vm, lgkm = decoded.value & VM_MAX, decoded.value >> 8 & LGKM_MAX
             if vm == 0:
                 knowledge.waited(stores=True)
             elif lgkm == 0:
                 knowledge.waited(stores=False)
-        elif bound.control is Control.INVALIDATE:
+        elif decoded.control is Control.INVALIDATE:
             knowledge.invalidated()
 
     def barrier(self, group: Group[Any]) -> None:
@@ -137,7 +137,7 @@ class Races:
 
     # ------------------------------------------------------------------ accesses
 
-    def access(self, wave: Wavefront, bound: DecodedInstruction, access: MemoryAccess) -> None:
+    def access(self, wave: Wavefront, decoded: DecodedInstruction, access: MemoryAccess) -> None:
         """Compare an access with those before it, and remember it."""
         knowledge = self._waves[wave]
         reads, writes, synchronises = _nature(access)
@@ -146,12 +146,14 @@ class Races:
         self._hints.access(wave, access)
         released = knowledge.publish() if writes else None
         plain = not (writes or synchronises)
-        hint = self._hints.load(wave, bound, access) if plain else None
+        hint = self._hints.load(wave, decoded, access) if plain else None
         for key, bits, lane, only_read in _dwords(access):
             cell = self._cells.get(key)
             if cell is None:
                 cell = self._cells[key] = _Cell()
-            touch = _Touch(knowledge.number, knowledge.time, bits, bound, lane, synchronises, hint)
+            touch = _Touch(
+                knowledge.number, knowledge.time, bits, decoded, lane, synchronises, hint
+            )
             written = writes and not only_read
             cell.flag |= synchronises
             if not (written and cell.flag):  # stores to a flag are atomic ones
@@ -209,7 +211,7 @@ class Races:
                 guess.conflicts.append(report)
 
     def _report(self, knowledge: Knowledge, touch: _Touch, other: _Touch, key: Hashable) -> None:
-        places = (touch.bound.instruction.address, other.bound.instruction.address)
+        places = (touch.decoded.instruction.address, other.decoded.instruction.address)
         if self._findings.known("races", *sorted(places)):
             return
         where = f"address {key * 4:#x}" if isinstance(key, int) else _lds_text(key)
@@ -217,8 +219,8 @@ class Races:
         why = knowledge.missing(other.wave, other.time, owner)
         self._findings.add(
             "races",
-            f"`{other.bound}` at {places[1]:#x}, lane {other.lane} of {owner.name}, and then "
-            f"`{touch.bound}` at {places[0]:#x}, lane {touch.lane} of {knowledge.name}, use "
+            f"`{other.decoded}` at {places[1]:#x}, lane {other.lane} of {owner.name}, and then "
+            f"`{touch.decoded}` at {places[0]:#x}, lane {touch.lane} of {knowledge.name}, use "
             f"{where}: {why}",
             "races",
             *sorted(places),

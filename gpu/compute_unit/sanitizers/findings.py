@@ -48,9 +48,9 @@ class Findings:
         return list(self._by_key.values())
 
 
-def place(wave: Wavefront, bound: DecodedInstruction) -> str:
+def place(wave: Wavefront, decoded: DecodedInstruction) -> str:
     """`` `text` at 0x..., wave ...``: where something happened."""
-    return f"`{bound}` at {bound.instruction.address:#x}, {wave}"
+    return f"`{decoded}` at {decoded.instruction.address:#x}, {wave}"
 
 
 def lanes_text(bits: int) -> str:

@@ -28,7 +28,7 @@ class _Outstanding:
     """``vm``/``lgkm``: whether its data still need that counter; ``counts_vm``/``counts_lgkm``:
     whether it may still be in it. ``ordered``: LDS alone. ``exec``: lanes it fills."""
 
-    bound: DecodedInstruction
+    decoded: DecodedInstruction
     exec: int
     vm: bool
     lgkm: bool
@@ -49,26 +49,26 @@ class Waits:
         """It has ended."""
         self._outstanding.pop(wave, None)
 
-    def issue(self, wave: Wavefront, bound: DecodedInstruction) -> None:
+    def issue(self, wave: Wavefront, decoded: DecodedInstruction) -> None:
         """Look at the registers of an instruction that is about to execute."""
         outstanding = self._outstanding.get(wave)
         if not outstanding:
             return
-        if bound.control is Control.WAIT:
-            self._wait(wave, bound.value)
+        if decoded.control is Control.WAIT:
+            self._wait(wave, decoded.value)
             return
-        instruction = bound.instruction
+        instruction = decoded.instruction
         lanes = _lanes_used(wave, instruction)
         for load in outstanding:
             if load.vm or load.lgkm:
                 for fill in load.fills:
-                    self._look(wave, bound, load, fill, lanes)
+                    self._look(wave, decoded, load, fill, lanes)
 
     def access(
-        self, wave: Wavefront, bound: DecodedInstruction, access: MemoryAccess | None
+        self, wave: Wavefront, decoded: DecodedInstruction, access: MemoryAccess | None
     ) -> None:
         """A memory instruction was executed: from now on it is outstanding."""
-        instruction = bound.instruction
+        instruction = decoded.instruction
         unit = instruction.unit
         vector = unit is Unit.VECTOR_MEMORY
         flat = instruction.form == "FLAT"
@@ -81,19 +81,19 @@ class Waits:
             lgkm = any(part.local for part in access.parts)
         fills = tuple(each for each in instruction.writes if each.file in ("v", "s"))
         outstanding = _Outstanding(
-            bound, wave.exec, vm, lgkm, unit is Unit.LDS, fills, vector, flat or not vector
+            decoded, wave.exec, vm, lgkm, unit is Unit.LDS, fills, vector, flat or not vector
         )
         self._outstanding.setdefault(wave, []).append(outstanding)
 
     def _look(
         self,
         wave: Wavefront,
-        bound: DecodedInstruction,
+        decoded: DecodedInstruction,
         load: _Outstanding,
         fill: RegisterRange,
         lanes: int,
     ) -> None:
-        instruction = bound.instruction
+        instruction = decoded.instruction
         vectors = fill.file == "v"
         if vectors and not lanes & load.exec:
             return
@@ -101,7 +101,7 @@ class Waits:
         for each in reads:
             number = _overlap(fill, each)
             if number is not None:
-                self._report(wave, bound, load, fill.file, number, lanes, "reads")
+                self._report(wave, decoded, load, fill.file, number, lanes, "reads")
                 return
         if vectors and load.vm and not load.lgkm and instruction.unit is Unit.VECTOR_MEMORY:
             return  # it returns later than the one before
@@ -110,13 +110,13 @@ class Waits:
         for each in writes:
             number = _overlap(fill, each)
             if number is not None:
-                self._report(wave, bound, load, fill.file, number, lanes, "overwrites")
+                self._report(wave, decoded, load, fill.file, number, lanes, "overwrites")
                 return
 
     def _report(
         self,
         wave: Wavefront,
-        bound: DecodedInstruction,
+        decoded: DecodedInstruction,
         load: _Outstanding,
         file: str,
         number: int,
@@ -124,7 +124,7 @@ class Waits:
         verb: str,
     ) -> None:
         load.fills = ()  # one report of a load is enough
-        key = ("waits", verb, load.bound.instruction.address)
+        key = ("waits", verb, load.decoded.instruction.address)
         if self._findings.known(*key):
             return
         name = register_name(file, number)
@@ -138,8 +138,8 @@ class Waits:
         which = f", {lanes_text(lanes & load.exec)}" if file == "v" else ""
         self._findings.add(
             "waits",
-            f"{place(wave, bound)}{which}, {verb} {name} before "
-            f"`{load.bound}` at {load.bound.instruction.address:#x} is known to have returned "
+            f"{place(wave, decoded)}{which}, {verb} {name} before "
+            f"`{load.decoded}` at {load.decoded.instruction.address:#x} is known to have returned "
             f"it: {effect}; no s_waitcnt in between waits for its {counters}",
             *key,
         )

@@ -45,27 +45,27 @@ class Checks:
         if self._uninitialised is not None:
             self._uninitialised.entered(group)
 
-    def issue(self, wave: Wavefront, bound: DecodedInstruction) -> None:
+    def issue(self, wave: Wavefront, decoded: DecodedInstruction) -> None:
         """A wave is about to execute an instruction; its registers are as they were before."""
         if self._waits is not None:
-            self._waits.issue(wave, bound)
+            self._waits.issue(wave, decoded)
         if self._uninitialised is not None:
-            self._uninitialised.issue(wave, bound)
+            self._uninitialised.issue(wave, decoded)
         if self._races is not None:
-            self._races.issue(wave, bound)
+            self._races.issue(wave, decoded)
 
     def access(
-        self, wave: Wavefront, bound: DecodedInstruction, access: MemoryAccess | None
+        self, wave: Wavefront, decoded: DecodedInstruction, access: MemoryAccess | None
     ) -> None:
         """A memory instruction has been executed: its addresses are known."""
         if self._waits is not None:
-            self._waits.access(wave, bound, access)
+            self._waits.access(wave, decoded, access)
         if access is None:
             return
         if self._uninitialised is not None:
-            self._uninitialised.access(wave, bound, access)
+            self._uninitialised.access(wave, decoded, access)
         if self._races is not None:
-            self._races.access(wave, bound, access)
+            self._races.access(wave, decoded, access)
 
     def returned(self, access: MemoryAccess) -> None:
         """A memory instruction has its answers."""

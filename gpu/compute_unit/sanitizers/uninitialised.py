@@ -69,16 +69,16 @@ class Uninitialised:
         self._written.pop(wave, None)
         self._lds.pop(wave.group, None)
 
-    def issue(self, wave: Wavefront, bound: DecodedInstruction) -> None:
+    def issue(self, wave: Wavefront, decoded: DecodedInstruction) -> None:
         """Check what an instruction reads, and remember what it writes."""
         written = self._written[wave]
-        instruction = bound.instruction
+        instruction = decoded.instruction
         file = _handed_on(instruction)
         reads, writes = used(wave, instruction)
         for each in reads:
             index = each == _INDEX and instruction.name in _RELATIVE
             if (index or each.file not in file) and not _harmless(instruction, each):
-                self._read(wave, bound, written, each)
+                self._read(wave, decoded, written, each)
         if instruction.name == _READ_LANE:
             _hand_on_lane(written, instruction)
         elif "v" in file:
@@ -90,25 +90,25 @@ class Uninitialised:
                 _write(wave, written, instruction, each)
 
     def _read(
-        self, wave: Wavefront, bound: DecodedInstruction, written: _Written, each: RegisterRange
+        self, wave: Wavefront, decoded: DecodedInstruction, written: _Written, each: RegisterRange
     ) -> None:
         if each.file == "scc":
             if not written.scc:
-                self._report(wave, bound, "scc", "scc", "")
+                self._report(wave, decoded, "scc", "scc", "")
             return
         for number in range(each.first, each.first + each.size):
             name = register_name(each.file, number)
             if each.file == "s":
                 if number not in written.scalars:
-                    self._report(wave, bound, name, name, "")
+                    self._report(wave, decoded, name, name, "")
                     return  # one report of a pair is enough
                 continue
-            missing = _lanes_read(wave, bound.instruction) & ~written.vectors[number]
+            missing = _lanes_read(wave, decoded.instruction) & ~written.vectors[number]
             if missing:
-                self._report(wave, bound, name, name, f", {lanes_text(missing)}")
+                self._report(wave, decoded, name, name, f", {lanes_text(missing)}")
                 return
 
-    def access(self, wave: Wavefront, bound: DecodedInstruction, access: MemoryAccess) -> None:
+    def access(self, wave: Wavefront, decoded: DecodedInstruction, access: MemoryAccess) -> None:
         """Check the bytes of LDS that an instruction reads, and remember what it writes."""
         written = self._lds[wave.group]
         if isinstance(access, LocalAccess):
@@ -120,7 +120,7 @@ class Uninitialised:
                 size = access.size
                 places = offsets[offsets + size <= min(access.bound, wave.group.lds.size)]
                 if reads:
-                    self._read_lds(wave, bound, written, places, size)
+                    self._read_lds(wave, decoded, written, places, size)
                 if writes and not source:
                     written[places[:, None] + np.arange(size)] = True
         elif isinstance(access, VectorAccess):
@@ -130,14 +130,14 @@ class Uninitialised:
                 offsets = part.addresses.astype(np.int64)
                 places = offsets[offsets + part.size <= wave.group.lds.size]
                 if access.movement.kind != AccessKind.STORE:
-                    self._read_lds(wave, bound, written, places, part.size)
+                    self._read_lds(wave, decoded, written, places, part.size)
                 if access.movement.kind != AccessKind.LOAD:
                     written[places[:, None] + np.arange(part.size)] = True
 
     def _read_lds(
         self,
         wave: Wavefront,
-        bound: DecodedInstruction,
+        decoded: DecodedInstruction,
         written: npt.NDArray[np.bool_],
         places: npt.NDArray[np.int64],
         size: int,
@@ -145,17 +145,17 @@ class Uninitialised:
         known = written[places[:, None] + np.arange(size)].all(axis=1)
         if not known.all():
             offset = int(places[int(np.argmin(known))])
-            self._report(wave, bound, "lds", f"LDS at offset {offset:#x}", "")
+            self._report(wave, decoded, "lds", f"LDS at offset {offset:#x}", "")
 
     def _report(
-        self, wave: Wavefront, bound: DecodedInstruction, key: str, what: str, lanes: str
+        self, wave: Wavefront, decoded: DecodedInstruction, key: str, what: str, lanes: str
     ) -> None:
-        if not self._findings.known("uninitialised", bound.instruction.address, key):
+        if not self._findings.known("uninitialised", decoded.instruction.address, key):
             self._findings.add(
                 "uninitialised",
-                f"{place(wave, bound)}{lanes}, reads {what}, which nothing has written",
+                f"{place(wave, decoded)}{lanes}, reads {what}, which nothing has written",
                 "uninitialised",
-                bound.instruction.address,
+                decoded.instruction.address,
                 key,
             )
 

@@ -1,6 +1,6 @@
-"""Scalar instructions and branches as steps.
+"""Scalar instructions and branches, bound to their operands.
 
-A step finds wave.pc already at the next instruction; only taken branches change it.
+A bound instruction finds wave.pc already at the next instruction; only taken branches change it.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from typing import Final
 
 from gpu.isa.encoding.constants import constant
 from gpu.isa.encoding.immediates import RegisterPart, split_register
+from gpu.isa.execution.instruction_writer import LOW, BoundInstruction, InstructionWriter
 from gpu.isa.execution.scalar_functions import SAVE_EXEC, SCALAR
-from gpu.isa.execution.step import LOW, BoundInstruction, InstructionWriter
 from gpu.isa.instruction import Instruction, OperandAccess, OperandRow
 from gpu.isa.operand_types import TYPES, OperandType
 from gpu.isa.wave_registers import ALL, EXEC, M0, VCC, Wave
@@ -71,7 +71,7 @@ def write_destination(writer: InstructionWriter, code: int, registers: int, valu
 
 
 def bind_scalar(instruction: Instruction) -> BoundInstruction | None:
-    """The step of a scalar instruction or branch, or None if it is not implemented here."""
+    """Bind a scalar instruction or branch; None if it is not implemented here."""
     name = instruction.name
     if name in SCALAR:
         return _bind_function(instruction)
@@ -128,14 +128,14 @@ def _bind_function(instruction: Instruction) -> BoundInstruction:
     sets_scc = "scc" in instruction.opcode.writes
     if destination is None:
         writer.line(f"w.scc = {result}")
-        return writer.step()
+        return writer.bind()
     value = result
     if sets_scc or TYPES[destination.type].registers == 2:
         value = writer.temporary()
         writer.line(f"{value}{', w.scc' if sets_scc else ''} = {result}")
     code = instruction.fields[destination.field]
     write_destination(writer, code, TYPES[destination.type].registers, value)
-    return writer.step()
+    return writer.bind()
 
 
 def _bind_save_exec(instruction: Instruction) -> BoundInstruction:
@@ -149,14 +149,14 @@ def _bind_save_exec(instruction: Instruction) -> BoundInstruction:
     write_destination(writer, instruction.fields["sdst"], 2, "old")
     writer.line("w.set_exec(new)")
     writer.line("w.scc = 1 if new else 0")
-    return writer.step()
+    return writer.bind()
 
 
 def _bind_branch(instruction: Instruction) -> BoundInstruction:
     writer = InstructionWriter()
     writer.line(f"if {BRANCHES[instruction.name]}:")
     writer.line(f"    w.pc = {writer.value(instruction.target)}")
-    return writer.step()
+    return writer.bind()
 
 
 def _bind_program_counter(instruction: Instruction) -> BoundInstruction:
@@ -169,7 +169,7 @@ def _bind_program_counter(instruction: Instruction) -> BoundInstruction:
         write_destination(writer, fields["sdst"], 2, writer.value(instruction.end))
     if instruction.name != "s_getpc_b64":
         writer.line("w.pc = target")
-    return writer.step()
+    return writer.bind()
 
 
 def _bind_relative(instruction: Instruction) -> BoundInstruction:
@@ -186,7 +186,7 @@ def _bind_relative(instruction: Instruction) -> BoundInstruction:
     else:
         value = source_text(writer, source, type, fields.get("literal", 0))
         writer.line(f"w.write_scalar({writer.value(destination)} + {relative}, {size}, {value})")
-    return writer.step()
+    return writer.bind()
 
 
 def read_hardware_register(wave: Wave, part: RegisterPart) -> int:
@@ -219,10 +219,10 @@ def _bind_hardware_register(instruction: Instruction) -> BoundInstruction:
     if instruction.name == "s_getreg_b32":
         value = f"{writer.value(read_hardware_register)}(w, {part})"
         write_destination(writer, fields["sdst"], 1, value)
-        return writer.step()
+        return writer.bind()
     if instruction.name == "s_setreg_b32":
         value = source_text(writer, fields["sdst"], TYPES["b32"])
     else:
         value = writer.value(fields["literal"])
     writer.line(f"{writer.value(write_hardware_register)}(w, {part}, {value})")
-    return writer.step()
+    return writer.bind()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpu.isa.execution.step import InstructionWriter
+from gpu.isa.execution.instruction_writer import InstructionWriter
 from gpu.isa.operand_types import TYPES, OperandType
 from gpu.isa.semantics.entry import Array
 from gpu.isa.semantics.lane_permutes import dpp, dpp_lanes

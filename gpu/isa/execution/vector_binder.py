@@ -1,4 +1,4 @@
-"""Vector arithmetic as steps.
+"""Vector arithmetic, bound to its operands.
 
 Operands come from vector registers as views of their rows, from scalar registers and constants as
 64 equal lanes, in the types that `gpu.isa.semantics` declares. Results go to active lanes only;
@@ -16,9 +16,9 @@ import numpy as np
 from gpu.isa import fp_environment
 from gpu.isa.encoding.constants import constant
 from gpu.isa.encoding.formats import SRC_LDS_DIRECT, VGPR
+from gpu.isa.execution.instruction_writer import BoundInstruction, InstructionWriter, undispatched
 from gpu.isa.execution.scalar_binder import source_text, write_destination
 from gpu.isa.execution.sdwa_dpp import DppLanes, narrow_result, select_part
-from gpu.isa.execution.step import BoundInstruction, InstructionWriter, undispatched
 from gpu.isa.execution.vector_special import SPECIAL
 from gpu.isa.instruction import Instruction, OperandAccess, OperandRow
 from gpu.isa.operand_types import TYPES, OperandType
@@ -45,7 +45,7 @@ _VCC: Final = "w.sgprs[106] | w.sgprs[107] << 32"
 
 
 def bind_vector(instruction: Instruction) -> BoundInstruction | None:
-    """The step of a vector instruction, or None if it is not implemented here."""
+    """Bind a vector instruction; None if it is not implemented here."""
     if instruction.fields.get("src0") == SRC_LDS_DIRECT:
         return None
     special = SPECIAL.get(instruction.name)
@@ -59,11 +59,11 @@ def bind_vector(instruction: Instruction) -> BoundInstruction | None:
     return _VectorBinder(instruction, semantics).bind()
 
 
-def step_text(instruction: Instruction) -> str:
-    """The source of the step of an instruction that has an entry in SEMANTICS."""
-    step = _VectorBinder(instruction, SEMANTICS[instruction.name])
-    step.bind()
-    return step.writer.text
+def source_of(instruction: Instruction) -> str:
+    """The generated source of an instruction that has an entry in SEMANTICS."""
+    binder = _VectorBinder(instruction, SEMANTICS[instruction.name])
+    binder.bind()
+    return binder.writer.text
 
 
 class _Pair:
@@ -82,7 +82,7 @@ def _pair(slot: int) -> _Pair:
 
 @cache
 def _lanes(slot: int, bits: int) -> np.ndarray[Any, np.dtype[Any]]:
-    """Room for 64 equal values; one for each place of an operand, shared by all steps."""
+    """Room for 64 equal values; one for each place of an operand, shared by all instructions."""
     return np.zeros(LANES, f"u{bits // 8}")
 
 
@@ -92,7 +92,7 @@ def _cell(slot: int) -> np.ndarray[Any, np.dtype[Any]]:
 
 
 class _VectorBinder:
-    """Writes the step of one instruction."""
+    """Binds one instruction."""
 
     def __init__(self, instruction: Instruction, semantics: Semantics) -> None:
         self.instruction = instruction
@@ -115,7 +115,7 @@ class _VectorBinder:
             self._compare(self._call(arguments))
         else:
             self._compute(arguments)
-        return self.writer.step()
+        return self.writer.bind()
 
     # Operands
 

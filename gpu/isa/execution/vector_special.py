@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpu.isa.encoding.formats import VGPR
+from gpu.isa.execution.instruction_writer import BoundInstruction, InstructionWriter
 from gpu.isa.execution.scalar_binder import source_text, write_destination
-from gpu.isa.execution.step import BoundInstruction, InstructionWriter
 from gpu.isa.instruction import Instruction
 from gpu.isa.operand_types import TYPES
 from gpu.isa.semantics.lane_permutes import first_lane
@@ -22,7 +22,7 @@ _WORD: Final = TYPES["b32"]
 
 
 def _nothing(instruction: Instruction) -> BoundInstruction:
-    return InstructionWriter().step()
+    return InstructionWriter().bind()
 
 
 def _read_first_lane(instruction: Instruction) -> BoundInstruction:
@@ -44,7 +44,7 @@ def _read(instruction: Instruction, writer: InstructionWriter, lane: str) -> Bou
     register = writer.value(instruction.fields["src0"] - VGPR)
     value = f"w.u32[{register}].item({lane})"
     write_destination(writer, instruction.fields["sdst"], 1, value)
-    return writer.step()
+    return writer.bind()
 
 
 def _write_lane(instruction: Instruction) -> BoundInstruction:
@@ -52,7 +52,7 @@ def _write_lane(instruction: Instruction) -> BoundInstruction:
     value = source_text(writer, instruction.fields["src0"], _WORD)
     register = writer.value(instruction.fields["vdst"])
     writer.line(f"w.u32[{register}][{_lane(instruction, writer)}] = {value}")
-    return writer.step()
+    return writer.bind()
 
 
 def _row(wave: Wave, number: int) -> VectorRegister:
@@ -78,7 +78,7 @@ def _move_relative(instruction: Instruction) -> BoundInstruction:
     more = relative if instruction.name != "v_movrels_b32" else ""
     destination = f"{row}(w, {writer.value(instruction.fields['vdst'])}{more})"
     writer.line(f"{writer.value(np.putmask)}({destination}, w.mask, {source})")
-    return writer.step()
+    return writer.bind()
 
 
 SPECIAL: Final[dict[str, Callable[[Instruction], BoundInstruction]]] = {

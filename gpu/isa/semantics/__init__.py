@@ -16,7 +16,7 @@ from gpu.isa import fp_environment
 from gpu.isa.semantics import bits, compare, conversions, integer, sad
 from gpu.isa.semantics.entry import Environment, Semantics
 from gpu.isa.semantics.floating import arithmetic, division, min_max_med, rounding, transcendental
-from gpu.isa.semantics.floating.soft_float_table import portable
+from gpu.isa.semantics.floating.soft_float_table import with_soft_float
 
 _MEANINGS: Final[dict[str, Semantics]] = {
     **integer.SEMANTICS,
@@ -30,6 +30,6 @@ _MEANINGS: Final[dict[str, Semantics]] = {
     **division.SEMANTICS,
     **sad.SEMANTICS,
 }
-SEMANTICS: Final = _MEANINGS if fp_environment.AVAILABLE else portable(_MEANINGS)
+SEMANTICS: Final = _MEANINGS if fp_environment.AVAILABLE else with_soft_float(_MEANINGS)
 
 __all__ = ["SEMANTICS", "Environment", "Semantics"]

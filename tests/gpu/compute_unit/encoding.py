@@ -28,9 +28,9 @@ def operation(form: str, name: str, **fields: int) -> Operation:
     bits |= NUMBERS[form, name] << layout.opcode.low
     for field, value in fields.items():
         bits |= value << layout.fields[field].low
-    bound = bind_one(decode_at(bits.to_bytes(8, "little"), 0, 0x1000))
-    assert bound.operation is not None, f"{name} is not carried out"
-    return bound.operation
+    decoded = bind_one(decode_at(bits.to_bytes(8, "little"), 0, 0x1000))
+    assert decoded.operation is not None, f"{name} is not carried out"
+    return decoded.operation
 
 
 def wavefront(lds: int = 0, memory: FlatMemory | None = None, private_bytes: int = 0) -> Wavefront:

@@ -44,7 +44,7 @@ inline bool steers(RecordKind kind) {
     }
 }
 
-inline bool steps(const Record& r) { return r.pace != NO_PACE; }
+inline bool is_bound(const Record& r) { return r.pace != NO_PACE; }
 
 // Whether the unit, the counters and the pipeline of a record are free.
 inline bool may_issue(IssueEngine& f, Unit& u, Simd& simd, Wave& w, const Record& r, u64 now) {
@@ -52,7 +52,7 @@ inline bool may_issue(IssueEngine& f, Unit& u, Simd& simd, Wave& w, const Record
         stall(u, Stall::TAKEN, f.config.simds);
         return false;
     }
-    if (!steps(r)) return has_room(f, u, w, r, now);
+    if (!is_bound(r)) return has_room(f, u, w, r, now);
     if (r.place == f.config.vector_alu && simd.busy > now) {
         stall(u, Stall::BUSY, f.config.simds);
         return false;
@@ -87,7 +87,7 @@ inline Reason went_back(IssueEngine& f, Wave& w) {
     return f.state->observe ? Reason::BACK : Reason::REACHED;
 }
 
-inline Reason issue_step(IssueEngine& f, Unit& u, Simd& simd, Wave& w, const Record& r, u64 now) {
+inline Reason issue_bound(IssueEngine& f, Unit& u, Simd& simd, Wave& w, const Record& r, u64 now) {
     w.ready = now + f.config.cycles[r.pace];
     if (r.place == f.config.vector_alu) simd.busy = w.ready;
     const u64 from = w.pc;
@@ -297,8 +297,8 @@ inline Reason issue_one(IssueEngine& f, Unit& u, Simd& simd, Wave& w, u64 now) {
     w.records.take();
     u.taken |= u64{1} << r.place;
     simd.last = w.age;
-    if (steps(r)) {
-        const Reason reason = issue_step(f, u, simd, w, r, now);
+    if (is_bound(r)) {
+        const Reason reason = issue_bound(f, u, simd, w, r, now);
         if (reason != Reason::REACHED) {
             f.state->wave = number_of(f, w);
             f.state->handle = w.records.size();

@@ -28,7 +28,9 @@ _DROPPED_BITS: Final = constant(_DROPPED, np.int64)
 _SPAN: Final = constant(2 * _MARGIN, np.int64)
 
 
-def settled(estimate: Callable[[Array], Array], precise: Precise) -> Callable[[Array], Array]:
+def correctly_rounded(
+    estimate: Callable[[Array], Array], precise: Precise
+) -> Callable[[Array], Array]:
     """A function of 32-bit numbers from one of 64-bit ones and its precise form."""
 
     def operation(a: Array) -> Array:

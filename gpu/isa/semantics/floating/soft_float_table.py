@@ -124,7 +124,7 @@ def _multiply_add(table: dict[str, Semantics], product: str) -> Callable[..., An
     return operation
 
 
-def portable(table: dict[str, Semantics]) -> dict[str, Semantics]:
+def with_soft_float(table: dict[str, Semantics]) -> dict[str, Semantics]:
     """A table whose entries need no environment of the host."""
     result = {}
     for name, entry in table.items():

@@ -15,11 +15,11 @@ import numpy as np
 
 from gpu.isa.semantics.entry import Array, Environment, Semantics, define
 from gpu.isa.semantics.floating.double_rounding import (
+    correctly_rounded,
     cosine,
     logarithm,
     power,
     reciprocal_root,
-    settled,
     sine,
 )
 from gpu.isa.semantics.floating.half import to_half, widened
@@ -81,19 +81,19 @@ _WIDE: Final[dict[str, Unary]] = {
     "sin": _sine_of_turns,
     "cos": _cosine_of_turns,
 }
-_power: Final = settled(np.exp2, power)
-_logarithm: Final = settled(np.log2, logarithm)
+_power: Final = correctly_rounded(np.exp2, power)
+_logarithm: Final = correctly_rounded(np.log2, logarithm)
 _SINGLE: Final[dict[str, Unary]] = {
     "rcp": np.reciprocal,
     "rcp_iflag": np.reciprocal,
-    "rsq": settled(_reciprocal_root, reciprocal_root),
+    "rsq": correctly_rounded(_reciprocal_root, reciprocal_root),
     "sqrt": np.sqrt,
     "exp": _power,
     "exp_legacy": _power,
     "log": _logarithm,
     "log_legacy": _logarithm,
-    "sin": settled(_sine_of_turns, sine),
-    "cos": settled(_cosine_of_turns, cosine),
+    "sin": correctly_rounded(_sine_of_turns, sine),
+    "cos": correctly_rounded(_cosine_of_turns, cosine),
 }
 
 SEMANTICS: Final[dict[str, Semantics]] = {

@@ -9,7 +9,7 @@ from gpu.compute_unit.memory_ops.ds_instructions import bind_local
 from gpu.compute_unit.memory_ops.scalar_memory import bind_scalar
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
 from gpu.compute_unit.program.decoded_program import Control, bind_at
-from gpu.isa.execution.step import NotImplementedInstruction
+from gpu.isa.execution.instruction_writer import NotImplementedInstruction
 from gpu.isa.instruction import Instruction, Opcode, Unit
 from gpu.isa.tables import OPCODES
 from gpu.isa.wave_registers import Wave
@@ -42,8 +42,8 @@ def test_all_memory_instructions_of_the_first_tiers_are_carried_out() -> None:
 
 def test_controls() -> None:
     for words, control in (("000081bf", Control.END), ("00008abf", Control.BARRIER)):
-        bound = bind_at(0x1000, bytes.fromhex(words))
-        assert bound.control is control and bound.unit is Unit.INTERNAL
+        decoded = bind_at(0x1000, bytes.fromhex(words))
+        assert decoded.control is control and decoded.unit is Unit.INTERNAL
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_controls() -> None:
 def test_variants_that_are_not_carried_out_fail_when_they_are_executed(
     words: str, text: str
 ) -> None:
-    bound = bind_at(0x1000, bytes.fromhex(words))
-    assert bound.step is not None
+    decoded = bind_at(0x1000, bytes.fromhex(words))
+    assert decoded.execute is not None
     with pytest.raises(NotImplementedInstruction, match="not implemented: "):
-        bound.step(Wave(1))
-    assert text in str(bound)
+        decoded.execute(Wave(1))
+    assert text in str(decoded)
 
 
 def test_what_was_bound_once_is_shared() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from gpu.isa.encoding.decoder import decode
 from gpu.isa.execution.binder import bind
-from gpu.isa.execution.step import NotImplementedInstruction
+from gpu.isa.execution.instruction_writer import NotImplementedInstruction
 from gpu.isa.wave_registers import ALL, EXEC, VCC, Wave, bits_of
 from tests.gpu.isa.execution.waves import a_wave, for_executor, run
 

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from gpu.isa.execution.binder import bind
+from gpu.isa.execution.instruction_writer import NotImplementedInstruction
 from gpu.isa.execution.scalar_binder import BRANCHES
 from gpu.isa.execution.scalar_functions import SAVE_EXEC, SCALAR
-from gpu.isa.execution.step import NotImplementedInstruction
 from gpu.isa.execution.vector_special import SPECIAL
 from gpu.isa.fp_environment import plain_afterwards
 from gpu.isa.instruction import Opcode, OperandAccess, Unit

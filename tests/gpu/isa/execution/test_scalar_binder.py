@@ -208,9 +208,9 @@ def test_other_hardware_registers_are_what_the_unit_says() -> None:
 
 
 def test_steps_belong_to_no_wave() -> None:
-    step = bind(decode(*words("s_addk_i32", sdst=5, simm16=3)))
+    execute = bind(decode(*words("s_addk_i32", sdst=5, simm16=3)))
     waves = [a_wave(), a_wave()]
     for wave, start in zip(waves, (1, 10)):
         wave.sgprs[5] = start
-        step(wave)
+        execute(wave)
     assert [wave.sgprs[5] for wave in waves] == [4, 13]

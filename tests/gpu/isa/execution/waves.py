@@ -25,5 +25,5 @@ def a_wave(vgprs: int = 32, exec: int = ALL) -> Wave:
 
 
 def for_executor(instruction: Instruction) -> bool:
-    """Whether the compute unit carries this out, not a step."""
+    """Whether the compute unit executes this, not a bound instruction."""
     return instruction.unit not in BOUND and instruction.opcode.tier == 1

@@ -9,7 +9,7 @@ import pytest
 
 from gpu.isa.semantics import SEMANTICS
 from gpu.isa.semantics.floating import soft_float
-from gpu.isa.semantics.floating.soft_float_table import portable
+from gpu.isa.semantics.floating.soft_float_table import with_soft_float
 from gpu.isa.wave_registers import FloatMode
 from tests.gpu.isa.semantics.floating import ieee
 from tests.gpu.isa.semantics.values import operands, run, same, specials
@@ -48,14 +48,14 @@ def _sample(kinds: tuple[str, ...], seed: int) -> list[Any]:
     return [np.concatenate([column[picks], more]) for column, more in zip(columns, extra)]
 
 
-PORTABLE = portable(SEMANTICS)
+SOFT_FLOAT = with_soft_float(SEMANTICS)
 
 
-@pytest.fixture(params=["host", "portable"], autouse=True)
+@pytest.fixture(params=["host", "soft float"], autouse=True)
 def table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything with the host's rounding, and without."""
-    if request.param == "portable":
-        for name, entry in PORTABLE.items():
+    if request.param == "soft float":
+        for name, entry in SOFT_FLOAT.items():
             monkeypatch.setitem(SEMANTICS, name, entry)
 
 

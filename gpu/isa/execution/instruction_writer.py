@@ -1,8 +1,9 @@
-"""A step is an instruction bound to its operands: a function of a wave that executes all of it.
+"""A bound instruction: a function of a wave that executes one instruction with its operands.
 
-Calling helpers for every operand would cost more than the arithmetic of 64 lanes, so steps are
-generated code: `InstructionWriter` collects lines of Python in which registers and constants appear
-as parameters; instructions of the same shape have the same text, which is compiled once.
+Calling helpers for every operand would cost more than the arithmetic of 64 lanes, so bound
+instructions are generated code: `InstructionWriter` collects lines of Python in which registers and
+constants appear as parameters; instructions of the same shape have the same text, which is compiled
+once.
 
 Invariant: the text holds no number of a register and no value of an operand, only shapes.
 """
@@ -24,7 +25,7 @@ class NotImplementedInstruction(Exception):
 
 
 class InstructionWriter:
-    """Lines of one step, and what its parameters stand for."""
+    """The source of one bound instruction, and the values of its parameters."""
 
     def __init__(self) -> None:
         self._values: list[Any] = []
@@ -33,7 +34,7 @@ class InstructionWriter:
         self._temporaries = 0
 
     def value(self, value: Any) -> str:
-        """A name under which the step finds this object."""
+        """The parameter that stands for this object."""
         self._values.append(value)
         return f"k{len(self._values) - 1}"
 
@@ -53,19 +54,19 @@ class InstructionWriter:
 
     @property
     def text(self) -> str:
-        """The step's source, with parameters for what differs between like instructions."""
+        """The source, with parameters for what differs between like instructions."""
         parameters = ", ".join(f"k{number}" for number in range(len(self._values)))
         body = self._lines or [self._indent + "pass"]
-        header = [f"def make({parameters}):", "    def step(w):"]
-        return "\n".join([*header, *body, "    return step", ""])
+        header = [f"def make({parameters}):", "    def execute(w):"]
+        return "\n".join([*header, *body, "    return execute", ""])
 
-    def step(self) -> BoundInstruction:
+    def bind(self) -> BoundInstruction:
         text = self.text
         key = (len(self._values), text)
         factory = _factories.get(key)
         if factory is None:
             namespace: dict[str, Any] = {}
-            exec(compile(text, "<step>", "exec"), namespace)
+            exec(compile(text, "<bound instruction>", "exec"), namespace)
             factory = _factories[key] = namespace["make"]
         return factory(*self._values)
 
