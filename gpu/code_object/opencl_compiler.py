@@ -75,9 +75,9 @@ def compile_kernels(
         output = Path(folder) / "kernels.co"
         flags = [*_flags(processor), *_for_source(source), *options, *_wanted_options()]
         command = [clang, *flags, str(source.resolve()), "-o", str(output)]
-        said = _run(command, source)
+        printed = _run(command, source)
         if not output.is_file():
-            raise CompileError(f"{source}: {clang} failed:\n{said.strip()}")
+            raise CompileError(f"{source}: {clang} failed:\n{printed.strip()}")
         return output.read_bytes()
 
 
@@ -94,8 +94,10 @@ def find_compiler() -> str | None:
 
 def compiler_version(clang: str) -> str:
     """``14.0.6``; empty if it does not say."""
-    said = subprocess.run([clang, "--version"], capture_output=True, text=True, timeout=60).stdout
-    match = re.search(r"version (\d+\.\d+\.\d+)", said)
+    printed = subprocess.run(
+        [clang, "--version"], capture_output=True, text=True, timeout=60
+    ).stdout
+    match = re.search(r"version (\d+\.\d+\.\d+)", printed)
     return match[1] if match else ""
 
 
@@ -143,7 +145,7 @@ def _able(clang: str) -> bool:
 
 def _run(command: list[str], source: Path) -> str:
     try:
-        status, said = _finished(command)
+        status, printed = _finished(command)
     except OSError as error:
         raise CompileError(f"{source}: cannot run {command[0]}: {error.strerror}") from None
     except subprocess.TimeoutExpired:
@@ -151,8 +153,8 @@ def _run(command: list[str], source: Path) -> str:
             f"{source}: {command[0]} took more than {_TIME_LIMIT_SECONDS} s"
         ) from None
     if status:
-        raise CompileError(f"{source}: {command[0]} failed ({_how(source)}):\n{said.strip()}")
-    return said
+        raise CompileError(f"{source}: {command[0]} failed ({_how(source)}):\n{printed.strip()}")
+    return printed
 
 
 def _finished(command: list[str]) -> tuple[int, str]:
@@ -163,11 +165,11 @@ def _finished(command: list[str]) -> tuple[int, str]:
         command, stdout=pipe, stderr=pipe, text=True, errors="replace", start_new_session=True
     ) as process:
         try:
-            _, said = process.communicate(timeout=_TIME_LIMIT_SECONDS)
+            _, printed = process.communicate(timeout=_TIME_LIMIT_SECONDS)
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
-    return process.returncode, said
+    return process.returncode, printed
 
 
 def _how(source: Path) -> str:

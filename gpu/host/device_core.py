@@ -39,7 +39,7 @@ from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.events import EMPTY, SLOT, SLOTS, EventPage, HostEvent
 from gpu.packet_processor.fences import Fences, Obey
 from gpu.packet_processor.packet_log import PacketLog, Report
-from gpu.packet_processor.packet_processor import Handler, Outside, Pace, PacketProcessor
+from gpu.packet_processor.packet_processor import Callbacks, Handler, Pace, PacketProcessor
 from gpu.packet_processor.queue_scheduler import Scheduler
 from gpu.trace import Trace
 
@@ -141,9 +141,11 @@ class BareDevice:
             options.apertures,
             ScratchLimits(len(self.units) * self._waves_per_unit),
         )
-        outside = Outside(self._interrupt, self._loop.calls.append, self._inactive, self.packets)
+        callbacks = Callbacks(
+            self._interrupt, self._loop.calls.append, self._inactive, self.packets
+        )
         return PacketProcessor(
-            self._control, command_processor, self._dispatcher, fences, outside, options.pace
+            self._control, command_processor, self._dispatcher, fences, callbacks, options.pace
         )
 
     def _reporter(self, trace: Trace | None) -> Report | None:

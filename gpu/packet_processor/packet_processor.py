@@ -69,7 +69,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class Callbacks:
     """The callbacks of the packet processor.
 
     ``interrupt``: called with event numbers. ``call``: has a function called outside of any
@@ -91,7 +91,7 @@ class PacketProcessor:
         command_processor: CommandProcessor,
         dispatcher: Dispatcher,
         fences: Fences,
-        outside: Outside,
+        callbacks: Callbacks,
         pace: Pace = Pace(),
     ) -> None:
         self.handlers: dict[int, Handler] = {}
@@ -100,8 +100,8 @@ class PacketProcessor:
         self._command_processor = command_processor
         self._dispatcher = dispatcher
         self._fences = fences
-        self._completions = Completions(control, outside.interrupt)
-        self._outside = outside
+        self._completions = Completions(control, callbacks.interrupt)
+        self._callbacks = callbacks
         self._pace = pace
 
     def connect(self, link: Connection) -> Activity:
@@ -186,7 +186,7 @@ class PacketProcessor:
         link.incomplete += 1
         if link.begun != packet_id:  # it may be fetched again, after another queue's turn
             link.begun = packet_id
-            self._outside.log.launch(link, kind, data)
+            self._callbacks.log.launch(link, kind, data)
         completion = int.from_bytes(data[-8:], "little")
         try:
             yield from self._launch(link, kind, data, completion)
@@ -219,14 +219,14 @@ class PacketProcessor:
                 link,
                 data,
                 failed=lambda failed: self._kernel_failed(link, failed),
-                interrupted=self._outside.interrupt,
+                interrupted=self._callbacks.interrupt,
             )
             if not link.active:
                 self._command_processor.forget(link, run)
                 raise InactiveQueueError(f"{link.name}: stopped before the packet was active")
             link.runs.append(run)
             self._dispatcher.submit(run)
-            self._outside.log.active(link, link.read_id, run.kernel, run.groups)
+            self._callbacks.log.active(link, link.read_id, run.kernel, run.groups)
             self._activities.start(self._finish_run(link, run, self._now))
         elif kind is PacketType.AGENT_DISPATCH:
             packet = AgentDispatch.unpack(data)
@@ -298,7 +298,7 @@ class PacketProcessor:
             results.append(handler(packet.arguments))
             answered.fire()
 
-        self._outside.call(call)
+        self._callbacks.call(call)
         while not results:
             yield Pause(None, answered, answered.count)
         try:
@@ -338,7 +338,7 @@ class PacketProcessor:
 
     def _completed(self, link: Connection, well: bool) -> None:
         link.incomplete -= 1
-        self._outside.log.complete(link, well)
+        self._callbacks.log.complete(link, well)
         self._happened(link)
 
     def _happened(self, link: Connection) -> None:
@@ -362,7 +362,7 @@ class PacketProcessor:
         if not link.active:
             return
         link.state, link.error = QueueState.ERROR_PENDING, error
-        self._outside.log.stopped(link, error)
+        self._callbacks.log.stopped(link, error)
         self._happened(link)
         self._activities.start(self._wind_down(link, error))
 
@@ -379,9 +379,9 @@ class PacketProcessor:
         except (PacketError, Unmapped):
             pass
         link.state = QueueState.INACTIVE
-        self._outside.log.inactive(link)
+        self._callbacks.log.inactive(link)
         self._happened(link)
-        self._outside.inactive(link)
+        self._callbacks.inactive(link)
 
 
 def _located(problem: GpuError | Unmapped, where: str) -> GpuError:

@@ -53,18 +53,18 @@ def system_scope(
     described: SystemDescription,
     banks: str | None,
     vector: str,
-    said: SystemDescription,
+    written: SystemDescription,
 ) -> SystemScope:
     """What fences have to do in a completed description.
 
     ``banks``: the group of machines that is the shared cache. ``vector``: the group of requesters
-    of compute units. ``said``: the description with its rows of ``[[handover]]``, which say how
+    of compute units. ``written``: the description with its rows of ``[[handover]]``, which say how
     bytes pass from and to wavefronts. Raises CannotFence.
     """
     keeps = _keeps_stores(described, banks)
     if keeps is None:
-        keeps = _steps(said, vector, "flush")
-    invalidates = _steps(said, vector, "invalidate_l2")
+        keeps = _steps(written, vector, "flush")
+    invalidates = _steps(written, vector, "invalidate_l2")
     if not keeps and not invalidates:
         return SystemScope()
     first = _class_of(protocol, described, described.requesters[vector].machine)
@@ -92,16 +92,16 @@ def _keeps_stores(described: SystemDescription, banks: str | None) -> bool | Non
     return next((bool(parameters[name]) for name in WRITE_BACK if name in parameters), None)
 
 
-def _steps(said: SystemDescription, vector: str, step: str) -> bool:
+def _steps(written: SystemDescription, vector: str, step: str) -> bool:
     """Whether a row asks for the step between wavefronts and agents that use other ports."""
 
     def wavefronts(agents: str) -> bool:
-        return agents in said.agents and said.agents[agents].requester == vector
+        return agents in written.agents and written.agents[agents].requester == vector
 
     return any(
         (step in row.giver_steps and wavefronts(row.giver) and not wavefronts(row.taker))
         or (step in row.taker_steps and wavefronts(row.taker) and not wavefronts(row.giver))
-        for row in said.handovers
+        for row in written.handovers
         if row.allowed and row.scope in ("", "system")
     )
 

@@ -122,10 +122,10 @@ def kernel_system(
 def _with_roles(
     protocol: ProtocolInfo, written: SystemDescription
 ) -> tuple[SystemDescription, Roles]:
-    said = written.gpu.get("ports", {})
-    if said == {}:
+    ports = written.gpu.get("ports", {})
+    if ports == {}:
         return _inferred(protocol, written)
-    roles = read(Roles, said, written.origin, ("gpu", "ports"))
+    roles = read(Roles, ports, written.origin, ("gpu", "ports"))
     for role in ("vector", "scalar", "fetch", "control"):
         name = getattr(roles, role)
         if name not in written.requesters:

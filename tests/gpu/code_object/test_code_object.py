@@ -24,7 +24,7 @@ EVERY = [
 
 @pytest.mark.parametrize(("source", "configuration"), EVERY)
 def test_every_stored_object(source: str, configuration: str) -> None:
-    """Metadata, descriptor and symbols tell the same of each kernel."""
+    """Metadata, descriptor and symbols agree on each kernel."""
     code_object = stored(source, configuration)
     assert code_object.kernels
     for kernel in code_object.kernels.values():

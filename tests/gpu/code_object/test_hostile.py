@@ -36,19 +36,19 @@ def _read(data: bytes) -> None:
 def test_changed_objects(source: str, configuration: str) -> None:
     """A few fields of headers and tables set to extremes, some bytes anywhere, some ends cut."""
     original = stored_bytes(source, configuration)
-    dice = random.Random(f"{source} {configuration}")
+    prng = random.Random(f"{source} {configuration}")
     for _ in range(400):
         data = bytearray(original)
-        for _ in range(dice.choice((1, 1, 2, 5))):
-            size = dice.choice((1, 2, 4, 8))
-            near = dice.choice((64, 600, len(data)))
-            at = dice.randrange(min(near, len(data)) - size)
-            if near < len(data) or dice.random() < 0.5:
+        for _ in range(prng.choice((1, 1, 2, 5))):
+            size = prng.choice((1, 2, 4, 8))
+            near = prng.choice((64, 600, len(data)))
+            at = prng.randrange(min(near, len(data)) - size)
+            if near < len(data) or prng.random() < 0.5:
                 at -= at % size
-            value = dice.choice((*EXTREMES, dice.getrandbits(64), len(data)))
+            value = prng.choice((*EXTREMES, prng.getrandbits(64), len(data)))
             data[at : at + size] = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
-        if dice.random() < 0.15:
-            del data[dice.randrange(len(data)) :]
+        if prng.random() < 0.15:
+            del data[prng.randrange(len(data)) :]
         _read(bytes(data))
 
 

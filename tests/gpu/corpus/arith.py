@@ -33,28 +33,28 @@ SPECIAL = {
 
 def integers(dtype: Any, seed: int) -> Array:
     """All sizes, small and large, with the extremes in front."""
-    limits, dice = np.iinfo(dtype), rng(seed)
+    limits, prng = np.iinfo(dtype), rng(seed)
     width = limits.bits
-    bits = dice.integers(0, 1 << 63, COUNT, dtype=U64) << U64(1) | dice.integers(
+    bits = prng.integers(0, 1 << 63, COUNT, dtype=U64) << U64(1) | prng.integers(
         0, 2, COUNT, dtype=U64
     )
-    shifts = dice.integers(0, width, COUNT).astype(U64)
+    shifts = prng.integers(0, width, COUNT).astype(U64)
     values = (bits >> (U64(64 - width) + shifts)).astype(np.dtype(f"u{width // 8}")).view(dtype)
-    values = np.where(dice.integers(0, 2, COUNT).astype(bool), values, ~values)
+    values = np.where(prng.integers(0, 2, COUNT).astype(bool), values, ~values)
     edges = [0, 1, limits.max, limits.min, limits.max - 1, 7]
-    dice.shuffle(edges)
+    prng.shuffle(edges)
     values[: len(edges)] = edges
     return values
 
 
 def floats(dtype: Any, seed: int, special: bool = True, low: float = -8, high: float = 8) -> Array:
     """Numbers of all sizes around 1, with the specials scattered among them."""
-    dice = rng(seed)
-    values = (dice.uniform(-1, 1, COUNT) * 2.0 ** dice.uniform(low, high, COUNT)).astype(dtype)
+    prng = rng(seed)
+    values = (prng.uniform(-1, 1, COUNT) * 2.0 ** prng.uniform(low, high, COUNT)).astype(dtype)
     if special:
         size = np.dtype(dtype).itemsize
         patterns = np.array(SPECIAL[size], f"u{size}").view(dtype)
-        values[dice.integers(0, COUNT, 40)] = np.resize(patterns, 40)
+        values[prng.integers(0, COUNT, 40)] = np.resize(patterns, 40)
     return values
 
 

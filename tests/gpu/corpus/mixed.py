@@ -43,8 +43,8 @@ def _jump_table() -> Case:
 
 
 def _structures() -> Case:
-    dice, p = rng(402), np.zeros(70, RECORD)
-    p["a"], p["v"], p["c"] = (dice.integers(-9, 9, shape) for shape in ((70, 6), (70, 4), 70))
+    prng, p = rng(402), np.zeros(70, RECORD)
+    p["a"], p["v"], p["c"] = (prng.integers(-9, 9, shape) for shape in ((70, 6), (70, 4), 70))
     given = p[3]
     out = []
     for i, each in enumerate(p):

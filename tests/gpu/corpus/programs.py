@@ -79,10 +79,10 @@ def _halves(value: int) -> list[int]:
 
 def _graph(seed: int, n: int, most: int) -> tuple[Array, Array]:
     """Row starts and columns of a random square matrix; some rows are empty."""
-    dice = rng(seed)
-    counts = dice.integers(0, most, n)
+    prng = rng(seed)
+    counts = prng.integers(0, most, n)
     start = np.concatenate([[0], np.cumsum(counts)]).astype(U32)
-    return start, dice.integers(0, n, int(start[-1])).astype(U32)
+    return start, prng.integers(0, n, int(start[-1])).astype(U32)
 
 
 def _sparse() -> list[Case]:

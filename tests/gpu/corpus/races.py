@@ -42,7 +42,7 @@ NEVER: dict[str, set[Outcome]] = {
 """Outcomes that no run may end with, by kernel."""
 
 GROUPS = {"iriw_rlx": 4, "iriw_sc": 4, "wrc": 3, "mp_lds": 1}
-"""Threads of a test, one a group; 2 where nothing else is said."""
+"""Threads of a test, one a group; 2 by default."""
 RESULTS = {"iriw_rlx": 4, "iriw_sc": 4, "wrc": 3}
 
 

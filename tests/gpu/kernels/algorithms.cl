@@ -129,7 +129,7 @@ __kernel void packed(__global odd *p, __global ulong *out) {
   p[i].q += x.k;
   p[i].k = (ushort)(x.v >> 7);
 }
-/* Running totals in one pass: each group adds what those before it have told. */
+/* Running totals in one pass: each group adds what those before it have published. */
 __kernel void lookback(__global const uint *in, __global uint *out, __global atomic_ulong *state,
                        __global atomic_uint *ticket) {
   __local uint t[64], base, me;
@@ -151,10 +151,10 @@ __kernel void lookback(__global const uint *in, __global uint *out, __global ato
     STORE(&state[g], (g ? 1ul : 2ul) << 32 | total);
     for (int k = (int)g - 1; k >= 0;) {
       ulong s = LOAD(&state[k]);
-      uint told = s >> 32;
-      if (!told) continue;
+      uint status = s >> 32;
+      if (!status) continue;
       sum += (uint)s;
-      if (told == 2) break;
+      if (status == 2) break;
       k--;
     }
     if (g) STORE(&state[g], 2ul << 32 | (sum + total));

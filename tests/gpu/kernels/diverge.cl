@@ -73,7 +73,7 @@ __kernel void mandelbrot(__global uint *out, uint width, uint height, uint most)
   }
   out[py * width + px] = n;
 }
-/* Lanes leave at different places; the rest goes on to a barrier-free tail. */
+/* Lanes leave at different places; the others continue to a barrier-free tail. */
 __kernel void early_return(__global const int *in, __global int *out, uint n) {
   uint i = get_global_id(0);
   out[i] = -1;

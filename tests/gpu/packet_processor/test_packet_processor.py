@@ -190,16 +190,16 @@ def test_another_queue_meets_the_dependency() -> None:
 
 def graph_times(edges: dict[int, list[int]], nodes: int, seed: int) -> Bench:
     """Run a graph: every node a dispatch in one of two queues, its edges barrier packets."""
-    dice = random.Random(seed)
+    prng = random.Random(seed)
     bench = Bench()
     queues = [bench.device.create_queue(4), bench.device.create_queue(4)]
     signals = [bench.device.signal(1) for _ in range(nodes)]
     for node in range(nodes):
-        queue = dice.choice(queues)
+        queue = prng.choice(queues)
         before = [signals[other] for other in edges.get(node, [])]
         for start in range(0, len(before), 5):
             queue.barrier_and(before[start : start + 5])
-        bench.ticks[node * 1000] = dice.randint(1, 400)
+        bench.ticks[node * 1000] = prng.randint(1, 400)
         # The global offset goes nowhere here; the grid names the node.
         queue.dispatch(bench.kernel(), 64 + node, 64 + node, ARGS, completion=signals[node])
         queue.ring()
@@ -225,10 +225,10 @@ def test_a_diamond() -> None:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_random_graphs(seed: int) -> None:
-    dice = random.Random(seed)
-    nodes = dice.randint(3, 12)
+    prng = random.Random(seed)
+    nodes = prng.randint(3, 12)
     edges = {
-        node: sorted(dice.sample(range(node), dice.randint(0, min(node, 7))))
+        node: sorted(prng.sample(range(node), prng.randint(0, min(node, 7))))
         for node in range(1, nodes)
     }
     assert_edges(graph_times(edges, nodes, seed), edges, nodes)

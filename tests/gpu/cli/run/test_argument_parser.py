@@ -70,8 +70,8 @@ def test_random_numbers_never_change() -> None:
     assert 0 <= floats.min() < 0.01 and 0.99 < floats.max() < 1 and abs(floats.mean() - 0.5) < 0.03
     signed = buffer("f32[4096]=random:3:-2:2").values
     assert -2 <= signed.min() < -1.9 and 1.9 < signed.max() < 2
-    dice = buffer("i8[4096]=random:4:-3:4").values
-    assert set(dice.tolist()) == set(range(-3, 4))
+    values = buffer("i8[4096]=random:4:-3:4").values
+    assert set(values.tolist()) == set(range(-3, 4))
     octets = buffer("u8[4096]=random:9").values
     assert len(set(octets.tolist())) == 256
     wide = buffer("u64[64]=random:5:0:18446744073709551615").values

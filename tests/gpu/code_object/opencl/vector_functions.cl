@@ -30,7 +30,7 @@
 OF_TYPE(INTEGERS, char) OF_TYPE(INTEGERS, uchar) OF_TYPE(INTEGERS, short) OF_TYPE(INTEGERS, ushort)
 OF_TYPE(INTEGERS, int) OF_TYPE(INTEGERS, uint) OF_TYPE(INTEGERS, long) OF_TYPE(INTEGERS, ulong)
 
-#define TELLS(BIT, N, WHOLE, PART) EACH(BIT, N, -(WHOLE), PART)
+#define CHECK(BIT, N, WHOLE, PART) EACH(BIT, N, -(WHOLE), PART)
 #define FLOATS(T, N)                                                                               \
   __kernel void floats_##T##N(__global const T *p, __global uint *out) {                           \
     uint i = get_global_id(0), bad = 0;                                                            \
@@ -41,27 +41,27 @@ OF_TYPE(INTEGERS, int) OF_TYPE(INTEGERS, uint) OF_TYPE(INTEGERS, long) OF_TYPE(I
     TWO(15, N, minmag) TWO(16, N, step) THREE(17, N, fma) THREE(18, N, mad) THREE(19, N, mix)      \
     THREE(20, N, smoothstep) SCALAR(21, N, fmin) SCALAR(22, N, max)                                \
     EACH(23, N, mix(a, b, c[1]), mix(a[k], b[k], c[1])) EACH(24, N, step(b[1], a), step(b[1], a[k])) \
-    TELLS(25, N, isless(a, b), isless(a[k], b[k]))                                                 \
-    TELLS(26, N, islessgreater(a, b), islessgreater(a[k], b[k]))                                   \
-    TELLS(27, N, isunordered(a, b), isunordered(a[k], b[k])) TELLS(28, N, isinf(a), isinf(a[k]))   \
-    TELLS(29, N, isnormal(a), isnormal(a[k])) TELLS(30, N, signbit(a), signbit(a[k]))              \
-    TELLS(31, N, isfinite(a), isfinite(a[k]))                                                      \
+    CHECK(25, N, isless(a, b), isless(a[k], b[k]))                                                 \
+    CHECK(26, N, islessgreater(a, b), islessgreater(a[k], b[k]))                                   \
+    CHECK(27, N, isunordered(a, b), isunordered(a[k], b[k])) CHECK(28, N, isinf(a), isinf(a[k]))   \
+    CHECK(29, N, isnormal(a), isnormal(a[k])) CHECK(30, N, signbit(a), signbit(a[k]))              \
+    CHECK(31, N, isfinite(a), isfinite(a[k]))                                                      \
     out[i] = bad;                                                                                  \
   }
 OF_TYPE(FLOATS, float) OF_TYPE(FLOATS, double)
 
-__kernel void numbers(__global const float *p, __global float *out, __global int *told) {
+__kernel void numbers(__global const float *p, __global float *out, __global int *flags) {
   uint i = get_global_id(0);
   float x = p[i], whole, rest;
   int exponent;
   out += 11 * i;
-  told += 7 * i;
+  flags += 7 * i;
   out[0] = sign(x); out[1] = round(x); out[2] = fdim(x, 0.5f); out[3] = maxmag(x, -1.0f);
   out[4] = smoothstep(-2.0f, 2.0f, x); out[5] = fract(x, &whole); out[6] = whole;
   out[7] = modf(x, &rest); out[8] = frexp(x, &exponent); out[9] = ldexp(x, 3);
   out[10] = degrees(x) + radians(x);
-  told[0] = exponent; told[1] = signbit(x); told[2] = isfinite(x); told[3] = isnormal(x);
-  told[4] = isgreaterequal(x, 1.0f); told[5] = isordered(x, x); told[6] = isequal(x, x);
+  flags[0] = exponent; flags[1] = signbit(x); flags[2] = isfinite(x); flags[3] = isnormal(x);
+  flags[4] = isgreaterequal(x, 1.0f); flags[5] = isordered(x, x); flags[6] = isequal(x, x);
 }
 #define SUMS(T)                                                                                    \
   __kernel void sums_##T(__global const T *a, __global const T *b, __global const T *c,            \

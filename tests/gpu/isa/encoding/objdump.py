@@ -84,8 +84,8 @@ def _compiled(directory: Path) -> list[Listed]:
 
 
 def _encoded(directory: Path) -> list[Listed]:
-    dice = random.Random(SEED)
-    cases = [an_instruction(dice, opcode, form)[0] for opcode, form in every_form()]
+    prng = random.Random(SEED)
+    cases = [an_instruction(prng, opcode, form)[0] for opcode, form in every_form()]
     lines = [text(decode(words[0], words[-1])) for words in cases]
     encodings = assemble(lines, directory)
     return [

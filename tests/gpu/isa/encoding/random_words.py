@@ -37,10 +37,10 @@ def forms(opcode: Opcode) -> Iterator[str]:
             yield "DPP"
 
 
-def an_instruction(dice: random.Random, opcode: Opcode, form: str) -> tuple[list[int], Instruction]:
+def an_instruction(prng: random.Random, opcode: Opcode, form: str) -> tuple[list[int], Instruction]:
     """Words of an opcode that decode, and what they are."""
     for _ in range(MANY):
-        words = _words(dice, opcode, form)
+        words = _words(prng, opcode, form)
         try:
             instruction = decode(words[0], words[1])
         except NotAnInstruction:
@@ -77,7 +77,7 @@ def _vector_registers(ranges: tuple[RegisterRange, ...]) -> Iterator[int]:
             yield from range(first, first + size)
 
 
-def _words(dice: random.Random, opcode: Opcode, form: str) -> list[int]:
+def _words(prng: random.Random, opcode: Opcode, form: str) -> list[int]:
     format = BY_NAME["VOP3" if form == "VOP3" else opcode.format]
     number = opcode.number + (VOP3_BASE[opcode.format] if format.name == "VOP3" else 0)
     bits = int(format.prefix, 2) << (32 - len(format.prefix)) | number << format.opcode.low
@@ -90,37 +90,37 @@ def _words(dice: random.Random, opcode: Opcode, form: str) -> list[int]:
         unused |= format.name == "SMEM" and no_offset
         if unused or (not opcode.operands and field != "gds"):
             continue
-        bits |= (_value(dice, field) & (1 << place.bits) - 1) << place.low
+        bits |= (_value(prng, field) & (1 << place.bits) - 1) << place.low
     if format.name == "VOP3" and {"vdst", "sdst"} <= named:
-        bits = bits & ~(0x7F << 8) | dice.randrange(0, 102, 2) << 8
+        bits = bits & ~(0x7F << 8) | prng.randrange(0, 102, 2) << 8
     if form in ("SDWA", "DPP"):
         escape = {"SDWA": SRC_SDWA, "DPP": SRC_DPP}[form]
-        return [bits & ~0x1FF | escape, _second(dice, opcode, form)]
+        return [bits & ~0x1FF | escape, _second(prng, opcode, form)]
     if format.words == 2:
         return [bits & 0xFFFF_FFFF, bits >> 32]
-    return [bits, dice.randrange(0x100, 0x3000)]
+    return [bits, prng.randrange(0x100, 0x3000)]
 
 
-def _value(dice: random.Random, field: str) -> int:
+def _value(prng: random.Random, field: str) -> int:
     match field:
         case "src0" | "src1" | "src2":
-            return dice.choice([dice.randrange(256, 512), dice.randrange(209), dice.randrange(512)])
+            return prng.choice([prng.randrange(256, 512), prng.randrange(209), prng.randrange(512)])
         case "ssrc0" | "ssrc1":
-            return dice.choice([dice.randrange(256), dice.randrange(0, 102, 2)])
+            return prng.choice([prng.randrange(256), prng.randrange(0, 102, 2)])
         case "sdst" | "sdata":
-            return dice.choice([dice.randrange(0, 102, 4), dice.randrange(128)])
+            return prng.choice([prng.randrange(0, 102, 4), prng.randrange(128)])
         case "clamp" | "tfe" | "lds" | "gds" | "d16" | "lwe" | "r128" | "compr":
-            return int(dice.random() < 0.2)
+            return int(prng.random() < 0.2)
         case "neg" | "abs" | "omod":
-            return dice.choice([0, dice.randrange(8)])
+            return prng.choice([0, prng.randrange(8)])
         case "simm16":
-            return dice.choice([dice.randrange(1 << 16), dice.randrange(16)])
+            return prng.choice([prng.randrange(1 << 16), prng.randrange(16)])
         case "offset":
-            return dice.choice([dice.randrange(102), dice.randrange(1 << 20)])
-    return dice.choice([0, dice.randrange(1 << 9)])
+            return prng.choice([prng.randrange(102), prng.randrange(1 << 20)])
+    return prng.choice([0, prng.randrange(1 << 9)])
 
 
-def _second(dice: random.Random, opcode: Opcode, form: str) -> int:
+def _second(prng: random.Random, opcode: Opcode, form: str) -> int:
     word = 0
     two = opcode.operand("src1") is not None
     for field, place in (SDWA if form == "SDWA" else DPP).items():
@@ -128,11 +128,11 @@ def _second(dice: random.Random, opcode: Opcode, form: str) -> int:
             opcode.format == "VOPC" and field.startswith("dst")
         ):
             continue
-        value = dice.randrange(1 << place.bits)
+        value = prng.randrange(1 << place.bits)
         if field.endswith(("neg", "abs", "sext", "clamp")):
-            value = int(dice.random() < 0.2)
+            value = int(prng.random() < 0.2)
         elif field == "dpp_ctrl":
-            value = dice.choice([dice.randrange(256), 0x101, 0x11F, 0x128, 0x138, 0x140, 0x142])
+            value = prng.choice([prng.randrange(256), 0x101, 0x11F, 0x128, 0x138, 0x140, 0x142])
         word |= value << place.low
     return word
 

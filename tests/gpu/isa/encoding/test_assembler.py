@@ -16,8 +16,8 @@ pytestmark = pytest.mark.skipif(ASSEMBLER is None, reason="no llvm-mc on PATH")
 
 @pytest.mark.parametrize("seed", range(3))
 def test_random_fields_of_every_opcode(seed: int, tmp_path: Path) -> None:
-    dice = random.Random(seed)
-    cases = [an_instruction(dice, opcode, form) for opcode, form in every_form()]
+    prng = random.Random(seed)
+    cases = [an_instruction(prng, opcode, form) for opcode, form in every_form()]
     lines = [text(instruction) for _, instruction in cases]
     for line, (words, _), assembled in zip(lines, cases, assemble(lines, tmp_path)):
         assert assembled == b"".join(word.to_bytes(4, "little") for word in words), line

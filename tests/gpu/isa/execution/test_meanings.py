@@ -54,10 +54,10 @@ def test_scalar_rows_have_meanings() -> None:
 
 @pytest.mark.parametrize("exec", [ALL, 0x8000_0000_0000_0001, 0])
 def test_every_form_runs_or_stops_with_its_text(exec: int) -> None:
-    dice = random.Random(3)
+    prng = random.Random(3)
     stopped = set()
     for opcode, form in every_form():
-        _, instruction = an_instruction(dice, opcode, form)
+        _, instruction = an_instruction(prng, opcode, form)
         if for_executor(instruction) or "movrel" in opcode.name:
             continue
         wave = a_wave(vgprs=256, exec=exec)

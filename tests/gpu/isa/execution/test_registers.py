@@ -53,8 +53,8 @@ def different(one: Wave, other: Wave) -> Registers:
 
 def carried_out(seed: int) -> list[Instruction]:
     """One instruction of every opcode and form that is bound and has no computed register."""
-    dice = random.Random(seed)
-    cases = [an_instruction(dice, opcode, form)[1] for opcode, form in every_form()]
+    prng = random.Random(seed)
+    cases = [an_instruction(prng, opcode, form)[1] for opcode, form in every_form()]
     return [
         instruction
         for instruction in cases

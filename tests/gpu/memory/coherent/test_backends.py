@@ -116,7 +116,7 @@ NO_TRANSITION = Bug(
 def test_a_mistake_of_the_protocol_is_a_verdict_of_both(tmp_path: Path) -> None:
     path = NO_TRANSITION.plant(tmp_path)
     system = load_system(str(path), cus=1, tccs=1, system=DIRECTORY / "GPU_VIPER.toml", native=True)
-    said = []
+    errors = []
     for engine in ENGINES:
         memory = on_engine(system, engine)
         start = memory.space.allocate(64).start
@@ -127,9 +127,9 @@ def test_a_mistake_of_the_protocol_is_a_verdict_of_both(tmp_path: Path) -> None:
             settle(memory)
         error = caught.value
         pair = (error.machine, error.version, error.state, error.event)
-        said.append((pair, error.kind, error.tick, error.address, error.location))
-    assert said[0] == said[1]
-    assert said[0][0] == ("TCP", 1, "IV", "Evict"), "TCP 0 is the front end's"
+        errors.append((pair, error.kind, error.tick, error.address, error.location))
+    assert errors[0] == errors[1]
+    assert errors[0][0] == ("TCP", 1, "IV", "Evict"), "TCP 0 is the front end's"
 
 
 def crossings(memory: CoherentMemory) -> tuple[int, int]:

@@ -354,8 +354,8 @@ class TestSystems:
     @pytest.mark.parametrize(
         ("setting", "value", "words"),
         [
-            ("gpu.ports.vector", "nobody", "a port is a group of requesters"),
-            ("gpu.ports.banks", "nobody", "no machine of this description"),
+            ("gpu.ports.vector", "nothing", "a port is a group of requesters"),
+            ("gpu.ports.banks", "nothing", "no machine of this description"),
             ("gpu.ports.other", "gpu", "no such field"),
             ("gpu.ports.control", "scalars", "control port is no coalescer"),
             ("gpu.ports.scalar", "front", "scalar port is no sequencer"),
