@@ -1,4 +1,4 @@
-"""What each verb of ``gcn`` takes but ``run``; see `slicc.text.command.options`."""
+"""The options of each verb of ``gcn`` but ``run``; see `slicc.text.command.options`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Format(StrEnum):
 
 
 class Engine(StrEnum):
-    """What `gpu.memory.coherent.factory.EngineChoice` knows."""
+    """The values of `gpu.memory.coherent.factory.EngineChoice`."""
 
     PYTHON = "python"
     NATIVE = "native"
@@ -24,7 +24,7 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
-    """The code object that a verb looks at."""
+    """The code object that a verb reads."""
 
     file: Path = argument(
         "A code object, or OpenCL C (.cl, .clcpp), which is compiled where a clang is found.",

@@ -19,7 +19,7 @@ from gpu.compute_unit.memory_ops.access import DirectMemory, MemoryAccess, Vecto
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
 from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction, Program
-from gpu.compute_unit.program.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
+from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, fault_of, trap_fault
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.sanitizer import Checks
 from gpu.compute_unit.wave.resident_groups import Residents
@@ -167,11 +167,11 @@ class FunctionalUnit(Residents[Wavefront]):
             try:
                 for execute in instructions:
                     execute(wave)
-            except MISTAKES as mistake:
+            except WAVE_ERRORS as error:
                 place = len(block.bound) - length_hint(instructions) - 1
                 decoded = block.decoded[place]
                 address = decoded.instruction.address
-                raise fault_of(wave, decoded, address, mistake) from mistake
+                raise fault_of(wave, decoded, address, error) from error
             left -= block.count
             self.executed += block.count
             wave.executed += block.count
@@ -218,10 +218,10 @@ class FunctionalUnit(Residents[Wavefront]):
         while block.count < LONGEST_BLOCK:
             try:
                 decoded = self._program.at(address)
-            except MISTAKES as mistake:
+            except WAVE_ERRORS as error:
                 if block.count:
                     break  # it fails when it is reached
-                raise fault_of(wave, None, address, mistake) from mistake
+                raise fault_of(wave, None, address, error) from error
             block.count += 1
             block.all.append(decoded)
             address = decoded.end

@@ -27,7 +27,7 @@ from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
 from gpu.compute_unit.pipeline.wave_state import NEVER, PipelinedWave, Waiting
 from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction
-from gpu.compute_unit.program.faults import IGNORED_TRAPS, MISTAKES, fault_of, trap_fault
+from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, fault_of, trap_fault
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.sanitizer import Checks
 from gpu.compute_unit.wave.resident_groups import Residents
@@ -202,10 +202,10 @@ class TimedUnit(Residents[PipelinedWave]):
         if self._checks is not None and wave.wait is not None:
             self._checks.issue(wave, wave.wait)
 
-    def blame(self, wave: PipelinedWave, decoded: DecodedInstruction, mistake: Exception) -> None:
+    def fail_wave(self, wave: PipelinedWave, decoded: DecodedInstruction, error: Exception) -> None:
         """A wave has failed: its group is removed."""
         address = decoded.instruction.address
-        self._fail(wave.group, fault_of(wave, decoded, address, mistake))
+        self._fail(wave.group, fault_of(wave, decoded, address, error))
 
     # ------------------------------------------------------------------ issue
 
@@ -236,8 +236,8 @@ class TimedUnit(Residents[PipelinedWave]):
                     simd.last = wave.age
                 else:
                     wave.next = decoded
-            except MISTAKES as mistake:
-                self._fail(wave.group, fault_of(wave, decoded, wave.pc, mistake))
+            except WAVE_ERRORS as error:
+                self._fail(wave.group, fault_of(wave, decoded, wave.pc, error))
             except Fault as fault:
                 self._fail(wave.group, fault)
         return simd.turn_after(now + len(self._simds), len(self._simds))
@@ -262,7 +262,7 @@ class TimedUnit(Residents[PipelinedWave]):
         end = wave.pc = decoded.end
         try:
             execute(wave)
-        except MISTAKES:
+        except WAVE_ERRORS:
             wave.pc = place
             raise
         self._count(wave, decoded)

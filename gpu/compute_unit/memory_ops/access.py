@@ -17,7 +17,7 @@ from gpu.compute_unit.memory_ops.access_shape import Movement
 from gpu.compute_unit.memory_ops.ds_atomics import atomic_change
 from gpu.compute_unit.wave.lane_values import (
     Addresses,
-    LaneMistake,
+    LaneError,
     Lanes,
     Values,
     from_bytes,
@@ -149,8 +149,8 @@ class VectorAccess:
                     self.perform_local(part)
                 else:
                     self._perform_global(part, memory)
-            except (Unmapped, MisalignedLocal) as mistake:
-                raise self.blame(part, mistake) from mistake
+            except (Unmapped, MisalignedLocal) as error:
+                raise self.lane_error(part, error) from error
 
     def text(self) -> str:
         parts = [
@@ -200,11 +200,11 @@ class VectorAccess:
             return values
         return np.ascontiguousarray(values).view(np.uint64).reshape(-1)
 
-    def blame(self, part: AccessPart, mistake: Unmapped | MisalignedLocal) -> LaneMistake:
+    def lane_error(self, part: AccessPart, error: Unmapped | MisalignedLocal) -> LaneError:
         """The error of a part, with the lane that caused it."""
-        row = mistake.row if isinstance(mistake, MisalignedLocal) else mistake.lane
+        row = error.row if isinstance(error, MisalignedLocal) else error.lane
         lane = self.lanes[row if part.rows is None else part.rows[row]]
-        return LaneMistake(int(lane), str(mistake))
+        return LaneError(int(lane), str(error))
 
     def values_of(self, part: AccessPart) -> Values:
         """What the part stores, or its operands."""

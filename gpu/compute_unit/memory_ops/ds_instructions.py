@@ -15,7 +15,7 @@ from gpu.compute_unit.memory_ops.access import DirectMemory, Operation
 from gpu.compute_unit.memory_ops.ds_atomics import atomic_change, change_of
 from gpu.compute_unit.memory_ops.ds_permute import Exchange
 from gpu.compute_unit.wave.lane_values import (
-    LaneMistake,
+    LaneError,
     Lanes,
     Registers,
     Values,
@@ -88,9 +88,9 @@ class LocalAccess:
         if self.change is not None:
             try:
                 self._update(self.change)
-            except MisalignedLocal as mistake:
-                lane = int(self.lanes[mistake.row])
-                raise LaneMistake(lane, str(mistake)) from mistake
+            except MisalignedLocal as error:
+                lane = int(self.lanes[error.row])
+                raise LaneError(lane, str(error)) from error
         elif not self.values:
             self.results = [lds.load_at(place, self.size, self.bound) for place in self.places]
         else:

@@ -17,7 +17,7 @@ from gpu.compute_unit.memory_ops.access_shape import Movement
 from gpu.compute_unit.memory_ops.scalar_memory import scalar_source
 from gpu.compute_unit.wave.lane_values import (
     Addresses,
-    LaneMistake,
+    LaneError,
     Lanes,
     Registers,
     Values,
@@ -135,7 +135,7 @@ def _scratch_parts(wave: Wavefront, offsets: Addresses, rows: Lanes, size: int) 
     base = np.uint64(flat_scratch_base(wave)) + np.uint64(4) * lanes
     if int(offsets.max()) + size > wave.private_bytes:
         worst = int(np.argmax(offsets))
-        raise LaneMistake(
+        raise LaneError(
             int(lanes[worst]),
             f"{size} bytes at private offset {int(offsets[worst]):#x}, but a work-item's private "
             f"segment has {wave.private_bytes:#x} bytes",

@@ -39,7 +39,7 @@ from gpu.compute_unit.native.native_unit import NativeUnit
 from gpu.compute_unit.native.run_ahead import AheadWave
 from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first, round_robin
 from gpu.compute_unit.pipeline.timing_parameters import Timing
-from gpu.compute_unit.program.faults import MISTAKES
+from gpu.compute_unit.program.faults import WAVE_ERRORS
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.dispatch.device_loop import Due
 from gpu.dispatch.launch import Fault
@@ -202,7 +202,7 @@ class IssueEngine:
             self._event,
             self._went_back,
             self._group_ended,
-            self._mistake,
+            self._wave_failed,
             self._unmapped,
             self._address,
             self._more_slots,
@@ -275,8 +275,8 @@ class IssueEngine:
         decoded, access = wave.held[self._state.handle]
         try:
             access.perform()
-        except MISTAKES as mistake:
-            self._unit_of(wave).blame(wave, decoded, mistake)
+        except WAVE_ERRORS as error:
+            self._unit_of(wave).fail_wave(wave, decoded, error)
         return False
 
     def _send(self) -> bool:
@@ -312,7 +312,7 @@ class IssueEngine:
             try:
                 self._hang_detector.state(wave)
             except Fault as fault:
-                self._unit_of(wave).blame(wave, None, fault)
+                self._unit_of(wave).fail_wave(wave, None, fault)
         return False
 
     def _group_ended(self) -> bool:
@@ -321,11 +321,11 @@ class IssueEngine:
             self._unit_of(wave).finish(wave)
         return False
 
-    def _mistake(self) -> bool:
+    def _wave_failed(self) -> bool:
         wave = self._wave()
         if wave is not None:
-            decoded, mistake = wave.held.pop(self._state.handle)
-            self._unit_of(wave).blame(wave, decoded, mistake)
+            decoded, error = wave.held.pop(self._state.handle)
+            self._unit_of(wave).fail_wave(wave, decoded, error)
         return False
 
     def _unmapped(self) -> bool:
@@ -334,7 +334,7 @@ class IssueEngine:
             return False
         assert wave.unmapped is not None, "reported to the issue engine"
         wave.pc = self._known(wave)[0]
-        self._unit_of(wave).blame(wave, None, wave.unmapped)
+        self._unit_of(wave).fail_wave(wave, None, wave.unmapped)
         return False
 
     def _address(self) -> bool:
@@ -344,8 +344,8 @@ class IssueEngine:
             return False
         try:
             place = self._memory.note_fetches(address, self._timing.fetch_bytes)
-        except Unmapped as mistake:
-            wave.unmapped = mistake
+        except Unmapped as error:
+            wave.unmapped = error
             self._library.unmapped(self._at)
             return False
         uncached = place.memory_type is MemoryType.UC
@@ -393,7 +393,7 @@ class IssueEngine:
                 try:
                     hang_detector.executed(wave, what)
                 except Fault as fault:
-                    self._unit_of(wave).blame(wave, None, fault)
+                    self._unit_of(wave).fail_wave(wave, None, fault)
         self._limit_run()
 
     def _code(self, entry: int, who: int, what: int) -> None:

@@ -41,8 +41,8 @@ class RecordKind(IntEnum):
     LOCAL_NOW = 12
     NO_ACCESS = 13
     UNKNOWN = 14
-    MISTAKE = 15
-    MISTAKE_NOW = 16
+    FAILS = 15
+    FAILS_NOW = 16
 
 
 class Reason(IntEnum):
@@ -60,7 +60,7 @@ class Reason(IntEnum):
     EVENT = 9
     BACK = 10
     GROUP_ENDED = 11
-    MISTAKE = 12
+    FAILED = 12
     UNMAPPED = 13
     ADDRESS = 14
     SLOTS = 15

@@ -140,14 +140,14 @@ class NativeUnit(Residents[AheadWave]):
         if self._clock.lower(wave, vm, lgkm):
             self.finish(wave)
 
-    def blame(
-        self, wave: AheadWave, decoded: DecodedInstruction | None, mistake: Exception
+    def fail_wave(
+        self, wave: AheadWave, decoded: DecodedInstruction | None, error: Exception
     ) -> None:
         """A wave has failed: its group is removed."""
-        if not isinstance(mistake, Fault):
+        if not isinstance(error, Fault):
             address = wave.pc if decoded is None else decoded.instruction.address
-            mistake = fault_of(wave, decoded, address, mistake)
-        self._fail(wave.group, mistake)
+            error = fault_of(wave, decoded, address, error)
+        self._fail(wave.group, error)
 
     def finish(self, wave: AheadWave) -> None:
         """The last wave of a group has ended."""

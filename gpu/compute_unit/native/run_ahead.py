@@ -31,7 +31,7 @@ from gpu.compute_unit.program.decoded_program import (
     DecodedInstruction,
     bind_at,
 )
-from gpu.compute_unit.program.faults import IGNORED_TRAPS, MISTAKES, trap_fault
+from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, trap_fault
 from gpu.compute_unit.wave.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group, Wavefront
 from gpu.dispatch.launch import WaveStart
 from gpu.isa.encoding.decoder import NotAnInstruction
@@ -280,7 +280,7 @@ class Ahead:
         while len(decoded) < LONGEST_STRETCH:
             try:
                 each = self._decoded(wave, address, fetched)
-            except MISTAKES:
+            except WAVE_ERRORS:
                 break  # it fails when it is reached
             if each is None or each.execute is None:
                 break
@@ -333,10 +333,10 @@ class Ahead:
         try:
             for execute in instructions:
                 execute(wave)
-        except MISTAKES as mistake:
+        except WAVE_ERRORS as error:
             place = len(stretch.bound) - length_hint(instructions) - 1
             out += stretch.each[:place]
-            out.append(self._mistake(wave, stretch.decoded[place], mistake))
+            out.append(self._failed(wave, stretch.decoded[place], error))
             return False
         out.append(stretch.records(wave.pc))
         return True
@@ -357,8 +357,8 @@ class Ahead:
         wave.pc = decoded.end
         try:
             decoded.execute(wave)
-        except MISTAKES as mistake:
-            return self._mistake(wave, decoded, mistake), False
+        except WAVE_ERRORS as error:
+            return self._failed(wave, decoded, error), False
         return bound_record(decoded, wave.pc), True
 
     def execute(self, wave: AheadWave, fetched: int) -> bytes:
@@ -374,9 +374,9 @@ class Ahead:
         self._memory(wave, other, out)
         return out[0]
 
-    def _mistake(self, wave: AheadWave, decoded: DecodedInstruction, mistake: Exception) -> bytes:
+    def _failed(self, wave: AheadWave, decoded: DecodedInstruction, error: Exception) -> bytes:
         wave.pc = decoded.instruction.address
-        return other_record(decoded, RecordKind.MISTAKE, handle=wave.hold((decoded, mistake)))
+        return other_record(decoded, RecordKind.FAILS, handle=wave.hold((decoded, error)))
 
     # ------------------------------------------------------------------ memory and control
 
@@ -399,8 +399,8 @@ class Ahead:
         if other is None:
             try:
                 other = self._other(wave, fetched)
-            except MISTAKES as mistake:
-                out.append(self._unreadable(wave, mistake))
+            except WAVE_ERRORS as error:
+                out.append(self._unreadable(wave, error))
                 return False
             if other is None:
                 return False
@@ -415,19 +415,19 @@ class Ahead:
             return not wave.pending
         return not other.stops
 
-    def _unreadable(self, wave: AheadWave, mistake: Exception) -> bytes:
+    def _unreadable(self, wave: AheadWave, error: Exception) -> bytes:
         """Bytes that are no instruction fail when they are reached."""
         end = wave.pc + (LONGEST if wave.unmapped is None else LONGEST // 2)
-        handle = wave.hold((None, mistake))
-        return RECORD.pack(end, end, 0, handle, 0, 0, RecordKind.MISTAKE_NOW, 0, NO_PACE, 0, 0)
+        handle = wave.hold((None, error))
+        return RECORD.pack(end, end, 0, handle, 0, 0, RecordKind.FAILS_NOW, 0, NO_PACE, 0, 0)
 
     def _memory(self, wave: AheadWave, other: Other, out: list[bytes]) -> bool:
         decoded = other.decoded
         assert decoded.operation is not None, "the caller has checked"
         try:
             access = decoded.operation.execute(wave)
-        except MISTAKES as mistake:
-            out.append(self._mistake(wave, decoded, mistake))
+        except WAVE_ERRORS as error:
+            out.append(self._failed(wave, decoded, error))
             return False
         wave.pc = decoded.end
         if access is None:
@@ -463,5 +463,5 @@ class Ahead:
             return other.packed(RecordKind.MESSAGE, 0, wave.hold(message))
         wave.pc = decoded.instruction.address
         return other.packed(
-            RecordKind.MISTAKE_NOW, 0, wave.hold((decoded, trap_fault(wave, decoded)))
+            RecordKind.FAILS_NOW, 0, wave.hold((decoded, trap_fault(wave, decoded)))
         )

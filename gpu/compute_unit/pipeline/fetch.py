@@ -89,8 +89,8 @@ class Fetch:
             request.listener = partial(self._answer, wave)
             try:
                 self._memory.push(request)
-            except Unmapped as mistake:
-                wave.unmapped = mistake
+            except Unmapped as error:
+                wave.unmapped = error
                 wave.fetching = -1
                 self._arrived(wave)
                 continue

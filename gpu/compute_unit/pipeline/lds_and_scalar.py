@@ -18,7 +18,7 @@ from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import Owner, W
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
-from gpu.compute_unit.wave.lane_values import LaneMistake
+from gpu.compute_unit.wave.lane_values import LaneError
 from gpu.memory.address_space import Unmapped
 from gpu.memory.interface import (
     Answer,
@@ -55,8 +55,8 @@ class LocalPipeline(Generic[W]):
             statistics.bank_conflicts += conflicts
             try:
                 access.perform()
-            except LaneMistake as mistake:
-                self._owner.blame(wave, decoded, mistake)
+            except LaneError as error:
+                self._owner.fail_wave(wave, decoded, error)
                 return
         wave.lgkm += 1
         start = max(now, self._free_at)
@@ -111,8 +111,8 @@ class ScalarPipeline(Generic[W]):
                 request.data = words.view(np.uint8)
         try:
             memory.push(request)
-        except Unmapped as mistake:
-            self._owner.blame(wave, decoded, mistake)
+        except Unmapped as error:
+            self._owner.fail_wave(wave, decoded, error)
 
     def _answer(
         self, wave: W, decoded: DecodedInstruction, access: ScalarAccess, answer: Answer

@@ -55,7 +55,7 @@ class Owner(Protocol[W_contra]):
     def lower(self, wave: W_contra, vm: int, lgkm: int) -> None:
         """The wave's counters go down by so much; it may wait for that."""
 
-    def blame(self, wave: W_contra, decoded: DecodedInstruction, mistake: Exception) -> None:
+    def fail_wave(self, wave: W_contra, decoded: DecodedInstruction, error: Exception) -> None:
         """A wave has failed."""
 
 
@@ -184,8 +184,8 @@ class VectorPipeline(Generic[W]):
                     access.perform_local(part)
                 else:
                     self.owner.memory.push(self._request(pending, access, part))
-            except (Unmapped, MisalignedLocal) as mistake:
-                self.owner.blame(pending.wave, pending.decoded, access.blame(part, mistake))
+            except (Unmapped, MisalignedLocal) as error:
+                self.owner.fail_wave(pending.wave, pending.decoded, access.lane_error(part, error))
                 return
         if pending.left == 1:  # only LDS: it takes as long as any LDS access
             later = self.owner.timing.lds_cycles

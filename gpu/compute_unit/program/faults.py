@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
-from gpu.compute_unit.wave.lane_values import LaneMistake
+from gpu.compute_unit.wave.lane_values import LaneError
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.dispatch.launch import Fault
 from gpu.isa.encoding.decoder import NotAnInstruction
@@ -17,8 +17,8 @@ from gpu.isa.execution.instruction_writer import NotImplementedInstruction
 from gpu.isa.wave_registers import RegisterError
 from gpu.memory.address_space import Unmapped
 
-MISTAKES: Final = (
-    LaneMistake,
+WAVE_ERRORS: Final = (
+    LaneError,
     Unmapped,
     NotAnInstruction,
     NotImplementedInstruction,
@@ -34,16 +34,16 @@ IGNORED_TRAPS: Final = (1, 3)
 
 
 def fault_of(
-    wave: Wavefront, decoded: DecodedInstruction | None, address: int, mistake: Exception
+    wave: Wavefront, decoded: DecodedInstruction | None, address: int, error: Exception
 ) -> Fault:
     """The failure of a wave at one instruction; ``decoded``: None if its code is invalid."""
-    if isinstance(mistake, IndexError):
+    if isinstance(error, IndexError):
         given = len(wave.u32)
         register = decoded and beyond(decoded.instruction.reads, decoded.instruction.writes, given)
         if register is None:
-            raise mistake
-        mistake = RegisterError(f"the wave has {given} vector registers and no v{register}")
-    return Fault(f"{place_of(wave, decoded, address)}: {mistake}", wave.group.start)
+            raise error
+        error = RegisterError(f"the wave has {given} vector registers and no v{register}")
+    return Fault(f"{place_of(wave, decoded, address)}: {error}", wave.group.start)
 
 
 def place_of(wave: Wavefront, decoded: DecodedInstruction | None, address: int) -> str:

@@ -28,7 +28,7 @@ _UNSIGNED: Final[dict[int, npt.DTypeLike]] = {1: np.uint8, 2: np.uint16, 4: np.u
 _SIGNED: Final[dict[int, npt.DTypeLike]] = {1: np.int8, 2: np.int16}
 
 
-class LaneMistake(Exception):
+class LaneError(Exception):
     """An error of one lane of an instruction."""
 
     def __init__(self, lane: int, why: str) -> None:

@@ -37,7 +37,7 @@ inline bool steers(RecordKind kind) {
         case RecordKind::PRIORITY:
         case RecordKind::NOTHING:
         case RecordKind::FETCH_AGAIN:
-        case RecordKind::MISTAKE_NOW:
+        case RecordKind::FAILS_NOW:
             return true;
         default:
             return false;
@@ -199,8 +199,8 @@ inline bool steer(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now, Re
             ++w.lgkm;
             later(u, now + f.config.message_cycles, name_of(f, w), r.handle, false);
             break;
-        case RecordKind::MISTAKE_NOW:
-            reason = Reason::MISTAKE;
+        case RecordKind::FAILS_NOW:
+            reason = Reason::FAILED;
             break;
         case RecordKind::PRIORITY:
             w.priority = static_cast<u8>(r.value);
@@ -290,9 +290,9 @@ inline Reason issue_one(IssueEngine& f, Unit& u, Simd& simd, Wave& w, u64 now) {
     if (!u.allowed && !may_issue(f, u, simd, w, r, now)) return Reason::REACHED;
     u.allowed = true;
     if (r.kind == RecordKind::UNKNOWN) return ask(f, w, &r, Reason::EXECUTE);
-    if (r.kind == RecordKind::MISTAKE) {
+    if (r.kind == RecordKind::FAILS) {
         if (r.place == f.config.vector_alu) simd.busy = now + f.config.cycles[r.pace];
-        return ask(f, w, &r, Reason::MISTAKE);
+        return ask(f, w, &r, Reason::FAILED);
     }
     w.records.take();
     u.taken |= u64{1} << r.place;

@@ -23,11 +23,11 @@ enum class RecordKind : u8 {
     VECTOR,       // amount: cache lines
     SCALAR,
     LOCAL,        // amount: cycles; value: those that conflicts cost; banks: whether these count
-    LOCAL_NOW,    // likewise, but it has to be carried out when it issues
+    LOCAL_NOW,    // likewise, but it has to be executed when it issues
     NO_ACCESS,    // a memory instruction without an active lane
-    UNKNOWN,      // uses registers that are on their way: it is carried out when it issues
-    MISTAKE,      // fails when it issues
-    MISTAKE_NOW,  // fails when its turn comes
+    UNKNOWN,      // uses registers that loads in flight will fill: executed when it issues
+    FAILS,        // when it issues
+    FAILS_NOW,    // when its turn comes
 };
 
 // One instruction of one wave, ahead of its time.
@@ -62,7 +62,7 @@ enum class Reason : u64 {
     EVENT,         // `wave` and `handle`: an event that is due
     BACK,          // `wave` has branched backwards while this is observed
     GROUP_ENDED,   // the last wave of `wave`'s group has ended
-    MISTAKE,       // `wave` has made an error
+    FAILED,        // `wave` has failed
     UNMAPPED,      // `wave` continues where nothing could be fetched
     ADDRESS,       // `address`: may it be fetched by `unit`?
     SLOTS,         // no slots for fetches are left

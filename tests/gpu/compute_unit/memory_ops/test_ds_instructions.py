@@ -10,7 +10,7 @@ import pytest
 
 from gpu.compute_unit.memory_ops.ds_atomics import change_of
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
-from gpu.compute_unit.wave.lane_values import LaneMistake
+from gpu.compute_unit.wave.lane_values import LaneError
 from gpu.compute_unit.wave.lds import bank_cycles
 from gpu.isa import fp_environment
 from gpu.isa.tables import OPCODES
@@ -280,7 +280,7 @@ def test_a_misaligned_atomic_names_its_lane() -> None:
     wave = wavefront(256)
     wave.vgprs[1] = 4 * (WAVE % 8)
     wave.vgprs[1, 9] = 6
-    with pytest.raises(LaneMistake, match="lane 9: atomic of 4 bytes at LDS offset 0x6"):
+    with pytest.raises(LaneError, match="lane 9: atomic of 4 bytes at LDS offset 0x6"):
         perform(operation("DS", "ds_add_u32", addr=1, data0=2), wave)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpu.compute_unit.memory_ops.access_shape import movement_of
-from gpu.compute_unit.wave.lane_values import LaneMistake
+from gpu.compute_unit.wave.lane_values import LaneError
 from gpu.memory.flat_memory import FlatMemory
 from gpu.wave_size import LANES
 from runtime.types.atomic_op import AtomicOp
@@ -174,7 +174,7 @@ def test_scratch_beyond_the_private_segment_names_lane_and_size() -> None:
     offsets = np.zeros(LANES, np.uint64)
     offsets[11] = 61
     set_pair(wave, 2, (PRIVATE_APERTURE << 32) + offsets)
-    with pytest.raises(LaneMistake, match="lane 11: 4 bytes at private offset 0x3d, but a work"):
+    with pytest.raises(LaneError, match="lane 11: 4 bytes at private offset 0x3d, but a work"):
         perform(operation("FLAT", "flat_load_dword", addr=2, vdst=4), wave, memory)
 
 
