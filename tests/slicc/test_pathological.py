@@ -28,12 +28,8 @@ from slicc.resolve.declarations import ports
 from slicc.resolve.scope import pairs
 from slicc.source import SourceFile, Span
 from slicc.text.suggest import LONGEST, MOST_COMPARED, suggest
+from tests.sampling import sampled
 from tests.slicc.pathological import SHAPES
-
-SAMPLE = [
-    pytest.param(shape, marks=() if number % 4 == 0 else pytest.mark.slow)
-    for number, shape in enumerate(SHAPES)
-]
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -60,7 +56,7 @@ def report(text: str) -> str:
     return render_text(found, left_out) + render_json(found, left_out)
 
 
-@pytest.mark.parametrize("shape", SAMPLE)
+@pytest.mark.parametrize("shape", sampled(SHAPES, 4))
 def test_work_grows_no_faster_than_the_text(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (model, lexical_errors, recovery, recursion, ports):
         monkeypatch.setattr(module, "SHOWN_PER_FILE", 10)  # far below the counts

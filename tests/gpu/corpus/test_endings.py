@@ -28,6 +28,14 @@ def make(request: pytest.FixtureRequest) -> Callable[[], BareDevice]:
     return MAKERS[request.param]
 
 
+WAITING = (
+    (("lock", "lanelock"), 64, 2),
+    (("wait", "spin_forever"), 64, 1),
+    (("wait", "lost_barrier"), 128, 2),
+)
+"""Kernels, their groups' sizes, and how many buffers they take."""
+
+
 def failure(device: BareDevice, kernel: tuple[str, str], group: int, *values: object) -> str:
     """What a kernel of 128 work-items fails with."""
     source, name = kernel
@@ -43,18 +51,12 @@ def failure(device: BareDevice, kernel: tuple[str, str], group: int, *values: ob
     return str(caught.value)
 
 
+@pytest.mark.parametrize(("kernel", "group", "buffers"), WAITING)
 @pytest.mark.parametrize(
-    ("kernel", "group", "buffers"),
-    [
-        (("lock", "lanelock"), 64, 2),
-        (("wait", "spin_forever"), 64, 1),
-        (("wait", "lost_barrier"), 128, 2),
-    ],
+    "maker", ["functional", "ahead", pytest.param("coherent", marks=pytest.mark.slow)]
 )
-def test_who_waits_for_what(
-    kernel: tuple[str, str], group: int, buffers: int, make: Callable[[], BareDevice]
-) -> None:
-    device = make()
+def test_who_waits_for_what(maker: str, kernel: tuple[str, str], group: int, buffers: int) -> None:
+    device = MAKERS[maker]()
     words = [np.zeros(128, np.int32) for _ in range(buffers)]
     text = failure(device, kernel, group, *words)
     assert f"kernel {kernel[1]}: every wave repeats what it did" in text

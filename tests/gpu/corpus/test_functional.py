@@ -9,6 +9,7 @@ from tests.gpu.corpus.case import Case
 from tests.gpu.corpus.catalogue import CASES, ELSEWHERE
 from tests.gpu.corpus.runner import run_case
 from tests.gpu.kernels.stored import SOURCES, stored
+from tests.sampling import MATRIX
 
 
 def test_no_kernel_is_left_out() -> None:
@@ -23,7 +24,9 @@ def test_names_are_distinct() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("configuration", ["clang14-O2", "clang19-O2", "clang14-O0"])
+@pytest.mark.parametrize(
+    "configuration", ["clang14-O2", "clang19-O2", pytest.param("clang14-O0", marks=MATRIX)]
+)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_ends_as_the_oracle_says(case: Case, configuration: str) -> None:
     assert case.complaint(run_case(case, Device(cus=1), configuration)) is None

@@ -6,6 +6,7 @@ import pytest
 
 from runtime.prng import Prng
 from tester.program.program import CONTINUES
+from tests.sampling import sampled
 from tests.tester.native.requesters_scenario import FAULTS, RequesterScenario
 from tests.tester.native.requesters_twin import NativeRun, PythonRun, Run, play
 
@@ -17,7 +18,7 @@ def states(run: Run) -> list[dict[str, int]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", sampled(range(60), 3))
 def test_without_faults_everything_is_alike(seed: int) -> None:
     scenario = RequesterScenario.draw(seed)
     native, python = states(NativeRun(scenario)), states(PythonRun(scenario))

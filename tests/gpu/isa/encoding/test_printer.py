@@ -18,6 +18,11 @@ from tests.gpu.isa.encoding.objdump import (
 )
 from tests.gpu.isa.encoding.random_words import every_form
 from tests.gpu.kernels.stored import CONFIGURATIONS, stored_bytes
+from tests.sampling import MATRIX
+
+STORED = [
+    pytest.param(name, marks=MATRIX if name.endswith("-O0") else ()) for name in configurations()
+]
 
 
 @pytest.mark.parametrize("sample", [COMPILED, ENCODED], ids=["compiled", "encoded"])
@@ -35,7 +40,7 @@ def test_the_sample_holds_every_opcode_in_every_form() -> None:
 
 
 @pytest.mark.skipif(DISASSEMBLER is None, reason="no llvm-objdump on PATH")
-@pytest.mark.parametrize("configuration", configurations())
+@pytest.mark.parametrize("configuration", STORED)
 def test_all_stored_kernels(configuration: str, tmp_path: Path) -> None:
     for source in CONFIGURATIONS[configuration].sources:
         for words, shown in listing(stored_bytes(source, configuration), tmp_path):

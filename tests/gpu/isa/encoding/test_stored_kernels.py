@@ -8,9 +8,14 @@ from gpu.isa.coverage import EXECUTED, Coverage
 from gpu.isa.encoding.disassembler import disassemble
 from tests.gpu.isa.encoding.objdump import configurations
 from tests.gpu.kernels.stored import CONFIGURATIONS, stored
+from tests.sampling import MATRIX
+
+STORED = [
+    pytest.param(name, marks=MATRIX if name.endswith("-O0") else ()) for name in configurations()
+]
 
 
-@pytest.mark.parametrize("configuration", configurations())
+@pytest.mark.parametrize("configuration", STORED)
 def test_all_code_is_carried_out(configuration: str) -> None:
     coverage = Coverage()
     for source in CONFIGURATIONS[configuration].sources:
