@@ -27,7 +27,7 @@ INSTRUCTION: Final = 8
 """Bits of ``scope``, as in runtime/native/cpp/requesters/access.hpp."""
 
 EXTERNAL_CLIENTS: Final = Clients(
-    "requesters/external_access.hpp",
+    "requesters/external_view.hpp",
     "requesters/external_api.hpp",
     HEADERS,
     {

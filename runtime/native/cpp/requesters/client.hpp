@@ -10,7 +10,7 @@
 #include "types/atomic_op.hpp"
 
 #ifndef SLICC_CLIENTS
-#define SLICC_CLIENT_ACCESS "requesters/external_access.hpp"
+#define SLICC_CLIENT_ACCESS "requesters/external_view.hpp"
 #define SLICC_CLIENTS "requesters/external_api.hpp"
 #endif
 

@@ -1,4 +1,5 @@
-// What whoever stands outside of a block hands over, and is handed: requests by slot, and answers.
+// What the host and external clients share: requests by slot, answers, and what a client keeps about
+// an access.
 //
 // Invariant: nothing here depends on a protocol, so that code which is not compiled with one can
 // drive it.
@@ -40,3 +41,10 @@ struct OutsideView {
 
 // The order of gpu.memory.interface.AnswerKind.
 enum class OutsideAnswer : u64 { LOADED, ACCEPTED, PERFORMED, OLD_VALUES, SYNCHRONIZED };
+
+// What an external client keeps about an access: see external_requester.hpp.
+struct ClientAccess {
+    u64 pending;      // bytes that are still to come, or to be accepted
+    u64 uncompleted;  // bytes whose store is not globally performed
+    u32 slot;
+};

@@ -15,7 +15,6 @@
 #include "structures/directory_memory.hpp"
 #include "sim/timer.hpp"
 #include "structures/persistent_table.hpp"
-#include "structures/perfect_cache.hpp"
 #include "structures/dvm_tables.hpp"
 #include "structures/prefetcher.hpp"
 #include "structures/main_memory.hpp"

@@ -20,5 +20,5 @@
 #include "types/functions.hpp"
 #include "block/gc_marking.hpp"
 #include "structures/chi_tables.hpp"
-#include "structures/cache_partitions.hpp"
+#include "structures/dvm_slots.hpp"
 #include "controller/controller_state.hpp"
