@@ -16,15 +16,10 @@ import numpy.typing as npt
 from runtime.native.build import HEADERS, Clients
 from runtime.native.ctypes_api import Library
 from runtime.native.plan import NONE, Words
-from runtime.native.system import EXHAUSTED, NativeSystem
+from runtime.native.system import NativeSystem, RunStatus
 
 LANES: Final = 64
 LANE_BYTES: Final = 16
-GLC: Final = 1
-SLC: Final = 2
-QUIET: Final = 4
-INSTRUCTION: Final = 8
-"""Bits of ``scope``, as in runtime/native/cpp/requesters/access.hpp."""
 
 EXTERNAL_CLIENTS: Final = Clients(
     "requesters/external_view.hpp",
@@ -99,8 +94,8 @@ class OutsideSlots:
     def give(
         self, slot: int, port: int, kind: int, size: int, lanes: int, scope: int, crosses: bool
     ) -> None:
-        """Hand a slot to a client in the next run. ``crosses``: a lane may reach into the next
-        line."""
+        """Hand a slot to a client in the next run. ``scope``: bits of
+        `runtime.requesters.port.Scope`. ``crosses``: a lane may reach into the next line."""
         view = self.view
         count = view.given_count
         _GIVEN.pack_into(
@@ -171,6 +166,6 @@ class ExternalSystem(NativeSystem):
         limit = NONE if until is None else until
         status = self._run_outside(self._at, slots.pointer, when, limit)
         slots.ran()
-        if status == EXHAUSTED:
+        if status == RunStatus.EXHAUSTED:
             self.judge_pools()
         return status

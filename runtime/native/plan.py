@@ -1,4 +1,4 @@
-"""What the native engine is told about a system: one list of 64-bit words.
+"""The plan of a system for the native engine: one list of 64-bit words.
 
 The words are read off a system that was built for Python, so that both engines stand on the same
 construction. Invariant: the run key and the capacities are the only words that differ between
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from enum import IntEnum
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ from runtime.requesters.dma_sequencer import DMASequencer
 from runtime.requesters.sequencer import IFETCH, Sequencer
 from runtime.sim.delay_policy import POLICY_NAMES
 from runtime.sim.message_buffer import MessageBuffer
+from runtime.structures import replacement_policy
 from runtime.structures.chi_tables import TBEStorage
 from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.prefetcher import RubyPrefetcher
@@ -33,26 +35,159 @@ from runtime.structures.tbe_table import TBETable
 from runtime.system.inspection import attributes
 from runtime.system.system import AnyCache, AnyRequester, System, build_completed, steady_buffers
 from runtime.types.messages import MachineType
-from runtime.types.values import MachineID
 
 Words = npt.NDArray[np.uint64]
+_Word = TypeVar("_Word", bound=IntEnum)
 
 SIZED_CLASSES: Final = ("TBETable", "MN_TBETable", "TBEStorage")
 """Classes of objects whose capacity is a word of the plan."""
-POLICIES: Final = ("lru", "tree_plru")
 MAGIC: Final = 0x31564C53
-VERSION: Final = 1
+VERSION: Final = 2
 NONE: Final = (1 << 64) - 1
 _MASK64: Final = (1 << 64) - 1
-_RUN_KEY: Final = 2
-_CAPACITIES_AFTER: Final = 4
-"""Words from the number of consumers to the first capacity."""
 _KEPT: Final = 16
 """Descriptions whose words are kept."""
 
 
+class HeadWord(IntEnum):
+    """How a plan begins; a TypeWord for each machine type follows."""
+
+    MAGIC = 0
+    VERSION = 1
+    RUN_KEY = 2
+    LINE_BITS = 3
+    DELAY_POLICY = 4
+    MEMORY_LATENCY = 5
+    MAX_ROUNDS = 6
+    TYPES = 7
+
+
+class TypeWord(IntEnum):
+    """A machine type; the interleave bit is NONE where lines are not interleaved."""
+
+    COUNT = 0
+    FIRST_NODE = 1
+    INTERLEAVE_BIT = 2
+
+
+class SizeWord(IntEnum):
+    """How many of each there are; the capacities of pools follow."""
+
+    NODES = 0
+    CONTROLLERS = 1
+    REQUESTERS = 2
+    CONSUMERS = 3
+    BUFFERS = 4
+    PORTS = 5
+    CACHES = 6
+
+
+class BufferWord(IntEnum):
+    """A message buffer."""
+
+    CAPACITY = 0
+    ORDERED = 1
+    CONSUMER = 2
+    DELAY = 3
+
+
+class PortWord(IntEnum):
+    """A network port; its channels, a ChannelWord each, follow."""
+
+    CAPACITY = 0
+    ORDERED = 1
+    LATENCY = 2
+    OWNER = 3
+    CHANNELS = 4
+
+
+class ChannelWord(IntEnum):
+    """The channel from a port to the buffer of one node."""
+
+    NODE = 0
+    BUFFER = 1
+    DELAY = 2
+
+
+class CacheWord(IntEnum):
+    """A cache of a controller."""
+
+    CONTROLLER = 0
+    SETS = 1
+    WAYS = 2
+    START_INDEX_BIT = 3
+    REPLACEMENT = 4
+    RESOURCE_STALLS = 5
+    TAG_LATENCY = 6
+    DATA_LATENCY = 7
+    TAG_BANKS = 8
+    DATA_BANKS = 9
+    ALUS = 10
+    ALU_LATENCY = 11
+
+
+class ControllerWord(IntEnum):
+    """A controller; its lists (ControllerList) follow, each behind its length."""
+
+    MACHINE = 0
+    MACHINE_VERSION = 1
+    MACHINE_TYPE = 2
+    CLUSTER = 3
+    TRANSITIONS_PER_CYCLE = 4
+    TRANSITIONS_PER_TICK = 5
+    RECYCLE_LATENCY = 6
+    NUMBER_OF_TBES = 7
+    MANDATORY_LATENCY = 8
+    BUFFER_SIZE = 9
+    MEMORY = 10
+    MANDATORY_QUEUE = 11
+    MEMORY_REQUEST = 12
+    MEMORY_RESPONSE = 13
+    ARRAYS = 14
+
+
+class ControllerList(IntEnum):
+    """Lists of a controller."""
+
+    DOWNSTREAM = 0
+    UPSTREAM = 1
+    PARAMETERS = 2
+    OBJECTS = 3
+
+
+class RequesterKind(IntEnum):
+    """Classes of requesters."""
+
+    SEQUENCER = 0
+    COALESCER = 1
+    DMA = 2
+
+
+class RequesterWord(IntEnum):
+    """A requester; its lists (RequesterList) follow, each behind its length."""
+
+    KIND = 0
+    CONTROLLER = 1
+    QUEUE = 2
+    LANES = 3
+    WALK = 4
+    FETCH = 5
+    OUTSTANDING = 6
+    TOKENS = 7
+    COALESCES_PER_CYCLE = 8
+    ONE_REQUEST_PER_LANE = 9
+    CONTEXT = 10
+
+
+class RequesterList(IntEnum):
+    """Lists of a requester."""
+
+    CACHES = 0
+    LINKED = 1
+
+
 class NotNative(ValueError):
-    """The system has something that the native engine has no words for."""
+    """The system has something that a plan cannot say."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +284,7 @@ def _bind(controller: Controller, ports: tuple[InPort, ...], transitions: object
 
 def _quiet_system(protocol: ProtocolInfo, description: SystemDescription) -> System:
     """Built without random delays and without room in its caches: what takes time to build and is
-    never used, because both are told in words."""
+    never used, because the plan has both."""
     machines = {
         name: structs.replace(
             machine,
@@ -172,21 +307,21 @@ class _Template:
         self, system: System, description: SystemDescription, shape: Shape, tables: Tables
     ) -> None:
         exporter = _Exporter(system, description, shape, tables)
-        words, self._consumers_at = exporter.words()
+        words, self._sizes_at = exporter.words()
         self._consumers = exporter.consumers
         self._array: Words = np.array([word & _MASK64 for word in words], np.uint64)
 
     def words(self, run_key: int, capacities: Capacities, agents: int) -> Words:
         array = self._array.copy()
-        array[_RUN_KEY] = run_key & _MASK64
-        array[self._consumers_at] = self._consumers + agents
-        first = self._consumers_at + _CAPACITIES_AFTER
+        array[HeadWord.RUN_KEY] = run_key & _MASK64
+        array[self._sizes_at + SizeWord.CONSUMERS] = self._consumers + agents
+        first = self._sizes_at + len(SizeWord)
         array[first : first + len(POOLS)] = [getattr(capacities, pool) for pool in POOLS]
         return array
 
 
 class _Exporter:
-    """Numbers everything in a system and says it in words, in the order that the header fixes."""
+    """Numbers everything in a system and writes its plan."""
 
     def __init__(
         self, system: System, description: SystemDescription, shape: Shape, tables: Tables
@@ -219,16 +354,44 @@ class _Exporter:
         """The group of each controller."""
 
     def words(self) -> tuple[list[int], int]:
-        """All words, and where the number of consumers stands."""
+        """All words, and where those of SizeWord begin."""
         topology, description = self.system.topology, self.description
-        words = [MAGIC, VERSION, 0, self.line_bits, POLICY_NAMES.index(description.network.delays)]
-        words += [self.system.memory.latency, self.system.engine.max_rounds, MachineType.NUM]
+        words = _in_order(
+            HeadWord,
+            {
+                HeadWord.MAGIC: MAGIC,
+                HeadWord.VERSION: VERSION,
+                HeadWord.RUN_KEY: 0,
+                HeadWord.LINE_BITS: self.line_bits,
+                HeadWord.DELAY_POLICY: POLICY_NAMES.index(description.network.delays),
+                HeadWord.MEMORY_LATENCY: self.system.memory.latency,
+                HeadWord.MAX_ROUNDS: self.system.engine.max_rounds,
+                HeadWord.TYPES: MachineType.NUM,
+            },
+        )
         for kind in range(MachineType.NUM):
             bit = self.line_bits if topology.interleaved(kind) else NONE
-            words += [topology.count(kind), topology.first_node(kind), bit]
-        words += [len(topology.nodes), len(self.system.controllers), len(self.requesters)]
-        consumers_at = len(words)
-        words += [0, len(self.buffers), len(self.ports), len(self.caches)]
+            words += _in_order(
+                TypeWord,
+                {
+                    TypeWord.COUNT: topology.count(kind),
+                    TypeWord.FIRST_NODE: topology.first_node(kind),
+                    TypeWord.INTERLEAVE_BIT: bit,
+                },
+            )
+        sizes_at = len(words)
+        words += _in_order(
+            SizeWord,
+            {
+                SizeWord.NODES: len(topology.nodes),
+                SizeWord.CONTROLLERS: len(self.system.controllers),
+                SizeWord.REQUESTERS: len(self.requesters),
+                SizeWord.CONSUMERS: 0,
+                SizeWord.BUFFERS: len(self.buffers),
+                SizeWord.PORTS: len(self.ports),
+                SizeWord.CACHES: len(self.caches),
+            },
+        )
         words += [0] * len(POOLS)
         for buffer in self.buffers:
             words += self._buffer(buffer)
@@ -240,7 +403,7 @@ class _Exporter:
             words += self._controller(one)
         for requester in self.requesters:
             words += self._requester(requester)
-        return words, consumers_at
+        return words, sizes_at
 
     def _delay_name(self, name: str) -> int:
         """0 for what is never delayed at random."""
@@ -252,72 +415,105 @@ class _Exporter:
         receives = any(buffer is other for other in self.system.network.receivers.values())
         consumer = NONE if buffer.consumer is None else buffer.consumer.consumer_id
         delay = 0 if receives else self._delay_name(buffer.name)
-        return [buffer.capacity, buffer.ordered, consumer, delay, 1]
+        return _in_order(
+            BufferWord,
+            {
+                BufferWord.CAPACITY: buffer.capacity,
+                BufferWord.ORDERED: buffer.ordered,
+                BufferWord.CONSUMER: consumer,
+                BufferWord.DELAY: delay,
+            },
+        )
 
     def _cache(self, controller: int, cache: AnyCache) -> list[int]:
         described = self.description.machines[self.groups[controller]].caches[
             cache.name.rpartition(".")[2]
         ]
-        return [
-            controller,
-            described.sets,
-            described.ways,
-            cache.start_index_bit,
-            POLICIES.index(described.replacement),
-            cache.resource_stalls,
-            cache.tag_latency,
-            cache.data_latency,
-            cache.tag_array.banks,
-            cache.data_array.banks,
-            cache.alus.count,
-            cache.alus.latency,
-        ]
+        return _in_order(
+            CacheWord,
+            {
+                CacheWord.CONTROLLER: controller,
+                CacheWord.SETS: described.sets,
+                CacheWord.WAYS: described.ways,
+                CacheWord.START_INDEX_BIT: cache.start_index_bit,
+                CacheWord.REPLACEMENT: replacement_policy.POLICY_NAMES.index(described.replacement),
+                CacheWord.RESOURCE_STALLS: cache.resource_stalls,
+                CacheWord.TAG_LATENCY: cache.tag_latency,
+                CacheWord.DATA_LATENCY: cache.data_latency,
+                CacheWord.TAG_BANKS: cache.tag_array.banks,
+                CacheWord.DATA_BANKS: cache.data_array.banks,
+                CacheWord.ALUS: cache.alus.count,
+                CacheWord.ALU_LATENCY: cache.alus.latency,
+            },
+        )
 
     def _port(self, port: NetworkPort) -> list[int]:
         channels = [
-            (node, self.handle[id(buffer)], self._delay_name(f"{port.name}->{buffer.name}"))
+            {
+                ChannelWord.NODE: node,
+                ChannelWord.BUFFER: self.handle[id(buffer)],
+                ChannelWord.DELAY: self._delay_name(f"{port.name}->{buffer.name}"),
+            }
             for (node, network), buffer in sorted(self.system.network.receivers.items(), key=_place)
             if network == port.virtual_network and buffer.consumer is not None
         ]
-        words = [port.capacity, port.ordered, port.latency, port.virtual_network, port.owner.node]
-        words.append(len(channels))
+        words = _in_order(
+            PortWord,
+            {
+                PortWord.CAPACITY: port.capacity,
+                PortWord.ORDERED: port.ordered,
+                PortWord.LATENCY: port.latency,
+                PortWord.OWNER: port.owner.node,
+                PortWord.CHANNELS: len(channels),
+            },
+        )
         for channel in channels:
-            words += channel
+            words += _in_order(ChannelWord, channel)
         return words
 
     def _controller(self, controller: Controller) -> list[int]:
         machine = [m.MACHINE for m in self.system.protocol.machines].index(controller.MACHINE)
         only_caches = controller.RESOURCES_ONLY_CACHES and not controller.has_resource_stalls()
-        words = [
-            machine,
-            controller.version,
-            controller.MACHINE_TYPE,
-            controller.clusterID,
-            controller.transitions_per_cycle,
-            controller.max_transitions_per_tick,
-            controller.recycle_latency,
-            controller.number_of_TBEs,
-            controller.mandatory_queue_latency,
-            controller.buffer_size,
-            controller.memory is not None,
-            self._optional(controller.mandatory_queue),
-            self._optional(controller.memory_request),
-            self._optional(controller.memory_response),
-            not only_caches,
-        ]
-        words += _counted(_node(machine) for machine in controller.downstream)
-        words += _counted(_node(machine) for machine in controller.upstream)
-        words += _counted(
-            self._parameter(controller, declared.name) for declared in controller.PARAMETERS
+        words = _in_order(
+            ControllerWord,
+            {
+                ControllerWord.MACHINE: machine,
+                ControllerWord.MACHINE_VERSION: controller.version,
+                ControllerWord.MACHINE_TYPE: controller.MACHINE_TYPE,
+                ControllerWord.CLUSTER: controller.clusterID,
+                ControllerWord.TRANSITIONS_PER_CYCLE: controller.transitions_per_cycle,
+                ControllerWord.TRANSITIONS_PER_TICK: controller.max_transitions_per_tick,
+                ControllerWord.RECYCLE_LATENCY: controller.recycle_latency,
+                ControllerWord.NUMBER_OF_TBES: controller.number_of_TBEs,
+                ControllerWord.MANDATORY_LATENCY: controller.mandatory_queue_latency,
+                ControllerWord.BUFFER_SIZE: controller.buffer_size,
+                ControllerWord.MEMORY: controller.memory is not None,
+                ControllerWord.MANDATORY_QUEUE: self._optional(controller.mandatory_queue),
+                ControllerWord.MEMORY_REQUEST: self._optional(controller.memory_request),
+                ControllerWord.MEMORY_RESPONSE: self._optional(controller.memory_response),
+                ControllerWord.ARRAYS: not only_caches,
+            },
         )
+        lists = {
+            ControllerList.DOWNSTREAM: [machine.node for machine in controller.downstream],
+            ControllerList.UPSTREAM: [machine.node for machine in controller.upstream],
+            ControllerList.PARAMETERS: [
+                self._parameter(controller, declared.name) for declared in controller.PARAMETERS
+            ],
+            ControllerList.OBJECTS: self._objects(controller),
+        }
+        return words + _counted(ControllerList, lists)
+
+    def _objects(self, controller: Controller) -> list[int]:
+        """The capacity of each of the author's objects that has one."""
         names = self.tables.get(controller.MACHINE)
         if names is None:
             names = self.tables[controller.MACHINE] = _table_names(controller)
         capacities = iter([_capacity(getattr(controller, name)) for name in names])
-        return words + _counted(
+        return [
             next(capacities) if kind in SIZED_CLASSES else 0
             for _, kind in self.shape[controller.MACHINE].objects
-        )
+        ]
 
     def _optional(self, thing: object) -> int:
         return NONE if thing is None else self.handle[id(thing)]
@@ -350,22 +546,41 @@ class _Exporter:
         walk = fetch = tokens = one_lane = context = 0
         coalesces = 1
         if isinstance(requester, DMASequencer):
-            kind = 2
+            kind = RequesterKind.DMA
         elif isinstance(requester, Sequencer):
-            kind, walk, fetch = 0, int(requester.walks), int(requester._read_type == IFETCH)
+            kind = RequesterKind.SEQUENCER
+            walk, fetch = int(requester.walks), int(requester._read_type == IFETCH)
             caches, context = requester.caches, requester.context
         else:
-            kind, caches, linked = 1, requester._walk.caches, requester.linked
+            kind, linked = RequesterKind.COALESCER, requester.linked
+            caches = requester._walk.caches
             walk, tokens, context = int(bool(caches)), requester.max_tokens, requester.context
             coalesces = requester.coalesces_per_cycle
             one_lane = int(requester.one_request_per_lane)
-        words = [kind, owner, self._optional(queue), requester.lanes, walk, fetch]
-        words += [requester.max_outstanding, tokens, coalesces, one_lane, context]
-        words += _counted(self.handle[id(cache)] for cache in caches)
-        return words + _counted(self.handle[id(other)] for other in linked)
+        words = _in_order(
+            RequesterWord,
+            {
+                RequesterWord.KIND: kind,
+                RequesterWord.CONTROLLER: owner,
+                RequesterWord.QUEUE: self._optional(queue),
+                RequesterWord.LANES: requester.lanes,
+                RequesterWord.WALK: walk,
+                RequesterWord.FETCH: fetch,
+                RequesterWord.OUTSTANDING: requester.max_outstanding,
+                RequesterWord.TOKENS: tokens,
+                RequesterWord.COALESCES_PER_CYCLE: coalesces,
+                RequesterWord.ONE_REQUEST_PER_LANE: one_lane,
+                RequesterWord.CONTEXT: context,
+            },
+        )
+        lists = {
+            RequesterList.CACHES: [self.handle[id(cache)] for cache in caches],
+            RequesterList.LINKED: [self.handle[id(other)] for other in linked],
+        }
+        return words + _counted(RequesterList, lists)
 
     def _owner(self, requester: AnyRequester) -> int:
-        """The controller that holds a requester which nobody drives."""
+        """The controller that holds an idle requester."""
         for controller in self.system.controllers:
             if any(value is requester for value in controller.parameters.values()):
                 return controller.consumer_id
@@ -380,14 +595,14 @@ def _place(item: tuple[tuple[int, int], MessageBuffer]) -> tuple[int, int]:
     return item[0]
 
 
-def _counted(words: Iterable[int]) -> list[int]:
-    """A list of words behind its length."""
-    listed = list(words)
-    return [len(listed), *listed]
+def _in_order(order: Iterable[_Word], words: Mapping[_Word, int]) -> list[int]:
+    """The words in the order of their enumeration."""
+    return [words[each] for each in order]
 
 
-def _node(machine: MachineID) -> int:
-    return machine.node
+def _counted(order: Iterable[_Word], lists: Mapping[_Word, list[int]]) -> list[int]:
+    """The lists in the order of their enumeration, each behind its length."""
+    return [word for each in order for word in (len(lists[each]), *lists[each])]
 
 
 def _capacity(thing: TBETable[object] | TBEStorage) -> int:

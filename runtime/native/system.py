@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,12 +22,43 @@ from runtime.native.plan import NONE, POOLS, Capacities, Words
 
 Counts = npt.NDArray[np.uint64]
 
-IDLE: Final = 0
-REACHED: Final = 1
-JUDGED: Final = 2
-EXHAUSTED: Final = 3
-"""What :meth:`NativeSystem.run` returns: nothing is pending; the next tick is later than asked;
-there is a finding or a verdict; a pool ran out."""
+
+class RunStatus(IntEnum):
+    """Why a run returned."""
+
+    IDLE = 0
+    """Nothing is pending."""
+    UNTIL = 1
+    """The next tick is later than asked."""
+    FINDING = 2
+    """There is a finding or a verdict."""
+    EXHAUSTED = 3
+    """A pool ran out."""
+
+
+class StepWord(IntEnum):
+    """One transition, as a traced run writes it."""
+
+    TICK = 0
+    CONTROLLER = 1
+    ADDRESS = 2
+    STATE = 3
+    EVENT = 4
+    NEXT = 5
+
+
+class ErrorWord(IntEnum):
+    """The protocol's verdict as the block reports it. NONE: not known."""
+
+    KIND = 0
+    SITE = 1
+    CONTROLLER = 2
+    TICK = 3
+    ADDRESS = 4
+    STATE = 5
+    EVENT = 6
+    ACTION = 7
+
 
 _ROOM: Final = 1 << 14
 """Transitions written down at first; more where that was not enough."""
@@ -101,7 +133,7 @@ class NativeSystem:
         """Run as ``runtime.sim.engine.Engine.run`` does. Raises PoolExhausted."""
         limit = NONE if until is None else until
         status = self.library.run(self._at, self._view, limit)
-        if status == EXHAUSTED:
+        if status == RunStatus.EXHAUSTED:
             self.judge_pools()
         return status
 
@@ -111,12 +143,12 @@ class NativeSystem:
         return int(self._at)
 
     def run_traced(self, until: int | None = None) -> tuple[int, npt.NDArray[np.uint64]]:
-        """The same, and rows (tick, controller, address, state, event, next state)."""
+        """The same, and a row for each transition: see StepWord."""
         limit = NONE if until is None else until
         before = self.snapshot()
         room = _ROOM
         while True:
-            steps = np.zeros((room, 6), np.uint64)
+            steps = np.zeros((room, len(StepWord)), np.uint64)
             written = np.zeros(1, np.uint64)
             status = self.library.run_traced(
                 self._at,
@@ -126,7 +158,7 @@ class NativeSystem:
                 room,
                 written.ctypes.data,
             )
-            if status == EXHAUSTED:
+            if status == RunStatus.EXHAUSTED:
                 self.judge_pools()
             if int(written[0]) < room:
                 return status, steps[: int(written[0])]
@@ -175,14 +207,20 @@ class NativeSystem:
 
     def error(self) -> NativeError | None:
         """The protocol's mistake that ended the run, if one did."""
-        out = self._read(8, self.library.error)
-        if not out[0]:
+        out = self._read(len(ErrorWord), self.library.error)
+        if not out[ErrorWord.KIND]:
             return None
-        kind = list(ErrorKind)[out[0] - 1]
-        controller, tick, address, state, event = (
-            None if word == NONE else word for word in out[2:7]
+        known = [None if word == NONE else word for word in out]
+        return NativeError(
+            list(ErrorKind)[out[ErrorWord.KIND] - 1],
+            out[ErrorWord.SITE],
+            known[ErrorWord.CONTROLLER],
+            known[ErrorWord.TICK],
+            known[ErrorWord.ADDRESS],
+            known[ErrorWord.STATE],
+            known[ErrorWord.EVENT],
+            out[ErrorWord.ACTION],
         )
-        return NativeError(kind, out[1], controller, tick, address, state, event, out[7])
 
     def counts(self, controller: int) -> CountsTable:
         """A view of the block: it changes as the run goes on."""

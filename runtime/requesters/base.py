@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from runtime.requesters.port import Access, AccessKind, Client, Outstanding
 from runtime.sim.engine import Consumer, Engine
 from runtime.types.atomic_op import AtomicKind, AtomicOp
+from runtime.types.enumeration import Enumeration
 from runtime.types.messages import RubyRequest, RubyRequestType
 
 if TYPE_CHECKING:
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
 BYTES_MASK: Final = {size: (1 << 8 * size) - 1 for size in (1, 2, 4, 8, 12, 16)}
 """All ones, by access size in bytes; its keys are the sizes that lanes of wavefronts may have."""
 
-TOKENS: Final = 0
-"""Refused: not enough tokens."""
-ROOM: Final = 1
-"""Refused: too much outstanding."""
-WALK: Final = 2
-"""Refused: a walk through the cache is under way."""
+
+class RefusalReason(Enumeration):
+    """Why an access was refused. Retries are offered in this order."""
+
+    TOKENS: Final = 0
+    """Not enough tokens."""
+    ROOM: Final = 1
+    """Too much outstanding."""
+    WALK: Final = 2
+    """An invalidation walk is under way."""
 
 
 class RequesterBase(Consumer):
@@ -253,7 +258,7 @@ class RequesterBase(Consumer):
         if self._grants:
             now = self.engine.now
             self._grants = {k: grant for k, grant in self._grants.items() if grant[1] + 2 > now}
-        for reason in (TOKENS, ROOM, WALK):
+        for reason in range(RefusalReason.NUM):
             self._offer(reason)
 
     # ------------------------------------------------------------------ synchronisation

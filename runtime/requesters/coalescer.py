@@ -14,12 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from runtime.errors import ErrorKind, ProtocolError
-from runtime.requesters.base import (
-    BYTES_MASK,
-    TOKENS,
-    WALK,
-    RequesterBase,
-)
+from runtime.requesters.base import BYTES_MASK, RefusalReason, RequesterBase
 from runtime.requesters.invalidation_walk import AcquireWalk
 from runtime.requesters.lane_coalescing import (
     ATOMIC_NO_RETURN,
@@ -109,7 +104,7 @@ class VIPERCoalescer(RequesterBase):
         need = len(access.addresses) if self.one_request_per_lane else 1
         if need > self.max_tokens:
             raise self._misuse(access, f"needs {need} of {self.max_tokens} tokens")
-        if not self._may_take(access.client, TOKENS, need):
+        if not self._may_take(access.client, RefusalReason.TOKENS, need):
             return False
         rows = coalesce(self, access, self.one_request_per_lane)
         self.tokens -= need
@@ -176,7 +171,7 @@ class VIPERCoalescer(RequesterBase):
             self._admit_instructions()
 
     def _free(self, reason: int) -> int:
-        if reason == TOKENS:
+        if reason == RefusalReason.TOKENS:
             return self.tokens
         return 0 if self._walk.busy() else 1
 
@@ -203,7 +198,7 @@ class VIPERCoalescer(RequesterBase):
             if queue:
                 self.engine.schedule(self, now + 1)
         if returned and self._refused:
-            self._offer(TOKENS)
+            self._offer(RefusalReason.TOKENS)
 
     def _admit(self, rows: list[Row]) -> None:
         """Take rows, last one first, while there is room; the first of a line is sent."""
@@ -387,7 +382,7 @@ class VIPERCoalescer(RequesterBase):
     # ------------------------------------------------------------------ acquire: the walk
 
     def _issue_acquire(self, access: Access) -> bool:
-        if not self._may_take(access.client, WALK):
+        if not self._may_take(access.client, RefusalReason.WALK):
             self._walk.watch()
             return False
         self._accept(access, 1)
@@ -406,7 +401,7 @@ class VIPERCoalescer(RequesterBase):
         self._offer_walk()
 
     def _offer_walk(self) -> None:
-        self._offer(WALK)
+        self._offer(RefusalReason.WALK)
         self._walk.watch()  # a linked cache may be in another's walk by now
 
     def invTCPCallback(self, address: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from runtime.errors import ErrorKind, ProtocolError
-from runtime.requesters.base import ROOM, RequesterBase
+from runtime.requesters.base import RefusalReason, RequesterBase
 from runtime.requesters.port import Access, AccessKind, Outstanding
 from runtime.types.messages import RubyRequestType, SequencerMsg, SequencerRequestType
 from runtime.types.values import DataBlock, WriteMask, byte_range
@@ -87,7 +87,7 @@ class DMASequencer(RequesterBase):
             raise self._misuse(access, f"{len(access.values)} values for {need} lanes")
         if need > self.max_outstanding:
             raise self._misuse(access, f"needs {need} of {self.max_outstanding} transfers")
-        if not self._may_take(access.client, ROOM, need):
+        if not self._may_take(access.client, RefusalReason.ROOM, need):
             return False
         self._accept(access, need)
         self._count += need
@@ -192,7 +192,7 @@ class DMASequencer(RequesterBase):
             access.client.stored(access, lanes, transfer.first_line)
             access.client.store_completed(access, lanes, transfer.first_line)
         self._close_part(access)
-        self._offer(ROOM)
+        self._offer(RefusalReason.ROOM)
 
     # ------------------------------------------------------------------ reports
 

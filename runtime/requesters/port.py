@@ -15,6 +15,7 @@ transition. ``docs/system.md`` has the protocol on one page.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Final, NamedTuple, Protocol
 
 from runtime.types.atomic_op import AtomicKind
@@ -36,6 +37,33 @@ class AccessKind(Enumeration):
     """The lines of ``addresses`` are written back."""
     INVALIDATE_L2: Final = 6
     """The lines of ``addresses`` are dropped from the shared cache (coalescer only)."""
+
+
+class AnswerKind(IntEnum):
+    """What happened to an access. A store has two answers, any other access one, per lane."""
+
+    LOADED = 0
+    ACCEPTED = 1
+    """The store is in the first-level cache; others may not see it yet."""
+    PERFORMED = 2
+    """The store (or an atomic without result) is globally performed."""
+    OLD_VALUES = 3
+    """An atomic with result."""
+    SYNCHRONIZED = 4
+    """An ACQUIRE, RELEASE, FLUSH or INVALIDATE_L2 is complete."""
+
+
+class Scope:
+    """Properties of an access as bits of one number."""
+
+    GLC: Final = 1
+    """A load misses the first-level cache on purpose."""
+    SLC: Final = 2
+    """The shared cache is bypassed."""
+    QUIET: Final = 4
+    """An atomic returns no old values."""
+    INSTRUCTION: Final = 8
+    """A load is an instruction fetch."""
 
 
 class Access:

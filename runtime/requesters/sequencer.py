@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from runtime.errors import ErrorKind, ProtocolError
-from runtime.requesters.base import ROOM, WALK, RequesterBase, resident_lines
+from runtime.requesters.base import RefusalReason, RequesterBase, resident_lines
 from runtime.requesters.port import Access, AccessKind, Outstanding
 from runtime.types.messages import RubyRequest, RubyRequestType
 from runtime.types.values import DataBlock, WriteMask
@@ -130,10 +130,10 @@ class Sequencer(RequesterBase):
     def _room(self, access: Access, need: int) -> bool:
         if need > self.max_outstanding:
             raise self._misuse(access, f"needs {need} of {self.max_outstanding} requests")
-        return self._may_take(access.client, ROOM, need)
+        return self._may_take(access.client, RefusalReason.ROOM, need)
 
     def _free(self, reason: int) -> int:
-        if reason == ROOM:
+        if reason == RefusalReason.ROOM:
             return self.max_outstanding - self._count
         return 0 if self._walk_left else 1
 
@@ -248,7 +248,7 @@ class Sequencer(RequesterBase):
         else:
             del waiting[:done]
             self._send(waiting[0])
-        self._offer(ROOM)
+        self._offer(RefusalReason.ROOM)
 
     def _complete(self, request: Waiting, data: DataBlock) -> None:
         """Move the data of one request and tell the client."""
@@ -343,12 +343,12 @@ class Sequencer(RequesterBase):
         watchers, self._watchers = self._watchers, []
         assert done is not None
         done()
-        self._offer(WALK)
+        self._offer(RefusalReason.WALK)
         for ended in watchers:
             ended()
 
     def _issue_acquire(self, access: Access) -> bool:
-        if self.walks and not self._may_take(access.client, WALK):
+        if self.walks and not self._may_take(access.client, RefusalReason.WALK):
             return False
         self._accept(access, 1)
         if self.walks and self.begin_walk(self._own_walk_done):

@@ -13,11 +13,12 @@ from runtime.types.enumeration import Enumeration
 
 
 class AtomicKind(Enumeration):
-    """What is done to the old value. ``MIN``/``MAX`` compare signed, ``UMIN``/``UMAX`` unsigned.
+    """What is done to the old value.
 
-    ``INC`` and ``DEC`` wrap at the operand, as the GCN3 instructions do: increment gives 0 once
-    the old value reaches the operand, decrement gives the operand from 0 or from above it.
-    With an operand of all ones they are plain increment and decrement.
+    ``MIN`` and ``MAX`` compare signed numbers, ``UMIN`` and ``UMAX`` unsigned ones. ``INC`` and
+    ``DEC`` wrap at the operand, as the GCN3 instructions do: increment gives 0 once the old value
+    reaches the operand, decrement gives the operand from 0 or from above it. With an operand of all
+    ones they are plain increment and decrement.
     """
 
     ADD: Final = 0

@@ -21,11 +21,11 @@ from runtime.native.build import Sizes
 from runtime.native.ctypes_api import Library
 from runtime.native.plan import Capacities, Plans
 from runtime.native.system import (
-    JUDGED,
     CountsTable,
     NativeError,
     NativeSystem,
     PoolExhausted,
+    RunStatus,
     SystemTooLarge,
     enlarged,
     sum_counts,
@@ -238,7 +238,7 @@ class NativeLegRun:
             if not system.stuck() and system.refused() is None:
                 waiting = "agents wait for hand-overs although nothing is open"
                 raise AssertionError(f"our own bug: {waiting} at {system.now}")
-            self._judged(JUDGED)
+            self._judged(RunStatus.FINDING)
             if self.outcome.finding is None:
                 self._found(Verdict.HANG)
             return False
@@ -252,8 +252,8 @@ class NativeLegRun:
             return system.run_slices(driver, until, ticks, self.limit, _SLICES)
         until = max(until, system.next_tick or 0) + ticks
         status = self._advance(until)
-        if status != JUDGED and system.overdue(self.limit):
-            status = JUDGED
+        if status != RunStatus.FINDING and system.overdue(self.limit):
+            status = RunStatus.FINDING
         return status, until
 
     def _advance(self, until: int) -> int:
@@ -266,7 +266,7 @@ class NativeLegRun:
     def _judged(self, status: int) -> bool:
         """Whether there is a fault; if so it is the outcome's."""
         system = self.system
-        if status != JUDGED:
+        if status != RunStatus.FINDING:
             return False
         self.error = error = system.error()
         finding = system.finding()
@@ -283,13 +283,13 @@ class NativeLegRun:
         self.outcome.finding = Finding(verdict, when, _SEEN, address=where)
 
     def _overdue(self) -> bool:
-        return self.system.overdue(self.limit) and self._judged(JUDGED)
+        return self.system.overdue(self.limit) and self._judged(RunStatus.FINDING)
 
     def _come_to_rest(self) -> bool:
         system = self.system
         if self._judged(self._advance(system.now + DRAIN_LIMITS * self.limit)):
             return False
-        if system.finish() and self._judged(JUDGED):
+        if system.finish() and self._judged(RunStatus.FINDING):
             return False
         if system.next_tick is not None:
             self._found(Verdict.HANG)

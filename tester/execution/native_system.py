@@ -16,7 +16,7 @@ import numpy as np
 from runtime.native.build import Clients
 from runtime.native.ctypes_api import Library
 from runtime.native.plan import NONE, Words
-from runtime.native.system import EXHAUSTED, NativeSystem
+from runtime.native.system import NativeSystem, RunStatus
 from tester.execution.native_program import ProgramView, ViewStruct
 
 _U64 = ctypes.c_uint64
@@ -144,7 +144,7 @@ class TesterSystem(NativeSystem):
             slices,
             end.ctypes.data,
         )
-        if status == EXHAUSTED:
+        if status == RunStatus.EXHAUSTED:
             self.judge_pools()
         return status, int(end[0])
 

@@ -49,8 +49,8 @@ from gpu.memory.address_space import MemoryType, Unmapped
 from gpu.memory.coherent.coherent_memory import CoherentMemory, MemoryStuck
 from gpu.memory.coherent.native_backend import NativeBackend, Words
 from gpu.memory.interface import hand_out
-from runtime.native.external_requester import GLC, INSTRUCTION, SLC
-from runtime.native.system import JUDGED
+from runtime.native.system import RunStatus
+from runtime.requesters.port import Scope
 
 SLOTS: Final = 64
 """Slots for fetches are reserved so many at a time."""
@@ -239,7 +239,7 @@ class IssueEngine:
         return bool(answers)
 
     def _judged(self) -> bool:
-        if self._state.status == JUDGED:
+        if self._state.status == RunStatus.FINDING:
             self._backend.judge()
         self._backend.exhausted()
         self._library.replayed(self._at)
@@ -349,7 +349,7 @@ class IssueEngine:
             self._library.unmapped(self._at)
             return False
         uncached = place.memory_type is MemoryType.UC
-        scope = INSTRUCTION | GLC * uncached | SLC * place.memory_type.bypasses
+        scope = Scope.INSTRUCTION | Scope.GLC * uncached | Scope.SLC * place.memory_type.bypasses
         self._library.allow(self._at, address, scope)
         return False
 

@@ -24,22 +24,18 @@ from gpu.memory.interface import (
 from runtime.errors import ProtocolError
 from runtime.native.ctypes_api import Library
 from runtime.native.external_requester import (
-    GLC,
-    INSTRUCTION,
-    QUIET,
-    SLC,
     ExternalSystem,
     OutsideSlots,
 )
 from runtime.native.plan import NONE, Capacities, Plans
 from runtime.native.system import (
-    JUDGED,
     NativeError,
     PoolExhausted,
+    RunStatus,
     SystemTooLarge,
     enlarged,
 )
-from runtime.requesters.port import AccessKind
+from runtime.requesters.port import AccessKind, Scope
 
 _ANSWERS: Final = tuple(AnswerKind)
 _WORDS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
@@ -260,7 +256,7 @@ class NativeBackend:
         slots = self.slots
         status = self.system.run_outside(slots, entry.now, entry.last)
         self.look(slots.view.now, slots.view.next)
-        if status == JUDGED:
+        if status == RunStatus.FINDING:
             self.judge()
         return self._answers()
 
@@ -289,9 +285,9 @@ class NativeBackend:
         lanes = len(part.addresses)
         slots.address[slot, :lanes] = part.addresses
         kind = part.kind
-        scope = GLC * part.glc | SLC * part.slc | INSTRUCTION * part.fetch
+        scope = Scope.GLC * part.glc | Scope.SLC * part.slc | Scope.INSTRUCTION * part.fetch
         if kind == AccessKind.ATOMIC:
-            scope |= QUIET * (not request.returns)
+            scope |= Scope.QUIET * (not request.returns)
             slots.op[slot] = request.op
             assert part.data is not None, "an atomic has operands"
             slots.value[slot, :lanes] = _numbers(part.data)

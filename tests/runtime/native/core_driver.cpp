@@ -46,7 +46,7 @@ inline void machine_wakeup(Context& x, Controller& c);
 inline void machine_start(Context& x, Controller& c, const PlanView& plan) {
     const PlanWords words = plan.controller(c.id);
     Machine& m = static_cast<Machine&>(c);
-    m.machineID = {static_cast<i32>(words.word(PLAN_MACHINE_TYPE)), words.handle(PLAN_MACHINE_VERSION)};
+    m.machineID = {static_cast<i32>(words.word(PLAN_CONTROLLER_MACHINE_TYPE)), words.handle(PLAN_CONTROLLER_MACHINE_VERSION)};
     m.table = TBETable_create(x, 0, words.list(PLAN_OBJECTS)[0]);
     m.directory = DirectoryMemory_create(x, 0, m.machineID, true);
     for (u32& timer : m.timers) timer = TimerTable_create(x, c.id);

@@ -15,6 +15,7 @@ from tempfile import mkdtemp
 
 import numpy as np
 
+from runtime.native.plan import MAGIC, NONE, VERSION
 from runtime.network.network import Network, NetworkPort, Topology
 from runtime.prng import Prng, hash64, hash_name, mix64
 from runtime.sim.delay_policy import POLICY_NAMES, DelayPolicy
@@ -25,7 +26,6 @@ from runtime.types.values import NetDest
 from tests.compiling import WARNINGS, compile_unit
 
 HERE = Path(__file__).parent
-NONE = (1 << 64) - 1
 MASK64 = NONE
 RECORDS = 6
 SLOTS = (3, 5)
@@ -127,7 +127,7 @@ def plan_words(
     def delay(name: str) -> int:
         return hash_name(name) if delayed else 0
 
-    words = [0x31564C53, 1, shape.run_key, 6, POLICY_NAMES.index(shape.policy), 40, 10_000]
+    words = [MAGIC, VERSION, shape.run_key, 6, POLICY_NAMES.index(shape.policy), 40, 10_000]
     words.append(MachineType.NUM)
     for kind in range(MachineType.NUM):
         count = shape.controllers if kind == MachineType.Cache else 0
@@ -137,10 +137,10 @@ def plan_words(
     words += [shape.buffers, shape.ports, len(caches), *capacities]
     for index in range(shape.buffers):
         name = delay(shape.buffer_name(index)) if shape.internal(index) else 0
-        words += [shape.capacities[index], shape.ordered[index], shape.owner(index), name, 1]
+        words += [shape.capacities[index], shape.ordered[index], shape.owner(index), name]
     for port in range(shape.ports):
         controller, network = divmod(port, shape.networks)
-        words += [shape.port_capacities[port], shape.port_ordered[port], shape.latency, network]
+        words += [shape.port_capacities[port], shape.port_ordered[port], shape.latency]
         words += [controller, shape.controllers]
         for node in range(shape.controllers):
             buffer = shape.receiver(node, network)

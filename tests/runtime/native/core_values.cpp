@@ -207,14 +207,3 @@ EXPORT u64 v_delay(u64 policy, u64 run_key, u64 name, u64 index) {
     delays_start(run_key, name, key, start);
     return delay_draw(static_cast<u32>(policy), key, index);
 }
-
-// Numbers of the library's enumerations, to compare with Python's.
-EXPORT u64 v_enumeration(u64 which) {
-    const i32 numbers[] = {
-        AccessPermission::NUM,  AccessPermission::NotPresent, RubyRequestType::NUM,    RubyRequestType::NULL_,
-        MachineType::NUM,       MachineType::TCP,             MessageSizeType::NUM,    MessageSizeType::Writeback_Control,
-        CacheRequestType::NUM,  CacheResourceType::NUM,       MemoryRequestType::NUM,  MemoryRequestType::MEMORY_WB,
-        SequencerRequestType::NULL_, RubyAccessMode::User,    PrefetchBit::NUM,        TransitionResult::Reject,
-    };
-    return static_cast<u64>(numbers[which]);
-}

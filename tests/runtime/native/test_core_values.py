@@ -15,7 +15,7 @@ from runtime.native.system import zeroed_block
 from runtime.network.network import Topology
 from runtime.prng import Prng, hash64, hash_name, initial_word
 from runtime.sim.delay_policy import POLICY_NAMES, DelayPolicy
-from runtime.types import enumerations, integers
+from runtime.types import integers
 from runtime.types.atomic_op import AtomicKind, AtomicOp
 from runtime.types.messages import MachineType
 from runtime.types.values import DataBlock, MachineID, NetDest, Set, WriteMask
@@ -294,19 +294,3 @@ def test_delays_are_drawn_as_tabulated(policy: str) -> None:
         name = hash_name("here->there")
         found = [call(lib, "v_delay", number, run_key, name, i) for i in range(len(channel.table))]
         assert found == channel.table
-
-
-def test_enumerations_have_the_same_numbers() -> None:
-    lib = library("core_values.cpp")
-    e = enumerations
-    wanted = [
-        *(e.AccessPermission.NUM, e.AccessPermission.NotPresent),
-        *(e.RubyRequestType.NUM, e.RubyRequestType.NULL),
-        *(e.MachineType.NUM, e.MachineType.TCP),
-        *(e.MessageSizeType.NUM, e.MessageSizeType.Writeback_Control),
-        *(e.CacheRequestType.NUM, e.CacheResourceType.NUM),
-        *(e.MemoryRequestType.NUM, e.MemoryRequestType.MEMORY_WB),
-        *(e.SequencerRequestType.NULL, e.RubyAccessMode.User),
-        *(e.PrefetchBit.NUM, e.TransitionResult.Reject),
-    ]
-    assert [call(lib, "v_enumeration", i) for i in range(len(wanted))] == wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.native.plan import POOLS, Capacities
-from runtime.native.system import JUDGED
+from runtime.native.system import RunStatus
 from tester.campaign.campaign import Campaign, Options, handover_rules_of
 from tester.execution.native_leg import NativeLegRun
 from tester.scenario.profiles import PROFILES
@@ -68,7 +68,7 @@ def test_a_restored_run_goes_on_as_before(protocol: str) -> None:
     system.run(400)
     middle = system.state_hash()
     assert middle != state
-    assert system.run() != JUDGED
+    assert system.run() != RunStatus.FINDING
     end = system.trace_hash, system.state_hash(), system.now
     for _ in range(2):
         system.restore(snapshot)

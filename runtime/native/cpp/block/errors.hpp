@@ -5,51 +5,7 @@
 
 #pragma once
 
-#include "block/base.hpp"
-
-// The order of runtime.errors.ErrorKind; a record of kind 0 is no error.
-enum class ErrorKind : u32 {
-    NONE,
-    UNDEFINED_TRANSITION,
-    PANIC,
-    ASSERTION,
-    NULL_DEREFERENCE,
-    INDEX_RANGE,
-    ENUM_RANGE,
-    DIVISION_BY_ZERO,
-    BAD_SHIFT,
-    SLOT_OVERFLOW,
-    EMPTY_BUFFER,
-    WRONG_MESSAGE,
-    NEGATIVE_LATENCY,
-    TOO_MANY_TRANSITIONS,
-    MESSAGE_WITHOUT_DESTINATION,
-    UNDELIVERABLE,
-    MISALIGNED,
-    ALREADY_ALLOCATED,
-    NOT_ALLOCATED,
-    TABLE_FULL,
-    BANK_CONFLICT,
-    BAD_MEMORY_REQUEST,
-    BAD_CALLBACK,
-};
-
-// The order of the capacities in the plan; 0 is none.
-enum PoolName : u32 {
-    POOL_NONE,
-    POOL_MESSAGES,
-    POOL_LINES,
-    POOL_INCREMENTS,
-    POOL_LOGS,
-    POOL_ATOMICS,
-    POOL_FLIGHTS,
-    POOL_ROWS,
-    POOL_EVENTS,
-    POOL_WORDS,
-    POOL_FAR,
-    POOL_TRIGGERS,
-    POOL_TABLES,  // entries and records: their numbers follow from the system, this is a bug of ours
-};
+#include "block/shared_numbers.hpp"
 
 struct ErrorRecord {
     u32 kind;

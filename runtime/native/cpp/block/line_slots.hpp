@@ -21,7 +21,7 @@ inline u64 delayed_channels(const PlanView& plan) {
     }
     const u64* port = plan.ports;
     for (u32 p = 0; p < plan.capacities.ports; p++) {
-        const u64 channels = port[PLAN_PORT_WORDS - 1];
+        const u64 channels = port[PLAN_PORT_CHANNELS];
         port += PLAN_PORT_WORDS;
         for (u64 i = 0; i < channels; i++, port += PLAN_CHANNEL_WORDS) delayed += port[PLAN_CHANNEL_DELAY] != 0;
     }
@@ -53,7 +53,7 @@ inline u32 place_owner(const Context& x, u32 from, u32 to) {
 }
 
 inline u32 node_of_controller(const Context& x, const PlanWords& words) {
-    const MachineID machine = {static_cast<i32>(words.word(PLAN_MACHINE_TYPE)), words.handle(PLAN_MACHINE_VERSION)};
+    const MachineID machine = {static_cast<i32>(words.word(PLAN_CONTROLLER_MACHINE_TYPE)), words.handle(PLAN_CONTROLLER_MACHINE_VERSION)};
     return static_cast<u32>(node_of(x, machine));
 }
 
@@ -66,9 +66,9 @@ inline void each_place(Context& x, const PlanView& plan, F f) {
     u64 timer = 0;
     u64 perfect = 0;
     PlanWords words = plan.controller(0);
-    for (u32 id = 0; id < s.controllers; id++, words = PlanView::after(words, 4)) {
+    for (u32 id = 0; id < s.controllers; id++, words = PlanView::after(words, PLAN_CONTROLLER_LISTS)) {
         const u32 node = node_of_controller(x, words);
-        const MachineShape& shape = MACHINE_SHAPES[words.word(PLAN_MACHINE)];
+        const MachineShape& shape = MACHINE_SHAPES[words.word(PLAN_CONTROLLER_MACHINE)];
         for (u32 i = 0; i < shape.tables; i++) s.tables.at(x, table++).records = f(node);
         for (u32 i = 0; i < shape.directories; i++) s.directories.at(x, directory++).records = f(node);
         for (u32 i = 0; i < shape.timers; i++) s.library.timers.at(x, timer++).places = f(node);
@@ -86,19 +86,19 @@ inline void each_place(Context& x, const PlanView& plan, F f) {
         }
     }
     for (u32 i = 0; i < s.requesters; i++) {
-        const PlanWords served = plan.controller(static_cast<u32>(plan.requester(i).word(PLAN_CONTROLLER)));
+        const PlanWords served = plan.controller(static_cast<u32>(plan.requester(i).word(PLAN_REQUESTER_CONTROLLER)));
         s.books.at(x, i) = f(node_of_controller(x, served));
         for (u32 more = 1; more < BOOK_PLACES; more++) f(node_of_controller(x, served));
     }
     const u64* port = plan.ports;
     u32 index = 0;
     for (u32 i = 0; i < s.ports; i++) {
-        const u64 channels = port[PLAN_PORT_WORDS - 1];
+        const u64 channels = port[PLAN_PORT_CHANNELS];
         const u32 owner = static_cast<u32>(port[PLAN_PORT_OWNER]);
         port += PLAN_PORT_WORDS;
         for (u64 j = 0; j < channels; j++, index++, port += PLAN_CHANNEL_WORDS) {
             if (!port[PLAN_CHANNEL_DELAY]) continue;
-            x.channels[index].delays = f(place_owner(x, owner, static_cast<u32>(port[0])));
+            x.channels[index].delays = f(place_owner(x, owner, static_cast<u32>(port[PLAN_CHANNEL_NODE])));
         }
     }
 }

@@ -8,11 +8,12 @@
 #pragma once
 
 #include "block/layout.hpp"
+#include "types/enumerations.hpp"
 #include "types/message.hpp"
 #include "types/values.hpp"
 
 inline constexpr u32 WHEEL = 256;   // ticks that the engine holds without sorting
-inline constexpr u32 MACHINE_TYPES = 20;
+inline constexpr u32 MACHINE_TYPES = MachineType::NUM;
 
 // ---------------------------------------------------------------- engine
 

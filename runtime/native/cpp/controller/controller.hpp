@@ -34,8 +34,8 @@ struct ControllerParts {
         u64 nodes = 0;
         PlanWords words = plan.controller(0);
         for (u64 id = 0; id < capacities.controllers; id++) {
-            if (MACHINE_WAITS[words.word(PLAN_MACHINE)]) rows += capacities.lines;
-            if (MACHINE_TRACKS[words.word(PLAN_MACHINE)]) tracks += capacities.lines;
+            if (MACHINE_WAITS[words.word(PLAN_CONTROLLER_MACHINE)]) rows += capacities.lines;
+            if (MACHINE_TRACKS[words.word(PLAN_CONTROLLER_MACHINE)]) tracks += capacities.lines;
             nodes += words.list(PLAN_DOWNSTREAM)[-1] + words.list(PLAN_UPSTREAM)[-1];
             words = PlanView::after(words, 4);
         }
@@ -68,23 +68,23 @@ inline void controller_neighbours(Context& x, Controller& c, const PlanWords& wo
 // Everything that does not depend on the machine. Controllers are started in ascending order.
 inline void controller_start(Context& x, Controller& c, const PlanWords& words) {
     const u32 id = c.id;
-    c.machine = words.handle(PLAN_MACHINE);
-    c.version = words.handle(PLAN_MACHINE_VERSION);
-    c.machineID = {static_cast<i32>(words.word(PLAN_MACHINE_TYPE)), c.version};
-    c.clusterID = words.handle(PLAN_CLUSTER);
-    c.transitions_per_cycle = static_cast<i32>(words.word(PLAN_TRANSITIONS_PER_CYCLE));
-    c.max_transitions = words.handle(PLAN_TRANSITIONS_PER_TICK);
+    c.machine = words.handle(PLAN_CONTROLLER_MACHINE);
+    c.version = words.handle(PLAN_CONTROLLER_MACHINE_VERSION);
+    c.machineID = {static_cast<i32>(words.word(PLAN_CONTROLLER_MACHINE_TYPE)), c.version};
+    c.clusterID = words.handle(PLAN_CONTROLLER_CLUSTER);
+    c.transitions_per_cycle = static_cast<i32>(words.word(PLAN_CONTROLLER_TRANSITIONS_PER_CYCLE));
+    c.max_transitions = words.handle(PLAN_CONTROLLER_TRANSITIONS_PER_TICK);
     const u32 wanted = static_cast<u32>(c.transitions_per_cycle);
     c.limit = wanted < c.max_transitions ? wanted : c.max_transitions;
-    c.recycle_latency = words.word(PLAN_RECYCLE_LATENCY);
-    c.number_of_TBEs = static_cast<i32>(words.word(PLAN_NUMBER_OF_TBES));
-    c.mandatory_queue_latency = words.word(PLAN_MANDATORY_LATENCY);
-    c.buffer_size = static_cast<i32>(words.word(PLAN_BUFFER_SIZE));
-    c.has_memory = words.word(PLAN_MEMORY) != 0;
-    c.mandatory_queue = words.handle(PLAN_MANDATORY_QUEUE);
-    c.memory_request = words.handle(PLAN_MEMORY_REQUEST);
-    c.memory_response = words.handle(PLAN_MEMORY_RESPONSE);
-    c.arrays = words.word(PLAN_ARRAYS) != 0;
+    c.recycle_latency = words.word(PLAN_CONTROLLER_RECYCLE_LATENCY);
+    c.number_of_TBEs = static_cast<i32>(words.word(PLAN_CONTROLLER_NUMBER_OF_TBES));
+    c.mandatory_queue_latency = words.word(PLAN_CONTROLLER_MANDATORY_LATENCY);
+    c.buffer_size = static_cast<i32>(words.word(PLAN_CONTROLLER_BUFFER_SIZE));
+    c.has_memory = words.word(PLAN_CONTROLLER_MEMORY) != 0;
+    c.mandatory_queue = words.handle(PLAN_CONTROLLER_MANDATORY_QUEUE);
+    c.memory_request = words.handle(PLAN_CONTROLLER_MEMORY_REQUEST);
+    c.memory_response = words.handle(PLAN_CONTROLLER_MEMORY_RESPONSE);
+    c.arrays = words.word(PLAN_CONTROLLER_ARRAYS) != 0;
     c.busy_tick = NONE;
     c.memory_tick = NONE;
     c.current = NIL;

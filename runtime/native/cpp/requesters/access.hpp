@@ -11,20 +11,6 @@
 #include "system/plan.hpp"
 #include "system/prelude.hpp"
 
-namespace AccessKind {
-inline constexpr u8 LOAD = 0, STORE = 1, ATOMIC = 2, ACQUIRE = 3, RELEASE = 4, FLUSH = 5, INVALIDATE_L2 = 6;
-}
-
-// Of an access: caches that it passes by; it asks for no old values; it fetches instructions.
-namespace Scope {
-inline constexpr u32 GLC = 1, SLC = 2, QUIET = 4, INSTRUCTION = 8;
-}
-
-// Why an access was refused: not enough tokens, too much outstanding, a walk is under way.
-enum Reason : u32 { TOKENS, ROOM, WALK, REASONS };
-
-enum class RequesterKind : u8 { SEQUENCER, COALESCER, DMA };
-
 // One instruction on its way, and what its requester keeps about it, after what its client keeps.
 // It is free when `open` comes down to 0.
 struct alignas(128) Access : ClientAccess {
@@ -83,9 +69,9 @@ struct Waiter {
     Standing standing;
 };
 
-// A client in its requester's books. Waiters are named by 1 + REASONS * client + reason.
+// A client in its requester's books. Waiters are named by 1 + REFUSED_NUM * client + reason.
 struct ClientBook {
-    Waiter waiters[REASONS];
+    Waiter waiters[REFUSED_NUM];
     u32 writes;   // open stores and atomics
     u32 release;  // the first one that waits for them
 };
@@ -116,8 +102,8 @@ struct Requester {
     u64 book;  // the first of its places
     u32 live;
     u64 next_sequence;
-    Queue refused[REASONS];
-    u32 kept[REASONS];  // granted
+    Queue refused[REFUSED_NUM];
+    u32 kept[REFUSED_NUM];  // granted
     u32 refusals;
     u32 grants;
     Queue granted;
@@ -149,7 +135,7 @@ inline u64 transfers_of(const Capacities& c, const PlanView& plan) {
     u64 count = 0;
     for (u32 i = 0; i < c.requesters; ++i) {
         const PlanWords words = plan.requester(i);
-        if (static_cast<RequesterKind>(words.word(PLAN_KIND)) == RequesterKind::DMA) count += words.word(PLAN_OUTSTANDING);
+        if (static_cast<RequesterKind>(words.word(PLAN_REQUESTER_KIND)) == RequesterKind::DMA) count += words.word(PLAN_REQUESTER_OUTSTANDING);
     }
     return count < c.rows ? count : c.rows;
 }

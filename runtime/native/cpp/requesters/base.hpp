@@ -64,12 +64,12 @@ inline void Requester_close_part(Context& x, Requester& r, u32 index) {
 // ---------------------------------------------------------------- refusal and retry
 
 // How much of a resource is free (the requesters' own).
-inline i64 Requester_free(Context& x, const Requester& r, Reason reason);
+inline i64 Requester_free(Context& x, const Requester& r, RefusalReason reason);
 
-inline u32 waiter_name(u32 client, Reason reason) { return 1 + REASONS * client + reason; }
+inline u32 waiter_name(u32 client, RefusalReason reason) { return 1 + REFUSED_NUM * client + reason; }
 
 inline Waiter& waiter_at(const Context& x, u32 name) {
-    return requester_parts(x).clients.at(x, (name - 1) / REASONS).waiters[(name - 1) % REASONS];
+    return requester_parts(x).clients.at(x, (name - 1) / REFUSED_NUM).waiters[(name - 1) % REFUSED_NUM];
 }
 
 inline void waiter_append(const Context& x, Queue& queue, u32 name, Standing standing) {
@@ -102,15 +102,15 @@ inline void waiter_remove(const Context& x, Queue& queue, u32 name) {
 
 inline void grant_remove(const Context& x, Requester& r, u32 name) {
     waiter_remove(x, r.granted, name);
-    r.kept[(name - 1) % REASONS] -= waiter_at(x, name).need;
+    r.kept[(name - 1) % REFUSED_NUM] -= waiter_at(x, name).need;
     --r.grants;
 }
 
-inline bool fits(Context& x, const Requester& r, Reason reason, u32 need) {
+inline bool fits(Context& x, const Requester& r, RefusalReason reason, u32 need) {
     return i64{need} + r.kept[reason] <= Requester_free(x, r, reason);
 }
 
-inline void refuse(const Context& x, Requester& r, Reason reason, u32 name, u32 need) {
+inline void refuse(const Context& x, Requester& r, RefusalReason reason, u32 name, u32 need) {
     waiter_at(x, name).need = need;
     waiter_append(x, r.refused[reason], name, Standing::REFUSED);
     ++r.refusals;
@@ -120,7 +120,7 @@ inline void refuse(const Context& x, Requester& r, Reason reason, u32 name, u32 
 //
 // First come, first served: nobody overtakes a client that was refused, and what was offered to
 // one is kept for it for a tick.
-inline bool Requester_may_take(Context& x, Requester& r, u32 client, Reason reason, u32 need = 1) {
+inline bool Requester_may_take(Context& x, Requester& r, u32 client, RefusalReason reason, u32 need = 1) {
     const u32 name = waiter_name(client, reason);
     if (LIKELY(!r.refusals && !r.grants)) {
         if (i64{need} <= Requester_free(x, r, reason)) return true;
@@ -143,7 +143,7 @@ inline bool Requester_may_take(Context& x, Requester& r, u32 client, Reason reas
 }
 
 // Some of a resource became free: call back those whom it satisfies, in order.
-inline COLD void Requester_call_back(Context& x, Requester& r, Reason reason) {
+inline COLD void Requester_call_back(Context& x, Requester& r, RefusalReason reason) {
     i64 taken = r.kept[reason];
     const i64 free = Requester_free(x, r, reason);
     const u64 tick = now(x);
@@ -165,10 +165,10 @@ inline COLD void Requester_call_back(Context& x, Requester& r, Reason reason) {
     }
     if (!first) return;
     schedule(x, r.consumer, tick + 2);
-    for (; first; first = waiter_at(x, first).next) client_retry(x, (first - 1) / REASONS);
+    for (; first; first = waiter_at(x, first).next) client_retry(x, (first - 1) / REFUSED_NUM);
 }
 
-inline void Requester_offer(Context& x, Requester& r, Reason reason) {
+inline void Requester_offer(Context& x, Requester& r, RefusalReason reason) {
     if (UNLIKELY(r.refused[reason].first != 0)) Requester_call_back(x, r, reason);
 }
 
@@ -181,7 +181,7 @@ inline void Requester_settle(Context& x, Requester& r) {
         if (waiter.tick + 2 <= tick) grant_remove(x, r, name);
         name = next;
     }
-    for (u32 reason = TOKENS; reason < REASONS; ++reason) Requester_offer(x, r, static_cast<Reason>(reason));
+    for (u32 reason = REFUSED_TOKENS; reason < REFUSED_NUM; ++reason) Requester_offer(x, r, static_cast<RefusalReason>(reason));
 }
 
 // ---------------------------------------------------------------- synchronisation

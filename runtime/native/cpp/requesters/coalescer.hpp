@@ -25,7 +25,7 @@ inline bool Coalescer_issue_vector(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
     const u32 need = r.one_request_per_lane ? access.lanes : 1;
     if (!rows_left(x, access.lanes << access.crosses)) return false;
-    if (!Requester_may_take(x, r, access.client, TOKENS, need)) return false;
+    if (!Requester_may_take(x, r, access.client, REFUSED_TOKENS, need)) return false;
     if (!access.crosses && !access_lines(x, access)) return false;
     Queue chain;
     const u32 rows = access.crosses ? coalesce_across(x, index, chain)
@@ -83,7 +83,7 @@ inline bool Coalescer_issue_invalidation(Context& x, Requester& r, u32 index) {
 
 inline bool Coalescer_issue_acquire(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
-    if (!Requester_may_take(x, r, access.client, WALK)) {
+    if (!Requester_may_take(x, r, access.client, REFUSED_WALK)) {
         AcquireWalk_watch(x, r);
         return false;
     }
@@ -185,7 +185,7 @@ inline void Coalescer_admit_instructions(Context& x, Requester& r) {
         returned = true;
     }
     if (r.uncoalesced.first && room) schedule(x, r.consumer, tick + 1);
-    if (returned) Requester_offer(x, r, TOKENS);
+    if (returned) Requester_offer(x, r, REFUSED_TOKENS);
 }
 
 inline void Coalescer_wakeup(Context& x, Requester& r) {
@@ -193,8 +193,8 @@ inline void Coalescer_wakeup(Context& x, Requester& r) {
     if (r.uncoalesced.first) Coalescer_admit_instructions(x, r);
 }
 
-inline i64 Coalescer_free(Context& x, const Requester& r, Reason reason) {
-    if (reason == TOKENS) return r.tokens;
+inline i64 Coalescer_free(Context& x, const Requester& r, RefusalReason reason) {
+    if (reason == REFUSED_TOKENS) return r.tokens;
     return AcquireWalk_busy(x, r) ? 0 : 1;
 }
 
@@ -345,7 +345,7 @@ inline void VIPERCoalescer_writeCompleteCallback(Context& x, u32 requester, u64 
 // ---------------------------------------------------------------- acquire: the walk
 
 inline void Coalescer_offer_walk(Context& x, Requester& r) {
-    Requester_offer(x, r, WALK);
+    Requester_offer(x, r, REFUSED_WALK);
     AcquireWalk_watch(x, r);  // a linked cache may be in another's walk by now
 }
 

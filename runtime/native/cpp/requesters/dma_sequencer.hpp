@@ -62,7 +62,7 @@ inline void Dma_enter(Context& x, Requester& r, u32 index) {
 inline bool Dma_issue_transfers(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
     if (!rows_left(x, access.lanes)) return false;
-    if (!Requester_may_take(x, r, access.client, ROOM, access.lanes)) return false;
+    if (!Requester_may_take(x, r, access.client, REFUSED_ROOM, access.lanes)) return false;
     Requester_accept(x, r, access, access.lanes);
     r.count += access.lanes;
     const u64* addresses = access_addresses(x, access);
@@ -112,7 +112,7 @@ inline void Dma_over(Context& x, Requester& r, u32 index) {
     }
     row_free(x, index);
     Requester_close_part(x, r, number);
-    Requester_offer(x, r, ROOM);
+    Requester_offer(x, r, REFUSED_ROOM);
 }
 
 // Leave the line to the next transfer; go on with the next line, or be done.

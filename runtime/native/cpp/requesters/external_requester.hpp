@@ -28,13 +28,13 @@ struct ClientParts {
 inline OutsideView& outside_view(const Context& x) { return *static_cast<OutsideView*>(x.client_view); }
 
 inline u8* outside_bytes(const Context& x, const Access& access) {
-    return outside_view(x).bytes + u64{access.slot} * OUTSIDE_LANES * OUTSIDE_BYTES;
+    return outside_view(x).bytes + u64{access.slot} * EXTERNAL_LANES * EXTERNAL_LANE_BYTES;
 }
 
 // ---------------------------------------------------------------- about an access
 
 inline const u64* access_addresses(const Context& x, const Access& access) {
-    return outside_view(x).address + u64{access.slot} * OUTSIDE_LANES;
+    return outside_view(x).address + u64{access.slot} * EXTERNAL_LANES;
 }
 
 // Slots are used again, so client_wakeup clears `lines_of`.
@@ -54,7 +54,7 @@ inline void put_values(const Context& x, const Access& access, u64 lanes, u64 li
 
 inline AtomicNode access_operation(const Context& x, const Access& access, u32 lane) {
     const OutsideView& view = outside_view(x);
-    const u64 place = u64{access.slot} * OUTSIDE_LANES + lane;
+    const u64 place = u64{access.slot} * EXTERNAL_LANES + lane;
     AtomicNode node = {};
     node.size = static_cast<u8>(access.size);
     node.kind = view.op[access.slot];
@@ -124,7 +124,7 @@ inline void client_retry(Context& x, u32 client) {
 
 // ---------------------------------------------------------------- answers
 
-inline void Outside_tell(Context& x, const Access& access, OutsideAnswer kind) {
+inline void Outside_tell(Context& x, const Access& access, AnswerKind kind) {
     OutsideView& view = outside_view(x);
     if (view.answered < view.room) view.answers[view.answered] = access.slot | static_cast<u64>(kind) << 32;
     ++view.answered;
@@ -138,7 +138,7 @@ inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const
         __builtin_memcpy(to + lane * access.size + byte, bytes + offset, count);
         access.pending -= count;
     });
-    if (!access.pending) Outside_tell(x, access, OutsideAnswer::LOADED);
+    if (!access.pending) Outside_tell(x, access, AnswerKind::LOADED);
 }
 
 inline u64 outside_count(const Context& x, const Access& access, u64 lanes, u32 line) {
@@ -150,12 +150,12 @@ inline u64 outside_count(const Context& x, const Access& access, u64 lanes, u32 
 
 inline void client_stored(Context& x, Access& access, u64 lanes, u32 line) {
     access.pending -= outside_count(x, access, lanes, line);
-    if (!access.pending) Outside_tell(x, access, OutsideAnswer::ACCEPTED);
+    if (!access.pending) Outside_tell(x, access, AnswerKind::ACCEPTED);
 }
 
 inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 line) {
     access.uncompleted -= outside_count(x, access, lanes, line);
-    if (!access.uncompleted) Outside_tell(x, access, OutsideAnswer::PERFORMED);
+    if (!access.uncompleted) Outside_tell(x, access, AnswerKind::PERFORMED);
 }
 
 inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values) {
@@ -168,7 +168,7 @@ inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64*
     }
     if (access.pending) return;
     const bool quiet = access.scope & Scope::QUIET;
-    Outside_tell(x, access, quiet ? OutsideAnswer::PERFORMED : OutsideAnswer::OLD_VALUES);
+    Outside_tell(x, access, quiet ? AnswerKind::PERFORMED : AnswerKind::OLD_VALUES);
 }
 
-inline void client_synchronized(Context& x, Access& access) { Outside_tell(x, access, OutsideAnswer::SYNCHRONIZED); }
+inline void client_synchronized(Context& x, Access& access) { Outside_tell(x, access, AnswerKind::SYNCHRONIZED); }

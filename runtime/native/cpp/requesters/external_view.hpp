@@ -6,10 +6,7 @@
 
 #pragma once
 
-#include "block/base.hpp"
-
-inline constexpr u32 OUTSIDE_LANES = 64;
-inline constexpr u32 OUTSIDE_BYTES = 16;  // of a lane
+#include "block/shared_numbers.hpp"
 
 // One request for a port; what its lanes say stands in the arrays of its slot.
 struct OutsideGiven {
@@ -38,9 +35,6 @@ struct OutsideView {
     u64 now;   // after a run: the last tick that had anything to do
     u64 next;  // likewise: the next one; NONE if nothing is pending
 };
-
-// The order of gpu.memory.interface.AnswerKind.
-enum class OutsideAnswer : u64 { LOADED, ACCEPTED, PERFORMED, OLD_VALUES, SYNCHRONIZED };
 
 // What an external client keeps about an access: see external_requester.hpp.
 struct ClientAccess {

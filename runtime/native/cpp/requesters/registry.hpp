@@ -21,7 +21,7 @@ inline bool Requester_issue(Context& x, u32 requester, u32 access) {
     return Dma_issue(x, r, access);
 }
 
-inline i64 Requester_free(Context& x, const Requester& r, Reason reason) {
+inline i64 Requester_free(Context& x, const Requester& r, RefusalReason reason) {
     switch (r.kind) {
         case RequesterKind::COALESCER: return Coalescer_free(x, r, reason);
         case RequesterKind::SEQUENCER: return Sequencer_free(r, reason);
@@ -73,20 +73,20 @@ inline void requesters_start(Context& x, const PlanView& plan) {
     for (u32 i = 0; i < parts.requesters.count; ++i) {
         const PlanWords words = plan.requester(i);
         Requester& r = parts.requesters.at(x, i);
-        r.kind = static_cast<RequesterKind>(words.word(PLAN_KIND));
+        r.kind = static_cast<RequesterKind>(words.word(PLAN_REQUESTER_KIND));
         r.index = i;
         r.consumer = x.s->controllers + i;
-        r.controller = words.handle(PLAN_CONTROLLER);
-        r.queue = words.handle(PLAN_QUEUE);
-        r.lanes = words.handle(PLAN_LANES);
-        r.walks = words.word(PLAN_WALK) != 0;
-        r.read_type = words.word(PLAN_FETCH) ? RubyRequestType::IFETCH : RubyRequestType::LD;
-        r.max_outstanding = words.handle(PLAN_OUTSTANDING);
-        r.max_tokens = r.kind == RequesterKind::COALESCER ? words.handle(PLAN_TOKENS) : 0;
+        r.controller = words.handle(PLAN_REQUESTER_CONTROLLER);
+        r.queue = words.handle(PLAN_REQUESTER_QUEUE);
+        r.lanes = words.handle(PLAN_REQUESTER_LANES);
+        r.walks = words.word(PLAN_REQUESTER_WALK) != 0;
+        r.read_type = words.word(PLAN_REQUESTER_FETCH) ? RubyRequestType::IFETCH : RubyRequestType::LD;
+        r.max_outstanding = words.handle(PLAN_REQUESTER_OUTSTANDING);
+        r.max_tokens = r.kind == RequesterKind::COALESCER ? words.handle(PLAN_REQUESTER_TOKENS) : 0;
         r.tokens = r.max_tokens;
-        r.coalesces_per_cycle = words.handle(PLAN_COALESCES_PER_CYCLE);
-        r.one_request_per_lane = words.word(PLAN_ONE_REQUEST_PER_LANE) != 0;
-        r.context = static_cast<i32>(words.word(PLAN_CONTEXT));
+        r.coalesces_per_cycle = words.handle(PLAN_REQUESTER_COALESCES_PER_CYCLE);
+        r.one_request_per_lane = words.word(PLAN_REQUESTER_ONE_REQUEST_PER_LANE) != 0;
+        r.context = static_cast<i32>(words.word(PLAN_REQUESTER_CONTEXT));
         r.next_sequence = 1;
         r.book = x.s->books.at(x, i);
         r.caches = static_cast<u32>(words.list(PLAN_CACHES)[-1]);

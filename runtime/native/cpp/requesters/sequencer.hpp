@@ -53,7 +53,7 @@ inline void Sequencer_enter(Context& x, Requester& r, u32 index) {
 inline bool Sequencer_issue_lanes(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
     if (!rows_left(x, access.lanes)) return false;
-    if (!Requester_may_take(x, r, access.client, ROOM, access.lanes)) return false;
+    if (!Requester_may_take(x, r, access.client, REFUSED_ROOM, access.lanes)) return false;
     if (!access_lines(x, access)) return false;
     Requester_accept(x, r, access, access.lanes);
     const i32 read = access.scope & Scope::INSTRUCTION ? RubyRequestType::IFETCH : r.read_type;
@@ -80,8 +80,8 @@ inline bool Sequencer_issue_flush(Context& x, Requester& r, u32 index) {
     return true;
 }
 
-inline i64 Sequencer_free(const Requester& r, Reason reason) {
-    if (reason == ROOM) return i64{r.max_outstanding} - r.count;
+inline i64 Sequencer_free(const Requester& r, RefusalReason reason) {
+    if (reason == REFUSED_ROOM) return i64{r.max_outstanding} - r.count;
     return r.walk_parts ? 0 : 1;
 }
 
@@ -111,7 +111,7 @@ inline void Sequencer_watch_walk(const Context& x, Requester& r, Requester& watc
 
 inline bool Sequencer_issue_acquire(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
-    if (r.walks && !Requester_may_take(x, r, access.client, WALK)) return false;
+    if (r.walks && !Requester_may_take(x, r, access.client, REFUSED_WALK)) return false;
     Requester_accept(x, r, access, 1);
     if (r.walks && Sequencer_begin_walk(x, r, r.index)) {
         r.walk_access = index;
@@ -137,7 +137,7 @@ inline void Sequencer_invL1Callback(Context& x, u32 requester) {
     } else {
         AcquireWalk_part_done(x, owner);
     }
-    Requester_offer(x, *r, WALK);
+    Requester_offer(x, *r, REFUSED_WALK);
     while (watcher) {
         Requester& waiting = requester_at(x, watcher - 1);
         watcher = waiting.next_watcher;
@@ -196,7 +196,7 @@ inline void Sequencer_complete(Context& x, Requester& r, u32 index, u64 line, u8
 // Some requests of a line are answered: send the next one, offer the room.
 inline void Sequencer_go_on(Context& x, Requester& r, u32 ring) {
     if (ring) Sequencer_send(x, r, row_at(x, ring_first(x, ring)));
-    Requester_offer(x, r, ROOM);
+    Requester_offer(x, r, REFUSED_ROOM);
 }
 
 inline bool is_read(const Row& row) { return row.type == RubyRequestType::LD || row.type == RubyRequestType::IFETCH; }

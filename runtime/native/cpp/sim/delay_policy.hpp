@@ -11,8 +11,6 @@
 
 inline u64 message_line_address(const Message& message);  // generated
 
-enum DelayPolicy : u32 { DELAY_NOMINAL, DELAY_UNIFORM, DELAY_HEAVY_TAIL, DELAY_GEM5, DELAY_SKEWED, DELAY_STRAGGLERS };
-
 inline constexpr u64 DELAY_TABLE = 4096;
 inline constexpr u64 DELAY_NAME = hash_name("delays");
 

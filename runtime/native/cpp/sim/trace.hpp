@@ -9,17 +9,15 @@
 #include "controller/controller_state.hpp"
 #include "sim/prng.hpp"
 
-inline constexpr u32 STEP_WORDS = 6;
-
 inline COLD void trace_write(Context& x, u32 id, u64 address, i32 state, i32 event, i32 next) {
     if (x.steps_written >= x.steps_room) return;
     u64* step = x.steps + STEP_WORDS * x.steps_written++;
-    step[0] = now(x);
-    step[1] = id;
-    step[2] = address;
-    step[3] = static_cast<u64>(state);
-    step[4] = static_cast<u64>(event);
-    step[5] = static_cast<u64>(next);
+    step[STEP_TICK] = now(x);
+    step[STEP_CONTROLLER] = id;
+    step[STEP_ADDRESS] = address;
+    step[STEP_STATE] = static_cast<u64>(state);
+    step[STEP_EVENT] = static_cast<u64>(event);
+    step[STEP_NEXT] = static_cast<u64>(next);
 }
 
 // Called after every transition.

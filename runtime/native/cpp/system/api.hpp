@@ -8,10 +8,6 @@
 
 #define SLICC_API extern "C" __attribute__((visibility("default")))
 
-inline constexpr u64 SLICC_ABI = 6;
-
-enum RunStatus : i64 { STATUS_IDLE, STATUS_UNTIL, STATUS_FINDING, STATUS_POOL };
-
 // `view`: what the clients of this object have outside of the block.
 inline Context context_with(void* block, void* view) {
     Context x = context_of(block);
@@ -22,7 +18,7 @@ inline Context context_with(void* block, void* view) {
 inline i64 run_status(Context& x, u64 until) {
     System& s = *x.s;
     const RunEnd end = run(x, until);
-    if (s.pool.name) return STATUS_POOL;
+    if (s.pool.name) return STATUS_EXHAUSTED;
     if (s.error.kind || s.finding) return STATUS_FINDING;
     return end == RUN_IDLE ? STATUS_IDLE : STATUS_UNTIL;
 }
@@ -51,7 +47,7 @@ SLICC_API i64 slicc_run(void* block, void* view, u64 until) {
     return run_status(x, until);
 }
 
-// The same as slicc_run; transitions are also written to `steps`, 6 words each, while there is room.
+// The same as slicc_run; transitions are also written to `steps`, STEP_WORDS each, while there is room.
 SLICC_API i64 slicc_run_traced(void* block, void* view, u64 until, u64* steps,
                                u64 room, u64* written) {
     Context x = context_with(block, view);
@@ -139,14 +135,14 @@ SLICC_API u64 slicc_state_hash(void* block) {
 
 SLICC_API void slicc_error(void* block, u64* out) {
     const ErrorRecord& error = static_cast<const System*>(block)->error;
-    out[0] = error.kind;
-    out[1] = error.site;
-    out[2] = error.controller == NIL ? NONE : error.controller;
-    out[3] = error.tick;
-    out[4] = error.event < 0 ? NONE : error.address;
-    out[5] = static_cast<u64>(i64{error.state});
-    out[6] = static_cast<u64>(i64{error.event});
-    out[7] = error.action;
+    out[ERROR_KIND] = error.kind;
+    out[ERROR_SITE] = error.site;
+    out[ERROR_CONTROLLER] = error.controller == NIL ? NONE : error.controller;
+    out[ERROR_TICK] = error.tick;
+    out[ERROR_ADDRESS] = error.event < 0 ? NONE : error.address;
+    out[ERROR_STATE] = static_cast<u64>(i64{error.state});
+    out[ERROR_EVENT] = static_cast<u64>(i64{error.event});
+    out[ERROR_ACTION] = error.action;
 }
 
 SLICC_API void slicc_pool(void* block, u64* out) {

@@ -6,11 +6,6 @@
 
 #include "block/context.hpp"
 
-inline constexpr u64 PLAN_MAGIC = 0x31564C53;
-inline constexpr u64 PLAN_VERSION = 1;
-inline constexpr u32 PLAN_CONTROLLER_WORDS = 15;
-inline constexpr u32 PLAN_REQUESTER_WORDS = 11;
-
 // Words of one thing: `word(i)` is the i-th, `list(i)` the i-th of the lists behind the first
 // `fixed` words; each is preceded by its length.
 struct PlanWords {
@@ -28,42 +23,6 @@ struct PlanWords {
     }
 };
 
-enum PlanControllerWord : u32 {
-    PLAN_MACHINE,
-    PLAN_MACHINE_VERSION,
-    PLAN_MACHINE_TYPE,
-    PLAN_CLUSTER,
-    PLAN_TRANSITIONS_PER_CYCLE,
-    PLAN_TRANSITIONS_PER_TICK,
-    PLAN_RECYCLE_LATENCY,
-    PLAN_NUMBER_OF_TBES,
-    PLAN_MANDATORY_LATENCY,
-    PLAN_BUFFER_SIZE,
-    PLAN_MEMORY,
-    PLAN_MANDATORY_QUEUE,
-    PLAN_MEMORY_REQUEST,
-    PLAN_MEMORY_RESPONSE,
-    PLAN_ARRAYS,
-};
-
-enum PlanControllerList : u32 { PLAN_DOWNSTREAM, PLAN_UPSTREAM, PLAN_PARAMETERS, PLAN_OBJECTS };
-
-enum PlanRequesterWord : u32 {
-    PLAN_KIND,
-    PLAN_CONTROLLER,
-    PLAN_QUEUE,
-    PLAN_LANES,
-    PLAN_WALK,
-    PLAN_FETCH,
-    PLAN_OUTSTANDING,
-    PLAN_TOKENS,
-    PLAN_COALESCES_PER_CYCLE,
-    PLAN_ONE_REQUEST_PER_LANE,
-    PLAN_CONTEXT,
-};
-
-enum PlanRequesterList : u32 { PLAN_CACHES, PLAN_LINKED };
-
 struct PlanView {
     const u64* words;
     u64 run_key;
@@ -71,7 +30,7 @@ struct PlanView {
     u64 delay_policy;
     u64 memory_latency;
     u64 max_rounds;
-    const u64* types;  // count, first node, interleave bit of each machine type
+    const u64* types;
     u64 type_count;
     Capacities capacities;
     u64 channels;
@@ -87,64 +46,59 @@ struct PlanView {
 
     PlanWords controller(u32 id) const {
         PlanWords found = {controllers, PLAN_CONTROLLER_WORDS};
-        for (; id; id--) found = after(found, 4);
+        for (; id; id--) found = after(found, PLAN_CONTROLLER_LISTS);
         return found;
     }
 
     PlanWords requester(u32 index) const {
         PlanWords found = {requesters, PLAN_REQUESTER_WORDS};
-        for (; index; index--) found = after(found, 2);
+        for (; index; index--) found = after(found, PLAN_REQUESTER_LISTS);
         return found;
     }
 };
 
-inline constexpr u32 PLAN_BUFFER_WORDS = 5;
-inline constexpr u32 PLAN_BUFFER_DELAY = 3;
-inline constexpr u32 PLAN_PORT_WORDS = 6;  // before its channels
-inline constexpr u32 PLAN_PORT_OWNER = 4;
-inline constexpr u32 PLAN_CHANNEL_WORDS = 3;
-inline constexpr u32 PLAN_CHANNEL_DELAY = 2;
-inline constexpr u32 PLAN_CACHE_WORDS = 12;
-
 // False if the words are not a plan of this version.
 inline bool read_plan(const u64* words, u64 count, PlanView& plan) {
-    if (count < 8 || words[0] != PLAN_MAGIC || words[1] != PLAN_VERSION) return false;
+    if (count < PLAN_HEAD_WORDS) return false;
+    if (words[PLAN_HEAD_MAGIC] != PLAN_MAGIC || words[PLAN_HEAD_VERSION] != PLAN_VERSION) return false;
     plan = {};
     plan.words = words;
-    plan.run_key = words[2];
-    plan.line_bits = words[3];
-    plan.delay_policy = words[4];
-    plan.memory_latency = words[5];
-    plan.max_rounds = words[6];
-    plan.type_count = words[7];
-    plan.types = words + 8;
-    const u64* at = plan.types + 3 * plan.type_count;
+    plan.run_key = words[PLAN_HEAD_RUN_KEY];
+    plan.line_bits = words[PLAN_HEAD_LINE_BITS];
+    plan.delay_policy = words[PLAN_HEAD_DELAY_POLICY];
+    plan.memory_latency = words[PLAN_HEAD_MEMORY_LATENCY];
+    plan.max_rounds = words[PLAN_HEAD_MAX_ROUNDS];
+    plan.type_count = words[PLAN_HEAD_TYPES];
+    plan.types = words + PLAN_HEAD_WORDS;
+    const u64* at = plan.types + PLAN_TYPE_WORDS * plan.type_count;
     Capacities& c = plan.capacities;
-    c.nodes = static_cast<u32>(*at++);
-    c.controllers = static_cast<u32>(*at++);
-    c.requesters = static_cast<u32>(*at++);
-    c.consumers = static_cast<u32>(*at++);
+    c.nodes = static_cast<u32>(at[PLAN_SIZE_NODES]);
+    c.controllers = static_cast<u32>(at[PLAN_SIZE_CONTROLLERS]);
+    c.requesters = static_cast<u32>(at[PLAN_SIZE_REQUESTERS]);
+    c.consumers = static_cast<u32>(at[PLAN_SIZE_CONSUMERS]);
     c.agents = c.consumers - c.controllers - c.requesters;
-    c.buffers = static_cast<u32>(*at++);
-    c.ports = static_cast<u32>(*at++);
-    c.caches = static_cast<u32>(*at++);
-    c.messages = *at++;
-    c.lines = *at++;
-    c.increments = *at++;
-    c.logs = *at++;
-    c.atomics = *at++;
-    c.flights = *at++;
-    c.rows = *at++;
-    c.events = *at++;
-    c.words = *at++;
-    c.far = *at++;
-    c.triggers = *at++;
+    c.buffers = static_cast<u32>(at[PLAN_SIZE_BUFFERS]);
+    c.ports = static_cast<u32>(at[PLAN_SIZE_PORTS]);
+    c.caches = static_cast<u32>(at[PLAN_SIZE_CACHES]);
+    const u64* pools = at + PLAN_SIZE_WORDS - POOL_MESSAGES;
+    c.messages = pools[POOL_MESSAGES];
+    c.lines = pools[POOL_LINES];
+    c.increments = pools[POOL_INCREMENTS];
+    c.logs = pools[POOL_LOGS];
+    c.atomics = pools[POOL_ATOMICS];
+    c.flights = pools[POOL_FLIGHTS];
+    c.rows = pools[POOL_ROWS];
+    c.events = pools[POOL_EVENTS];
+    c.words = pools[POOL_WORDS];
+    c.far = pools[POOL_FAR];
+    c.triggers = pools[POOL_TRIGGERS];
+    at = pools + POOL_TABLES;
     plan.buffers = at;
     at += PLAN_BUFFER_WORDS * c.buffers;
     plan.ports = at;
     for (u32 port = 0; port < c.ports; port++) {
-        plan.channels += at[PLAN_PORT_WORDS - 1];
-        at += PLAN_PORT_WORDS + PLAN_CHANNEL_WORDS * at[PLAN_PORT_WORDS - 1];
+        plan.channels += at[PLAN_PORT_CHANNELS];
+        at += PLAN_PORT_WORDS + PLAN_CHANNEL_WORDS * at[PLAN_PORT_CHANNELS];
     }
     plan.caches = at;
     at += PLAN_CACHE_WORDS * c.caches;

@@ -71,8 +71,8 @@ inline MachineTotals machine_totals(const PlanView& plan, u32 machine) {
     const MachineShape& shape = MACHINE_SHAPES[machine];
     MachineTotals totals = {};
     PlanWords c = plan.controller(0);
-    for (u32 id = 0; id < room.controllers; id++, c = PlanView::after(c, 4)) {
-        if (c.word(PLAN_MACHINE) != machine) continue;
+    for (u32 id = 0; id < room.controllers; id++, c = PlanView::after(c, PLAN_CONTROLLER_LISTS)) {
+        if (c.word(PLAN_CONTROLLER_MACHINE) != machine) continue;
         totals.controllers++;
         totals.tables += shape.tables;
         totals.directories += shape.directories;
@@ -90,7 +90,7 @@ inline MachineTotals machine_totals(const PlanView& plan, u32 machine) {
         }
         for (u32 cache = 0; cache < room.caches; cache++) {
             const u64* words = plan.caches + cache * PLAN_CACHE_WORDS;
-            if (words[0] == id) totals.entries += words[1] * words[2];
+            if (words[PLAN_CACHE_CONTROLLER] == id) totals.entries += words[PLAN_CACHE_SETS] * words[PLAN_CACHE_WAYS];
         }
     }
     // What a wake-up gives up is free again only after it.
@@ -111,23 +111,24 @@ inline u64 reserve_bytes(Layout& layout, u64 count) {
 }
 
 inline u32 tree_words(const u64* cache) {
-    return cache[4] == 0 ? 0 : static_cast<u32>((cache[2] + 63) / 64);
+    const bool tree = cache[PLAN_CACHE_REPLACEMENT] == REPLACEMENT_TREE_PLRU;
+    return tree ? static_cast<u32>((cache[PLAN_CACHE_WAYS] + 63) / 64) : 0;
 }
 
 inline void cache_layout(Layout& layout, CacheMemory& c, const u64* words) {
-    c.controller = static_cast<u32>(words[0]);
-    c.sets = words[1];
-    c.ways = static_cast<u32>(words[2]);
+    c.controller = static_cast<u32>(words[PLAN_CACHE_CONTROLLER]);
+    c.sets = words[PLAN_CACHE_SETS];
+    c.ways = static_cast<u32>(words[PLAN_CACHE_WAYS]);
     c.set_mask = c.sets & (c.sets - 1) ? 0 : c.sets - 1;
-    c.start_index_bit = static_cast<u32>(words[3]);
+    c.start_index_bit = static_cast<u32>(words[PLAN_CACHE_START_INDEX_BIT]);
     c.tree_words = tree_words(words);
-    c.resource_stalls = words[5] != 0;
-    c.tag_latency = static_cast<u32>(words[6]);
-    c.data_latency = static_cast<u32>(words[7]);
-    c.tags = {0, static_cast<u32>(words[8]), c.tag_latency};
-    c.data = {0, static_cast<u32>(words[9]), c.data_latency};
-    c.alu_count = static_cast<u32>(words[10]);
-    c.alu_latency = static_cast<u32>(words[11]);
+    c.resource_stalls = words[PLAN_CACHE_RESOURCE_STALLS] != 0;
+    c.tag_latency = static_cast<u32>(words[PLAN_CACHE_TAG_LATENCY]);
+    c.data_latency = static_cast<u32>(words[PLAN_CACHE_DATA_LATENCY]);
+    c.tags = {0, static_cast<u32>(words[PLAN_CACHE_TAG_BANKS]), c.tag_latency};
+    c.data = {0, static_cast<u32>(words[PLAN_CACHE_DATA_BANKS]), c.data_latency};
+    c.alu_count = static_cast<u32>(words[PLAN_CACHE_ALUS]);
+    c.alu_latency = static_cast<u32>(words[PLAN_CACHE_ALU_LATENCY]);
     c.frames = reserve_bytes<u32>(layout, c.sets * c.ways);
     c.free = reserve_bytes<u32>(layout, c.sets);
     c.touched = reserve_bytes<u64>(layout, c.sets * (c.tree_words ? c.tree_words : c.ways));
@@ -265,12 +266,13 @@ inline void topology_start(Context& x, const PlanView& plan) {
     t.nodes = plan.capacities.nodes;
     u32 node = 0;
     for (u32 type = 0; type < plan.type_count; type++) {
-        const u64* words = plan.types + 3 * type;
-        t.count[type] = static_cast<u32>(words[0]);
-        t.first[type] = static_cast<u32>(words[1]);
-        t.interleaved[type] = words[2] != NONE;
-        t.interleave_bit[type] = static_cast<u8>(words[2] == NONE ? 0 : words[2]);
-        for (u32 num = 0; num < words[0]; num++) t.machine_of.at(x, node++) = {static_cast<i32>(type), num};
+        const u64* words = plan.types + PLAN_TYPE_WORDS * type;
+        t.count[type] = static_cast<u32>(words[PLAN_TYPE_COUNT]);
+        t.first[type] = static_cast<u32>(words[PLAN_TYPE_FIRST_NODE]);
+        const u64 bit = words[PLAN_TYPE_INTERLEAVE_BIT];
+        t.interleaved[type] = bit != NONE;
+        t.interleave_bit[type] = static_cast<u8>(bit == NONE ? 0 : bit);
+        for (u32 num = 0; num < t.count[type]; num++) t.machine_of.at(x, node++) = {static_cast<i32>(type), num};
     }
 }
 
@@ -279,35 +281,35 @@ inline void buffers_start(Context& x, const PlanView& plan) {
     for (u32 i = 0; i < s.buffers; i++) {
         const u64* words = plan.buffers + i * PLAN_BUFFER_WORDS;
         MessageBuffer& b = message_buffer(x, i);
-        b.capacity = static_cast<u32>(words[0]);
-        b.ordered = words[1] != 0;
-        b.consumer = static_cast<u32>(words[2]);
+        b.capacity = static_cast<u32>(words[PLAN_BUFFER_CAPACITY]);
+        b.ordered = words[PLAN_BUFFER_ORDERED] != 0;
+        b.consumer = static_cast<u32>(words[PLAN_BUFFER_CONSUMER]);
         b.special = b.capacity || b.ordered || b.consumer == NIL;
         b.stalls = i;
         b.delays = NIL;
-        if (words[3]) delays_start(s.run_key, words[3], b.delay_key, b.delay_start);
+        if (words[PLAN_BUFFER_DELAY]) delays_start(s.run_key, words[PLAN_BUFFER_DELAY], b.delay_key, b.delay_start);
     }
     const u64* words = plan.ports;
     u32 index = 0;
     for (u32 i = 0; i < s.ports; i++) {
         NetworkPort& port = network_port(x, i);
-        port.capacity = static_cast<u32>(words[0]);
-        port.ordered = words[1] != 0;
-        port.latency = static_cast<u32>(words[2]);
-        port.owner = static_cast<u32>(words[4]);
+        port.capacity = static_cast<u32>(words[PLAN_PORT_CAPACITY]);
+        port.ordered = words[PLAN_PORT_ORDERED] != 0;
+        port.latency = static_cast<u32>(words[PLAN_PORT_LATENCY]);
+        port.owner = static_cast<u32>(words[PLAN_PORT_OWNER]);
         port.routes = i * NODE_WORDS * 64;
-        const u64 channels = words[5];
+        const u64 channels = words[PLAN_PORT_CHANNELS];
         words += PLAN_PORT_WORDS;
         for (u64 j = 0; j < channels; j++, words += PLAN_CHANNEL_WORDS, index++) {
             Channel& channel = s.channels.at(x, index);
-            channel.buffer = static_cast<u32>(words[1]);
+            channel.buffer = static_cast<u32>(words[PLAN_CHANNEL_BUFFER]);
             const MessageBuffer& b = message_buffer(x, channel.buffer);
             channel.port = i;
             channel.order = port.ordered && b.ordered ? ~u64{0} : 0;
             channel.limited = port.capacity || b.capacity;
             channel.delays = NIL;
-            if (words[2]) delays_start(s.run_key, words[2], channel.delay_key, channel.delay_start);
-            s.routes.at(x, port.routes + words[0]) = index + 1;
+            if (words[PLAN_CHANNEL_DELAY]) delays_start(s.run_key, words[PLAN_CHANNEL_DELAY], channel.delay_key, channel.delay_start);
+            s.routes.at(x, port.routes + words[PLAN_CHANNEL_NODE]) = index + 1;
         }
     }
 }
@@ -316,7 +318,7 @@ inline void storage_start(Context& x, const PlanView& plan) {
     System& s = *x.s;
     for (u32 i = 0; i < s.caches; i++) {
         CacheMemory& c = cache_memory(x, i);
-        c.machine = static_cast<u32>(plan.controller(c.controller).word(PLAN_MACHINE));
+        c.machine = static_cast<u32>(plan.controller(c.controller).word(PLAN_CONTROLLER_MACHINE));
         for (u64 set = 0; set < c.sets; set++) in_block<u32>(x, c.free)[set] = c.ways;
         replacement_start(x, c);
     }
@@ -330,7 +332,7 @@ inline void controllers_start(Context& x, const PlanView& plan) {
     for (u32 id = 0; id < x.s->controllers; id++) {
         Controller& c = controller(x, id);
         c.id = id;
-        c.machine = static_cast<u32>(plan.controller(id).word(PLAN_MACHINE));
+        c.machine = static_cast<u32>(plan.controller(id).word(PLAN_CONTROLLER_MACHINE));
         machine_start(x, c, plan);
     }
 }

@@ -7,11 +7,6 @@
 #include "block/context.hpp"
 #include "block/pools.hpp"
 
-namespace AtomicKind {
-inline constexpr i32 ADD = 0, SUB = 1, MIN = 2, MAX = 3, UMIN = 4, UMAX = 5, AND = 6, OR = 7, XOR = 8,
-    EXCHANGE = 9, CAS = 10, INC = 11, DEC = 12, NUM = 13;
-}
-
 // The new value of a word that holds `old`.
 inline u64 atomic_apply(const AtomicNode& node, u64 old) {
     const u64 operand = node.operand;
