@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from runtime.errors import ErrorKind, ProtocolError
+from runtime.native.plan import MAGIC, VERSION
 from runtime.native.system import zeroed_block
 from runtime.prng import initial_byte
 from runtime.requesters.base import RequesterBase
@@ -183,13 +184,13 @@ class PythonRun:
 def plan_words(scenario: RequesterScenario, agents: int, capacities: tuple[int, ...]) -> np.ndarray:
     ports = scenario.ports
     count = len(ports)
-    words = [0x31564C53, 1, scenario.program.run_key, 6, 0, 40, 10_000, MachineType.NUM]
+    words = [MAGIC, VERSION, scenario.program.run_key, 6, 0, 40, 10_000, MachineType.NUM]
     for kind in range(MachineType.NUM):
         instances = count if kind == MachineType.Cache else 0
         words += [instances, count if kind > MachineType.Cache else 0, NONE]
     words += [count, count, count, 2 * count + agents, 2 * count, 0, count, *capacities]
     for buffer in range(2 * count):
-        words += [0, 0, buffer // 2, 0, 1]
+        words += [0, 0, buffer // 2, 0]
     for number, port in enumerate(ports):
         words += [number, *port.cache, 6, 0, 0, 1, 1, 1, 1, 0, 1]
     for number in range(count):
