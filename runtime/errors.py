@@ -1,6 +1,6 @@
 """Verdicts about a protocol, and how a Python error becomes one.
 
-A :class:`ProtocolError` says what the *protocol* did wrong, in its author's words: machine,
+A :class:`ProtocolError` says what the *protocol* did wrong, by its author's names: machine,
 state, event, action, ``.sm`` line. Invariant: only errors raised by generated code, or by the
 runtime on purpose, become verdicts. A bug of the runtime keeps its own type and traceback.
 """

@@ -1,6 +1,6 @@
 """Reading a file that a command line names, whatever stands behind the name.
 
-Invariant: reading takes no more memory than the caller allows, and never waits for somebody who
+Invariant: reading takes no more memory than the caller allows, and never waits for a process that
 may not come.
 """
 
@@ -14,8 +14,8 @@ _NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)
 
 
 def read_bounded(path: str | Path, most: int) -> bytes:
-    """Up to one byte more than ``most``, which tells a file that is too large: it may be a device
-    that never ends. A named pipe that nobody writes to is empty. Raises OSError."""
+    """Up to one byte more than ``most``, which reveals a file that is too large: it may be a device
+    that never ends. A named pipe without a writer is empty. Raises OSError."""
     try:
         with open(path, "rb", opener=_open) as stream:
             if _NO_WAIT:
@@ -26,5 +26,5 @@ def read_bounded(path: str | Path, most: int) -> bytes:
 
 
 def _open(path: str, flags: int) -> int:
-    """Opening a named pipe that nobody writes to would wait for ever."""
+    """Opening a named pipe without a writer would wait for ever."""
     return os.open(path, flags | _NO_WAIT)

@@ -19,8 +19,8 @@ from runtime.types.integers import int64
 from runtime.types.messages import MachineType, MemoryMsg, Packet
 from runtime.types.values import MachineID, NetDest
 
-Row = list[tuple[int, MessageBuffer]]
-"""Who waits for one line: (rank of the port that was polled, buffer with the messages)."""
+Waiters = list[tuple[int, MessageBuffer]]
+"""What waits for one line: (rank of the port that was polled, buffer with the messages)."""
 
 
 class ControllerBase(Consumer):
@@ -28,7 +28,7 @@ class ControllerBase(Consumer):
 
     ``current``: the port being polled, None outside of a wake-up. ``woken``: a message was
     woken since the last complete pass over the ports. ``blocked``: line -> the queue whose
-    locked access holds it. ``waiting``: line -> :data:`Row`.
+    locked access holds it. ``waiting``: line -> :data:`Waiters`.
     """
 
     __slots__ = (
@@ -97,7 +97,7 @@ class ControllerBase(Consumer):
         self.woken = False
         self.left = 0
         self.busy_tick = -1
-        self.waiting: dict[int, Row] = {}
+        self.waiting: dict[int, Waiters] = {}
         self.blocked: dict[int, MessageBuffer] = {}
         self.transition_event = 0
         self.transition_state = 0
@@ -246,7 +246,7 @@ class ControllerBase(Consumer):
         if row is None:
             return
         current = self.current
-        kept: Row = []
+        kept: Waiters = []
         for slot in row:
             rank, buffer = slot
             if current is None:

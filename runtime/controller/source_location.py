@@ -21,7 +21,7 @@ from runtime.errors import (
 
 
 def _package_of(module: str) -> Path:
-    """The directory that holds a module: generated code is told apart by it."""
+    """The directory that holds a module: generated code is recognised by it."""
     return Path(sys.modules[module].__file__ or "").parent
 
 

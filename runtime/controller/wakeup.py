@@ -333,7 +333,7 @@ class Controller(ControllerBase):
             f"no transition from {self.STATES.name_of(state)} on {self.EVENTS.name_of(event)}",
         )
 
-    # ------------------------------------------------------------ said by the protocol
+    # ------------------------------------------------------------ overridden by the protocol
 
     def comment(self, value: object) -> None:
         """Append to the comment of the running transition."""
@@ -373,7 +373,7 @@ class Controller(ControllerBase):
     def notifyCoalesced(
         self, address: int, kind: int, request: Any, data: Any, miss: bool, /
     ) -> None:
-        """A requester completed a request by somebody else's miss. Machines may override it."""
+        """A requester completed a request by another one's miss. Machines may override it."""
 
     def enqueuePrefetch(self, address: int, kind: int, /) -> None:
         """A prefetcher wants a line. Machines with a prefetcher override it."""

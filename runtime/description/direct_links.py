@@ -31,7 +31,7 @@ def is_link(buffer: BufferParameter) -> bool:
 def with_links(
     given: SystemDescription, declared: Mapping[str, Mapping[str, BufferParameter]]
 ) -> SystemDescription:
-    """The description with every link said whose ends can be told."""
+    """The description with every link whose ends can be inferred."""
     loose = _loose(given, declared)
     senders = [end for end in loose if declared[end[0]][end[1]].direction == "To"]
     receivers = [end for end in loose if declared[end[0]][end[1]].direction != "To"]
@@ -45,14 +45,14 @@ def with_links(
     machines = dict(given.machines)
     for (machine, buffer), receiver in pairs:
         described = machines.get(machine, MachineDescription())
-        said = described.buffers.get(buffer, _link(declared[machine][buffer]))
-        said = replace(said, joined=".".join(receiver))
-        machines[machine] = replace(described, buffers={**described.buffers, buffer: said})
+        link = described.buffers.get(buffer, _link(declared[machine][buffer]))
+        link = replace(link, joined=".".join(receiver))
+        machines[machine] = replace(described, buffers={**described.buffers, buffer: link})
     for machine, buffer in (receiver for _, receiver in pairs):
         described = machines.get(machine, MachineDescription())
         if buffer not in described.buffers:
-            said = _link(declared[machine][buffer])
-            machines[machine] = replace(described, buffers={**described.buffers, buffer: said})
+            link = _link(declared[machine][buffer])
+            machines[machine] = replace(described, buffers={**described.buffers, buffer: link})
     return replace(given, machines=machines) if pairs else given
 
 
@@ -64,8 +64,8 @@ def _link(buffer: BufferParameter) -> BufferDescription:
 def _loose(
     given: SystemDescription, declared: Mapping[str, Mapping[str, BufferParameter]]
 ) -> list[End]:
-    """Ends that nobody has joined, of machines that exist."""
-    said = {
+    """Ends that are not joined, of machines that exist."""
+    joined = {
         end
         for name, machine in given.machines.items()
         for buffer, described in machine.buffers.items()
@@ -77,7 +77,7 @@ def _loose(
         for machine, buffers in declared.items()
         for name, buffer in buffers.items()
         if is_link(buffer)
-        and f"{machine}.{name}" not in said
+        and f"{machine}.{name}" not in joined
         and (machine not in given.machines or given.machines[machine].count != 0)
     ]
 

@@ -37,7 +37,7 @@ _KIND_OF_CLASS: Final = {DMA: "dma"} | dict.fromkeys(COALESCERS, "gpu")
 
 
 def complete(given: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:
-    """The description with everything said. Raises DescriptionError."""
+    """The complete description. Raises DescriptionError."""
     return _Completion(given, protocol).result()
 
 
@@ -62,7 +62,7 @@ class _Machine:
         return self.pointers | dict.fromkeys(self.buffers, "MessageBuffer")
 
     def main_requesters(self) -> list[str]:
-        """The parameters that drive the machine when nobody says which: see the manual."""
+        """The parameters that drive the machine when no table names one: see the manual."""
         for classes in (COALESCERS, SEQUENCERS, (DMA,)):
             found = [name for name, kind in self.requesters.items() if kind in classes]
             if found:
@@ -170,7 +170,7 @@ class _Completion:
                 self._known(others, self.machines, "machine", "machine", name, field)
 
     def _usual_count(self, group: list[str]) -> int:
-        """Of machines that nobody counted and that share buffers."""
+        """Of machines without a count that share buffers."""
         machines = [self.machines[name] for name in group]
         if any("WireBuffer" in machine.pointers.values() for machine in machines):
             return 0
@@ -229,7 +229,7 @@ class _Completion:
         )
 
     def _usual_buffer(self, declared: BufferParameter) -> BufferDescription:
-        """A buffer of which nobody said anything."""
+        """A buffer that the description does not mention."""
         ordered = declared.ordered_hint
         if ordered is None:
             ordered = declared.virtual_network is not None and self.given.network.ordered

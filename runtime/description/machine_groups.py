@@ -42,7 +42,7 @@ def with_groups(given: SystemDescription, machines: Sequence[str]) -> SystemDesc
 
 
 def _merged(whole: MachineDescription, part: MachineDescription) -> MachineDescription:
-    """What is said of a group, on top of what is said of its machine."""
+    """The fields of a group, on top of those of its machine."""
     counted = whole if part.count is None and part.as_many_as is None else part
     return MachineDescription(
         of=part.of,

@@ -53,7 +53,7 @@ def banked_machine(name: str, machines: Iterable[str]) -> str | None:
 class ParameterValues:
     """``counts``: instances by machine, complete before :meth:`of` is asked.
 
-    ``machines``: what was said of each; ``scalars``: what each declares.
+    ``machines``: the description of each; ``scalars``: what each declares.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ParameterValues:
         self.machines = machines
         self.scalars = {name: {**INHERITED, **declared} for name, declared in scalars.items()}
         self.missing: dict[str, list[str]] = {}
-        """Parameters that somebody must say, by machine."""
+        """Parameters that must be given, by machine."""
 
     def of(self, machine: str, objects: Mapping[str, str]) -> dict[str, Scalar]:
         """The values by name. ``objects``: classes of the machine's other parameters."""

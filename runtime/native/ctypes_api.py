@@ -1,8 +1,8 @@
 """The functions of one compiled protocol, called through ctypes.
 
 Invariant: an object that speaks another version of the interface is refused when it is loaded,
-before any block is given to it. Every function takes the block as an address; its layout is
-nobody's business outside of the object.
+before any block is given to it. Every function takes the block as an address; only the object knows
+its layout.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class SharedObject:
         self.path = path
         try:
             loaded = ctypes.CDLL(str(path))
-        except OSError as slip:
-            why = str(slip).removeprefix(f"{path}: ")
+        except OSError as error:
+            why = str(error).removeprefix(f"{path}: ")
             raise LibraryError(f"{path} cannot be loaded: {why}") from None
         self._functions: dict[str, Callable[..., int]] = {}
         for name, (result, arguments) in functions.items():
@@ -79,9 +79,9 @@ class SharedObject:
         except KeyError:
             raise AttributeError(name) from None
 
-    def _speaks(self, said: int, version: int) -> None:
-        if said != version:
-            raise LibraryError(f"{self.path} speaks version {said} of the interface, not {version}")
+    def _check_version(self, found: int, version: int) -> None:
+        if found != version:
+            raise LibraryError(f"{self.path} has version {found} of the interface, not {version}")
 
 
 class Library(SharedObject):
@@ -89,6 +89,6 @@ class Library(SharedObject):
 
     def __init__(self, path: Path, functions: Functions) -> None:
         super().__init__(path, "slicc_", {**_FUNCTIONS, **functions})
-        self._speaks(self.abi(), ABI)
+        self._check_version(self.abi(), ABI)
         self.line_bytes = self.constant(0)
         self.node_words = self.constant(1)

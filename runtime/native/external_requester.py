@@ -26,8 +26,8 @@ EXTERNAL_CLIENTS: Final = Clients(
     "requesters/external_api.hpp",
     HEADERS,
     {
-        "add_outside": (ctypes.c_int64, (ctypes.c_void_p, ctypes.c_uint32)),
-        "run_outside": (
+        "add_external": (ctypes.c_int64, (ctypes.c_void_p, ctypes.c_uint32)),
+        "run_external": (
             ctypes.c_int64,
             (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64),
         ),
@@ -38,8 +38,8 @@ EXTERNAL_CLIENTS: Final = Clients(
 Array = npt.NDArray[Any]
 
 
-class OutsideStruct(ctypes.Structure):
-    """``struct OutsideView`` of runtime/native/cpp/requesters/external_view.hpp."""
+class ExternalView(ctypes.Structure):
+    """``struct ExternalView`` of runtime/native/cpp/requesters/external_view.hpp."""
 
     _fields_ = [
         ("address", ctypes.c_void_p),
@@ -58,10 +58,10 @@ class OutsideStruct(ctypes.Structure):
 
 
 _GIVEN: Final = struct.Struct("=IIBBBBB3x")
-"""``struct OutsideGiven`` of the same file."""
+"""``struct ExternalRequest`` of the same file."""
 
 
-class OutsideSlots:
+class ExternalSlots:
     """``address``, ``value``, ``expected``: uint64 [slots, 64], of the lanes; the last two are the
     operands of atomics, whose operation is in ``op``, uint8 [slots]. ``bytes``: uint8
     [slots, 1024], stored or loaded; lane i begins at i times the size."""
@@ -130,7 +130,7 @@ class OutsideSlots:
     def _point(self) -> None:
         self._answers = np.zeros(2 * len(self.op), np.uint64)  # a store has two in one tick at most
         self._records: memoryview = self._given.reshape(-1).data
-        self.view = OutsideStruct(
+        self.view = ExternalView(
             address=self.address.ctypes.data,
             value=self.value.ctypes.data,
             expected=self.expected.ctypes.data,
@@ -142,7 +142,7 @@ class OutsideSlots:
         )
         self._pointer = ctypes.byref(self.view)
         self.moved = True
-        """Set whenever the arrays are somewhere else; for whoever keeps where they are."""
+        """Set whenever the arrays are somewhere else; for callers that keep their addresses."""
 
 
 class ExternalSystem(NativeSystem):
@@ -150,21 +150,21 @@ class ExternalSystem(NativeSystem):
 
     def __init__(self, library: Library, plan: Words) -> None:
         super().__init__(library, plan)
-        self._run_outside = library.run_outside  # called many thousand times a second
+        self._run_external = library.run_external  # called many thousand times a second
 
-    def add_outside(self, requester: int) -> int:
-        """A client of a requester for :meth:`run_outside`. Returns its number, from 0."""
-        number = self.library.add_outside(self._at, requester)
+    def add_external(self, requester: int) -> int:
+        """A client of a requester for :meth:`run_external`. Returns its number, from 0."""
+        number = self.library.add_external(self._at, requester)
         self._judge_addition(number)
         return number
 
-    def run_outside(self, slots: OutsideSlots, when: int, until: int | None) -> int:
+    def run_external(self, slots: ExternalSlots, when: int, until: int | None) -> int:
         """Give clients the requests of ``slots``, to be issued at tick ``when``, and run to the end
         of the first tick with answers; no later than ``until``. Raises PoolExhausted.
 
         ``slots.view`` has then the answers, the last tick and the next one."""
         limit = NONE if until is None else until
-        status = self._run_outside(self._at, slots.pointer, when, limit)
+        status = self._run_external(self._at, slots.pointer, when, limit)
         slots.ran()
         if status == RunStatus.EXHAUSTED:
             self.judge_pools()

@@ -200,7 +200,7 @@ class Capacities:
     logs: int = 1 << 12
     atomics: int = 1 << 12
     flights: int = 1 << 10
-    rows: int = 1 << 11
+    line_requests: int = 1 << 11
     events: int = 1 << 12
     words: int = 1 << 10
     far: int = 1 << 10
@@ -219,7 +219,7 @@ POOLS: Final = tuple(field.name for field in fields(Capacities))
 
 @dataclass(frozen=True)
 class MachineShape:
-    """What the Python controllers do not tell: the author's objects of a machine, in order.
+    """What the Python controllers do not have: the author's objects of a machine, in order.
 
     ``objects``: (name, class of the runtime or an empty string for a plain value).
     """

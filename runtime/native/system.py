@@ -223,7 +223,7 @@ class NativeSystem:
         )
 
     def counts(self, controller: int) -> CountsTable:
-        """A view of the block: it changes as the run goes on."""
+        """A view of the block: it changes while the system runs."""
         offset, length, stride = self._read(3, self.library.counts, controller)
         part = self.block[offset : offset + 8 * length]
         return CountsTable(part.view(np.uint64), stride)
@@ -237,7 +237,7 @@ class NativeSystem:
         return addresses, contents
 
     def zero_memory(self) -> None:
-        """What nobody has written in memory is zero from now on."""
+        """Memory that was never written is zero from now on."""
         self.library.zero_memory(self._at)
 
     def write_memory(self, address: int, data: bytes) -> None:
@@ -276,7 +276,7 @@ def zeroed_block(size: int) -> npt.NDArray[np.uint8]:
     """Zeros for a system, where a block may begin (runtime/native/cpp/block/layout.hpp:
     BLOCK_ALIGNMENT).
 
-    Pages that nobody touches cost nothing. Raises MemoryError.
+    Untouched pages cost nothing. Raises MemoryError.
     """
     room = np.zeros(size + _PAGE, np.uint8)
     start = -room.ctypes.data % _PAGE
@@ -298,7 +298,7 @@ def _allocated(size: int) -> npt.NDArray[np.uint8]:
 
 
 def available_memory() -> int | None:
-    """Bytes that could be used now; None when nobody knows."""
+    """Bytes that could be used now; None when it is not known."""
     try:
         with Path("/proc/meminfo").open(encoding="ascii") as stream:
             for line in stream:
@@ -336,6 +336,6 @@ def sum_counts(system: NativeSystem, controllers: Sequence[int]) -> CountsTable:
     return CountsTable(total, first.stride)
 
 
-def enlarged(capacities: Capacities, slip: PoolExhausted) -> Capacities:
+def enlarged(capacities: Capacities, error: PoolExhausted) -> Capacities:
     """Capacities with which the run may succeed."""
-    return capacities.doubled(slip.pool)
+    return capacities.doubled(error.pool)

@@ -89,7 +89,7 @@ class TieredObject:
             self._optimised = None
 
     def _refuse(self, error: Exception) -> None:
-        self._warn(f"the run goes on with unoptimised code: {one_line(error)}")
+        self._warn(f"the run continues with unoptimised code: {one_line(error)}")
 
 
 class Libraries:

@@ -1,7 +1,7 @@
-"""The native engine's verdict, from numbers to the author's words.
+"""The native engine's verdict, from numbers to the author's names.
 
-The engine knows kind, place, machine, state, event and action by number; what is missing beside
-what the Python engine says is the values in its message. Invariant: the numbers are those of the
+The engine knows kind, place, machine, state, event and action by number; of what the Python
+engine reports only the values in the message are missing. Invariant: the numbers are those of the
 sources that the object was compiled from.
 """
 
@@ -26,9 +26,9 @@ class Verdicts:
         self, sources: Sources, protocol: ProtocolInfo, description: SystemDescription
     ) -> None:
         self._sites = json.loads(sources.files[_SITES])
-        said = json.loads(sources.files[_METADATA])
-        self._actions = said["actions"]
-        self._machines = {machine["name"]: machine for machine in said["machines"]}
+        metadata = json.loads(sources.files[_METADATA])
+        self._actions = metadata["actions"]
+        self._machines = {machine["name"]: machine for machine in metadata["machines"]}
         self._controllers = [
             (machine.MACHINE, version)
             for machine in protocol.machines
@@ -38,18 +38,18 @@ class Verdicts:
     def __call__(self, error: NativeError) -> ProtocolError:
         """The verdict."""
         kind = error.kind.value.replace("_", " ")
-        said = ProtocolError(error.kind, f"{kind} (`--engine python` says more)")
-        said.tick, said.address = error.tick, error.address
+        verdict = ProtocolError(error.kind, f"{kind} (`--engine python` says more)")
+        verdict.tick, verdict.address = error.tick, error.address
         if error.site:
             file, line, _ = self._sites[error.site]
-            said.location = f"{file}:{line}"
-        said.action = self._actions[error.action]
+            verdict.location = f"{file}:{line}"
+        verdict.action = self._actions[error.action]
         if error.controller is not None:
-            said.machine, said.version = self._controllers[error.controller]
-            machine = self._machines[said.machine]
-            said.state = _name(machine["states"], error.state)
-            said.event = _name(machine["events"], error.event)
-        return said
+            verdict.machine, verdict.version = self._controllers[error.controller]
+            machine = self._machines[verdict.machine]
+            verdict.state = _name(machine["states"], error.state)
+            verdict.event = _name(machine["events"], error.event)
+        return verdict
 
 
 def _name(names: list[str], number: int | None) -> str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.sim.message_buffer import HeldSender, MessageBuffer, Occupancy
-from runtime.sim.send_path import Path, open_path
+from runtime.sim.send_path import SendPath, fast_send_path
 from runtime.types.messages import INVALID_MACHINE, MachineType
 from runtime.types.values import MachineID, NetDest
 
@@ -27,7 +27,7 @@ class Topology:
 
     ``counts`` maps a machine type to its number of controllers. Also knows which controller of
     a type an address belongs to: :meth:`interleave`. ``ids``: those made so far, by type and
-    number; whoever finds none asks :meth:`machine_id`.
+    number; a caller that finds none asks :meth:`machine_id`.
     """
 
     def __init__(self, counts: dict[int, int], line_bits: int = 6) -> None:
@@ -93,7 +93,7 @@ class Topology:
 
 
 class Channel(HeldSender):
-    """The way from one sending buffer to one receiving buffer."""
+    """From one sending buffer to one receiving buffer."""
 
     __slots__ = (
         "buffer",
@@ -117,7 +117,7 @@ class Channel(HeldSender):
         self.held: deque[Message] = deque()
 
     def send(self, message: Message, latency: int, bypass: bool) -> None:
-        """The general way; the frequent one is :mod:`runtime.sim.send_path`."""
+        """The general case; :mod:`runtime.sim.send_path` has the frequent one."""
         port = self.port
         engine = port.engine
         now = engine.now
@@ -201,7 +201,7 @@ class NetworkPort(Occupancy):
         self.ordered = ordered
         self.latency = network.latency
         self._routes: dict[int, Channel] = {}
-        self._paths: dict[int, Path] = {}
+        self._paths: dict[int, SendPath] = {}
         """By destination, like ``_routes``: those of the channels without limits."""
         self._copies: dict[int, int] = {}
 
@@ -219,7 +219,7 @@ class NetworkPort(Occupancy):
             path(message, latency + self.latency)
 
     def _send(self, message: Message, latency: int, bypass: bool) -> None:
-        """The general way, which is also that of the first message to a destination."""
+        """The general case, and the first message to a destination."""
         bits = message.Destination.bits  # type: ignore[attr-defined]
         if not bits:
             if "Destination" not in message.__dict__:
@@ -227,7 +227,7 @@ class NetworkPort(Occupancy):
                     ErrorKind.MESSAGE_WITHOUT_DESTINATION,
                     f"{type(message).__name__} enqueued into {self.name} names no destination",
                 )
-            # A set that turned out empty, as "all sharers but one" may: sent to nobody.
+            # A set that turned out empty, as "all sharers but one" may: sent to no node.
             self.network.sent_to_nobody += 1
             return
         if not bits & (bits - 1):
@@ -254,7 +254,7 @@ class NetworkPort(Occupancy):
         if channel is None:
             channel = self._routes[bit] = self.network.channel(self, node)
             if not channel.limited:
-                self._paths[bit] = open_path(channel, self.engine, channel.buffer)
+                self._paths[bit] = fast_send_path(channel, self.engine, channel.buffer)
         return channel
 
     def set_delays(self, node: int, delays: ChannelDelays) -> None:

@@ -1,4 +1,4 @@
-"""What all requesters share: books of unanswered accesses, refusals with a promise, releases.
+"""What all requesters share: the table of outstanding accesses, refusals and retries, releases.
 
 Invariants: ``_live`` holds exactly the accepted, unanswered accesses, oldest first; every client
 in ``_refused`` was refused for that reason and has not been called since.
@@ -105,7 +105,7 @@ class RequesterBase(Consumer):
         raise NotImplementedError
 
     def leaks(self) -> list[str]:
-        """What is still in the books, in words; empty after a run that drained."""
+        """A line for each access that is still outstanding; empty after a run that drained."""
         found = [f"{self.name}: {part.access!r} {part.where}" for part in self.outstanding()]
         if self._live and not found:
             found.append(f"{self.name}: {len(self._live)} accesses without a part")
@@ -113,7 +113,7 @@ class RequesterBase(Consumer):
             found.append(f"{self.name}: {len(self._refused)} refused clients never retried")
         return found
 
-    # ------------------------------------------------------------------ books
+    # ------------------------------------------------------------------ outstanding accesses
 
     def _misuse(self, access: Access, why: str) -> ValueError:
         return ValueError(f"{self.name}: {access!r}: {why}")
@@ -157,7 +157,7 @@ class RequesterBase(Consumer):
             self._writes[client] = self._writes.get(client, 0) + 1
 
     def _close_part(self, access: Access) -> None:
-        """One part has been answered. Call after the client has been told."""
+        """One part has been answered. Call after the client has been notified."""
         access.open = left = access.open - 1
         if left:
             return
@@ -207,8 +207,8 @@ class RequesterBase(Consumer):
     def _may_take(self, client: Client, reason: int, need: int = 1) -> bool:
         """Whether the client may take ``need`` of a resource now; if not, a retry is promised.
 
-        First come, first served: nobody overtakes a client that was refused, and what was
-        offered to one is kept for it for a tick.
+        First come, first served: no client overtakes one that was refused, and what was offered
+        to one is kept for it for a tick.
         """
         if not self._refused and not self._grants:
             if need <= self._free(reason):
@@ -254,7 +254,7 @@ class RequesterBase(Consumer):
             client.retry(self)
 
     def _settle(self) -> None:
-        """Offer anew what nobody came for; call from wakeup."""
+        """Offer again what no client has taken; call from wakeup."""
         if self._grants:
             now = self.engine.now
             self._grants = {k: grant for k, grant in self._grants.items() if grant[1] + 2 > now}
@@ -285,7 +285,7 @@ class RequesterBase(Consumer):
             self._settle()
 
     def _end_due(self) -> None:
-        """Answer what :meth:`_end_next_tick` has put off."""
+        """Answer what :meth:`_end_next_tick` has deferred."""
         now = self.engine.now
         due = [access for access in self._ending if access.issued < now]
         if due:

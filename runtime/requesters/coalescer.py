@@ -1,10 +1,10 @@
 """The port of a compute unit: lanes of one instruction become one request per line.
 
 Life of an instruction: it takes a token and waits in a queue; the coalescer, at the end of a
-tick, turns the oldest instructions into *rows*, one per line, and gives the token back; a row
-goes to the controller when no older row holds its line; a callback answers its lanes.
+tick, turns the oldest instructions into *line requests*, one per line, and gives the token back; a
+line request goes to the controller when no older one holds its line; a callback answers its lanes.
 
-Invariant: of the rows of a line exactly the first has been sent. A store's row is answered
+Invariant: of the requests of a line exactly the first has been sent. A store's request is answered
 twice, when the first-level cache takes it and when it is globally performed.
 """
 
@@ -22,7 +22,7 @@ from runtime.requesters.lane_coalescing import (
     FLUSH,
     LD,
     ST,
-    Row,
+    LineRequest,
     coalesce,
 )
 from runtime.requesters.port import Access, AccessKind, Outstanding
@@ -40,9 +40,10 @@ CONTEXT: Final = 100
 class VIPERCoalescer(RequesterBase):
     """Requester and callback object of one vector cache (TCP).
 
-    ``tokens``: instructions accepted and not yet coalesced. ``outstanding``: rows sent or waiting
-    for their line. ``one_request_per_lane`` makes every lane an instruction of its own, with its
-    own token and sequence number. ``linked`` are sequencers whose caches an acquire walks, too.
+    ``tokens``: instructions accepted and not yet coalesced. ``outstanding``: requests sent or
+    waiting for their line. ``one_request_per_lane`` makes every lane an instruction of its own,
+    with its own token and sequence number. ``linked`` are sequencers whose caches an acquire walks,
+    too.
     """
 
     kind = "gpu"
@@ -70,14 +71,14 @@ class VIPERCoalescer(RequesterBase):
         self.coalesces_per_cycle = coalesces_per_cycle
         self.one_request_per_lane = one_request_per_lane
         self.context = context
-        self._uncoalesced: deque[tuple[list[Row], int]] = deque()
-        """Instructions: rows still to be admitted (next one last), tokens to give back."""
-        self._lines: dict[int, list[Row]] = {}
+        self._uncoalesced: deque[tuple[list[LineRequest], int]] = deque()
+        """Instructions: requests still to be admitted (next one last), tokens to give back."""
+        self._lines: dict[int, list[LineRequest]] = {}
         self._rows = 0
         self._full = False
         self._coalesced_tick = -1
         self._coalesced = 0
-        self._completing: dict[tuple[int, int], Row] = {}
+        self._completing: dict[tuple[int, int], LineRequest] = {}
         """Stores that are not globally performed, by (sequence, line)."""
         self._walk = AcquireWalk(self, caches, linked, self._walk_over, self._offer_walk)
         self._invalidations: dict[int, list[Access]] = {}
@@ -106,34 +107,34 @@ class VIPERCoalescer(RequesterBase):
             raise self._misuse(access, f"needs {need} of {self.max_tokens} tokens")
         if not self._may_take(access.client, RefusalReason.TOKENS, need):
             return False
-        rows = coalesce(self, access, self.one_request_per_lane)
+        requests = coalesce(self, access, self.one_request_per_lane)
         self.tokens -= need
-        self._accept(access, len(rows), need)
+        self._accept(access, len(requests), need)
         sequence = access.sequence
         if self.one_request_per_lane:
-            for row in rows:
-                row.sequence = sequence
+            for request in requests:
+                request.sequence = sequence
                 sequence += 1
-                self._uncoalesced.append(([row], 1))
+                self._uncoalesced.append(([request], 1))
         else:
-            for row in rows:
-                row.sequence = sequence
-            rows.reverse()
-            self._uncoalesced.append((rows, 1))
+            for request in requests:
+                request.sequence = sequence
+            requests.reverse()
+            self._uncoalesced.append((requests, 1))
         self.engine.schedule(self, self.engine.now)
         return True
 
     def _issue_flush(self, access: Access) -> bool:
         mask = (1 << 8 * self.line_size) - 1
-        rows = [Row(access, line, FLUSH, [], mask) for line in self._lines_of(access)]
-        self._accept(access, len(rows))
-        if not rows:
+        requests = [LineRequest(access, line, FLUSH, [], mask) for line in self._lines_of(access)]
+        self._accept(access, len(requests))
+        if not requests:
             self._end_next_tick(access)
             return True
-        for row in rows:
-            row.sequence = access.sequence
-        rows.reverse()
-        self._uncoalesced.append((rows, 0))
+        for request in requests:
+            request.sequence = access.sequence
+        requests.reverse()
+        self._uncoalesced.append((requests, 0))
         self.engine.schedule(self, self.engine.now)
         return True
 
@@ -155,14 +156,14 @@ class VIPERCoalescer(RequesterBase):
         return True
 
     def _lines_of(self, access: Access) -> list[int]:
-        """The lines of the addresses, in order of first mention."""
+        """The lines of the addresses, in order of their first lanes."""
         line_bits = -self.line_size
         for address in access.addresses:
             if address < 0:
                 raise self._misuse(access, f"negative address {address}")
         return list(dict.fromkeys(address & line_bits for address in access.addresses))
 
-    # ------------------------------------------------------------------ rows
+    # ------------------------------------------------------------------ requests
 
     def wakeup(self) -> None:
         if self._ending or self._refused or self._grants:
@@ -176,7 +177,7 @@ class VIPERCoalescer(RequesterBase):
         return 0 if self._walk.busy() else 1
 
     def _admit_instructions(self) -> None:
-        """Make rows of the oldest instructions, as many as a cycle allows."""
+        """Make requests of the oldest instructions, as many as a cycle allows."""
         now = self.engine.now
         if now != self._coalesced_tick:
             self._coalesced_tick = now
@@ -184,10 +185,10 @@ class VIPERCoalescer(RequesterBase):
         returned = False
         queue = self._uncoalesced
         while queue and self._coalesced < self.coalesces_per_cycle:
-            rows, tokens = queue[0]
-            self._admit(rows)
-            if rows:
-                self._full = True  # goes on when a row is done
+            requests, tokens = queue[0]
+            self._admit(requests)
+            if requests:
+                self._full = True  # coalescing continues when a request is complete
                 break
             queue.popleft()
             self._coalesced += 1
@@ -200,61 +201,63 @@ class VIPERCoalescer(RequesterBase):
         if returned and self._refused:
             self._offer(RefusalReason.TOKENS)
 
-    def _admit(self, rows: list[Row]) -> None:
-        """Take rows, last one first, while there is room; the first of a line is sent."""
+    def _admit(self, requests: list[LineRequest]) -> None:
+        """Take requests, last one first, while there is room; the first of a line is sent."""
         lines = self._lines
-        room = min(len(rows), self.max_outstanding - self._rows)
+        room = min(len(requests), self.max_outstanding - self._rows)
         self._rows += room
         for _ in range(room):
-            row = rows.pop()
-            line = row.line
+            request = requests.pop()
+            line = request.line
             if line in lines:
-                lines[line].append(row)
+                lines[line].append(request)
             else:
-                lines[line] = [row]
-                self._send(row)
+                lines[line] = [request]
+                self._send(request)
 
-    def _send(self, row: Row) -> None:
-        access = row.access
-        type = row.type
-        line = row.line
+    def _send(self, request: LineRequest) -> None:
+        access = request.access
+        type = request.type
+        line = request.line
         message = RubyRequest()
         message.LineAddress = line
-        message.PhysicalAddress = max(line, access.addresses[row.lanes[0]]) if row.lanes else line
+        message.PhysicalAddress = (
+            max(line, access.addresses[request.lanes[0]]) if request.lanes else line
+        )
         message.Type = type
         message.Size = access.size
         message.contextId = self.context
-        message.instSeqNum = row.sequence
-        if row.operations:
-            message.writeMask = WriteMask(row.mask, tuple(row.operations))
+        message.instSeqNum = request.sequence
+        if request.operations:
+            message.writeMask = WriteMask(request.mask, tuple(request.operations))
         else:
-            message.writeMask = WriteMask(row.mask)
+            message.writeMask = WriteMask(request.mask)
         if type == ST:
-            message.WTData = DataBlock(row.data)
-            self._completing[row.sequence, line] = row
+            message.WTData = DataBlock(request.data)
+            self._completing[request.sequence, line] = request
         if access.glc:
             message.isGLCSet = True
         if access.slc:
             message.isSLCSet = True
         self.queue.enqueue(message, self.controller.mandatoryQueueLatency(type))
 
-    def _head(self, line: int, callback: str) -> Row:
-        rows = self._lines.get(line)
-        if rows is None:
+    def _head(self, line: int, callback: str) -> LineRequest:
+        requests = self._lines.get(line)
+        if requests is None:
             raise ProtocolError(
                 ErrorKind.BAD_CALLBACK,
                 f"{callback} for line {line:#x}, of which {self.name} has no request in flight",
             )
-        return rows[0]
+        return requests[0]
 
-    def _finish(self, row: Row) -> None:
-        """Take the answered head row out and send the next one of its line."""
-        rows = self._lines[row.line]
-        if len(rows) == 1:
-            del self._lines[row.line]
+    def _finish(self, request: LineRequest) -> None:
+        """Take the answered head request out and send the next one of its line."""
+        requests = self._lines[request.line]
+        if len(requests) == 1:
+            del self._lines[request.line]
         else:
-            del rows[0]
-            self._send(rows[0])
+            del requests[0]
+            self._send(requests[0])
         self._rows -= 1
         if self._full:
             self._full = False
@@ -273,12 +276,12 @@ class VIPERCoalescer(RequesterBase):
         region: bool = False,
     ) -> None:
         """The line's first request, a load, has its data."""
-        row = self._head(address, "readCallback")
-        if row.type != LD:
-            raise self._wrong("readCallback", row)
-        self._finish(row)
-        access = row.access
-        access.client.loaded(access, row.lanes, address, data)
+        request = self._head(address, "readCallback")
+        if request.type != LD:
+            raise self._wrong("readCallback", request)
+        self._finish(request)
+        access = request.access
+        access.client.loaded(access, request.lanes, address, data)
         self._close_part(access)
 
     def readCallback_plain(self, address: int, data: DataBlock) -> None:
@@ -299,81 +302,81 @@ class VIPERCoalescer(RequesterBase):
         Writes nothing into ``data``: the protocol took the bytes from ``WTData`` itself. The old
         values of a returning atomic are read from, and removed from, the atomic log of ``data``.
         """
-        row = self._head(address, "writeCallback")
-        type = row.type
-        access = row.access
+        request = self._head(address, "writeCallback")
+        type = request.type
+        access = request.access
         if type == ST:
-            self._finish(row)
-            row.accepted = True
-            access.client.stored(access, row.lanes, address)
-            if row.completed:
-                self._complete(row)
+            self._finish(request)
+            request.accepted = True
+            access.client.stored(access, request.lanes, address)
+            if request.completed:
+                self._complete(request)
         elif type == FLUSH:
-            self._finish(row)
+            self._finish(request)
             if access.open == 1:
                 access.client.synchronized(access)
             self._close_part(access)
         elif type == LD:
-            raise self._wrong("writeCallback", row)
+            raise self._wrong("writeCallback", request)
         else:
-            self._atomic_done(row, data)
+            self._atomic_done(request, data)
 
     def writeCallback_plain(self, address: int, data: DataBlock) -> None:
         self.writeCallback(address, 0, data)
 
     def atomicCallback(self, address: int, machine: int, data: DataBlock) -> None:
         """The line's first request, an atomic, is done; its old values are in ``data``'s log."""
-        row = self._head(address, "atomicCallback")
-        if row.type != ATOMIC_RETURN and row.type != ATOMIC_NO_RETURN:
-            raise self._wrong("atomicCallback", row)
-        self._atomic_done(row, data)
+        request = self._head(address, "atomicCallback")
+        if request.type != ATOMIC_RETURN and request.type != ATOMIC_NO_RETURN:
+            raise self._wrong("atomicCallback", request)
+        self._atomic_done(request, data)
 
-    def _atomic_done(self, row: Row, data: DataBlock) -> None:
-        access = row.access
+    def _atomic_done(self, request: LineRequest, data: DataBlock) -> None:
+        access = request.access
         log = data.log or []
-        expected = len(row.lanes) if row.type == ATOMIC_RETURN else 0
+        expected = len(request.lanes) if request.type == ATOMIC_RETURN else 0
         if len(log) != expected:
             raise ProtocolError(
                 ErrorKind.BAD_CALLBACK,
-                f"the atomic log of line {row.line:#x} has {len(log)} entries for "
+                f"the atomic log of line {request.line:#x} has {len(log)} entries for "
                 f"{expected} returning atomics",
             )
         old: list[int] = []
         if expected:
             ones = BYTES_MASK[access.size]
             # The image before each operation, in the order in which the mask lists them.
-            operations = row.operations
+            operations = request.operations
             assert operations is not None, "a returning atomic has an operation per lane"
             old = [image >> 8 * operations[i][0] & ones for i, image in enumerate(log)]
             data.clearAtomicLogEntries()
-        self._finish(row)
-        access.client.atomic_done(access, row.lanes, old)
+        self._finish(request)
+        access.client.atomic_done(access, request.lanes, old)
         self._close_part(access)
 
     def writeCompleteCallback(self, address: int, sequence: int, machine: int = 0) -> None:
         """The store of instruction ``sequence`` to this line is globally performed."""
-        row = self._completing.get((sequence, address))
-        if row is None or row.completed:
+        request = self._completing.get((sequence, address))
+        if request is None or request.completed:
             raise ProtocolError(
                 ErrorKind.BAD_CALLBACK,
                 f"writeCompleteCallback for line {address:#x}: {self.name} has no incomplete "
                 f"store of instruction {sequence} there",
             )
-        row.completed = True
-        if row.accepted:
-            self._complete(row)
+        request.completed = True
+        if request.accepted:
+            self._complete(request)
 
-    def _complete(self, row: Row) -> None:
-        del self._completing[row.sequence, row.line]
-        access = row.access
-        access.client.store_completed(access, row.lanes, row.line)
+    def _complete(self, request: LineRequest) -> None:
+        del self._completing[request.sequence, request.line]
+        access = request.access
+        access.client.store_completed(access, request.lanes, request.line)
         self._close_part(access)
 
-    def _wrong(self, callback: str, row: Row) -> ProtocolError:
+    def _wrong(self, callback: str, request: LineRequest) -> ProtocolError:
         return ProtocolError(
             ErrorKind.BAD_CALLBACK,
-            f"{callback} for line {row.line:#x}, whose first request is "
-            f"{RubyRequestType.name_of(row.type)} ({row.access!r})",
+            f"{callback} for line {request.line:#x}, whose first request is "
+            f"{RubyRequestType.name_of(request.type)} ({request.access!r})",
         )
 
     def evictionCallback(self, address: int) -> None:
@@ -405,7 +408,7 @@ class VIPERCoalescer(RequesterBase):
         self._walk.watch()  # a linked cache may be in another's walk by now
 
     def invTCPCallback(self, address: int) -> None:
-        """One line of the walk is gone from the cache."""
+        """One line of the walk has been invalidated."""
         self._walk.line_done(address)
 
     def invTCCCallback(self, address: int) -> None:
@@ -440,19 +443,23 @@ class VIPERCoalescer(RequesterBase):
     def _parts(self) -> list[Outstanding]:
         parts: list[Outstanding] = []
 
-        def part(row: Row, where: str) -> None:
-            parts.append(Outstanding(row.access, row.lanes, row.line, row.access.issued, where))
+        def part(request: LineRequest, where: str) -> None:
+            parts.append(
+                Outstanding(
+                    request.access, request.lanes, request.line, request.access.issued, where
+                )
+            )
 
-        for rows, _ in self._uncoalesced:
-            for row in reversed(rows):
-                part(row, "not yet coalesced")
-        for rows in self._lines.values():
-            part(rows[0], "sent")
-            for row in rows[1:]:
-                part(row, f"behind request #{rows[0].sequence} of its line")
-        for row in self._completing.values():
-            if row.accepted:
-                part(row, "accepted, not complete")
+        for requests, _ in self._uncoalesced:
+            for request in reversed(requests):
+                part(request, "not yet coalesced")
+        for requests in self._lines.values():
+            part(requests[0], "sent")
+            for request in requests[1:]:
+                part(request, f"behind request #{requests[0].sequence} of its line")
+        for request in self._completing.values():
+            if request.accepted:
+                part(request, "accepted, not complete")
         walking = self._walk.access
         if walking is not None and self._walk.parts:
             where = self._walk.progress()

@@ -152,7 +152,7 @@ class DMASequencer(RequesterBase):
         )
 
     def recordRequestType(self, type: int) -> None:
-        """Statistics that nobody reads."""
+        """Statistics, which are not kept."""
 
     def _in_flight(self, address: int, kind: int, callback: str) -> Transfer:
         line = address & -self.line_size

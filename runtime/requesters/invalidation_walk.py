@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class AcquireWalk:
     """The one walk of a coalescer, and who waits until the next can begin.
 
-    ``over`` is called with the access when its walk has ended, ``ready`` when somebody else's
+    ``over`` is called with the access when its walk has ended, ``ready`` when another requester's
     walk through a linked cache has ended and a new one might begin.
     """
 
@@ -105,6 +105,6 @@ class AcquireWalk:
             self._ready()
 
     def progress(self) -> str:
-        """What is missing, in words."""
+        """What is missing, as text."""
         left = ", ".join(f"{line:#x}" for line in sorted(self.lines)[:4])
         return f"walk: {self.parts} parts left" + (f" ({left})" if left else "")

@@ -1,7 +1,7 @@
 """Grouping the lanes of one instruction by line.
 
-Invariant: rows stand in the order in which their lines are first mentioned, lanes in lane order
-inside a row, and every lane is in one row for each line that it touches.
+Invariant: requests stand in the order in which their lines are first mentioned, lanes in lane order
+inside a request, and every lane is in one request for each line that it touches.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ATOMIC_NO_RETURN: Final = RubyRequestType.ATOMIC_NO_RETURN
 FLUSH: Final = RubyRequestType.FLUSH
 
 
-class Row:
+class LineRequest:
     """The lanes of one instruction that touch one line: what becomes one RubyRequest.
 
     ``sequence`` is the ``instSeqNum`` sent along; ``mask`` is byte-expanded.
@@ -52,8 +52,8 @@ class Row:
         self.completed = False
 
 
-def coalesce(requester: RequesterBase, access: Access, alone: bool) -> list[Row]:
-    """The rows of a load, store or atomic; with ``alone`` every lane has a row of its own.
+def coalesce(requester: RequesterBase, access: Access, alone: bool) -> list[LineRequest]:
+    """The requests of a load, store or atomic; with ``alone`` every lane has a request of its own.
 
     Raises ValueError, with the address, for a lane that reaches into the next line where that
     is not allowed.
@@ -69,40 +69,45 @@ def coalesce(requester: RequesterBase, access: Access, alone: bool) -> list[Row]
     last = requester.line_size - size
     ones = BYTES_MASK[size]
     values = access.values
-    found: dict[int, Row] = {}
-    rows: list[Row] = []
+    found: dict[int, LineRequest] = {}
+    requests: list[LineRequest] = []
     for lane, address in enumerate(access.addresses):
         offset = address & offset_bits
         line = address - offset
         if offset > last or address < 0:
             if address < 0 or alone or not access.crosses or kind == AccessKind.ATOMIC:
                 raise requester.crossing(access, address)
-            _across(access, lane, type, requester.line_size, found, rows)
+            _across(access, lane, type, requester.line_size, found, requests)
             continue
         bits = ones << (offset << 3)
-        row = None if alone else found.get(line)
-        if row is None:
-            found[line] = row = Row(access, line, type, [], 0)
-            rows.append(row)
-        row.lanes.append(lane)
-        row.mask |= bits
+        request = None if alone else found.get(line)
+        if request is None:
+            found[line] = request = LineRequest(access, line, type, [], 0)
+            requests.append(request)
+        request.lanes.append(lane)
+        request.mask |= bits
         if type == LD:
             continue
         if type == ST:
-            row.data = row.data & ~bits | (values[lane] & ones) << (offset << 3)
+            request.data = request.data & ~bits | (values[lane] & ones) << (offset << 3)
         else:
             operation = (offset, requester.operation(access, lane))
-            if row.operations is None:
-                row.operations = [operation]
+            if request.operations is None:
+                request.operations = [operation]
             else:
-                row.operations.append(operation)
-    return rows
+                request.operations.append(operation)
+    return requests
 
 
 def _across(
-    access: Access, lane: int, type: int, line_size: int, found: dict[int, Row], rows: list[Row]
+    access: Access,
+    lane: int,
+    type: int,
+    line_size: int,
+    found: dict[int, LineRequest],
+    requests: list[LineRequest],
 ) -> None:
-    """Enter a lane of a load or store in the rows of both of its lines."""
+    """Enter a lane of a load or store in the requests of both of its lines."""
     offset = access.addresses[lane] & line_size - 1
     first = access.addresses[lane] - offset
     ones = BYTES_MASK[access.size] << (offset << 3)
@@ -112,10 +117,10 @@ def _across(
         (first, ones & whole, value & whole),
         (first + line_size, ones >> 8 * line_size, value >> 8 * line_size),
     ):
-        row = found.get(line)
-        if row is None:
-            found[line] = row = Row(access, line, type, [], 0)
-            rows.append(row)
-        row.lanes.append(lane)
-        row.mask |= bits
-        row.data = row.data & ~bits | data
+        request = found.get(line)
+        if request is None:
+            found[line] = request = LineRequest(access, line, type, [], 0)
+            requests.append(request)
+        request.lanes.append(lane)
+        request.mask |= bits
+        request.data = request.data & ~bits | data

@@ -4,7 +4,7 @@ A client hands an :class:`Access` to a requester. The requester refuses it (and 
 :meth:`Client.retry` when it may succeed) or takes it and answers through the client's methods.
 
 Invariant: an accepted access is answered exactly once for every lane, in the very tick in which
-the memory system answered, and it stays in the requester's books until then; a refused access
+the memory system answered, and it stays outstanding until then; a refused access
 leaves no trace but the promise of a retry.
 
 Clients act no earlier than the tick after an answer or a retry: they are consumers that schedule
@@ -192,7 +192,7 @@ class Outstanding(NamedTuple):
     issued: int
     """Tick of :meth:`Requester.issue`."""
     where: str
-    """What it waits for, in words: ``sent``, ``behind 0x40``, ``accepted, not complete``, …"""
+    """What it waits for: ``sent``, ``behind 0x40``, ``accepted, not complete``, …"""
 
 
 class Requester(Protocol):

@@ -1,7 +1,7 @@
 """The port of a CPU thread, and of instruction and scalar caches.
 
 Requests to one line form a list; its head has been sent to the controller, the others wait and
-mostly complete with it, because whoever got a line for the head can serve them, too.
+mostly complete with it, because a line that serves the head serves them, too.
 
 Invariant: of the requests of a line exactly the first has been sent. Data lives in the cache:
 a callback's DataBlock *is* the line, stores are written into it and loads read from it, in the
@@ -251,7 +251,7 @@ class Sequencer(RequesterBase):
         self._offer(RefusalReason.ROOM)
 
     def _complete(self, request: Waiting, data: DataBlock) -> None:
-        """Move the data of one request and tell the client."""
+        """Move the data of one request and notify the client."""
         access = request.access
         client = access.client
         kind = access.kind
@@ -306,7 +306,7 @@ class Sequencer(RequesterBase):
         """A line left the cache. Requests in flight keep their place; nothing watches lines."""
 
     def recordRequestType(self, type: int) -> None:
-        """Statistics that nobody reads."""
+        """Statistics, which are not kept."""
 
     # ------------------------------------------------------------------ acquire: the walk
 
@@ -333,7 +333,7 @@ class Sequencer(RequesterBase):
         self._watchers.append(ended)
 
     def invL1Callback(self) -> None:
-        """One line of the walk is gone from the cache."""
+        """One line of the walk has been invalidated."""
         if not self._walk_left:
             raise self._never("invL1Callback", "a walk")
         self._walk_left -= 1

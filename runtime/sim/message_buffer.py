@@ -12,7 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from runtime.errors import ErrorKind, ProtocolError
-from runtime.sim.send_path import Path, open_path
+from runtime.sim.send_path import SendPath, fast_send_path
 
 if TYPE_CHECKING:
     from runtime.sim.delay_policy import ChannelDelays
@@ -101,7 +101,7 @@ class MessageBuffer(Occupancy):
         Occupancy.__init__(self, name, capacity, engine)
         self.ordered = ordered
         self.delays = delays
-        self._path: Path | None = None
+        self._path: SendPath | None = None
         self.messages: deque[Message] = deque()
         self.put = self.messages.append
         self.stalled: dict[int, list[Message]] = {}
@@ -117,7 +117,7 @@ class MessageBuffer(Occupancy):
         self.consumer = consumer
         self.bit = consumer.bit
         if not self.capacity:
-            self._path = open_path(self, self.engine, self)
+            self._path = fast_send_path(self, self.engine, self)
 
     # ------------------------------------------------------------ sending
 
@@ -134,7 +134,7 @@ class MessageBuffer(Occupancy):
             self.send(message, latency, bypass)
 
     def send(self, message: Message, latency: int, bypass: bool) -> None:
-        """The general way of :meth:`enqueue`."""
+        """The general case of :meth:`enqueue`."""
         if self.consumer is None:
             raise ProtocolError(
                 ErrorKind.UNDELIVERABLE, f"{self.name} has no in-port: nothing would receive this"
@@ -309,7 +309,7 @@ class MessageBuffer(Occupancy):
 
 
 class HeldSender:
-    """Somebody who holds messages back until a buffer of limited size has room."""
+    """What holds messages back until a buffer of limited size has room."""
 
     __slots__ = ()
 

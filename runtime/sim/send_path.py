@@ -1,4 +1,4 @@
-"""The frequent case of sending: into a buffer without limits, while nobody listens.
+"""The fast send path: into a buffer without limits, while no observer is attached.
 
 More than one message is sent for every transition, so this is written out once as a closure, in
 which everything that stays the same is a local name. Invariant: a path does what
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from runtime.sim.engine import Engine, Receiver
     from runtime.types.message import Message
 
-Path = Callable[["Message", int], None]
-"""``path(message, cycles)``: it arrives after the cycles and the delay of its channel."""
+SendPath = Callable[["Message", int], None]
+"""``send(message, cycles)``: it arrives after the cycles and the delay of its channel."""
 
 
-class Way(Protocol):
-    """What a path leads through: a channel, or the buffer itself."""
+class Sender(Protocol):
+    """What sends into a buffer: a channel, or the buffer itself."""
 
     @property
     def ordered(self) -> bool: ...
@@ -36,7 +36,7 @@ class Way(Protocol):
         """The arrival of a message due at ``tick``, no earlier than that of the one before."""
 
 
-def open_path(way: Way, engine: Engine, buffer: Receiver) -> Path:
+def fast_send_path(channel: Sender, engine: Engine, buffer: Receiver) -> SendPath:
     """A path into a buffer that has its consumer. Both stay as they are from now on."""
     put = buffer.put
     bit = buffer.bit
@@ -44,8 +44,8 @@ def open_path(way: Way, engine: Engine, buffer: Receiver) -> Path:
     slot_at = slots.get
     wakes = engine.wakes
     ticks = engine.ticks
-    in_order = way.in_order if way.ordered else None
-    delays = way.delays
+    in_order = channel.in_order if channel.ordered else None
+    delays = channel.delays
     delayed = delays is not None
     if delays is not None:
         line_bits = delays.line_bits

@@ -1,6 +1,6 @@
 """Arrays of a cache that can be busy.
 
-Invariant: ``reserve`` is only called in a cycle in which ``is_free`` said yes; anything else is
+Invariant: ``reserve`` is only called in a cycle in which ``is_free`` was true; anything else is
 the protocol's mistake (a row that records an access which it did not check).
 """
 

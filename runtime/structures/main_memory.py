@@ -1,6 +1,6 @@
 """Main memory.
 
-Sparse: a line that nobody wrote holds bytes hashed from the run key and its address, so that a
+Sparse: a line that was never written holds bytes hashed from the run key and its address, so that a
 lost write or a read of the wrong line is seen. Invariant: reads and writes take effect in the
 order in which controllers hand them over; the latency delays answers only.
 """
@@ -25,7 +25,7 @@ def initial_line(run_key: int, line: int, line_bits: int = 6) -> int:
 class Memory:
     """The bytes of the system. ``latency``: cycles from taking a request to its answer.
 
-    ``zeroed``: what nobody wrote is zero, not hashed.
+    ``zeroed``: what was never written is zero, not hashed.
     """
 
     __slots__ = ("latency", "line_bits", "line_mask", "line_size", "lines", "run_key", "zeroed")

@@ -1,6 +1,6 @@
 """Who has asked persistently for a line, in token protocols.
 
-Invariant: a line has a row exactly as long as somebody starves for it; marked requesters are a
+Invariant: a line has a row exactly as long as a requester starves for it; marked requesters are a
 subset of the starving ones.
 """
 
@@ -75,7 +75,7 @@ class PersistentTable:
         return AccessType.Write if min(row.starving) in row.writing else AccessType.Read
 
     def markEntries(self, address: int) -> None:
-        """Mark all who starve now: nobody else may join until they are satisfied."""
+        """Mark all who starve now: no other may join until they are satisfied."""
         row = self._rows.get(address)
         if row is None:
             return

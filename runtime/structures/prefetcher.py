@@ -1,7 +1,7 @@
 """Prefetchers as a controller sees them.
 
-Invariant: a prefetcher never touches the protocol's data; it hears of hits and misses and asks
-for lines, and whether anybody fetches them is the protocol's affair.
+Invariant: a prefetcher never touches the protocol's data; it is notified of hits and misses and
+requests lines, and whether they are fetched is the protocol's affair.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class RubyPrefetcher:
         """Whom it asks for lines, and whose clock it looks at."""
         self._controller = controller
 
-    # ------------------------------------------------------------ what the controller tells
+    # ------------------------------------------------------------ notifications of the controller
 
     def observeMiss(self, address: int, kind: int) -> None:
         """A demand missed."""
@@ -160,10 +160,10 @@ class RubyPrefetcher:
 
 
 class RubyPrefetcherProxy:
-    """Tells a prefetcher that stands outside of the protocol what the cache does.
+    """Notifies a prefetcher outside of the protocol of what the cache does.
 
     Such prefetchers belong to a full simulator. Without one (``prefetcher`` None, as in every
-    system here) there is nobody to tell, and a line that was prefetched cannot exist.
+    system here) there is none to notify, and a line that was prefetched cannot exist.
     """
 
     __slots__ = ("prefetcher", "queue")
@@ -188,7 +188,7 @@ class RubyPrefetcherProxy:
         """A line went."""
 
     def completePrefetch(self, address: int) -> None:
-        """A prefetch is over; nobody has asked for one."""
+        """A prefetch is over; none was requested."""
         raise ProtocolError(
             ErrorKind.BAD_CALLBACK, f"nobody asked to prefetch {address:#x}: there is no prefetcher"
         )

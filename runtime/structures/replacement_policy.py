@@ -1,4 +1,4 @@
-"""Which line of a set is given up.
+"""Which line of a set is evicted.
 
 Invariant: a policy is a function of the order of touches in its set and of nothing else; no
 time, no chance, and ties go to the lowest way.
@@ -25,7 +25,7 @@ class ReplacementPolicy:
         raise NotImplementedError
 
     def victim(self, index: int) -> int:
-        """The way to give up in a full set. Asking changes nothing."""
+        """The way to evict from in a full set. Asking changes nothing."""
         raise NotImplementedError
 
 

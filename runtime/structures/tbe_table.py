@@ -1,7 +1,7 @@
 """Tables of transaction records, and of timers.
 
 Invariant: a table never holds more records than its capacity, and a record that was
-deallocated is gone from it at once (protocols keep no pointer to it).
+deallocated is removed from it at once (protocols keep no pointer to it).
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Invariants: the same protocol, description and run key build systems that behave alike to the
 tick; consumers are numbered controllers first (machines in the protocol's order, then instance
-numbers), then requesters in the order of ``System.requesters``, then whoever comes later.
+numbers), then requesters in the order of ``System.requesters``, then consumers added
+later.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class System:
         return self.engine.now
 
     def leaks(self) -> list[str]:
-        """What should be empty at rest and is not, in words. Empty for a clean system."""
+        """What should be empty at rest and is not, as text. Empty for a clean system."""
         return leaks(self)
 
     def copies(self, address: int) -> list[Copy]:
@@ -447,9 +448,9 @@ class _Builder:
         if parameter.virtual_network is not None:
             try:
                 self.network.attach(identity, buffer, parameter.virtual_network)
-            except ValueError as slip:
+            except ValueError as error:
                 raise DescriptionError(
-                    self.description.origin.file, 0, f"machine.{group}", None, str(slip)
+                    self.description.origin.file, 0, f"machine.{group}", None, str(error)
                 ) from None
         return buffer
 

@@ -2,7 +2,7 @@
 
 Fields of a message class are class attributes that serve as defaults: creating a message sets
 nothing at all, and an action stores only what differs. Invariant: a mutable class default is
-shared by all messages and never changed; whoever changes such a field stores a value first.
+shared by all messages and never changed; code that changes such a field stores a value first.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ class RubyRequest(Message):
         return self.pkt
 
     def functionalRead(self, packet: Packet) -> bool:
-        """A request holds no data that anybody may read."""
+        """A request holds no data that may be read."""
         return False
 
     def functionalReadMasked(self, packet: Packet, mask: WriteMask) -> bool:
@@ -265,5 +265,5 @@ def countBoolVec(vector: BoolVec) -> int:
 
 
 def getRequestorID(request: Any) -> int:
-    """The requestor of a CPU request; 0 where the requester does not tell."""
+    """The requestor of a CPU request; 0 where the requester is not known."""
     return int(getattr(request, "requestor_id", 0))

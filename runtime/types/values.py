@@ -27,7 +27,7 @@ from runtime.types.integers import uint32 as uint32
 from runtime.types.integers import uint64 as uint64
 
 MAX_BYTES = 65536
-"""Of a range of bytes where nobody knows how long a line is."""
+"""Of a range of bytes where the length of a line is not known."""
 MAX_MEMBERS = 1024
 """Numbers of a Set and flags of a BoolVec are below it."""
 
@@ -37,7 +37,7 @@ class MachineID:
 
     ``node`` is its global number and ``bit`` is ``1 << node``; -1 and 0 for an id that names no
     controller of the system. Interning makes ``==`` an identity test. ``alone`` is the set that
-    holds just this controller, shared by whoever never changes it; asking an id that names no
+    holds just this controller, shared by callers that never change it; asking an id that names no
     controller is a verdict.
     """
 

@@ -89,7 +89,7 @@ class NativeProtocol:
             increments=view.increments + 1,
             words=program.groups + 1,
             flights=128 + 48 * program.agent_count,
-            rows=512 + 24 * lanes,
+            line_requests=512 + 24 * lanes,
             messages=1024 + 8 * lanes,
             atomics=1024 + 8 * lanes,
         )

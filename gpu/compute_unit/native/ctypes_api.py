@@ -57,7 +57,7 @@ class IssueEngineLibrary(SharedObject):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "issue_engine_", _FUNCTIONS)
-        self._speaks(self.version(), VERSION)
+        self._check_version(self.version(), VERSION)
 
 
 _ASKED: Final = ("CXX", "PATH", "XDG_CACHE_HOME", "HOME", "SLICC_CXXFLAGS")

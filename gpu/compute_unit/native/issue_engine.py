@@ -100,8 +100,8 @@ class IssueEngine:
         self._at = library.new(config, self._state)
         weakref.finalize(self, library.free, self._at)
         self._run = library.run
-        self._run_outside = ctypes.cast(
-            backend.library.run_outside,  # type: ignore[arg-type]
+        self._run_external = ctypes.cast(
+            backend.library.run_external,  # type: ignore[arg-type]
             ctypes.c_void_p,
         )
         self._slots: object = None
@@ -141,7 +141,7 @@ class IssueEngine:
             slots = backend.slots
             if slots is not self._slots or slots.moved:
                 self._point()
-            reason = self._run(self._at, self._run_outside, backend.system.address, slots.pointer)
+            reason = self._run(self._at, self._run_external, backend.system.address, slots.pointer)
             memory.now = state.now
             backend.look(state.tick, state.due)
             if state.logged:

@@ -24,8 +24,8 @@ from gpu.memory.interface import (
 from runtime.errors import ProtocolError
 from runtime.native.ctypes_api import Library
 from runtime.native.external_requester import (
+    ExternalSlots,
     ExternalSystem,
-    OutsideSlots,
 )
 from runtime.native.plan import NONE, Capacities, Plans
 from runtime.native.system import (
@@ -122,7 +122,7 @@ def first_capacities(kernel: KernelSystem) -> Capacities:
         logs=1 << 14,
         atomics=1 << 14,
         flights=max(1 << 13, rows),
-        rows=max(1 << 15, rows),
+        line_requests=max(1 << 15, rows),
         events=1 << 14,
         far=1 << 14,
     )
@@ -176,8 +176,8 @@ class NativeBackend:
         self.system = ExternalSystem(self.library, words)
         self.system.zero_memory()
         for requester in self._requesters:
-            self.system.add_outside(requester)
-        self.slots = OutsideSlots()
+            self.system.add_external(requester)
+        self.slots = ExternalSlots()
         self._under_way.clear()
         self._fetching.clear()
         self._look()
@@ -254,7 +254,7 @@ class NativeBackend:
             for part, slot in zip(entry.parts, entry.slots, strict=True):
                 self._give(part, slot)
         slots = self.slots
-        status = self.system.run_outside(slots, entry.now, entry.last)
+        status = self.system.run_external(slots, entry.now, entry.last)
         self.look(slots.view.now, slots.view.next)
         if status == RunStatus.FINDING:
             self.judge()
@@ -381,7 +381,7 @@ class NativeBackend:
             last, count = next(words), next(words)
             for _ in range(count):
                 self._give_again(words, parts)
-            self.system.run_outside(self.slots, now, last)
+            self.system.run_external(self.slots, now, last)
             open_end = True
         if not ends_open:
             self._answers()

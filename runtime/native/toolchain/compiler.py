@@ -2,7 +2,7 @@
 
 Invariant: nothing here waits for ever and nothing fails silently: a compiler is found or a
 :class:`ToolchainError` says what was looked for; an object is written or the error holds the
-compiler's own words.
+compiler's own message.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TIME_LIMIT: Final = 300.0
 _ZIG_FLAGS: Final = ("-mcpu=baseline",)
 """It compiles for the very processor otherwise, and other machines may find the object."""
 _ASKING_LIMIT: Final = 30.0
-"""Seconds that a compiler may take to tell its version."""
+"""Seconds that a compiler may take to print its version."""
 _SHOWN_LINES: Final = 40
 _SHOWN_CHARACTERS: Final = 400
 """Of one line; compilers quote what they read."""
@@ -67,7 +67,7 @@ class NoCompiler(ToolchainError):
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler that has told its version. ``command``: what to run, arguments included."""
+    """A compiler whose version is known. ``command``: what to run, arguments included."""
 
     command: tuple[str, ...]
     version: str
@@ -81,42 +81,42 @@ class Compiler:
 
     def means_this_processor(self, flags: Sequence[str]) -> bool:
         """Whether what it makes with these flags may be of no use on another of the kind."""
-        words = (*self.command, *flags)
+        arguments = (*self.command, *flags)
         zig = any("zig" in Path(word).name for word in self.command)
-        return any(word.endswith("=native") for word in words) or (
-            zig and not any(word.startswith("-mcpu=") for word in words)
+        return any(word.endswith("=native") for word in arguments) or (
+            zig and not any(word.startswith("-mcpu=") for word in arguments)
         )
 
 
 def find_compiler(environment: Mapping[str, str] = os.environ) -> Compiler:
     """``$CXX``, else clang++, else g++, else the package ``ziglang``.
 
-    A ``$CXX`` that does not work is an error: whoever sets it means it. Raises ToolchainError.
+    A ``$CXX`` that does not work is an error: a user who sets it means it. Raises ToolchainError.
     """
     chosen = environment.get("CXX", "").strip()
     if chosen:
         try:
             command = tuple(shlex.split(chosen))
-        except ValueError as slip:
-            raise ToolchainError(f"CXX={chosen}: {slip}") from None
+        except ValueError as error:
+            raise ToolchainError(f"CXX={chosen}: {error}") from None
         return Compiler(command, _version(command, f"CXX={chosen}"))
-    slips = []
+    errors = []
     path = environment.get("PATH", os.defpath)
     for name in ("clang++", "g++"):
         found = shutil.which(name, path=path)
         if found is not None:
             try:
                 return Compiler((found,), _version((found,), found))
-            except ToolchainError as slip:
-                slips.append(str(slip))
+            except ToolchainError as error:
+                errors.append(str(error))
     if find_spec("ziglang") is not None:
         command = (sys.executable, "-m", "ziglang", "c++", *_ZIG_FLAGS)
         try:
             return Compiler(command, _version(command, "ziglang"))
-        except ToolchainError as slip:
-            slips.append(str(slip))
-    if slips:
-        raise ToolchainError("; ".join(slips))
+        except ToolchainError as error:
+            errors.append(str(error))
+    if errors:
+        raise ToolchainError("; ".join(errors))
     raise NoCompiler(
         "no C++ compiler: CXX is not set, neither clang++ nor g++ is installed, "
         "nor the package ziglang (pip install 'slicc[native]')"
@@ -165,7 +165,7 @@ class Compilation:
             raise ToolchainError(f"{self._compiler} failed ({how}):\n{said}")
         if not self._output.is_file():
             raise ToolchainError(
-                f"{self._compiler} said that all is well, but wrote no {self._output.name}"
+                f"{self._compiler} reported success, but wrote no {self._output.name}"
             )
         return True
 
@@ -188,8 +188,8 @@ def all_flags(compiler: Compiler, tier0: bool = False) -> tuple[str, ...]:
     said = os.environ.get("SLICC_CXXFLAGS", "")
     try:
         own = shlex.split(said)
-    except ValueError as slip:
-        raise ToolchainError(f"SLICC_CXXFLAGS={said}: {slip}") from None
+    except ValueError as error:
+        raise ToolchainError(f"SLICC_CXXFLAGS={said}: {error}") from None
     watched = any(flag.startswith("-fsanitize") for flag in own)
     ours: tuple[str, ...] = FLAGS if watched or not compiler.is_clang else (*FLAGS, *FOR_CLANG)
     if tier0 and not any(flag.startswith("-O") for flag in own):
@@ -211,11 +211,11 @@ def _seconds_allowed() -> float:
 def _version(command: Sequence[str], called: str) -> str:
     process = _Process([*command, "--version"], _ASKING_LIMIT, called)
     status = process.wait()
-    words = process.printed
-    if status or not words.strip():
-        silence = f"{called} does not tell its version (status {status})"
-        raise ToolchainError(":\n".join(filter(None, (silence, _shortened(words)))))
-    return _cut(words.strip().splitlines()[0], _VERSION_CHARACTERS)
+    printed = process.printed
+    if status or not printed.strip():
+        silence = f"{called} does not print its version (status {status})"
+        raise ToolchainError(":\n".join(filter(None, (silence, _shortened(printed)))))
+    return _cut(printed.strip().splitlines()[0], _VERSION_CHARACTERS)
 
 
 class _Process:
@@ -300,8 +300,8 @@ def one_line(why: Exception) -> str:
     return f"{first} {said[0]}"
 
 
-def _shortened(words: str) -> str:
-    lines = words.strip().splitlines()
+def _shortened(text: str) -> str:
+    lines = text.strip().splitlines()
     if len(lines) > _SHOWN_LINES:
         lines = [*lines[:_SHOWN_LINES], f"... and {len(lines) - _SHOWN_LINES} lines more"]
     return "\n".join(_cut(line, _SHOWN_CHARACTERS) for line in lines)

@@ -94,22 +94,22 @@ class Cache:
         """The entry, made by ``fill(directory)`` if it is not there.
 
         What ``fill`` raises passes through, and then nothing is stored. A place that cannot be
-        written or is full is given up for a temporary directory. Raises CacheError.
+        written or is full is replaced by a temporary directory. Raises CacheError.
         """
         found = self.find(kind, key)
         if found is not None:
             return found
         try:
             return self._stored(kind, key, fill)
-        except OSError as slip:
-            if isinstance(slip, CacheError):
+        except OSError as error:
+            if isinstance(error, CacheError):
                 raise
             refuge = temporary_cache()
             if refuge.root == self.root:
                 where = f"{self.root} cannot be written"
-                raise CacheError(f"{where}: {slip.strerror or slip}") from None
+                raise CacheError(f"{where}: {error.strerror or error}") from None
             refuge.note = (
-                f"{self.root} cannot be written ({slip.strerror or slip}): "
+                f"{self.root} cannot be written ({error.strerror or error}): "
                 "what is compiled is not kept"
             )
             self.root, self.note = refuge.root, refuge.note
@@ -124,7 +124,7 @@ class Cache:
             shutil.rmtree(fresh, ignore_errors=True)
 
     def begin(self, kind: str) -> Path:
-        """A directory to fill for :meth:`keep`, which nobody finds. Raises OSError."""
+        """A directory to fill for :meth:`keep`, which no search finds. Raises OSError."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=f".{kind}-", suffix=".new", dir=self.root))
 
@@ -191,15 +191,15 @@ def user_cache() -> Cache:
     base = os.environ.get("XDG_CACHE_HOME")
     try:
         root = (Path(base) if base else Path.home() / ".cache") / "slicc" / "native"
-    except RuntimeError as slip:  # nobody's home
-        return temporary_cache(f"there is no home directory ({slip})")
+    except RuntimeError as error:  # the user has none
+        return temporary_cache(f"there is no home directory ({error})")
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         why = _not_private(root)
         if why is None and not os.access(root, os.W_OK | os.X_OK):
             why = "it cannot be written"
-    except OSError as slip:
-        why = slip.strerror or str(slip)
+    except OSError as error:
+        why = error.strerror or str(error)
     if why is None:
         return Cache(root)
     return temporary_cache(f"{root} is not used: {why}; what is compiled is not kept")
@@ -213,9 +213,9 @@ def temporary_cache(note: str = "") -> Cache:
     if not _refuges or not _refuges[0].is_dir():
         try:
             directory = Path(tempfile.mkdtemp(prefix="slicc-native-"))
-        except OSError as slip:
+        except OSError as error:
             raise CacheError(
-                f"no temporary directory can be made for compiled code: {slip.strerror or slip}"
+                f"no temporary directory can be made for compiled code: {error.strerror or error}"
             ) from None
         atexit.register(shutil.rmtree, directory, ignore_errors=True)
         _refuges[:] = [directory]
@@ -232,7 +232,7 @@ def write_all(directory: Path, files: Mapping[str, str | bytes]) -> None:
 def _not_private(root: Path) -> str | None:
     status = root.stat()
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
-        return "it belongs to somebody else"
+        return "it belongs to another user"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return "others may write there"
     return None

@@ -135,7 +135,7 @@ def test_a_failing_background_compilation_is_a_warning(
     lines = complaint.splitlines()
     assert len(lines) == 2
     assert re.fullmatch(
-        r"gpu-tester: the run goes on with unoptimised code: .*cxx failed \(status 1\): "
+        r"gpu-tester: the run continues with unoptimised code: .*cxx failed \(status 1\): "
         r"out of cheese",
         lines[1],
     )

@@ -103,7 +103,7 @@ inline Reason fetch_cycle(IssueEngine& f, Unit& u) {
         const u64 piece = f.config.fetch_bytes < OUTSIDE_BYTES ? f.config.fetch_bytes : OUTSIDE_BYTES;
         const u64 lanes = f.config.fetch_bytes / piece;
         for (u64 i = 0; i < lanes; ++i) s.addresses[u64{slot} * OUTSIDE_LANES + i] = w->fetched + i * piece;
-        OutsideGiven& given = s.given[f.view->given_count++];
+        ExternalRequest& given = s.given[f.view->given_count++];
         given = {};
         given.slot = slot;
         given.port = static_cast<u32>(f.config.fetch_ports[u.number]);

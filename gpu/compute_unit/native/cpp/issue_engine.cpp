@@ -130,12 +130,12 @@ bool is_fetch(const IssueEngine& f, u32 slot) {
 
 // Log the requests of this run, so that they can be replayed into another engine.
 void log_requests(IssueEngine& f, u64 last) {
-    const OutsideView& view = *f.view;
+    const ExternalView& view = *f.view;
     f.request_log.add(f.when);
     f.request_log.add(last);
     f.request_log.add(view.given_count);
     for (u64 i = 0; i < view.given_count; ++i) {
-        const OutsideGiven& given = view.given[i];
+        const ExternalRequest& given = view.given[i];
         const bool ours = is_fetch(f, given.slot);
         f.request_log.add(given.slot | u64{ours} << 63);
         f.request_log_parts += !ours;
@@ -150,7 +150,7 @@ void log_requests(IssueEngine& f, u64 last) {
 // Answers: those to fetches are kept, Python's are listed.
 void sort_answers(IssueEngine& f) {
     State& s = *f.state;
-    const OutsideView& view = *f.view;
+    const ExternalView& view = *f.view;
     s.listed = 0;
     for (u64 i = 0; i < view.answered; ++i) {
         const u32 slot = static_cast<u32>(view.answers[i]);
@@ -174,7 +174,7 @@ void deliver(IssueEngine& f) {
 Reason engine_ran(IssueEngine& f) {
     State& s = *f.state;
     const u64 end = f.end;
-    OutsideView& view = *f.view;
+    ExternalView& view = *f.view;
     view.given_count = 0;
     s.tick = view.now;
     s.due = view.next;
@@ -205,13 +205,13 @@ u64 end_of_run(const IssueEngine& f) {
     return end == NONE || end > s.now ? end : s.now + 1;
 }
 
-Reason memory_runs(IssueEngine& f, RunOutside run, void* block) {
+Reason memory_runs(IssueEngine& f, RunExternal run, void* block) {
     State& s = *f.state;
     if (f.replayed) {
         f.replayed = false;
         return engine_ran(f);
     }
-    const OutsideView& view = *f.view;
+    const ExternalView& view = *f.view;
     f.end = end_of_run(f);
     if (!f.begun) {
         f.when = s.now;
@@ -286,7 +286,7 @@ ISSUE_ENGINE_API void issue_engine_free(IssueEngine* f) {
 
 // Run until Python is needed. `view` holds what Python has given since the last run.
 ISSUE_ENGINE_API u64 issue_engine_run(
-    IssueEngine* f, RunOutside run, void* block, OutsideView* view
+    IssueEngine* f, RunExternal run, void* block, ExternalView* view
 ) {
     State& s = *f->state;
     f->view = view;

@@ -116,5 +116,5 @@ struct State {
     u64* next_ticks;  // by unit; NONE: only answers wake it
     u64* addresses;   // of the lanes of all slots
     u8* bytes;        // likewise, what they load
-    OutsideGiven* given;
+    ExternalRequest* given;
 };

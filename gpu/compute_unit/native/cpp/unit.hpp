@@ -157,7 +157,7 @@ struct Known {
 
 enum class Phase : u8 { UNITS, MEMORY };
 
-using RunOutside = i64 (*)(void* block, OutsideView* view, u64 when, u64 until);
+using RunExternal = i64 (*)(void* block, ExternalView* view, u64 when, u64 until);
 
 struct IssueEngine {
     Config config;
@@ -179,7 +179,7 @@ struct IssueEngine {
     List<u32> fetched;       // slots that were answered
     List<Known> known;
     List<u32> known_places;
-    OutsideView* view;       // while it runs
+    ExternalView* view;       // while it runs
     bool logging;            // keep the request log
     List<u64> request_log;   // the runs of the protocol's engine, to replay
     u64 request_log_parts;   // requests of Python's in it

@@ -14,7 +14,7 @@ struct ControllerParts;    // what controllers keep beside their own structs
 struct RequesterParts;     // requesters: all that they need, as one part
 struct Requester;
 struct Access;
-struct Row;
+struct LineRequest;
 struct ClientParts;        // clients of requesters: likewise
 
 struct System {
@@ -56,7 +56,7 @@ struct System {
     u32 stall_rows;
     u32 zero_delays_used;
     Array<u32> places;       // by line: see places.hpp
-    Array<u64> books;        // by requester: the first of the four places of its book
+    Array<u64> line_queues;  // by requester: the first of the four places of a LineQueue
     u64 zero_delays[16];     // offsets of those delay states that are 0 and not unused
     Array<StallList> stalls;
     Array<CacheMemory> cache_memories;
@@ -112,7 +112,7 @@ struct Context {
     ClientParts* client_parts = nullptr;
     Requester* requesters = nullptr;
     Access* accesses = nullptr;
-    Row* rows = nullptr;
+    LineRequest* requests = nullptr;
     // A traced run writes its transitions here.
     u64* steps = nullptr;
     u64 steps_room = 0;
@@ -147,7 +147,7 @@ inline T* or_null(const Context& x, u32 handle) {
     return handle ? &of_handle<T>(x, handle) : nullptr;
 }
 
-// A writable T of zeros for whoever has to go on after a mistake.
+// A writable T of zeros for code that continues after an error.
 template <class T>
 inline COLD T& scratch(Context& x) {
     static_assert(sizeof(T) <= sizeof x.scratch_bytes);

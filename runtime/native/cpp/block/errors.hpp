@@ -1,6 +1,6 @@
 // What went wrong: a verdict about the protocol, or a pool of the host's that was too small.
 //
-// Invariant: only the first of each is kept, and nothing unwinds. Whoever calls fail() goes on
+// Invariant: only the first of each is kept, and nothing unwinds. The caller of fail() continues
 // with something harmless; the engine's loop sees `trouble` after the running wake-up.
 
 #pragma once

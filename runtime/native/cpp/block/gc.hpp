@@ -1,4 +1,4 @@
-// Freeing the nodes of logs, of atomic operations and of queues that nobody holds any more.
+// Freeing the nodes of logs, of atomic operations and of queues that are no longer referenced.
 //
 // Invariant: runs between ticks only, when every holder is a live message, entry or record, a
 // value of a controller, or something of a requester. What survives does not move.

@@ -1,4 +1,4 @@
-// Finding the log and operation nodes that somebody still holds, before the rest is freed.
+// Finding the log and operation nodes that are still referenced, before the rest is freed.
 //
 // Invariant: a marked node's list is marked to its end, so marking stops at a marked node.
 

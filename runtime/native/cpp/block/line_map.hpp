@@ -8,7 +8,7 @@
 #include "block/context.hpp"
 
 inline constexpr u64 LINE_HASH = 0x9E3779B97F4A7C15;
-inline constexpr u32 BOOK_PLACES = 4;    // of what a requester has to do with a line
+inline constexpr u32 QUEUE_PLACES = 4;    // of a LineQueue, in which a requester keeps what is outstanding for a line
 inline constexpr u64 LINE_WINDOW = 16;  // lines of the window for each that there is room for
 
 // How many lines the address is behind the start of the window; that of no line is far behind.

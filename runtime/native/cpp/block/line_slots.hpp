@@ -87,8 +87,8 @@ inline void each_place(Context& x, const PlanView& plan, F f) {
     }
     for (u32 i = 0; i < s.requesters; i++) {
         const PlanWords served = plan.controller(static_cast<u32>(plan.requester(i).word(PLAN_REQUESTER_CONTROLLER)));
-        s.books.at(x, i) = f(node_of_controller(x, served));
-        for (u32 more = 1; more < BOOK_PLACES; more++) f(node_of_controller(x, served));
+        s.line_queues.at(x, i) = f(node_of_controller(x, served));
+        for (u32 more = 1; more < QUEUE_PLACES; more++) f(node_of_controller(x, served));
     }
     const u64* port = plan.ports;
     u32 index = 0;

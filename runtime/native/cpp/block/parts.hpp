@@ -203,7 +203,7 @@ struct DirectoryMemory {
 struct MemoryState {
     u64 run_key;
     u64 latency;
-    u64 zeroed;  // what nobody wrote is zero, not hashed
+    u64 zeroed;  // what was never written is zero, not hashed
     Array<u64> image;  // LINE_WORDS by line
     Array<u8> state;   // by line
 };

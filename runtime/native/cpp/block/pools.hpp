@@ -1,7 +1,7 @@
 // Taking slots from pools and giving them back.
 //
 // Invariant: the slot given back last is taken first. A pool that is full hands out its spare
-// slots and the run ends at the next check, so nobody tests what they were given.
+// slots and the run ends at the next check, so no caller tests what it was given.
 
 #pragma once
 

@@ -157,7 +157,7 @@ enum PoolName : u32 {
     POOL_LOGS = 4,
     POOL_ATOMICS = 5,
     POOL_FLIGHTS = 6,
-    POOL_ROWS = 7,
+    POOL_LINE_REQUESTS = 7,
     POOL_EVENTS = 8,
     POOL_WORDS = 9,
     POOL_FAR = 10,

@@ -42,7 +42,7 @@ struct ControllerParts {
         layout.reserve(waiting, rows);
         layout.reserve(neighbours, nodes);
         layout.reserve(tracked, tracks);
-        lock_room = capacities.rows;
+        lock_room = capacities.line_requests;
         layout.reserve(locks, capacities.controllers * lock_room);
     }
 };
@@ -417,7 +417,7 @@ inline void controller_block_line(Context& x, Controller& c, u64 address, u32 qu
     if (!lock) {
         const u64 room = controller_parts(x).lock_room;
         if (UNLIKELY(c.locked == room)) {
-            pool_exhausted(x, POOL_ROWS, room);
+            pool_exhausted(x, POOL_LINE_REQUESTS, room);
             return;
         }
         lock = &controller_locks(x, c)[c.locked++];

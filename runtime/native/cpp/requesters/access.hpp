@@ -1,6 +1,6 @@
 // An access, from the instruction to its last answer, and the lists in which its parts stand.
 //
-// Invariant: a slot is free or belongs to one access, or one row of one; everything
+// Invariant: a slot is free or belongs to one access, or one request of one; everything
 // names slots by number, and 0 is none. Addresses and values stay with the client.
 
 #pragma once
@@ -29,7 +29,7 @@ struct alignas(128) Access : ClientAccess {
 
 // What stands in a list: lanes of an access that go to one line. Lists of a line are rings that are
 // known by their last element.
-struct alignas(64) Row {
+struct alignas(64) LineRequest {
     u64 lanes;  // bit i: address i of its access
     union {
         u64 sequence;  // the instSeqNum sent along
@@ -49,14 +49,14 @@ struct alignas(64) Row {
     bool token;  // given back with it
 };
 
-// What a requester has to do with a line: ends of rings, 0: empty.
-struct LineBook {
-    u32 rows;          // the first one has been sent
+// What a requester has outstanding for a line: ends of rings, 0: empty.
+struct LineQueue {
+    u32 requests;          // the first one has been sent
     u32 completing;    // stores sent and not globally performed
     u32 invalidations; // sent; answered in advance when their access is 0
     u32 walked;        // the walk waits for it
 };
-static_assert(sizeof(LineBook) == BOOK_PLACES * sizeof(u32));
+static_assert(sizeof(LineQueue) == QUEUE_PLACES * sizeof(u32));
 
 enum class Standing : u8 { NEITHER, REFUSED, GRANTED };
 
@@ -69,8 +69,8 @@ struct Waiter {
     Standing standing;
 };
 
-// A client in its requester's books. Waiters are named by 1 + REFUSED_NUM * client + reason.
-struct ClientBook {
+// What a requester keeps about a client. Waiters are named by 1 + REFUSED_NUM * client + reason.
+struct ClientState {
     Waiter waiters[REFUSED_NUM];
     u32 writes;   // open stores and atomics
     u32 release;  // the first one that waits for them
@@ -78,7 +78,7 @@ struct ClientBook {
 
 struct Line {
     u32 stamp;
-    u32 row;
+    u32 request;
 };
 
 struct Queue {
@@ -90,8 +90,8 @@ struct Requester {
     RequesterKind kind;
     bool walks;
     bool one_request_per_lane;
-    bool full;      // a row waits for room
-    bool watching;  // somebody else's walk
+    bool full;      // a request waits for room
+    bool watching;  // a linked requester's walk
     i32 read_type;
     i32 context;
     u32 index;
@@ -99,7 +99,7 @@ struct Requester {
     u32 controller;
     u32 queue;
     u32 lanes;
-    u64 book;  // the first of its places
+    u64 places;  // the first of those of its line queues
     u32 live;
     u64 next_sequence;
     Queue refused[REFUSED_NUM];
@@ -108,7 +108,7 @@ struct Requester {
     u32 grants;
     Queue granted;
     Queue ending;
-    u32 count;          // lane requests, rows or transfers
+    u32 count;          // lane requests, requests or transfers
     u32 max_outstanding;
     u32 tokens;
     u32 max_tokens;
@@ -118,7 +118,7 @@ struct Requester {
     Queue uncoalesced;
     u32 walk_access;
     u32 walk_parts;
-    u32 walk_owner;     // of a sequencer's walk: who is told, + 1
+    u32 walk_owner;     // of a sequencer's walk: who is notified, + 1
     Queue watchers;     // requesters + 1
     u32 next_watcher;
     u32 first_cache, caches;
@@ -137,23 +137,23 @@ inline u64 transfers_of(const Capacities& c, const PlanView& plan) {
         const PlanWords words = plan.requester(i);
         if (static_cast<RequesterKind>(words.word(PLAN_REQUESTER_KIND)) == RequesterKind::DMA) count += words.word(PLAN_REQUESTER_OUTSTANDING);
     }
-    return count < c.rows ? count : c.rows;
+    return count < c.line_requests ? count : c.line_requests;
 }
 
 struct RequesterParts {
     u32 free_access;
-    u32 free_row;
+    u32 free_request;
     u32 accesses_used;
-    u32 rows_used;
-    u32 rows_live;
+    u32 requests_used;
+    u32 requests_live;
     u32 stamp;
     u64 lines_of;     // the access whose lines stand in `scratch`
     u32 scratch[64];
     Array<Requester> requesters;
     Array<u32> links;  // caches, then linked requesters, of each
     Array<Access> accesses;
-    Array<Row> rows;
-    Array<ClientBook> clients;
+    Array<LineRequest> requests;
+    Array<ClientState> clients;
     Array<Line> marks;      // by line: what the running function knows about it
     Array<u64> sorted;      // lines of a walk
     Array<u8> transfers;    // bytes
@@ -171,7 +171,7 @@ struct RequesterParts {
         layout.reserve(links, linked);
         layout.reserve(clients, c.agents);
         layout.reserve(accesses, c.flights + 1);
-        layout.reserve(rows, c.rows + 1);
+        layout.reserve(requests, c.line_requests + 1);
         layout.reserve(marks, c.lines);
         layout.reserve(sorted, c.lines);
         layout.reserve(transfers, transfers_of(c, plan) * TRANSFER_ROOM);
@@ -182,10 +182,10 @@ struct RequesterParts {
 inline RequesterParts& requester_parts(const Context& x) { return *x.requester_parts; }
 inline Requester& requester_at(const Context& x, u32 index) { return x.requesters[index]; }
 inline Access& access_at(const Context& x, u32 index) { return x.accesses[index]; }
-inline Row& row_at(const Context& x, u32 index) { return x.rows[index]; }
+inline LineRequest& request_at(const Context& x, u32 index) { return x.requests[index]; }
 
-inline LineBook& book_of(const Context& x, const Requester& r, u32 line) {
-    return *reinterpret_cast<LineBook*>(&line_place(x, r.book, line));
+inline LineQueue& line_queue(const Context& x, const Requester& r, u32 line) {
+    return *reinterpret_cast<LineQueue*>(&line_place(x, r.places, line));
 }
 
 // ---------------------------------------------------------------- slots
@@ -212,51 +212,51 @@ inline void access_free(Context& x, u32 index) {
     parts.free_access = index;
 }
 
-inline bool rows_left(Context& x, u64 need) {
+inline bool requests_left(Context& x, u64 need) {
     RequesterParts& parts = requester_parts(x);
-    if (parts.rows_live + need < parts.rows.count) return true;
-    pool_exhausted(x, POOL_ROWS, parts.rows.count - 1);
+    if (parts.requests_live + need < parts.requests.count) return true;
+    pool_exhausted(x, POOL_LINE_REQUESTS, parts.requests.count - 1);
     return false;
 }
 
-// Only after rows_left.
-inline u32 row_new(Context& x, u32 access, u32 line, i32 type, u64 lanes) {
+// Only after requests_left.
+inline u32 request_new(Context& x, u32 access, u32 line, i32 type, u64 lanes) {
     RequesterParts& parts = requester_parts(x);
-    u32 index = parts.free_row;
+    u32 index = parts.free_request;
     if (index) {
-        parts.free_row = parts.rows.at(x, index).next;
+        parts.free_request = parts.requests.at(x, index).next;
     } else {
-        index = ++parts.rows_used;
+        index = ++parts.requests_used;
     }
-    ++parts.rows_live;
-    Row& row = parts.rows.at(x, index);
-    row = Row{};
-    row.lanes = lanes;
-    row.access = access;
-    row.line = line;
-    row.type = static_cast<i16>(type);
+    ++parts.requests_live;
+    LineRequest& request = parts.requests.at(x, index);
+    request = LineRequest{};
+    request.lanes = lanes;
+    request.access = access;
+    request.line = line;
+    request.type = static_cast<i16>(type);
     return index;
 }
 
-inline void row_free(Context& x, u32 index) {
+inline void request_free(Context& x, u32 index) {
     RequesterParts& parts = requester_parts(x);
-    --parts.rows_live;
-    parts.rows.at(x, index).next = parts.free_row;
-    parts.free_row = index;
+    --parts.requests_live;
+    parts.requests.at(x, index).next = parts.free_request;
+    parts.free_request = index;
 }
 
-// Rows that are linked already join the end of a queue.
-inline void rows_queue(Context& x, Queue& queue, Queue rows) {
+// Requests that are linked already join the end of a queue.
+inline void requests_queue(Context& x, Queue& queue, Queue requests) {
     if (queue.last) {
-        row_at(x, queue.last).next = rows.first;
+        request_at(x, queue.last).next = requests.first;
     } else {
-        queue.first = rows.first;
+        queue.first = requests.first;
     }
-    queue.last = rows.last;
+    queue.last = requests.last;
 }
 
-// Rows for all lines of the access, chained in order of first mention. False: not enough room.
-inline bool rows_of_lines(Context& x, u32 index, i32 type, Queue& chain, u32& count) {
+// Requests for all lines of the access, chained in the order of their first lanes. False: not enough room.
+inline bool requests_of_lines(Context& x, u32 index, i32 type, Queue& chain, u32& count) {
     RequesterParts& parts = requester_parts(x);
     const u32 stamp = ++parts.stamp;
     bool enough = true;
@@ -266,43 +266,43 @@ inline bool rows_of_lines(Context& x, u32 index, i32 type, Queue& chain, u32& co
         Line& mark = parts.marks.at(x, line);
         if (mark.stamp == stamp) return true;
         mark.stamp = stamp;
-        if (!(enough = rows_left(x, 1))) return false;
-        const u32 row = row_new(x, index, line, type, 0);
-        rows_queue(x, chain, {row, row});
+        if (!(enough = requests_left(x, 1))) return false;
+        const u32 request = request_new(x, index, line, type, 0);
+        requests_queue(x, chain, {request, request});
         ++count;
         return true;
     });
     while (!enough && chain.first) {
-        const u32 row = chain.first;
-        chain.first = row_at(x, row).next;
-        row_free(x, row);
+        const u32 request = chain.first;
+        chain.first = request_at(x, request).next;
+        request_free(x, request);
     }
     return enough;
 }
 
 // ---------------------------------------------------------------- rings
 
-inline u32 ring_first(const Context& x, u32 ring) { return row_at(x, ring).next; }
+inline u32 ring_first(const Context& x, u32 ring) { return request_at(x, ring).next; }
 
 inline void ring_append(const Context& x, u32& ring, u32 index) {
-    Row& row = row_at(x, index);
+    LineRequest& request = request_at(x, index);
     if (ring) {
-        Row& last = row_at(x, ring);
-        row.next = last.next;
+        LineRequest& last = request_at(x, ring);
+        request.next = last.next;
         last.next = index;
     } else {
-        row.next = index;
+        request.next = index;
     }
     ring = index;
 }
 
 inline u32 ring_take(const Context& x, u32& ring) {
-    Row& last = row_at(x, ring);
+    LineRequest& last = request_at(x, ring);
     const u32 first = last.next;
     if (first == ring) {
         ring = 0;
     } else {
-        last.next = row_at(x, first).next;
+        last.next = request_at(x, first).next;
     }
     return first;
 }
@@ -323,7 +323,7 @@ inline bool find_lines(Context& x, const u64* addresses, u32 lanes, u32 size, u6
     for (u32 lane = 0; lane < lanes; ++lane) {
         const u64 address = addresses[lane];
         if (UNLIKELY((address & offset_bits) > last)) {
-            fail(x, ErrorKind::INDEX_RANGE);  // the client's fault: Python refuses to go on
+            fail(x, ErrorKind::INDEX_RANGE);  // the client's fault: Python raises ValueError
             return false;
         }
         if ((address & ~offset_bits) != line) {
@@ -385,5 +385,5 @@ inline void context_bind(Context& x) {
     x.client_parts = x.s->client_parts.in(x);
     x.requesters = x.requester_parts->requesters.in(x);
     x.accesses = x.requester_parts->accesses.in(x);
-    x.rows = x.requester_parts->rows.in(x);
+    x.requests = x.requester_parts->requests.in(x);
 }

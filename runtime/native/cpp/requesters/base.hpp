@@ -1,6 +1,6 @@
-// What all requesters share: books of unanswered accesses, refusals with a promise, releases.
+// What all requesters share: the table of outstanding accesses, refusals with a promise, releases.
 //
-// Invariants: an access is in the books from the moment it is taken until its last part has been
+// Invariants: an access is outstanding from the moment it is taken until its last part has been
 // answered; a client stands in at most one of the lists of refused and of granted ones for each
 // reason, and a refused one has not been called since.
 
@@ -12,7 +12,7 @@
 inline Controller& controller(const Context& x, u32 id);  // system.hpp
 inline u64 machine_mandatory_queue_latency(Context& x, Controller& c, i32 kind);  // generated
 
-// ---------------------------------------------------------------- books
+// ---------------------------------------------------------------- outstanding accesses
 
 // Enter an access that ends after `parts` answers; it takes `numbers` sequence numbers.
 inline void Requester_accept(Context& x, Requester& r, Access& access, u32 parts, u32 numbers = 1) {
@@ -32,7 +32,7 @@ inline void Requester_over(Context& x, Requester& r, u32 index) {
 }
 
 inline void Requester_write_closed(Context& x, Requester& r, const Access& access) {
-    ClientBook& client = requester_parts(x).clients.at(x, access.client);
+    ClientState& client = requester_parts(x).clients.at(x, access.client);
     --client.writes;
     if (LIKELY(!client.release)) return;
     u32 before = 0;
@@ -51,7 +51,7 @@ inline void Requester_write_closed(Context& x, Requester& r, const Access& acces
     }
 }
 
-// One part has been answered. Call after the client has been told.
+// One part has been answered. Call after the client has been notified.
 inline void Requester_close_part(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
     if (--access.open) return;
@@ -118,7 +118,7 @@ inline void refuse(const Context& x, Requester& r, RefusalReason reason, u32 nam
 
 // Whether the client may take `need` of a resource now; if not, a retry is promised.
 //
-// First come, first served: nobody overtakes a client that was refused, and what was offered to
+// First come, first served: no client overtakes one that was refused, and what was offered to
 // one is kept for it for a tick.
 inline bool Requester_may_take(Context& x, Requester& r, u32 client, RefusalReason reason, u32 need = 1) {
     const u32 name = waiter_name(client, reason);
@@ -172,7 +172,7 @@ inline void Requester_offer(Context& x, Requester& r, RefusalReason reason) {
     if (UNLIKELY(r.refused[reason].first != 0)) Requester_call_back(x, r, reason);
 }
 
-// Offer anew what nobody came for; call from a wake-up.
+// Offer again what no client has taken; call from a wake-up.
 inline void Requester_settle(Context& x, Requester& r) {
     const u64 tick = now(x);
     for (u32 name = r.granted.first; name;) {
@@ -201,7 +201,7 @@ inline void Requester_end_next_tick(Context& x, Requester& r, u32 index) {
 // RELEASE: ends with the last earlier store or atomic of the client.
 inline bool Requester_release(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
-    ClientBook& client = requester_parts(x).clients.at(x, access.client);
+    ClientState& client = requester_parts(x).clients.at(x, access.client);
     Requester_accept(x, r, access, client.writes);
     if (client.writes) {
         u32 last = client.release;
@@ -321,10 +321,10 @@ inline Requester* called(Context& x, u32 requester) {
     return nullptr;
 }
 
-// The first row of a line; 0, with a verdict, if none is in flight there.
+// The first request of a line; 0, with a verdict, if none is in flight there.
 inline u32 head_of(Context& x, const Requester& r, u64 address) {
     if (LIKELY(!(address & LINE_MASK))) {
-        const u32 ring = book_of(x, r, line_index(x, address)).rows;
+        const u32 ring = line_queue(x, r, line_index(x, address)).requests;
         if (LIKELY(ring != 0)) return ring_first(x, ring);
     }
     fail(x, ErrorKind::BAD_CALLBACK);

@@ -23,7 +23,7 @@ struct Access;
 // Of its lanes; they stay where they are until the last answer.
 inline const u64* access_addresses(const Context& x, const Access& access);
 
-// Names the addresses among all that `find_lines` is asked for, as long as nobody clears `lines_of`.
+// Names the addresses among all that `find_lines` is asked for, until `lines_of` is cleared.
 inline u64 access_lines_key(const Access& access);
 
 // What a lane stores.
@@ -35,7 +35,7 @@ inline void put_values(const Context& x, const Access& access, u64 lanes, u64 li
 // What a lane of an atomic access does.
 inline AtomicNode access_operation(const Context& x, const Access& access, u32 lane);
 
-// The lines of a FLUSH or INVALIDATE_L2, once each in order of first mention: calls
+// The lines of a FLUSH or INVALIDATE_L2, once each in the order of their first lanes: calls
 // `visit(line index)` until that is false.
 template <class Visit>
 inline void each_line(Context& x, const Access& access, Visit visit);

@@ -1,10 +1,10 @@
 // The port of a compute unit: lanes of one instruction become one request per line.
 //
 // Life of an instruction: it takes a token and waits in a queue; the coalescer, at the end of a
-// tick, turns the oldest instructions into rows, one per line, and gives the token back; a row
-// goes to the controller when no older row holds its line; a callback answers its lanes.
+// tick, turns the oldest instructions into requests, one per line, and gives the token back; a request
+// goes to the controller when no older request holds its line; a callback answers its lanes.
 //
-// Invariant: of the admitted rows of a line exactly the first has been sent. A store's row is
+// Invariant: of the admitted requests of a line exactly the first has been sent. A store's request is
 // answered twice, when the first-level cache takes it and when it is globally performed.
 
 #pragma once
@@ -15,26 +15,26 @@
 // ---------------------------------------------------------------- issue
 
 inline void Coalescer_queue(Context& x, Requester& r, const Queue& chain, bool token) {
-    row_at(x, chain.last).last = true;
-    row_at(x, chain.last).token = token;
-    rows_queue(x, r.uncoalesced, chain);
+    request_at(x, chain.last).last = true;
+    request_at(x, chain.last).token = token;
+    requests_queue(x, r.uncoalesced, chain);
     schedule(x, r.consumer, now(x));
 }
 
 inline bool Coalescer_issue_vector(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
     const u32 need = r.one_request_per_lane ? access.lanes : 1;
-    if (!rows_left(x, access.lanes << access.crosses)) return false;
+    if (!requests_left(x, access.lanes << access.crosses)) return false;
     if (!Requester_may_take(x, r, access.client, REFUSED_TOKENS, need)) return false;
     if (!access.crosses && !access_lines(x, access)) return false;
     Queue chain;
-    const u32 rows = access.crosses ? coalesce_across(x, index, chain)
+    const u32 requests = access.crosses ? coalesce_across(x, index, chain)
                                     : coalesce(x, r, index, r.one_request_per_lane, chain);
     r.tokens -= need;
-    Requester_accept(x, r, access, rows, need);
+    Requester_accept(x, r, access, requests, need);
     u64 sequence = access.sequence;
-    for (u32 row = chain.first; row; row = row_at(x, row).next) {
-        Row& one = row_at(x, row);
+    for (u32 request = chain.first; request; request = request_at(x, request).next) {
+        LineRequest& one = request_at(x, request);
         one.sequence = sequence;
         if (!r.one_request_per_lane) continue;
         ++sequence;
@@ -48,13 +48,13 @@ inline bool Coalescer_issue_flush(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
     Queue chain;
     u32 count;
-    if (!rows_of_lines(x, index, RubyRequestType::FLUSH, chain, count)) return false;
+    if (!requests_of_lines(x, index, RubyRequestType::FLUSH, chain, count)) return false;
     Requester_accept(x, r, access, count);
     if (!count) {
         Requester_end_next_tick(x, r, index);
         return true;
     }
-    for (u32 row = chain.first; row; row = row_at(x, row).next) row_at(x, row).sequence = access.sequence;
+    for (u32 request = chain.first; request; request = request_at(x, request).next) request_at(x, request).sequence = access.sequence;
     Coalescer_queue(x, r, chain, false);
     return true;
 }
@@ -63,20 +63,20 @@ inline bool Coalescer_issue_invalidation(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
     Queue chain;
     u32 count;
-    if (!rows_of_lines(x, index, RubyRequestType::InvL2, chain, count)) return false;
+    if (!requests_of_lines(x, index, RubyRequestType::InvL2, chain, count)) return false;
     Requester_accept(x, r, access, count);
     if (!count) Requester_end_next_tick(x, r, index);
     const i64 latency = mandatory_latency(x, r, RubyRequestType::InvL2);
-    for (u32 row = chain.first; row;) {
-        const u32 next = row_at(x, row).next;
-        const u32 line = row_at(x, row).line;
-        ring_append(x, book_of(x, r, line).invalidations, row);
+    for (u32 request = chain.first; request;) {
+        const u32 next = request_at(x, request).next;
+        const u32 line = request_at(x, request).line;
+        ring_append(x, line_queue(x, r, line).invalidations, request);
         RubyRequest& message = new_message<RubyRequest>(x);
         message.LineAddress = message.PhysicalAddress = line_address_of(x, line);
         message.Type = RubyRequestType::InvL2;
         message.contextId = r.context;
         MessageBuffer_enqueue(x, r.queue, message, latency);
-        row = next;
+        request = next;
     }
     return true;
 }
@@ -102,60 +102,60 @@ inline bool Coalescer_issue(Context& x, Requester& r, u32 index) {
     }
 }
 
-// ---------------------------------------------------------------- rows
+// ---------------------------------------------------------------- requests
 
 inline void Coalescer_send(Context& x, Requester& r, u32 index) {
-    const Row& row = row_at(x, index);
-    const Access& access = access_at(x, row.access);
-    const u64 line = line_address_of(x, row.line);
+    const LineRequest& request = request_at(x, index);
+    const Access& access = access_at(x, request.access);
+    const u64 line = line_address_of(x, request.line);
     RubyRequest& message = new_message<RubyRequest>(x);
     message.LineAddress = line;
-    message.Type = row.type;
+    message.Type = request.type;
     message.Size = access.size;
     message.contextId = r.context;
-    message.instSeqNum = row.sequence;
-    if (row.lanes) {
-        row_contents(x, row, access, line, message);
+    message.instSeqNum = request.sequence;
+    if (request.lanes) {
+        row_contents(x, request, access, line, message);
     } else {
         message.PhysicalAddress = line;
         WriteMask_fillMask(x, message.writeMask);
     }
-    if (row.type == RubyRequestType::ST) {
-        LineBook& book = book_of(x, r, row.line);
-        Row& store = row_at(x, index);
-        if (book.completing) {
-            Row& newest = row_at(x, book.completing);
+    if (request.type == RubyRequestType::ST) {
+        LineQueue& queue = line_queue(x, r, request.line);
+        LineRequest& store = request_at(x, index);
+        if (queue.completing) {
+            LineRequest& newest = request_at(x, queue.completing);
             store.beside = newest.beside;
             newest.beside = index;
         } else {
             store.beside = index;
         }
-        book.completing = index;
+        queue.completing = index;
     }
     message.isGLCSet = access.scope & Scope::GLC;
     message.isSLCSet = (access.scope & Scope::SLC) != 0;
-    MessageBuffer_enqueue(x, r.queue, message, mandatory_latency(x, r, row.type));
+    MessageBuffer_enqueue(x, r.queue, message, mandatory_latency(x, r, request.type));
 }
 
 inline void Coalescer_admit(Context& x, Requester& r, u32 index) {
-    u32& ring = book_of(x, r, row_at(x, index).line).rows;
+    u32& ring = line_queue(x, r, request_at(x, index).line).requests;
     const bool first = !ring;
     ++r.count;
     ring_append(x, ring, index);
     if (first) Coalescer_send(x, r, index);
 }
 
-// Admit rows of the oldest instruction while there is room; false if there is not enough.
+// Admit requests of the oldest instruction while there is room; false if there is not enough.
 inline bool Coalescer_admit_instruction(Context& x, Requester& r, bool& token) {
     while (r.count < r.max_outstanding) {
         const u32 index = r.uncoalesced.first;
-        const Row& row = row_at(x, index);
-        const bool last = row.last;
-        token = row.token;
+        const LineRequest& request = request_at(x, index);
+        const bool last = request.last;
+        token = request.token;
         if (index == r.uncoalesced.last) {
             r.uncoalesced = {};
         } else {
-            r.uncoalesced.first = row.next;
+            r.uncoalesced.first = request.next;
         }
         Coalescer_admit(x, r, index);
         if (last) return true;
@@ -163,7 +163,7 @@ inline bool Coalescer_admit_instruction(Context& x, Requester& r, bool& token) {
     return false;
 }
 
-// Make rows of the oldest instructions, as many as a cycle allows.
+// Make requests of the oldest instructions, as many as a cycle allows.
 inline void Coalescer_admit_instructions(Context& x, Requester& r) {
     const u64 tick = now(x);
     if (tick + 1 != r.coalesced_tick) {
@@ -175,7 +175,7 @@ inline void Coalescer_admit_instructions(Context& x, Requester& r) {
     while (r.uncoalesced.first && r.coalesced < r.coalesces_per_cycle) {
         bool token = false;
         if (!Coalescer_admit_instruction(x, r, token)) {
-            r.full = true;  // goes on when a row is done
+            r.full = true;  // coalescing continues when one is complete
             room = false;
             break;
         }
@@ -198,9 +198,9 @@ inline i64 Coalescer_free(Context& x, const Requester& r, RefusalReason reason) 
     return AcquireWalk_busy(x, r) ? 0 : 1;
 }
 
-// Take the answered head row out and send the next one of its line.
-inline void Coalescer_finish(Context& x, Requester& r, const Row& row) {
-    u32& ring = book_of(x, r, row.line).rows;
+// Take the answered head request out and send the next one of its line.
+inline void Coalescer_finish(Context& x, Requester& r, const LineRequest& request) {
+    u32& ring = line_queue(x, r, request.line).requests;
     ring_take(x, ring);
     if (ring) Coalescer_send(x, r, ring_first(x, ring));
     --r.count;
@@ -210,8 +210,8 @@ inline void Coalescer_finish(Context& x, Requester& r, const Row& row) {
 }
 
 inline void Coalescer_over(Context& x, Requester& r, u32 index) {
-    const u32 access = row_at(x, index).access;
-    row_free(x, index);
+    const u32 access = request_at(x, index).access;
+    request_free(x, index);
     Requester_close_part(x, r, access);
 }
 
@@ -219,42 +219,42 @@ inline void Coalescer_over(Context& x, Requester& r, u32 index) {
 
 // The store that stands before `before` among those of its line is globally performed.
 inline void Coalescer_complete(Context& x, Requester& r, u32 before) {
-    u32& newest = book_of(x, r, row_at(x, before).line).completing;
-    const u32 index = row_at(x, before).beside;
-    const Row& row = row_at(x, index);
+    u32& newest = line_queue(x, r, request_at(x, before).line).completing;
+    const u32 index = request_at(x, before).beside;
+    const LineRequest& request = request_at(x, index);
     if (index == before) {
         newest = 0;
     } else {
-        row_at(x, before).beside = row.beside;
+        request_at(x, before).beside = request.beside;
         if (newest == index) newest = before;
     }
-    client_store_completed(x, access_at(x, row.access), row.lanes, row.line);
+    client_store_completed(x, access_at(x, request.access), request.lanes, request.line);
     Coalescer_over(x, r, index);
 }
 
 inline void Coalescer_stored(Context& x, Requester& r, u32 index) {
-    Row& row = row_at(x, index);
-    Coalescer_finish(x, r, row);
-    row.accepted = true;
-    client_stored(x, access_at(x, row.access), row.lanes, row.line);
-    if (!row.completed) return;
-    u32 before = book_of(x, r, row.line).completing;
-    while (row_at(x, before).beside != index) before = row_at(x, before).beside;
+    LineRequest& request = request_at(x, index);
+    Coalescer_finish(x, r, request);
+    request.accepted = true;
+    client_stored(x, access_at(x, request.access), request.lanes, request.line);
+    if (!request.completed) return;
+    u32 before = line_queue(x, r, request.line).completing;
+    while (request_at(x, before).beside != index) before = request_at(x, before).beside;
     Coalescer_complete(x, r, before);
 }
 
 // The old values of a returning atomic are read from, and removed from, the log of `data`.
 inline void Coalescer_atomic_done(Context& x, Requester& r, u32 index, u64 line, DataBlock& data) {
-    const Row& row = row_at(x, index);
-    Access& access = access_at(x, row.access);
-    const bool returns = row.type == RubyRequestType::ATOMIC_RETURN;
-    const u32 expected = returns ? static_cast<u32>(__builtin_popcountll(row.lanes)) : 0;
+    const LineRequest& request = request_at(x, index);
+    Access& access = access_at(x, request.access);
+    const bool returns = request.type == RubyRequestType::ATOMIC_RETURN;
+    const u32 expected = returns ? static_cast<u32>(__builtin_popcountll(request.lanes)) : 0;
     if (data.logged != expected) return fail(x, ErrorKind::BAD_CALLBACK);
     u64 old[64];
     if (expected) {
         // The log is newest first, so lanes are taken from the last one down.
         const u64* addresses = access_addresses(x, access);
-        u64 left = row.lanes;
+        u64 left = request.lanes;
         u32 node = data.log;
         for (u32 place = expected; place--;) {
             const u32 lane = 63 - static_cast<u32>(__builtin_clzll(left));
@@ -266,8 +266,8 @@ inline void Coalescer_atomic_done(Context& x, Requester& r, u32 index, u64 line,
         }
         data.log = data.logged = 0;
     }
-    Coalescer_finish(x, r, row);
-    client_atomic_done(x, access, row.lanes, old, expected);
+    Coalescer_finish(x, r, request);
+    client_atomic_done(x, access, request.lanes, old, expected);
     Coalescer_over(x, r, index);
 }
 
@@ -277,10 +277,10 @@ inline void GPUCoalescer_readCallback(Context& x, u32 requester, u64 address, i3
     Requester* r = called(x, requester);
     const u32 index = r ? head_of(x, *r, address) : 0;
     if (!index) return;
-    const Row& row = row_at(x, index);
-    if (row.type != RubyRequestType::LD) return fail(x, ErrorKind::BAD_CALLBACK);
-    Coalescer_finish(x, *r, row);
-    client_loaded(x, access_at(x, row.access), row.lanes, row.line, bytes_of(data));
+    const LineRequest& request = request_at(x, index);
+    if (request.type != RubyRequestType::LD) return fail(x, ErrorKind::BAD_CALLBACK);
+    Coalescer_finish(x, *r, request);
+    client_loaded(x, access_at(x, request.access), request.lanes, request.line, bytes_of(data));
     Coalescer_over(x, *r, index);
 }
 
@@ -295,12 +295,12 @@ inline void GPUCoalescer_writeCallback(Context& x, u32 requester, u64 address, i
     Requester* r = called(x, requester);
     const u32 index = r ? head_of(x, *r, address) : 0;
     if (!index) return;
-    const Row& row = row_at(x, index);
-    if (row.type == RubyRequestType::ST) return Coalescer_stored(x, *r, index);
-    if (row.type == RubyRequestType::LD) return fail(x, ErrorKind::BAD_CALLBACK);
-    if (row.type != RubyRequestType::FLUSH) return Coalescer_atomic_done(x, *r, index, address, data);
-    Access& access = access_at(x, row.access);
-    Coalescer_finish(x, *r, row);
+    const LineRequest& request = request_at(x, index);
+    if (request.type == RubyRequestType::ST) return Coalescer_stored(x, *r, index);
+    if (request.type == RubyRequestType::LD) return fail(x, ErrorKind::BAD_CALLBACK);
+    if (request.type != RubyRequestType::FLUSH) return Coalescer_atomic_done(x, *r, index, address, data);
+    Access& access = access_at(x, request.access);
+    Coalescer_finish(x, *r, request);
     if (access.open == 1) client_synchronized(x, access);
     Coalescer_over(x, *r, index);
 }
@@ -317,7 +317,7 @@ inline void VIPERCoalescer_atomicCallback(Context& x, u32 requester, u64 address
     Requester* r = called(x, requester);
     const u32 index = r ? head_of(x, *r, address) : 0;
     if (!index) return;
-    const i32 type = row_at(x, index).type;
+    const i32 type = request_at(x, index).type;
     if (type != RubyRequestType::ATOMIC_RETURN && type != RubyRequestType::ATOMIC_NO_RETURN) {
         return fail(x, ErrorKind::BAD_CALLBACK);
     }
@@ -328,18 +328,18 @@ inline void VIPERCoalescer_atomicCallback(Context& x, u32 requester, u64 address
 inline void VIPERCoalescer_writeCompleteCallback(Context& x, u32 requester, u64 address, u64 sequence) {
     Requester* r = called(x, requester);
     if (!r) return;
-    const u32 newest = address & LINE_MASK ? 0 : book_of(x, *r, line_index(x, address)).completing;
+    const u32 newest = address & LINE_MASK ? 0 : line_queue(x, *r, line_index(x, address)).completing;
     if (!newest) return fail(x, ErrorKind::BAD_CALLBACK);
     u32 before = newest;  // answers come mostly in the order of sending: oldest first
-    Row* row = &row_at(x, row_at(x, before).beside);
-    while (row->sequence != sequence) {
-        before = row_at(x, before).beside;
+    LineRequest* request = &request_at(x, request_at(x, before).beside);
+    while (request->sequence != sequence) {
+        before = request_at(x, before).beside;
         if (before == newest) return fail(x, ErrorKind::BAD_CALLBACK);
-        row = &row_at(x, row->beside);
+        request = &request_at(x, request->beside);
     }
-    if (row->completed) return fail(x, ErrorKind::BAD_CALLBACK);
-    row->completed = true;
-    if (row->accepted) Coalescer_complete(x, *r, before);
+    if (request->completed) return fail(x, ErrorKind::BAD_CALLBACK);
+    request->completed = true;
+    if (request->accepted) Coalescer_complete(x, *r, before);
 }
 
 // ---------------------------------------------------------------- acquire: the walk
@@ -361,7 +361,7 @@ inline void Coalescer_ended(Context& x, Requester& r, u32 index) {
     Coalescer_offer_walk(x, r);
 }
 
-// One line of the walk is gone from the cache.
+// One line of the walk has been invalidated.
 inline void VIPERCoalescer_invTCPCallback(Context& x, u32 requester, u64 address) {
     Requester* r = called(x, requester);
     if (r) AcquireWalk_line_done(x, *r, address);
@@ -372,17 +372,17 @@ inline void VIPERCoalescer_invTCPCallback(Context& x, u32 requester, u64 address
 inline void VIPERCoalescer_invTCCCallback(Context& x, u32 requester, u64 address) {
     Requester* r = called(x, requester);
     if (!r) return;
-    LineBook* book = address & LINE_MASK ? nullptr : &book_of(x, *r, line_index(x, address));
-    if (!book || !book->invalidations) return fail(x, ErrorKind::BAD_CALLBACK);
-    const u32 newest = book->invalidations;
+    LineQueue* queue = address & LINE_MASK ? nullptr : &line_queue(x, *r, line_index(x, address));
+    if (!queue || !queue->invalidations) return fail(x, ErrorKind::BAD_CALLBACK);
+    const u32 newest = queue->invalidations;
     u32 index = newest;
     do {
-        index = row_at(x, index).next;
-        const u32 access = row_at(x, index).access;
+        index = request_at(x, index).next;
+        const u32 access = request_at(x, index).access;
         if (!access) continue;
-        row_at(x, index).access = 0;
+        request_at(x, index).access = 0;
         if (access_at(x, access).open == 1) client_synchronized(x, access_at(x, access));
         Requester_close_part(x, *r, access);
     } while (index != newest);
-    row_free(x, ring_take(x, book->invalidations));
+    request_free(x, ring_take(x, queue->invalidations));
 }

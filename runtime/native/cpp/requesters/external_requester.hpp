@@ -25,27 +25,27 @@ struct ClientParts {
     void layout(Layout& layout, const Capacities& c, const PlanView&) { layout.reserve(clients, c.agents); }
 };
 
-inline OutsideView& outside_view(const Context& x) { return *static_cast<OutsideView*>(x.client_view); }
+inline ExternalView& external_view(const Context& x) { return *static_cast<ExternalView*>(x.client_view); }
 
-inline u8* outside_bytes(const Context& x, const Access& access) {
-    return outside_view(x).bytes + u64{access.slot} * EXTERNAL_LANES * EXTERNAL_LANE_BYTES;
+inline u8* external_bytes(const Context& x, const Access& access) {
+    return external_view(x).bytes + u64{access.slot} * EXTERNAL_LANES * EXTERNAL_LANE_BYTES;
 }
 
 // ---------------------------------------------------------------- about an access
 
 inline const u64* access_addresses(const Context& x, const Access& access) {
-    return outside_view(x).address + u64{access.slot} * EXTERNAL_LANES;
+    return external_view(x).address + u64{access.slot} * EXTERNAL_LANES;
 }
 
 // Slots are used again, so client_wakeup clears `lines_of`.
 inline u64 access_lines_key(const Access& access) { return u64{access.slot} + 1; }
 
 inline void put_value(const Context& x, const Access& access, u32 lane, u8* to) {
-    __builtin_memcpy(to, outside_bytes(x, access) + lane * access.size, access.size);
+    __builtin_memcpy(to, external_bytes(x, access) + lane * access.size, access.size);
 }
 
 inline void put_values(const Context& x, const Access& access, u64 lanes, u64 line, u8* bytes) {
-    const u8* from = outside_bytes(x, access);
+    const u8* from = external_bytes(x, access);
     const u64* addresses = access_addresses(x, access);
     lanes_in_line(addresses, access.size, lanes, line, [&](u32 lane, u32 byte, u32 offset, u32 count) {
         __builtin_memcpy(bytes + offset, from + lane * access.size + byte, count);
@@ -53,7 +53,7 @@ inline void put_values(const Context& x, const Access& access, u64 lanes, u64 li
 }
 
 inline AtomicNode access_operation(const Context& x, const Access& access, u32 lane) {
-    const OutsideView& view = outside_view(x);
+    const ExternalView& view = external_view(x);
     const u64 place = u64{access.slot} * EXTERNAL_LANES + lane;
     AtomicNode node = {};
     node.size = static_cast<u8>(access.size);
@@ -74,7 +74,7 @@ inline void each_line(Context& x, const Access& access, Visit visit) {
 // ---------------------------------------------------------------- requests
 
 // Add a client of a requester. Returns its number; -1: no room.
-inline i64 Outside_add(Context& x, u32 requester) {
+inline i64 External_add(Context& x, u32 requester) {
     ClientParts& parts = *x.client_parts;
     if (parts.used == parts.clients.count) return -1;
     const u32 number = parts.used++;
@@ -83,7 +83,7 @@ inline i64 Outside_add(Context& x, u32 requester) {
 }
 
 // Queue a request at its port, which acts at `tick`.
-inline void Outside_give(Context& x, const OutsideGiven& given, u64 tick) {
+inline void External_give(Context& x, const ExternalRequest& given, u64 tick) {
     const u32 index = access_new(x);
     if (UNLIKELY(!index)) return;
     ExternalClient& t = x.client_parts->clients.at(x, given.port);
@@ -124,8 +124,8 @@ inline void client_retry(Context& x, u32 client) {
 
 // ---------------------------------------------------------------- answers
 
-inline void Outside_tell(Context& x, const Access& access, AnswerKind kind) {
-    OutsideView& view = outside_view(x);
+inline void External_answer(Context& x, const Access& access, AnswerKind kind) {
+    ExternalView& view = external_view(x);
     if (view.answered < view.room) view.answers[view.answered] = access.slot | static_cast<u64>(kind) << 32;
     ++view.answered;
     stop(x);
@@ -133,15 +133,15 @@ inline void Outside_tell(Context& x, const Access& access, AnswerKind kind) {
 
 inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
     const u64* addresses = access_addresses(x, access);
-    u8* to = outside_bytes(x, access);
+    u8* to = external_bytes(x, access);
     lanes_in_line(addresses, access.size, lanes, line_address_of(x, line), [&](u32 lane, u32 byte, u32 offset, u32 count) {
         __builtin_memcpy(to + lane * access.size + byte, bytes + offset, count);
         access.pending -= count;
     });
-    if (!access.pending) Outside_tell(x, access, AnswerKind::LOADED);
+    if (!access.pending) External_answer(x, access, AnswerKind::LOADED);
 }
 
-inline u64 outside_count(const Context& x, const Access& access, u64 lanes, u32 line) {
+inline u64 external_count(const Context& x, const Access& access, u64 lanes, u32 line) {
     const u64* addresses = access_addresses(x, access);
     u64 total = 0;
     lanes_in_line(addresses, access.size, lanes, line_address_of(x, line), [&](u32, u32, u32, u32 count) { total += count; });
@@ -149,17 +149,17 @@ inline u64 outside_count(const Context& x, const Access& access, u64 lanes, u32 
 }
 
 inline void client_stored(Context& x, Access& access, u64 lanes, u32 line) {
-    access.pending -= outside_count(x, access, lanes, line);
-    if (!access.pending) Outside_tell(x, access, AnswerKind::ACCEPTED);
+    access.pending -= external_count(x, access, lanes, line);
+    if (!access.pending) External_answer(x, access, AnswerKind::ACCEPTED);
 }
 
 inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 line) {
-    access.uncompleted -= outside_count(x, access, lanes, line);
-    if (!access.uncompleted) Outside_tell(x, access, AnswerKind::PERFORMED);
+    access.uncompleted -= external_count(x, access, lanes, line);
+    if (!access.uncompleted) External_answer(x, access, AnswerKind::PERFORMED);
 }
 
 inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values) {
-    u8* to = outside_bytes(x, access);
+    u8* to = external_bytes(x, access);
     u32 place = 0;
     for (; lanes; lanes &= lanes - 1, ++place) {
         const u32 lane = static_cast<u32>(__builtin_ctzll(lanes));
@@ -168,7 +168,7 @@ inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64*
     }
     if (access.pending) return;
     const bool quiet = access.scope & Scope::QUIET;
-    Outside_tell(x, access, quiet ? AnswerKind::PERFORMED : AnswerKind::OLD_VALUES);
+    External_answer(x, access, quiet ? AnswerKind::PERFORMED : AnswerKind::OLD_VALUES);
 }
 
-inline void client_synchronized(Context& x, Access& access) { Outside_tell(x, access, AnswerKind::SYNCHRONIZED); }
+inline void client_synchronized(Context& x, Access& access) { External_answer(x, access, AnswerKind::SYNCHRONIZED); }

@@ -9,7 +9,7 @@
 #include "block/shared_numbers.hpp"
 
 // One request for a port; what its lanes say stands in the arrays of its slot.
-struct OutsideGiven {
+struct ExternalRequest {
     u32 slot;
     u32 port;
     u8 kind;     // AccessKind
@@ -21,13 +21,13 @@ struct OutsideGiven {
 };
 
 // Arrays by slot. The bytes of lane i of a slot begin at i times the size.
-struct OutsideView {
+struct ExternalView {
     const u64* address;   // [slots][64], of the lanes
     const u64* value;     // likewise: operands of atomics ...
     const u64* expected;  // ... and what a CAS compares with
     const u8* op;         // [slots]: AtomicKind
     u8* bytes;  // [slots][64 * 16]: what is stored; what was loaded, or old values
-    const OutsideGiven* given;
+    const ExternalRequest* given;
     u64 given_count;
     u64* answers;  // slot | kind of answer << 32
     u64 room;

@@ -30,7 +30,7 @@ inline bool AcquireWalk_begin(Context& x, Requester& r, u32 access) {
     const u32 count = resident_lines(x, r);
     const u64* lines = requester_parts(x).sorted.in(x);
     r.walk_access = access;
-    for (u32 i = 0; i < count; ++i) book_of(x, r, line_index(x, lines[i])).walked = 1;
+    for (u32 i = 0; i < count; ++i) line_queue(x, r, line_index(x, lines[i])).walked = 1;
     r.walk_parts = count;
     send_replacements(x, r, count);
     for (u32 i = 0; i < r.linked; ++i) {
@@ -52,9 +52,9 @@ inline void AcquireWalk_part_done(Context& x, Requester& r) {
 // The own cache has thrown the line out. A verdict if the walk did not ask for that.
 inline void AcquireWalk_line_done(Context& x, Requester& r, u64 address) {
     if (!(address & LINE_MASK)) {
-        LineBook& book = book_of(x, r, line_index(x, address));
-        if (book.walked) {
-            book.walked = 0;
+        LineQueue& queue = line_queue(x, r, line_index(x, address));
+        if (queue.walked) {
+            queue.walked = 0;
             return AcquireWalk_part_done(x, r);
         }
     }

@@ -46,14 +46,14 @@ inline void requester_wakeup(Context& x, u32 requester) {
 // Nothing here holds a value whose log or operations are collected.
 inline void requesters_mark(Context&, Marker&) {}
 
-// How many requesters have something left in their books.
+// How many requesters have something outstanding.
 inline u64 requesters_leaking(Context& x) {
     RequesterParts& parts = requester_parts(x);
     u64 found = 0;
     for (u32 i = 0; i < parts.requesters.count; ++i) {
         const Requester& r = parts.requesters.at(x, i);
         bool left = r.live || r.refusals || r.walk_parts || r.tokens != r.max_tokens;
-        for (u32 line = 0; line < x.s->lines.used && !left; ++line) left = book_of(x, r, line).invalidations != 0;
+        for (u32 line = 0; line < x.s->lines.used && !left; ++line) left = line_queue(x, r, line).invalidations != 0;
         found += left;
     }
     return found;
@@ -88,7 +88,7 @@ inline void requesters_start(Context& x, const PlanView& plan) {
         r.one_request_per_lane = words.word(PLAN_REQUESTER_ONE_REQUEST_PER_LANE) != 0;
         r.context = static_cast<i32>(words.word(PLAN_REQUESTER_CONTEXT));
         r.next_sequence = 1;
-        r.book = x.s->books.at(x, i);
+        r.places = x.s->line_queues.at(x, i);
         r.caches = static_cast<u32>(words.list(PLAN_CACHES)[-1]);
         r.first_cache = copy_links(x, words.list(PLAN_CACHES), used);
         r.linked = static_cast<u32>(words.list(PLAN_LINKED)[-1]);

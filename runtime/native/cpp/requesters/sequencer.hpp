@@ -1,11 +1,11 @@
 // The port of a CPU thread, and of instruction and scalar caches.
 //
 // Requests to one line form a list; its head has been sent to the controller, the others wait and
-// mostly complete with it, because whoever got a line for the head can serve them, too.
+// mostly complete with it, because a line that serves the head serves them, too.
 //
 // Invariant: of the requests of a line exactly the first has been sent. Data lives in the cache:
 // a callback's DataBlock is the line, stores are written into it and loads read from it, in the
-// order of the list. A row is one lane's request; one without lanes is a flush.
+// order of the list. A request is one lane's request; one without lanes is a flush.
 
 #pragma once
 
@@ -16,17 +16,17 @@ inline void AcquireWalk_linked_ended(Context& x, Requester& r);
 
 // ---------------------------------------------------------------- issue
 
-inline void Sequencer_send(Context& x, Requester& r, const Row& row) {
-    const Access& access = access_at(x, row.access);
-    const u64 line = line_address_of(x, row.line);
+inline void Sequencer_send(Context& x, Requester& r, const LineRequest& request) {
+    const Access& access = access_at(x, request.access);
+    const u64 line = line_address_of(x, request.line);
     RubyRequest& message = new_message<RubyRequest>(x);
     message.LineAddress = line;
     message.PhysicalAddress = line;
-    message.Type = row.type;
+    message.Type = request.type;
     message.contextId = r.context;
     message.instSeqNum = access.sequence;
-    if (row.lanes) {
-        const u32 lane = static_cast<u32>(__builtin_ctzll(row.lanes));
+    if (request.lanes) {
+        const u32 lane = static_cast<u32>(__builtin_ctzll(request.lanes));
         const u64 address = access_addresses(x, access)[lane];
         const u32 offset = static_cast<u32>(address - line);
         message.PhysicalAddress = address;
@@ -38,21 +38,21 @@ inline void Sequencer_send(Context& x, Requester& r, const Row& row) {
     }
     message.isGLCSet = access.scope & Scope::GLC;
     message.isSLCSet = (access.scope & Scope::SLC) != 0;
-    MessageBuffer_enqueue(x, r.queue, message, mandatory_latency(x, r, row.type));
+    MessageBuffer_enqueue(x, r.queue, message, mandatory_latency(x, r, request.type));
 }
 
 inline void Sequencer_enter(Context& x, Requester& r, u32 index) {
-    const Row& row = row_at(x, index);
-    u32& ring = book_of(x, r, row.line).rows;
+    const LineRequest& request = request_at(x, index);
+    u32& ring = line_queue(x, r, request.line).requests;
     const bool first = !ring;
     ++r.count;
     ring_append(x, ring, index);
-    if (first) Sequencer_send(x, r, row);
+    if (first) Sequencer_send(x, r, request);
 }
 
 inline bool Sequencer_issue_lanes(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
-    if (!rows_left(x, access.lanes)) return false;
+    if (!requests_left(x, access.lanes)) return false;
     if (!Requester_may_take(x, r, access.client, REFUSED_ROOM, access.lanes)) return false;
     if (!access_lines(x, access)) return false;
     Requester_accept(x, r, access, access.lanes);
@@ -60,7 +60,7 @@ inline bool Sequencer_issue_lanes(Context& x, Requester& r, u32 index) {
     const i32 type = access.kind == AccessKind::LOAD ? read : RubyRequestType::ST;
     for (u32 lane = 0; lane < access.lanes; ++lane) {
         const u32 line = requester_parts(x).scratch[lane];
-        Sequencer_enter(x, r, row_new(x, index, line, type, u64{1} << lane));
+        Sequencer_enter(x, r, request_new(x, index, line, type, u64{1} << lane));
     }
     return true;
 }
@@ -69,13 +69,13 @@ inline bool Sequencer_issue_lanes(Context& x, Requester& r, u32 index) {
 inline bool Sequencer_issue_flush(Context& x, Requester& r, u32 index) {
     Queue chain;
     u32 count;
-    if (!rows_of_lines(x, index, RubyRequestType::FLUSH, chain, count)) return false;
+    if (!requests_of_lines(x, index, RubyRequestType::FLUSH, chain, count)) return false;
     Requester_accept(x, r, access_at(x, index), count);
     if (!count) Requester_end_next_tick(x, r, index);
-    for (u32 row = chain.first; row;) {
-        const u32 next = row_at(x, row).next;
-        Sequencer_enter(x, r, row);
-        row = next;
+    for (u32 request = chain.first; request;) {
+        const u32 next = request_at(x, request).next;
+        Sequencer_enter(x, r, request);
+        request = next;
     }
     return true;
 }
@@ -87,8 +87,8 @@ inline i64 Sequencer_free(const Requester& r, RefusalReason reason) {
 
 // ---------------------------------------------------------------- acquire: the walk
 
-// Send a REPLACEMENT for every resident line and tell requester `owner` when all are answered.
-// False when nothing is resident; nobody is told then. One walk at a time.
+// Send a REPLACEMENT for every resident line and notify requester `owner` when all are answered.
+// False when nothing is resident; `owner` is not notified then. One walk at a time.
 inline bool Sequencer_begin_walk(Context& x, Requester& r, u32 owner) {
     const u32 count = resident_lines(x, r);
     if (!count) return false;
@@ -98,7 +98,7 @@ inline bool Sequencer_begin_walk(Context& x, Requester& r, u32 owner) {
     return true;
 }
 
-// Tell `watcher` once, when the walk that is under way has ended.
+// Notify `watcher` once, when the walk that is under way has ended.
 inline void Sequencer_watch_walk(const Context& x, Requester& r, Requester& watcher) {
     watcher.next_watcher = 0;
     if (r.watchers.last) {
@@ -158,36 +158,36 @@ inline bool Sequencer_issue(Context& x, Requester& r, u32 index) {
 // ---------------------------------------------------------------- callbacks of protocols
 
 inline void Sequencer_finish(Context& x, Requester& r, u32 index) {
-    const u32 access = row_at(x, index).access;
+    const u32 access = request_at(x, index).access;
     --r.count;
-    row_free(x, index);
+    request_free(x, index);
     Requester_close_part(x, r, access);
 }
 
 inline void Sequencer_complete_read(Context& x, Requester& r, u32 index, const u8* bytes) {
-    const Row& row = row_at(x, index);
-    client_loaded(x, access_at(x, row.access), row.lanes, row.line, bytes);
+    const LineRequest& request = request_at(x, index);
+    client_loaded(x, access_at(x, request.access), request.lanes, request.line, bytes);
     Sequencer_finish(x, r, index);
 }
 
-// Move the data of one request and tell the client. `bytes` is the line.
+// Move the data of one request and notify the client. `bytes` is the line.
 inline void Sequencer_complete(Context& x, Requester& r, u32 index, u64 line, u8* bytes) {
-    const Row& row = row_at(x, index);
-    Access& access = access_at(x, row.access);
+    const LineRequest& request = request_at(x, index);
+    Access& access = access_at(x, request.access);
     if (access.kind == AccessKind::LOAD) return Sequencer_complete_read(x, r, index, bytes);
     if (access.kind == AccessKind::FLUSH) {
         if (access.open == 1) client_synchronized(x, access);
     } else {
-        const u32 lane = static_cast<u32>(__builtin_ctzll(row.lanes));
+        const u32 lane = static_cast<u32>(__builtin_ctzll(request.lanes));
         u8* place = bytes + (access_addresses(x, access)[lane] - line);
         if (access.kind == AccessKind::STORE) {
             put_value(x, access, lane, place);
-            client_stored(x, access, row.lanes, row.line);
-            client_store_completed(x, access, row.lanes, row.line);
+            client_stored(x, access, request.lanes, request.line);
+            client_store_completed(x, access, request.lanes, request.line);
         } else {
             const u64 old = load_bytes(place, access.size);
             store_bytes(place, atomic_apply(access_operation(x, access, lane), old), access.size);
-            client_atomic_done(x, access, row.lanes, &old, access.scope & Scope::QUIET ? 0 : 1);
+            client_atomic_done(x, access, request.lanes, &old, access.scope & Scope::QUIET ? 0 : 1);
         }
     }
     Sequencer_finish(x, r, index);
@@ -195,18 +195,18 @@ inline void Sequencer_complete(Context& x, Requester& r, u32 index, u64 line, u8
 
 // Some requests of a line are answered: send the next one, offer the room.
 inline void Sequencer_go_on(Context& x, Requester& r, u32 ring) {
-    if (ring) Sequencer_send(x, r, row_at(x, ring_first(x, ring)));
+    if (ring) Sequencer_send(x, r, request_at(x, ring_first(x, ring)));
     Requester_offer(x, r, REFUSED_ROOM);
 }
 
-inline bool is_read(const Row& row) { return row.type == RubyRequestType::LD || row.type == RubyRequestType::IFETCH; }
+inline bool is_read(const LineRequest& request) { return request.type == RubyRequestType::LD || request.type == RubyRequestType::IFETCH; }
 
 // The ring whose head a callback is for; null, with a verdict, if the head is of another kind.
 inline u32* Sequencer_ring(Context& x, const Requester& r, u64 address, bool read) {
     const u32 head = head_of(x, r, address);
     if (!head) return nullptr;
-    const Row& row = row_at(x, head);
-    if (is_read(row) == read) return &book_of(x, r, row.line).rows;
+    const LineRequest& request = request_at(x, head);
+    if (is_read(request) == read) return &line_queue(x, r, request.line).requests;
     fail(x, ErrorKind::BAD_CALLBACK);
     return nullptr;
 }
@@ -219,7 +219,7 @@ inline void Sequencer_readCallback(Context& x, u32 requester, u64 address, const
     if (!ring) return;
     do {
         Sequencer_complete_read(x, *r, ring_take(x, *ring), bytes_of(data));
-    } while (*ring && is_read(row_at(x, ring_first(x, *ring))));
+    } while (*ring && is_read(request_at(x, ring_first(x, *ring))));
     Sequencer_go_on(x, *r, *ring);
 }
 
@@ -230,10 +230,10 @@ inline void Sequencer_writeCallback(Context& x, u32 requester, u64 address, Data
     Requester* r = called(x, requester);
     u32* ring = r ? Sequencer_ring(x, *r, address, false) : nullptr;
     if (!ring) return;
-    const bool flush = row_at(x, ring_first(x, *ring)).type == RubyRequestType::FLUSH;
+    const bool flush = request_at(x, ring_first(x, *ring)).type == RubyRequestType::FLUSH;
     do {
         Sequencer_complete(x, *r, ring_take(x, *ring), address, bytes_of(data));
-    } while (!flush && *ring && row_at(x, ring_first(x, *ring)).type != RubyRequestType::FLUSH);
+    } while (!flush && *ring && request_at(x, ring_first(x, *ring)).type != RubyRequestType::FLUSH);
     Sequencer_go_on(x, *r, *ring);
 }
 

@@ -71,18 +71,18 @@ inline COLD void note_zero_delay(Context& x, const u32& state) {
 
 // The extra cycles of the next message on a channel or into a buffer.
 template <class T>
-inline u64 next_delay(Context& x, const T& way, Message& message) {
+inline u64 next_delay(Context& x, const T& channel, Message& message) {
     System& s = *x.s;
     const u64 address = line_of(x, message_line_address(message));
     const u32 line = line_index(x, address);
     message.line = line;
-    __builtin_prefetch(x.recent_places + way.near, 1);
-    u32& state = x.recent_places[way.delays];
+    __builtin_prefetch(x.recent_places + channel.near, 1);
+    u32& state = x.recent_places[channel.delays];
     u32 current = state;
     if (!current && (LIKELY(!s.zero_delays_used) || !zero_delay(x, state))) {
-        current = static_cast<u32>(mix64(way.delay_start ^ mix64((address >> LINE_BITS) + GOLDEN)));
+        current = static_cast<u32>(mix64(channel.delay_start ^ mix64((address >> LINE_BITS) + GOLDEN)));
     }
     state = current * 1664525 + 1013904223;
     if (UNLIKELY(!state)) note_zero_delay(x, state);
-    return delay_draw(s.delay_policy, way.delay_key, current >> 20);
+    return delay_draw(s.delay_policy, channel.delay_key, current >> 20);
 }

@@ -238,7 +238,7 @@ inline bool run_consumers(Context& x, u32 first, u64 mask) {
     return true;
 }
 
-// Whether somebody is to run in a further round.
+// Whether a consumer is to run in a further round.
 inline bool any_pending(const Context& x, u32 words) {
     u64 any = x.pending[0];
     for (u32 i = 1; i < words; i++) any |= x.pending[i];

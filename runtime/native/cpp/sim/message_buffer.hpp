@@ -17,7 +17,7 @@ inline MessageBuffer& message_buffer(const Context& x, u32 buffer) {
 
 // ---------------------------------------------------------------- messages
 
-// A message with its class's defaults, of nobody yet.
+// A message with its class's defaults, not sent yet.
 template <class T>
 inline T& new_message(Context& x) {
     Message& message = pool_take<Message>(x, x.s->messages);

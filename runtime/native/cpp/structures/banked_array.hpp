@@ -24,7 +24,7 @@ inline void BankedArray_reserve(Context& x, const BankedArray& array, u64 index)
     bank = {now(x), now(x) + array.latency, index};
 }
 
-// Forget what no longer keeps anybody from starting.
+// Forget what no longer delays an access.
 inline void Alu_prune(Context& x, CacheMemory& c) {
     AluStart* starts = in_block<AluStart>(x, c.alu_starts);
     u32 kept = 0;

@@ -1,7 +1,7 @@
 // Bookkeeping of protocols that keep a list of pending events per transaction.
 //
-// Invariant: the items of a queue are in no other queue. Whoever frees a record does not ask what
-// its queues hold: items that nobody holds any more are found by the collector (gc.hpp).
+// Invariant: the items of a queue are in no other queue. Freeing a record leaves the items
+// of its queues: those that are no longer referenced are found by the collector (gc.hpp).
 
 #pragma once
 

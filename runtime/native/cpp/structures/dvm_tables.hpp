@@ -68,7 +68,7 @@ inline T* MN_TBETable_chooseNewDistributor(Context& x, u32 table, const Distribu
 
 // ---------------------------------------------------------------- prefetchers of a full simulator
 
-// There is nobody to tell, and no line that was prefetched.
+// There is nothing to notify, and no line that was prefetched.
 inline u32 RubyPrefetcherProxy_create(Context&) { return 0; }
 inline void RubyPrefetcherProxy_regProbePoints(Context&, u32) {}
 inline void RubyPrefetcherProxy_notifyPfHit(Context&, u32, u32, bool, const DataBlock&) {}

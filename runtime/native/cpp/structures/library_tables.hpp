@@ -20,7 +20,7 @@ struct TimerTable {
     u32 consumer;
 };
 
-// Who starves for a line; it has a row as long as anybody does.
+// The requesters that starve for a line; it has a row as long as there are any.
 struct PersistentRow {
     NetDest starving;
     NetDest marked;

@@ -1,6 +1,6 @@
 // Main memory.
 //
-// Invariant: a line that nobody wrote holds bytes hashed from the run key and its address, or
+// Invariant: a line that was never written holds bytes hashed from the run key and its address, or
 // zeroes if the host wants them.
 // Reads and writes take effect when a controller hands them over; latency delays answers only.
 

@@ -1,6 +1,6 @@
 // Who has asked persistently for a line, in token protocols.
 //
-// Invariant: a line has a row exactly as long as somebody starves for it; marked and writing
+// Invariant: a line has a row exactly as long as a requester starves for it; marked and writing
 // requesters are among the starving ones. The smallest node number has priority.
 
 #pragma once
@@ -23,7 +23,7 @@ inline PersistentRow& persistent_row(Context& x, u32 table, u64 address) {
     return in_block<PersistentRow>(x, t.rows)[line_index(x, address)];
 }
 
-// The smallest node that starves; -1 and a verdict if nobody does.
+// The smallest node that starves; -1 and a verdict if none does.
 inline i32 persistent_smallest(Context& x, const PersistentRow& row) {
     for (u32 i = 0; i < NODE_WORDS; i++) {
         if (row.starving.w[i]) return static_cast<i32>(64 * i + static_cast<u32>(__builtin_ctzll(row.starving.w[i])));
@@ -79,7 +79,7 @@ inline i32 PersistentTable_typeOfSmallest(Context& x, u32 table, u64 address) {
     return writes ? AccessType::Write : AccessType::Read;
 }
 
-// Mark all who starve now: nobody else may join until they are satisfied.
+// Mark all who starve now: no other may join until they are satisfied.
 inline void PersistentTable_markEntries(Context& x, u32 table, u64 address) {
     PersistentRow& row = persistent_row(x, table, address);
     if (UNLIKELY(!NetDest_isEmpty(x, row.marked))) {

@@ -1,4 +1,4 @@
-// Which line of a set is given up.
+// Which line of a set is evicted.
 //
 // Invariant: a policy is a function of the order of touches in its set and of nothing else; ties
 // go to the lowest way. Trees are those of runtime/structures/replacement_policy.py: bit n of a tree is node n,
@@ -62,7 +62,7 @@ inline void replacement_invalidate(Context& x, CacheMemory& c, u64 set, u32 way)
     }
 }
 
-// The way to give up in a full set. Asking changes nothing.
+// The way to evict from in a full set. Asking changes nothing.
 inline u32 replacement_victim(const Context& x, const CacheMemory& c, u64 set) {
     const u64* touched = in_block<u64>(x, c.touched);
     if (c.tree_words == 0) {

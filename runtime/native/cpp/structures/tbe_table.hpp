@@ -1,7 +1,7 @@
 // Tables of transaction records.
 //
 // Invariant: a table never holds more records than its capacity. A record that was deallocated
-// is gone from its table at once; its slot stays readable until the wake-up is over.
+// is removed from its table at once; its slot stays readable until the wake-up is over.
 
 #pragma once
 

@@ -60,7 +60,7 @@ SLICC_API i64 slicc_run_traced(void* block, void* view, u64 until, u64* steps,
 
 // ---------------------------------------------------------------- memory
 
-// From now on what nobody has written in memory is zero.
+// From now on memory that was never written is zero.
 SLICC_API void slicc_zero_memory(void* block) {
     static_cast<System*>(block)->memory.zeroed = 1;
 }

@@ -87,7 +87,7 @@ inline bool read_plan(const u64* words, u64 count, PlanView& plan) {
     c.logs = pools[POOL_LOGS];
     c.atomics = pools[POOL_ATOMICS];
     c.flights = pools[POOL_FLIGHTS];
-    c.rows = pools[POOL_ROWS];
+    c.line_requests = pools[POOL_LINE_REQUESTS];
     c.events = pools[POOL_EVENTS];
     c.words = pools[POOL_WORDS];
     c.far = pools[POOL_FAR];

@@ -191,11 +191,11 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     layout.reserve(s.lines.table, u64{1} << (64 - s.lines.shift));
     layout.reserve(s.lines.window, LINE_WINDOW * room.lines);
     s.stall_rows = room.buffers;
-    const u64 keyed = room.caches + tables + directories + library.timers + library.perfect + BOOK_PLACES * room.requesters;
+    const u64 keyed = room.caches + tables + directories + library.timers + library.perfect + QUEUE_PLACES * room.requesters;
     // What is left free before the places of a node is less than those.
     const u64 most = 2 * (keyed + delayed_channels(plan));
     layout.reserve(s.places, room.lines * (places_stride(most) / sizeof(u32)));
-    layout.reserve(s.books, room.requesters);
+    layout.reserve(s.line_queues, room.requesters);
     layout.reserve(s.stalls, room.lines * s.stall_rows);
     layout.reserve(s.memory.state, room.lines);
     layout.reserve(s.memory.image, room.lines * LINE_WORDS);

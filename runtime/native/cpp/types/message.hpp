@@ -24,7 +24,7 @@ struct Message {
     u32 self;      // its own handle
     u16 type;      // MessageType, 0: free
     u8 delivery;
-    u8 touched;    // its Destination was set, if only to nobody
+    u8 touched;    // its Destination was set, if only to an empty set
     u32 target;    // of its delivery
     u32 flight;    // of a multicast with a slot: what counts its copies, 0: none
     u32 line;      // of its address, once it was delayed at random; only for looking ahead
@@ -65,7 +65,7 @@ namespace MessageType {
 inline constexpr i32 RubyRequest = 1, SequencerMsg = 2, MemoryMsg = 3, FIRST_OF_PROTOCOL = 4;
 }
 
-// What the generated code tells about a machine of the protocol, by its number in the IR
+// What the generated code says of a machine of the protocol, by its number in the IR
 // (`inline constexpr MachineShape MACHINE_SHAPES[]`).
 struct MachineShape {
     u32 controller_bytes;

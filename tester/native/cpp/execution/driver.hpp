@@ -23,7 +23,7 @@ inline Wait& wait_at(const Context& x, u32 index) { return client_parts(x).waits
 inline bool waits_left(Context& x, u64 need) {
     const ClientParts& parts = client_parts(x);
     if (parts.waits_live + need < parts.waits.count) return true;
-    pool_exhausted(x, POOL_ROWS, parts.waits.count - 1);
+    pool_exhausted(x, POOL_LINE_REQUESTS, parts.waits.count - 1);
     return false;
 }
 

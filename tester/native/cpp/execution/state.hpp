@@ -189,13 +189,13 @@ struct ClientParts {
         layout.reserve(seen, c.increments);
         layout.reserve(early, c.words + EARLY);
         layout.reserve(line_progress, c.lines);
-        layout.reserve(waits, c.rows + 1);
+        layout.reserve(waits, c.line_requests + 1);
         layout.reserve(lower, u64{c.agents} * 64);
         layout.reserve(buckets, u64{c.agents} * BUSY_BUCKETS);
         // What is busy has a lane in a row, or in the one refused instruction of its agent; a
         // transfer has one in each of its lines.
         const u64 transfer_lines = (MAX_TRANSFER_BYTES >> plan.line_bits) + 1;
-        layout.reserve(busy, c.rows + transfers_of(c, plan) * transfer_lines + u64{c.agents} * 64 + 1);
+        layout.reserve(busy, c.line_requests + transfers_of(c, plan) * transfer_lines + u64{c.agents} * 64 + 1);
     }
 };
 

@@ -82,7 +82,7 @@ def test_many_more(seed: int, mistakes: float) -> None:
     assert found == expected
 
 
-TINY = Capacities(lines=32, messages=64, flights=16, rows=128, atomics=64, logs=64)
+TINY = Capacities(lines=32, messages=64, flights=16, line_requests=128, atomics=64, logs=64)
 
 
 @pytest.mark.parametrize("seed", sampled(range(4), 2))

@@ -53,7 +53,7 @@ def test_random_streams(protocol: str, delays: str, seed: int) -> None:
     assert one.backend.system.leaks() == [] and other.backend.system.leaks() == 0
 
 
-TINY = Capacities(lines=64, messages=64, flights=8, rows=128, atomics=64, logs=64)
+TINY = Capacities(lines=64, messages=64, flights=8, line_requests=128, atomics=64, logs=64)
 
 
 def test_a_system_that_is_too_small_grows_unseen(monkeypatch: pytest.MonkeyPatch) -> None:

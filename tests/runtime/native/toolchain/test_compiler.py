@@ -63,7 +63,7 @@ def test_no_compiler_says_what_was_looked_for(tmp_path: Path, no_zig: None) -> N
     ("said", "words"),
     [
         ("/nowhere/c++", "CXX=/nowhere/c.. cannot be run: No such file"),
-        ("false", "CXX=false does not tell its version"),
+        ("false", "CXX=false does not print its version"),
         ("c++ 'half", "No closing quotation"),
     ],
 )
