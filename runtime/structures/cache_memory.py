@@ -364,12 +364,6 @@ class CacheMemory(Generic[E]):
             entry.read_set = entry.write_set = False
             entry.locked_by = -1
 
-    def clear_locks(self, owner: int) -> None:
-        """Drop the reservations of one sequencer."""
-        for entry in self.entries():
-            if entry.locked_by == owner:
-                entry.locked_by = -1
-
 
 class PerfectCacheMemory(Generic[E]):
     """A table of plain records by line, without limit. ``lookup`` makes what it does not find."""

@@ -6,7 +6,7 @@ them to its block. Invariant: operands, old and new values are unsigned and fit 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from runtime.types.enumeration import Enumeration
@@ -53,10 +53,6 @@ class AtomicOp:
         limit = 1 << 8 * self.size
         if not (0 <= self.operand < limit and 0 <= self.compare < limit):
             raise ValueError(f"operand of an atomic does not fit {self.size} unsigned bytes")
-
-    def with_operand(self, operand: int) -> AtomicOp:
-        """The same operation on another operand (each lane has its own)."""
-        return self if operand == self.operand else replace(self, operand=operand)
 
     def apply(self, old: int) -> int:
         """The new value of a word that holds ``old``; both unsigned."""

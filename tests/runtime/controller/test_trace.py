@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.controller.trace import LineHistory, Observers, TraceHash
+from runtime.controller.trace import Observers, TraceHash
 from runtime.sim.delay_policy import POLICY_NAMES, DelayPolicy
 from runtime.types.message import Message
 from runtime.types.messages import RubyRequest
@@ -54,23 +54,16 @@ def test_a_fresh_process_makes_the_same_run() -> None:
     assert outputs == {f"{traced('heavy_tail', 7)} {traced('skewed', 8, ordered=True)}\n"}
 
 
-def test_a_history_keeps_the_last_steps_of_each_line() -> None:
+def test_several_observers_see_every_transition() -> None:
     world = World(2, limit=10)
-    history = LineHistory(depth=3)
-    trace = TraceHash()
+    traces = TraceHash(), TraceHash()
     for player in world.players:
-        player.observer = Observers(history, trace)
+        player.observer = Observers(*traces)
     world.throw(0, 0x40)
     world.throw(1, 0x80)
     world.engine.run()
-    assert history.lines() == [0x40, 0x80]
-    steps = history.of_line(0x40)
-    assert len(steps) == 3
-    assert [step.tick for step in steps] == sorted(step.tick for step in steps)
-    assert "0x40 Ball" in str(steps[0])
-    assert "V > V" in str(steps[0])
-    assert trace.count == 22
-    assert history.of_line(0) == []
+    assert [trace.count for trace in traces] == [22, 22]
+    assert traces[0].value == traces[1].value
 
 
 def test_comments_reach_the_observer_once() -> None:
@@ -81,14 +74,14 @@ def test_comments_reach_the_observer_once() -> None:
             return super().balls_in_poll() is True
 
     world = World(1, Chatty, limit=0)
-    history = LineHistory()
+    comments: list[str] = []
     for player in world.players:
-        player.observer = history
+        player.observer = lambda *step: comments.append(step[-1])
         player.cache.allocate(0, Entry()).CacheState = State.V
     world.throw(0, 0)
     world.throw(0, 0)
     world.engine.run()
-    assert [step.comment for step in history.of_line(0)] == ["seen 7", "seen 7"]
+    assert comments == ["seen 7", "seen 7"]
 
 
 def test_debug_output_goes_to_the_sink() -> None:

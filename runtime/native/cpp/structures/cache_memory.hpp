@@ -311,13 +311,6 @@ inline void CacheMemory_htmAbortTransaction(Context& x, u32 cache) {
     });
 }
 
-// Drop the reservations of one sequencer.
-inline void CacheMemory_clear_locks(Context& x, u32 cache, i32 owner) {
-    cache_each(x, cache_memory(x, cache), [&](AbstractCacheEntry& entry) {
-        if (entry.locked_by == owner) entry.locked_by = -1;
-    });
-}
-
 // ---------------------------------------------------------------- tables without limit
 //
 // Invariant: an entry stands in one table until it is deallocated or replaced; its slot stays
