@@ -8,7 +8,7 @@ checked in is what would be written now; a test compares them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
+from enum import Enum, IntEnum
 from inspect import getdoc
 from pathlib import Path
 from typing import Final
@@ -72,6 +72,13 @@ def scoped(owner: type, kind: str) -> str:
     )
 
 
+def by_place(owner: type[Enum], kind: str) -> str:
+    """An ``enum class`` of members without numbers: NONE is 0, the first member 1."""
+    numbers = {"NONE": 0} | {member.name: number for number, member in enumerate(owner, 1)}
+    head = f"enum class {owner.__name__} : {kind}"
+    return _enumeration(_first_line(owner), head, numbers, "")
+
+
 def plain(owner: type, kind: str, prefix: str) -> str:
     """An ``enum`` whose members all begin with ``prefix``."""
     head = f"enum {owner.__name__} : {kind}"
@@ -113,9 +120,9 @@ def headers() -> dict[Path, str]:
         HEADERS / "block" / "shared_numbers.hpp": header(
             __spec__.name,
             "block/base.hpp",
-            constant("u64", "SLICC_ABI", ABI),
-            constant("u64", "PLAN_MAGIC", plan.MAGIC),
-            constant("u64", "PLAN_VERSION", plan.VERSION),
+            constant("u64", "SLICC_ABI", ABI)
+            + constant("u64", "PLAN_MAGIC", plan.MAGIC)
+            + constant("u64", "PLAN_VERSION", plan.VERSION),
             *(words(each, "PLAN_") for each in _PLAN_WORDS),
             plain(plan.ControllerList, "u32", "PLAN_"),
             constant("u32", "PLAN_CONTROLLER_LISTS", len(plan.ControllerList)),
@@ -133,18 +140,13 @@ def headers() -> dict[Path, str]:
             plain(RunStatus, "i64", "STATUS_"),
             words(StepWord),
             words(ErrorWord),
-            _enumeration(
-                _first_line(ErrorKind),
-                "enum class ErrorKind : u32",
-                {"NONE": 0} | {kind.name: number for number, kind in enumerate(ErrorKind, 1)},
-                "",
-            ),
+            by_place(ErrorKind, "u32"),
             constants(AccessKind, "u8"),
             constants(Scope, "u32"),
             constants(AtomicKind, "i32"),
             scoped(AnswerKind, "u64"),
-            constant("u32", "EXTERNAL_LANES", LANES),
-            constant("u32", "EXTERNAL_LANE_BYTES", LANE_BYTES),
+            constant("u32", "EXTERNAL_LANES", LANES)
+            + constant("u32", "EXTERNAL_LANE_BYTES", LANE_BYTES),
             plain(RefusalReason, "u32", "REFUSED_"),
         ),
         HEADERS / "types" / "enumerations.hpp": header(

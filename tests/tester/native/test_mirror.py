@@ -42,6 +42,7 @@ TESTER = {
     "execution/program": "tester/execution/native_program.py",
     "generator/atomics": "tester/program/atomics.py",
     "generator/counter_rng": "tester/counter_rng.py",
+    "generator/shared_numbers": "tester/execution/shared_numbers.py",
     "generator/expectations": "tester/program/expectations.py",
 }
 

@@ -5,9 +5,7 @@
 #include "block/base.hpp"
 
 inline constexpr u64 SLICC_ABI = 6;
-
 inline constexpr u64 PLAN_MAGIC = 827739219;
-
 inline constexpr u64 PLAN_VERSION = 2;
 
 // How a plan begins; a TypeWord for each machine type follows.
@@ -286,7 +284,6 @@ enum class AnswerKind : u64 {
 };
 
 inline constexpr u32 EXTERNAL_LANES = 64;
-
 inline constexpr u32 EXTERNAL_LANE_BYTES = 16;
 
 // Why an access was refused. Retries are offered in this order.

@@ -80,7 +80,7 @@ inline void Agent_synchronize(Context& x, Agent& a, u8 role, u8 kind) {
 
 // An acquire or release; a plain episode only waits for its outstanding accesses.
 inline void Agent_fence(Context& x, Agent& a, u8 role, u8 kind) {
-    if (!(a.scope & EpisodeScope::PLAIN)) return Agent_synchronize(x, a, role, kind);
+    if (!(a.scope & EPISODE_PLAIN)) return Agent_synchronize(x, a, role, kind);
     if (a.outstanding) return;  // before an acquire only a racing load can be
     if (role == Role::ACQUIRE) return Agent_next_phase(x, a);
     Agent_wake(x, a);
@@ -274,7 +274,7 @@ inline void Agent_next_action(Context& x, Agent& a) {
 
 // Load the line that the awaited access will move, if the episode makes racing loads.
 inline void Agent_racing_load(Context& x, Agent& a) {
-    if (a.phase != Phase::HANDOVER || a.outstanding || a.held || !(a.scope & EpisodeScope::RACING_LOAD)) return;
+    if (a.phase != Phase::HANDOVER || a.outstanding || a.held || !(a.scope & EPISODE_RACING_LOAD)) return;
     const ProgramView& program = program_at(x, a.driver);
     i64 action = a.next_action;
     while (action < a.last_action && program.action_kind[action] != AccessKind::LOAD) ++action;
@@ -324,7 +324,7 @@ inline void Agent_next_phase(Context& x, Agent& a) {
             return Agent_next_action(x, a);
         case Phase::RELEASE:
             a.phase = Phase::FLUSH;
-            return Agent_hand_over(x, a, a.steps & STEP_FLUSH || a.scope & EpisodeScope::FLUSHES, AccessKind::STORE,
+            return Agent_hand_over(x, a, a.steps & STEP_FLUSH || a.scope & EPISODE_FLUSHES, AccessKind::STORE,
                                     Role::FLUSH, AccessKind::FLUSH);
         case Phase::FLUSH:
             a.phase = Phase::CLOSE;

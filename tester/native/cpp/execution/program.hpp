@@ -6,17 +6,12 @@
 #pragma once
 
 #include "block/context.hpp"
+#include "execution/shared_numbers.hpp"
 
-// Of an episode, besides the bits of Scope: it makes no fetch-adds, it makes a racing load of what
-// it waits for, it flushes what it stored, it neither acquires nor releases. With Scope::QUIET its
-// closing fetch-adds ask for no old values.
-namespace EpisodeScope {
-inline constexpr u32 BARE = 8, RACING_LOAD = 16, FLUSHES = 32, PLAIN = 64;
-}
-
-// Beside AtomicKind::CAS: it compares with another value than the one in memory, and fails.
-inline constexpr u8 CAS_FAILS = 0x80;
-
+// `episode_scope` has bits of Scope and EPISODE_BARE (no fetch-adds), EPISODE_RACING_LOAD (a racing
+// load of what it waits for), EPISODE_FLUSHES (it flushes what it stored), EPISODE_PLAIN (neither
+// acquire nor release); with Scope::QUIET its closing fetch-adds ask for no old values. CAS_FAILS,
+// beside AtomicKind::CAS: it compares with another value than the one in memory, and fails.
 struct ProgramView {
     u64 agents, episodes, actions, lanes_total, words_total, waits, run_key, line_bits;
     const i64* agent_first;     // [agents + 1]: the episodes of an agent in agent_episode

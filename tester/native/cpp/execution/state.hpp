@@ -7,30 +7,8 @@
 #pragma once
 
 #include "execution/access.hpp"
+#include "execution/shared_numbers.hpp"
 #include "requesters/registry.hpp"
-
-namespace Role {
-inline constexpr u8 OPEN = 0, ACQUIRE = 1, ACTION = 2, RELEASE = 3, CLOSE = 4, READ_BACK = 5, FLUSH = 6,
-                    INVALIDATE = 7, RACING_LOAD = 8;
-}
-
-// The order of tester.execution.events.Verdict.
-enum class Verdict : u32 {
-    NONE,
-    WRONG_VALUE,
-    STALE_READ,
-    EARLY_WRITE,
-    TORN_BYTES,
-    FOREIGN_BYTES,
-    LOST_WRITE,
-    ATOMIC_REPEATED,
-    ATOMIC_SKIPPED,
-    ATOMIC_FOREIGN,
-    ATOMIC_ORDER,
-    EARLY_RELEASE,
-    UNEXPECTED_RESPONSE,
-    HANG,
-};
 
 enum class Phase : u8 {
     IDLE,

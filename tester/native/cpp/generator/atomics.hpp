@@ -1,11 +1,9 @@
 // What an atomic action leaves in memory, as compiled code.
 //
-// Invariant: equal to tester/program/atomics.py; numbers of operations as in runtime/types/atomic_op.py.
+// Invariant: equal to tester/program/atomics.py.
 #pragma once
 
-#include "counter_rng.hpp"
-
-enum { ADD, SUB, MIN, MAX, UMIN, UMAX, AND, OR, XOR, EXCHANGE, CAS, INC, DEC, CAS_FAILS = 0x8a };
+#include "shared_numbers.hpp"
 
 static inline u64 atomic_value(int op, int size, u64 old, u64 operand) {
   const u64 ones = size == 8 ? ~(u64)0 : 0xFFFFFFFF;

@@ -9,7 +9,7 @@
 #include "atomics.hpp"
 #include "counter_rng.hpp"
 
-enum { HISTORY = 8, ATTEMPTS = 16, REMEMBERED = 64, LOAD_KIND = 0, ATOMIC_KIND = 2 };
+enum { HISTORY = 8, ATTEMPTS = 16, REMEMBERED = 64 };
 
 struct Accesses {
   i64 actions;

@@ -1,0 +1,43 @@
+"""Numbers that the tester's Python and C++ share, written as C++.
+
+``python -m tester.execution.shared_numbers`` writes the headers again; see
+`runtime.native.shared_numbers`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runtime.native.shared_numbers import by_place, constant, constants, header, write
+from runtime.types.atomic_op import AtomicKind
+from tester.execution.events import Role, Verdict
+from tester.execution.native_system import TESTER_CLIENTS
+from tester.program import program
+
+
+def headers() -> dict[Path, str]:
+    """The headers of the tester. Those of the generator include nothing of the runtime."""
+    scopes = ("BARE", "RACING_LOAD", "FLUSHES", "PLAIN")
+    kinds = {"LOAD_KIND": program.LOAD, "ATOMIC_KIND": program.ATOMIC}
+    operations = {name: number for number, name in enumerate(AtomicKind.members())}
+    operations["CAS_FAILS"] = AtomicKind.CAS | program.FAILS
+    command = __spec__.name
+    return {
+        TESTER_CLIENTS.include_root / "execution" / "shared_numbers.hpp": header(
+            command,
+            "block/base.hpp",
+            constants(Role, "u8"),
+            by_place(Verdict, "u32"),
+            "".join(constant("u32", f"EPISODE_{each}", getattr(program, each)) for each in scopes),
+            constant("u8", "CAS_FAILS", program.FAILS),
+        ),
+        TESTER_CLIENTS.include_root / "generator" / "shared_numbers.hpp": header(
+            command,
+            "counter_rng.hpp",
+            "".join(constant("int", name, each) for name, each in {**operations, **kinds}.items()),
+        ),
+    }
+
+
+if __name__ == "__main__":
+    write(headers())
