@@ -174,7 +174,7 @@ def _unfit(known: SystemDescription, protocol: ProtocolInfo, bar: float) -> str:
 
 
 def _undriven(known: SystemDescription, protocol: ProtocolInfo) -> list[str]:
-    """Machines with a port that a description with agents does not mention."""
+    """Machines with a port that a description with agents does not use."""
     if not known.requesters:
         return []
     required = {machine.of or name for name, machine in known.machines.items()}
@@ -284,5 +284,5 @@ def _fit_machine(
     )
 
 
-def _kept(said: Mapping[str, V], names: set[str]) -> dict[str, V]:
-    return {name: value for name, value in said.items() if name in names or name in INHERITED}
+def _kept(table: Mapping[str, V], names: set[str]) -> dict[str, V]:
+    return {name: value for name, value in table.items() if name in names or name in INHERITED}

@@ -77,17 +77,19 @@ def remembered(path: Path, include: Sequence[Path], preludes: Sequence[Path] = (
         entry = user_cache().find(_KIND, key)
         if entry is None:
             return None
-        said: dict[str, Any] = json.loads((entry / _ENTRY).read_text(encoding="utf-8"))
-        info = _package(Path(said["package"]), said["files"], _codes(entry, said["code"]))
+        header: dict[str, Any] = json.loads((entry / _ENTRY).read_text(encoding="utf-8"))
+        info = _package(Path(header["package"]), header["files"], _codes(entry, header["code"]))
         if info is None:
             return None
         native = None
-        if said["why_not_native"] is None:
+        if header["why_not_native"] is None:
             files = json.loads((entry / _NATIVE).read_text(encoding="utf-8"))
-            native = Sources(said["name"], files)
+            native = Sources(header["name"], files)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return Front(Path(said["path"]), said["digest"], info, native, said["why_not_native"] or "")
+    return Front(
+        Path(header["path"]), header["digest"], info, native, header["why_not_native"] or ""
+    )
 
 
 def finish(
@@ -148,7 +150,7 @@ def _remember(key: str, front: Front, module: ModuleType) -> None:
     package = Path(module.__file__ or "").parent
     files = {path.name: _digest(path.read_bytes()) for path in package.iterdir() if path.is_file()}
     code = marshal.dumps(codes_of(module))
-    said = {
+    header = {
         "name": front.native.name if front.native is not None else "",
         "path": str(front.path),
         "digest": front.digest,
@@ -157,7 +159,7 @@ def _remember(key: str, front: Front, module: ModuleType) -> None:
         "code": _digest(code),
         "why_not_native": None if front.native is not None else front.why_not_native,
     }
-    texts: dict[str, str | bytes] = {_ENTRY: json_text(said), _CODE: code}
+    texts: dict[str, str | bytes] = {_ENTRY: json_text(header), _CODE: code}
     if front.native is not None:
         texts[_NATIVE] = json_text(dict(front.native.files))
     store = user_cache()

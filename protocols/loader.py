@@ -3,7 +3,7 @@
 Command lines and users' programs come here: it is the one place besides `slicc` itself that calls
 the compiler.
 Invariant: what is loaded is the protocol as its files say now; its identity holds a hash of their
-texts, so that a replay can tell whether they have changed.
+texts, so that a replay can check whether they have changed.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def load(
     native: bool = False,
     preludes: Sequence[str | Path] = (),
 ) -> LoadedProtocol:
-    """A protocol ready to be built, from whatever a program has of it.
+    """A protocol ready to be built, from any form in which a program has it.
 
     A name or a path is read as :func:`load_protocol` does; a compiled protocol is generated and
     described; a loaded one is returned as it is. Raises what :func:`load_protocol` raises.

@@ -1,6 +1,6 @@
 """Code that cannot run and values that are never read.
 
-Invariant: each body is checked by itself, whatever other bodies do.
+Invariant: each body is checked by itself, independent of other bodies.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which enumeration members a machine's code mentions.
+"""Which enumeration members a machine's code uses.
 
-Invariant: transitions are not code; a member that only they name is not mentioned.
+Invariant: transitions are not code; a member that only they name is unused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def bodies_of(machine: ir.Machine) -> Iterator[tuple[ir.Stmt, ...]]:
             yield method.body
 
 
-def mentioned_members(machine: ir.Machine, enum: ir.Enum_) -> set[str]:
+def used_members(machine: ir.Machine, enum: ir.Enum_) -> set[str]:
     """Members of ``enum`` that occur in a body or in a field's default."""
     found: set[str] = set()
     for body in bodies_of(machine):

@@ -1,6 +1,6 @@
 """Fields that a message must have set when it enters the network.
 
-Invariant: only warnings, and only where the text that builds the message never mentions the field;
+Invariant: only warnings, and only where the text that builds the message never names the field;
 whether every path sets it is checked at run time.
 """
 
@@ -54,7 +54,7 @@ def _has_no_default(field: ir.Field) -> bool:
 
 
 def _is_set(enqueue: ir.Enqueue) -> bool:
-    """Whether the body mentions the field, or uses the message as a whole."""
+    """Whether the body names the field, or uses the message as a whole."""
     whole = 0
     for node in expressions_in(enqueue.body):
         if isinstance(node, ir.Local) and node.name == enqueue.local:

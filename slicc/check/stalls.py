@@ -60,10 +60,10 @@ def _dequeues(machine: ir.Machine, sink: DiagnosticSink) -> None:
     peeked = {action.ref: _peeked(action.body) for action in machine.actions}
     reported: set[tuple[ir.ActionRef, ir.ActionRef]] = set()
     for transition in machine.transitions:
-        gone: dict[ir.PortRef, ir.ActionRef] = {}
+        dequeued: dict[ir.PortRef, ir.ActionRef] = {}
         for action in transition.actions:
             for port in peeked[action]:
-                culprit = gone.get(port)
+                culprit = dequeued.get(port)
                 if culprit is None or (culprit, action) in reported:
                     continue
                 reported.add((culprit, action))
@@ -76,7 +76,7 @@ def _dequeues(machine: ir.Machine, sink: DiagnosticSink) -> None:
                     help=f"run `{action.name}` before `{culprit.name}`",
                 )
             for port in popped[action]:
-                gone[port] = action
+                dequeued[port] = action
 
 
 def _popped(body: tuple[ir.Stmt, ...]) -> set[ir.PortRef]:

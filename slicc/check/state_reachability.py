@@ -1,12 +1,12 @@
 """States that no transition enters or leaves, and stalling transitions with actions in vain.
 
-Invariant: a state that code mentions counts as reachable, because functions may set it.
+Invariant: a state that code uses counts as reachable, because functions may set it.
 """
 
 from __future__ import annotations
 
 from slicc import ir
-from slicc.check.enum_uses import mentioned_members
+from slicc.check.enum_uses import used_members
 from slicc.diagnostics.model import DiagnosticSink
 
 
@@ -54,10 +54,10 @@ def _states(machine: ir.Machine, sink: DiagnosticSink) -> None:
     left = {state for transition in machine.transitions for state in transition.states}
     entered = {t.next.state for t in machine.transitions if t.next.kind is ir.NextKind.STATE}
     computed = any(t.next.kind is ir.NextKind.COMPUTED for t in machine.transitions)
-    mentioned = mentioned_members(machine, machine.states)
+    used = used_members(machine, machine.states)
     for state in machine.states.members:
         name = state.name
-        if name in entered or name in mentioned or name == machine.states.default:
+        if name in entered or name in used or name == machine.states.default:
             continue
         if name not in left:
             sink.warning(
@@ -72,5 +72,5 @@ def _states(machine: ir.Machine, sink: DiagnosticSink) -> None:
                 f"no transition of machine `{machine.name}` leads to the state `{name}`",
                 state.span,
                 "never entered",
-                notes=["no function mentions it either, and it is not the default state"],
+                notes=["no function uses it either, and it is not the default state"],
             )

@@ -6,7 +6,7 @@ Invariant: only warnings; authors may keep unused declarations for good reasons.
 from __future__ import annotations
 
 from slicc import ir
-from slicc.check.enum_uses import bodies_of, mentioned_members
+from slicc.check.enum_uses import bodies_of, used_members
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.ir.walk import expressions_in, statements_in
 from slicc.resolve.declarations.transitions import STALL_ACTION
@@ -92,7 +92,7 @@ def _actions(machine: ir.Machine, sink: DiagnosticSink) -> None:
 
 def _events(machine: ir.Machine, sink: DiagnosticSink) -> None:
     handled = {event for transition in machine.transitions for event in transition.events}
-    triggered = mentioned_members(machine, machine.events)
+    triggered = used_members(machine, machine.events)
     for event in machine.events.members:
         if event.name in triggered and event.name not in handled:
             sink.warning(

@@ -24,7 +24,7 @@ def compile(options: CompileOptions) -> None:
                 else:
                     _write_python(compiled, output)
             except OSError as error:
-                error.filename = error.filename or output  # a full disk does not say where
+                error.filename = error.filename or output  # the error of a full disk has none
                 raise
 
 

@@ -23,7 +23,7 @@ def ir(options: IrOptions) -> None:
 
 
 def _verify(protocol: nodes.Protocol) -> None:
-    """A broken invariant is a bug of the compiler, whatever the protocol says."""
+    """A broken invariant is a bug of the compiler, for any protocol."""
     problems = verify(protocol)
     if problems:
         listed = "".join(f"\n  {problem}" for problem in problems)

@@ -69,7 +69,7 @@ def options(version: Annotated[bool, version_option("slicc")] = False) -> None:
 
 
 def main() -> None:
-    """The console script: run, and end with a status whatever happens."""
+    """The console script: run, and end with a status in every case."""
     heed_endings()
     sys.exit(run(app))
 
@@ -79,10 +79,10 @@ def run(command: Callable[[], object]) -> int:
     # Trees are as deep as slicc.parser.limits allows; walking them takes a few frames per level.
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 20_000))
     fault = "this is a fault of the compiler, not of your protocol; please report it with its files"
-    return run_command("slicc", command, _in_words, fault)
+    return run_command("slicc", command, _input_error, fault)
 
 
-def _in_words(error: Exception) -> Stop | None:
+def _input_error(error: Exception) -> Stop | None:
     if not isinstance(error, OSError):
         return None
     where = f" {error.filename}" if error.filename is not None else ""

@@ -55,7 +55,7 @@ class CompilerOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FilesOptions(CompilerOptions):
-    """``slicc check``, and what other verbs add to."""
+    """``slicc check``; other verbs have further options."""
 
     files: tuple[Path, ...] = argument(
         "Drivers (.slicc), or .sm files: these stand for the drivers beside them that include "

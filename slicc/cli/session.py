@@ -1,4 +1,4 @@
-"""What the commands of ``slicc`` share: compiling their files and telling what was found.
+"""What the commands of ``slicc`` share: compiling their files and reporting what was found.
 
 Invariant: findings go to stderr before the command's own output goes to stdout.
 """
@@ -60,7 +60,7 @@ class Session:
 
 @contextmanager
 def compiling(files: Sequence[Path], options: CompilerOptions) -> Iterator[Session]:
-    """Compile, run the command on what is fine, then say what is not."""
+    """Compile, report, run the command on the protocols without errors, then print the counts."""
     from slicc.compiler import compile_files
     from slicc.diagnostics.model import DiagnosticSink
     from slicc.loading.reader import CannotRead
@@ -117,7 +117,7 @@ def _summary(sink: DiagnosticSink) -> str:
         found.append(counted(warnings, "warning"))
     ordered = sink.in_source_order()
     slug = next((one for one in ordered if one.severity is Severity.ERROR), ordered[0]).slug
-    return f"slicc: {', '.join(found)} (`slicc explain {slug}` tells more)"
+    return f"slicc: {', '.join(found)} (see `slicc explain {slug}`)"
 
 
 def counted(number: int, noun: str) -> str:

@@ -78,8 +78,8 @@ class _Machine:
         self._note(
             "a message buffer in the body of a machine", moved[0].span, "a parameter of the machine"
         )
-        gone = {id(one) for one in moved}
-        self.body = [one for one in self.body if id(one) not in gone]
+        removed = {id(one) for one in moved}
+        self.body = [one for one in self.body if id(one) not in removed]
         for one in moved:
             assert isinstance(one, syntax.ObjectDeclaration)
             self.parameters.append(replace(one, pointer=True))
@@ -152,19 +152,19 @@ class _Machine:
             for one in self.body
             if isinstance(one, syntax.Function) and one.name.text in _MEMORY_FUNCTIONS
         ]
-        called = {name for name in _MEMORY_FUNCTIONS if self._mentions(name)}
+        called = {name for name in _MEMORY_FUNCTIONS if self._uses(name)}
         if not called or any(one.body is not None for one in prototypes):
             return
         at = queues[RESPONSE_QUEUE].name.span
         self._note("memory called by functions", at, f"messages to `{REQUEST_QUEUE}`")
         self._add_queue(REQUEST_QUEUE, at)
-        gone = {id(one) for one in prototypes}
+        removed = {id(one) for one in prototypes}
         if "queueMemoryWrite" in called:
             called.add("queueMemoryWritePartial")
-        kept = [one for one in self.body if id(one) not in gone]
+        kept = [one for one in self.body if id(one) not in removed]
         self.body = [*self._wanted(called), *kept]
 
-    def _mentions(self, name: str) -> bool:
+    def _uses(self, name: str) -> bool:
         texts = {one.span.file.name: one.span.file.text for one in self.body}
         return any(name in text for text in texts.values())
 

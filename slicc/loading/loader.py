@@ -96,7 +96,7 @@ class _Texts:
         self._units: dict[Path, syntax.Unit | None] = {}
 
     def hold(self, path: Path, content: bytes) -> None:
-        """Let a file have this content, whatever lies on the disk."""
+        """Let a file have this content instead of that on the disk."""
         self._contents[real_path(path)] = content
 
     def content(self, path: Path) -> bytes:

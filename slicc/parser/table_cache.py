@@ -100,7 +100,7 @@ def _load(path: Path, builder: TreeBuilder) -> lark.Lark | None:
         # transformer.
         parser._load(io.BytesIO(payload), transformer=builder)
         return parser
-    except Exception:  # whatever the file holds, an unusable cache is no error
+    except Exception:  # an unusable cache is no error, for any content of the file
         return None
 
 

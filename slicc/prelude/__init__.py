@@ -1,7 +1,7 @@
 """What the runtime offers to protocols, declared as data.
 
 Tables of compact text, one module per theme, read by :mod:`slicc.prelude.signature` only when a
-protocol mentions the name: importing the prelude costs almost nothing, and supporting one more
+protocol uses the name: importing the prelude costs almost nothing, and supporting one more
 protocol means adding lines here.
 
 Invariant: this package knows names and shapes, no types of ``slicc.ir`` and no syntax.

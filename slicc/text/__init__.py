@@ -1,8 +1,7 @@
 """Text between the user and us: escaping, command lines, files.
 
-Names of files, folders and machines, descriptions and whatever a file holds may contain any
-character. Each destination (sources, pages, data, a terminal) is one module here and states its
-rule; nothing else in the project escapes. `command` is what the
-commands share. Invariant: this package imports nothing of ours, and nothing heavy but for typer
-in `command.command_line` and `command.version`.
+Names of files, folders and machines, descriptions and contents of files may have any character.
+Each destination (sources, pages, data, a terminal) is one module here and states its rule; no
+other package escapes. `command` is what the commands share. Invariant: this package imports nothing
+of ours, and nothing heavy but for typer in `command.command_line` and `command.version`.
 """

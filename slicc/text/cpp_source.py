@@ -1,8 +1,8 @@
 """Author's text in C++ source: only ever in comments and in names of files.
 
-A comment ends where a compiler sees a line end, and a lone carriage return is one. It goes on
-where its line ends in a backslash, blanks behind it or not, or in the trigraph of one. Invariant:
-a comment of ours is exactly the lines that we made, all printable.
+A comment ends where a compiler sees a line end, and a lone carriage return is one. It continues if
+its line ends in a backslash, blanks behind it or not, or in the trigraph of one. Invariant: a
+comment of ours is exactly the lines that we made, all printable.
 """
 
 from __future__ import annotations

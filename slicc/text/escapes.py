@@ -34,7 +34,7 @@ def visible(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """The same without loss: backslashes are doubled, so that the text can be told again."""
+    """The same without loss: backslashes are doubled, so that the text can be restored."""
     return visible(text.replace("\\", "\\\\"))
 
 

@@ -23,7 +23,7 @@ def write_whole(path: Path, content: bytes, *, parents: bool = False) -> Path:
         else:
             _replace(path, content)
     except OSError as error:
-        error.filename = error.filename or str(path)  # a full disk does not say where
+        error.filename = error.filename or str(path)  # the error of a full disk has none
         raise
     return path
 

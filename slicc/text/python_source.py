@@ -1,6 +1,6 @@
 """Author's text in Python source: string literals, docstrings, comments.
 
-Invariant: whatever the text holds (quotes, backslashes, control characters, line ends), the
+Invariant: for any text (with quotes, backslashes, control characters, line ends), the
 result is one literal or comment that means that text.
 """
 

@@ -1,7 +1,7 @@
 """Text on a terminal, which obeys what it prints.
 
-Commands run inside of :func:`guarded`: whatever they print then, a report, a message of a
-library, a traceback, passes one place that writes acting characters as escapes. Line feeds and
+Commands run inside of :func:`guarded`: all that they print then (a report, a message of a
+library, a traceback) passes one place that writes acting characters as escapes. Line feeds and
 tabs stay: they are the layout of what we print. What is meant to steer (colours, progress)
 is written to :func:`own`. Invariant: nothing else steers the reader's terminal.
 """

@@ -51,7 +51,7 @@ CODES: tuple[Code, ...] = (
         "unreachable-state",
         "a state that no transition leads to",
         what="No transition leads to this state; it is not the default one, and no function "
-        "mentions it.",
+        "uses it.",
         why="What is written about the state never happens, or a next state is misspelt.",
         example="transition(I, Load, IS) { a; }   // nothing leads to SI\n"
         "transition(SI, Ack, I) { b; }",
@@ -68,7 +68,7 @@ CODES: tuple[Code, ...] = (
     Code(
         "unhandled-event",
         "an event that no state handles",
-        what="The code triggers the event, and no transition has it, whatever the state.",
+        what="The code triggers the event, and no transition has it, in any state.",
         why="The run would stop there with an undefined transition.",
         example="trigger(Event:Inv, in_msg.addr, tbe);   // and no transition on Inv",
         instead="transition({I, S}, Inv, I) { sendAck; }",

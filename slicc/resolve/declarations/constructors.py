@@ -87,6 +87,6 @@ def check_element(scope: GlobalScope, node: syntax.ObjectDeclaration, type_: ir.
         f"`{node.name.text}`: nothing says what this `{type_.name}` holds",
         node.name.span,
         "needs `template`",
-        help=f'add `template="<{prefix}TBE>"`, or whatever type it holds',
+        help=f'add `template="<{prefix}TBE>"`, or the type that it holds',
     )
     return ir.UNKNOWN

@@ -36,7 +36,7 @@ def further_members(
 
 
 def _lent_types(wanted: Sequence[str], machines: Sequence[str]) -> dict[str, int | str]:
-    """Types of declared machines come first; types that are only mentioned may get none."""
+    """Types of declared machines come first; types that are only named may get none."""
     known = prelude.ENUMERATIONS[MACHINE_TYPE].names()
     free = [name for name in reversed(known) if name not in machines and name != "NULL"]
     ordered = sorted(wanted, key=lambda name: name not in machines)

@@ -23,7 +23,7 @@ from slicc.text.command.options import Spec, names_of, specs, written
 class Verb:
     """``run`` takes an object of ``options``; its result is the exit status if it is an integer.
 
-    ``refusal``: what is said of an option that only ``others`` have.
+    ``refusal``: the message about an option that only ``others`` have.
     """
 
     name: str
@@ -46,7 +46,7 @@ def new_app(
     rewrite: Callable[[Sequence[str]], list[str]] = list,
     **more: Any,
 ) -> typer.Typer:
-    """An application of verbs; ``rewrite`` may change the words of a command line first."""
+    """An application of verbs; ``rewrite`` may change the arguments of a command line first."""
 
     class Group(_Verbs):
         table = {verb.name: verb for verb in verbs}
@@ -165,12 +165,14 @@ class _Command(TyperCommand):
                 formatter.write_dl(records)
 
 
-def _refuse_options_of_others(ctx: Any, table: Mapping[str, Verb], words: Sequence[str]) -> None:
+def _refuse_options_of_others(
+    ctx: Any, table: Mapping[str, Verb], arguments: Sequence[str]
+) -> None:
     verb = table[ctx.info_name]
     mine = written(verb.options)
-    for word in words:
-        option = word.partition("=")[0]
-        if word == "--":
+    for argument in arguments:
+        option = argument.partition("=")[0]
+        if argument == "--":
             return
         if option.startswith("-") and option not in mine:
             others = [other.name for other in table.values() if option in written(other.options)]

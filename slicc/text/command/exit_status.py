@@ -1,7 +1,7 @@
-"""How a command ends: its exit status, and what it says if it could not do its work.
+"""How a command ends: its exit status, and its message if it failed.
 
-``slicc``, ``gpu-tester`` and ``gcn`` end alike. Invariant: what was given wrongly is one message
-without a traceback; a fault of ours has its traceback and is never taken for one of the input.
+The same for ``slicc``, ``gpu-tester`` and ``gcn``. Invariant: an error of the input is one message
+without a traceback; a fault of ours has its traceback and is never reported as one of the input.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from types import FrameType
 from slicc.text.terminal import guarded
 
 FINE, FOUND, MISUSED, DISAGREE, OURS, INTERRUPTED, NO_READER = 0, 1, 2, 3, 70, 130, 141
-"""FOUND: what was given has errors, or the run found some. DISAGREE: our two engines do.
-NO_READER: whoever read the output went away; what a shell says of those that a closed pipe ends."""
+"""FOUND: the input has errors, or the run found some. DISAGREE: our two engines do.
+NO_READER: the reader of the output closed it; shells give this status after SIGPIPE."""
 
 
 class Ended(SystemExit):
-    """A signal asks the command to end. ``code``: 128 and its number, as shells say it."""
+    """A signal asks the command to end. ``code``: 128 plus its number, as in shells."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
@@ -30,9 +30,9 @@ class Ended(SystemExit):
 
 
 def heed_endings() -> None:
-    """From now on these signals end the process as Ctrl-C does: with what there is until then.
+    """From now on these signals end the process as Ctrl-C does: with the results until then.
 
-    Who ignores one, as under nohup, goes on ignoring it.
+    A signal that is ignored, as under nohup, stays ignored.
     """
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -47,7 +47,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 class Stop(Exception):
     """End the command with a message on stderr and a status.
 
-    ``complete``: the message says whose it is, as rendered diagnostics do.
+    ``complete``: no name of a command is put before the message (rendered diagnostics).
     """
 
     def __init__(self, message: str, status: int = MISUSED, *, complete: bool = False) -> None:
@@ -59,26 +59,26 @@ class Stop(Exception):
 def run_command(
     name: str,
     command: Callable[[], object],
-    in_words: Callable[[Exception], Stop | None],
+    input_error: Callable[[Exception], Stop | None],
     fault: str,
 ) -> int:
-    """The exit status of a command; every way to fail gets its own words.
+    """The exit status of a command; every way to fail has its own message.
 
-    ``in_words``: the message for what the user gave; None: a fault of ours, and ``fault`` says
-    whose it is not. A command's own status is what it returns, if that is an integer. All that
-    is printed meanwhile goes through guards: no name or text of a file steers the terminal.
+    ``input_error``: the message for an error of the input; None: a fault of ours, reported with a
+    traceback and ``fault``. A command's own status is what it returns, if that is an integer. All
+    that is printed meanwhile goes through guards: no name or text of a file steers the terminal.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     with guarded():
-        return _run(name, command, in_words, fault)
+        return _run(name, command, input_error, fault)
 
 
 def _run(
     name: str,
     command: Callable[[], object],
-    in_words: Callable[[Exception], Stop | None],
+    input_error: Callable[[Exception], Stop | None],
     fault: str,
 ) -> int:
     try:
@@ -97,20 +97,20 @@ def _run(
     except BrokenPipeError:
         return _without_reader()
     except Exception as error:
-        return _told(name, error, in_words, fault)
+        return _report(name, error, input_error, fault)
     return status if isinstance(status, int) else FINE
 
 
 def _without_reader() -> int:
-    """The reader went away: not worth a word, and Python must not flush again at exit."""
+    """The reader closed the output: no message, and Python must not flush again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return NO_READER
 
 
-def _told(
-    name: str, error: Exception, in_words: Callable[[Exception], Stop | None], fault: str
+def _report(
+    name: str, error: Exception, input_error: Callable[[Exception], Stop | None], fault: str
 ) -> int:
-    stop = error if isinstance(error, Stop) else in_words(error)
+    stop = error if isinstance(error, Stop) else input_error(error)
     if stop is None and isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename is not None else ""
         stop = Stop(f"{where}{error.strerror or error}")

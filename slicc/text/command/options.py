@@ -19,7 +19,7 @@ _KEY: Final = "option"
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a field says to the command line.
+    """How the command line shows and reads a field.
 
     ``read`` turns the text into a value; the message of its ValueError is shown to the user.
     """
@@ -57,7 +57,7 @@ def argument(help: str, metavar: str, default: Any = MISSING) -> Any:
 
 
 def specs(options: type[Any]) -> Iterator[tuple[dataclasses.Field[Any], Spec]]:
-    """The fields of a dataclass that a command line sets, with what they say."""
+    """The fields of a dataclass that a command line sets, with their specifications."""
     for each in dataclasses.fields(options):
         if _KEY in each.metadata:
             yield each, each.metadata[_KEY]
@@ -114,7 +114,7 @@ def seconds(text: str) -> float:
 
 
 def integer(refusal: Callable[[int], str | None]) -> Callable[[str], int]:
-    """A reader of integers; ``refusal`` says what is wrong with one, None if nothing is."""
+    """A reader of integers; ``refusal`` returns what is wrong with one, or None."""
 
     def read(text: str) -> int:
         try:

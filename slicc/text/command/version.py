@@ -19,7 +19,7 @@ def installed_version() -> str:
 
 
 def version_option(command: str, **more: Any) -> Any:
-    """The option; it is obeyed before anything else is looked at."""
+    """The option; it takes effect before any other option is read."""
     return typer.Option(
         "--version", is_eager=True, callback=_printer(command), help="Print the version.", **more
     )

@@ -99,7 +99,7 @@ def test_check_of_a_bad_protocol(here: Path) -> None:
     assert done.stdout == ""
     assert "error[equals-for-assign]" in done.stderr
     assert "--> bad.sm:1:20" in done.stderr
-    assert done.stderr.endswith("slicc: 1 error (`slicc explain equals-for-assign` tells more)\n")
+    assert done.stderr.endswith("slicc: 1 error (see `slicc explain equals-for-assign`)\n")
     assert "\x1b" not in done.stderr
     assert "\x1b[" in slicc("check", "bad.sm", "--color", "always").stderr
 
@@ -132,7 +132,7 @@ def test_the_summary_explains_an_error_before_a_warning(here: Path) -> None:
     (here / "a.sm").write_text('structure(A, desk="x") { int a; }\nstructure(B) { Qq q; }\n')
     done = slicc("check", "a.sm")
     assert done.stderr.index("warning[") < done.stderr.index("error[")
-    assert done.stderr.endswith("(`slicc explain unknown-type` tells more)\n")
+    assert done.stderr.endswith("(see `slicc explain unknown-type`)\n")
 
 
 def test_json_is_all_there_is_on_stderr(here: Path) -> None:

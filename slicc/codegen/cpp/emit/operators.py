@@ -1,7 +1,7 @@
 """Operators of the IR in C++: arithmetic, comparisons, decisions, conversions of numbers.
 
-Invariant: the value is the one that the IR type can hold, whatever C++ would calculate with; sums
-and products are computed as unsigned numbers and made signed once.
+Invariant: the value is the one that the IR type can hold, independent of the types that C++
+calculates with; sums and products are computed as unsigned numbers and made signed once.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Operators(ABC):
     def _choice(self, node: ir.Conditional) -> Code:
         made = cpp_tree.choice(self(node.condition), self(node.then), self(node.orelse))
         if isinstance(node.type, ir.ScalarType) and node.type.kind.bits:
-            # Two literals would make an `int`, whatever the author calculates with.
+            # Two literals would make an `int`, not the author's type.
             return Code(f"{integer_type(node.type.kind)}({made.text})", acts=made.acts)
         return made
 
