@@ -1,6 +1,6 @@
-"""A small random crowd of agents that may use everything a protocol offers.
+"""Contention: a few random agents that may use everything a protocol offers.
 
-The tester proper runs programs; this crowd is for the shipped protocols' own tests: scope bits,
+The tester proper runs programs; this harness is for the shipped protocols' own tests: scope bits,
 flushes, instruction caches, DMA transfers of odd lengths, atomic operations of every scope, on
 systems with the fewest possible frames and table entries. Memory is cut into cells. An agent owns
 a cell (alone to write it, with others to read it) from before its acquire until after its
@@ -70,12 +70,14 @@ class Habits:
 class Member(Consumer):
     """One agent: owns cells, acts on them, lets go, until its sections are used up."""
 
-    def __init__(self, crowd: Crowd, place: AgentPlace, random: Random, sections: int) -> None:
-        super().__init__(crowd.system.engine)
-        self.crowd = crowd
+    def __init__(
+        self, harness: ContentionHarness, place: AgentPlace, random: Random, sections: int
+    ) -> None:
+        super().__init__(harness.system.engine)
+        self.harness = harness
         self.place = place
         self.random = random
-        self.requester: Requester = crowd.system.requesters[place.requester]
+        self.requester: Requester = harness.system.requesters[place.requester]
         self.sections = sections
         self.actions = 0
         self.phase = "idle"
@@ -88,7 +90,7 @@ class Member(Consumer):
         self.expected: dict[int, list[int]] = {}
         self.next_tag = 0
         self.wrote: set[int] = set()
-        """Lines to be flushed before anybody else may have them: only beside processors."""
+        """Lines to be flushed before another agent may have them: only beside processors."""
         self.engine.schedule(self, 1 + random.randrange(50))
 
     # ------------------------------------------------------------------ life
@@ -109,9 +111,11 @@ class Member(Consumer):
         if not self.sections:
             return
         self.sections -= 1
-        habits = self.crowd.habits
-        may_write = self.crowd.may_write(self.place)
-        for cell in self.random.sample(self.crowd.cells, min(habits.slots, len(self.crowd.cells))):
+        habits = self.harness.habits
+        may_write = self.harness.may_write(self.place)
+        for cell in self.random.sample(
+            self.harness.cells, min(habits.slots, len(self.harness.cells))
+        ):
             if cell.writer is not None:
                 continue
             if may_write and not cell.readers and self.random.randrange(100) < 60:
@@ -152,12 +156,12 @@ class Member(Consumer):
 
     def _choose(self) -> Access | None:
         draw = self.random.randrange(100)
-        habits = self.crowd.habits
+        habits = self.harness.habits
         if self.place.kind == "gpu":
-            if draw < habits.atomic and self.crowd.counters:
+            if draw < habits.atomic and self.harness.counters:
                 return self._atomic()
             if draw < habits.atomic + habits.flush:
-                lines = self.random.sample(self.crowd.lines, min(2, len(self.crowd.lines)))
+                lines = self.random.sample(self.harness.lines, min(2, len(self.harness.lines)))
                 return Access(AccessKind.FLUSH, self, self._tag(), lines, 1)
         storing = self.random.randrange(100) < habits.store
         cells = [c for c in self.mine if c.address not in self.busy]
@@ -175,7 +179,7 @@ class Member(Consumer):
     def _scopes(self) -> dict[str, bool]:
         if self.place.kind != "gpu":
             return {}
-        habits = self.crowd.habits
+        habits = self.harness.habits
         return {
             "glc": self.random.randrange(100) < habits.glc,
             "slc": self.random.randrange(100) < habits.slc,
@@ -194,14 +198,14 @@ class Member(Consumer):
         if not storing:
             self.expected[tag] = [c.value for c in cells]
             load = Access(AccessKind.LOAD, self, tag, addresses, size, **self._scopes())
-            fetch = self.crowd.habits.fetch
+            fetch = self.harness.habits.fetch
             if fetch and self.place.kind == "cpu":
                 load.instruction = self.random.randrange(100) < fetch
             return load
         for cell in cells:
             cell.value = self.random.getrandbits(8 * size)
-            if self.crowd.mixed and self.place.kind == "gpu":
-                self.wrote.add(cell.address & -self.crowd.line_size)
+            if self.harness.mixed and self.place.kind == "gpu":
+                self.wrote.add(cell.address & -self.harness.line_size)
         values = [c.value for c in cells]
         return Access(AccessKind.STORE, self, tag, addresses, size, values, **self._scopes())
 
@@ -229,7 +233,7 @@ class Member(Consumer):
     def _atomic(self) -> Access:
         tag = self._tag()
         lanes = self.random.randint(1, self.place.lanes)
-        counters = [self.random.choice(self.crowd.counters) for _ in range(lanes)]
+        counters = [self.random.choice(self.harness.counters) for _ in range(lanes)]
         for counter in counters:
             counter.increments += 1
         return Access(
@@ -256,7 +260,7 @@ class Member(Consumer):
 
     def _answered(self, count: int) -> None:
         self.unanswered -= count
-        self.crowd.last_answer = self.engine.now
+        self.harness.last_answer = self.engine.now
         if self.phase == "acting" or (self.phase == "ending" and not self.unanswered):
             self.engine.schedule(self, self.engine.now + 1)
 
@@ -292,11 +296,11 @@ class Member(Consumer):
 
     def atomic_done(self, access: Access, lanes: list[int], old_values: list[int]) -> None:
         for lane, old in zip(lanes, old_values):
-            self.crowd.by_address[access.addresses[lane]].seen.append(old)
+            self.harness.by_address[access.addresses[lane]].seen.append(old)
         self._answered(len(lanes))
 
     def synchronized(self, access: Access) -> None:
-        self.crowd.last_answer = self.engine.now
+        self.harness.last_answer = self.engine.now
         if access.kind == AccessKind.ACQUIRE:
             self.phase = "acting"
             self.engine.schedule(self, self.engine.now + 1)
@@ -316,8 +320,8 @@ class Member(Consumer):
         self.engine.schedule(self, self.engine.now + 1)
 
 
-class Crowd:
-    """A system, its agents, and what they know about memory."""
+class ContentionHarness:
+    """A system, its agents, and the expected contents of memory."""
 
     def __init__(
         self,

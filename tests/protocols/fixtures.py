@@ -1,7 +1,7 @@
-"""Finds few crowds that execute all transitions: ``python -m tests.protocols.fixtures NAME [N]``.
+"""Finds few seeds whose runs execute all transitions.
 
-Plays the crowds of seeds 0 to N-1 (500) and prints a small set of seeds that reaches whatever any
-of them reaches, and what none does.
+``python -m tests.protocols.fixtures NAME [N]`` runs seeds 0 to N-1 (500) and prints a small set of
+them that reaches every transition that any of them reaches, and the transitions that none reaches.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main(name: str, seeds: int = 500) -> None:
         best = max(reached, key=lambda seed: (len(left & reached[seed]), -seed))
         chosen.append(best)
         left -= reached[best]
-    print("witnesses:", tuple(sorted(chosen)))
+    print("seeds:", tuple(sorted(chosen)))
 
 
 if __name__ == "__main__":

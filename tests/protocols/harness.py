@@ -1,7 +1,7 @@
 """Races on purpose: accesses at given ticks, messages held back on given channels.
 
-A test of a race says who does what when, and which message is late; nothing is random.
-Invariant: a held message is late by what was asked for, and every other one is on time.
+A test of a race states which requester does what at which tick, and which message is late; nothing
+is random. Invariant: a held message is late by the given ticks, and every other one is on time.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Late:
         return self.ticks.pop(0) if message.line_address() == self.line and self.ticks else 0
 
 
-class Deed:
-    """One access and what came of it. Ticks are -1 until it happened."""
+class AccessResult:
+    """The values and ticks of one access. Ticks are -1 until it happened."""
 
     def __init__(self) -> None:
         self.values: list[int] = []
@@ -51,15 +51,15 @@ class Deed:
         return self.values[0]
 
 
-class Actor(Consumer):
+class AccessClient(Consumer):
     """Issues one access at one tick and notes the answers."""
 
-    def __init__(self, stage: Stage, requester: Requester, tick: int, access: Access) -> None:
-        super().__init__(stage.system.engine)
+    def __init__(self, harness: Harness, requester: Requester, tick: int, access: Access) -> None:
+        super().__init__(harness.system.engine)
         self.requester = requester
         self.access = access
-        self.deed = Deed()
-        self.deed.values = [0] * len(access.addresses)
+        self.result = AccessResult()
+        self.result.values = [0] * len(access.addresses)
         self.open = max(1, len(access.addresses)) if access.kind <= AccessKind.ATOMIC else 1
         access.client = self
         self.engine.schedule(self, tick)
@@ -73,30 +73,30 @@ class Actor(Consumer):
     def _close(self, count: int) -> None:
         self.open -= count
         if not self.open:
-            self.deed.done = self.engine.now
+            self.result.done = self.engine.now
 
     def loaded(self, access: Access, lanes: list[int], line: int, data: DataBlock) -> None:
         for lane in lanes:
             bits = data.data >> 8 * (access.addresses[lane] - line)
-            self.deed.values[lane] = bits & (1 << 8 * access.size) - 1
+            self.result.values[lane] = bits & (1 << 8 * access.size) - 1
         self._close(len(lanes))
 
     def stored(self, access: Access, lanes: list[int], line: int) -> None:
-        self.deed.accepted = self.engine.now
+        self.result.accepted = self.engine.now
 
     def store_completed(self, access: Access, lanes: list[int], line: int) -> None:
         self._close(len(lanes))
 
     def atomic_done(self, access: Access, lanes: list[int], old_values: list[int]) -> None:
         for lane, old in zip(lanes, old_values):
-            self.deed.values[lane] = old
+            self.result.values[lane] = old
         self._close(len(lanes))
 
     def synchronized(self, access: Access) -> None:
         self._close(1)
 
 
-class Stage:
+class Harness:
     """A system, its requesters by name (``gpu0``, ``instructions0``, ``dma0``), and a script."""
 
     def __init__(self, protocol: str, **settings: object) -> None:
@@ -106,7 +106,7 @@ class Stage:
         self.system: System = build_system(loaded.info, description, run_key=1)
         self.requesters = {r.name: r for r in self.system.requesters}
         self.states: list[tuple[int, str, int, str, str, str]] = []
-        self.actors: list[Actor] = []
+        self.clients: list[AccessClient] = []
         for controller in self.system.controllers:
             controller.observer = self._note
 
@@ -137,24 +137,24 @@ class Stage:
         size: int = 1,
         slc: bool = False,
         glc: bool = False,
-    ) -> Deed:
+    ) -> AccessResult:
         """Script an access; look at the result after :meth:`run`."""
         kind = getattr(AccessKind, what.upper())
         addresses = [addresses] if isinstance(addresses, int) else list(addresses)
         values = [values] if isinstance(values, int) else list(values)
         access = Access(kind, None, 0, addresses, size, values, slc=slc, glc=glc)  # type: ignore[arg-type]
-        actor = Actor(self, self.requesters[who], tick, access)
-        self.actors.append(actor)
-        return actor.deed
+        client = AccessClient(self, self.requesters[who], tick, access)
+        self.clients.append(client)
+        return client.result
 
-    def run(self) -> Stage:
+    def run(self) -> Harness:
         """To the end; everything must have been answered and nothing may be left over."""
         self.system.engine.run()
-        for actor in self.actors:
-            assert actor.deed.done >= 0, f"{actor.access!r} was never answered"
+        for client in self.clients:
+            assert client.result.done >= 0, f"{client.access!r} was never answered"
         assert self.system.leaks() == []
         return self
 
     def initial(self, address: int) -> int:
-        """A byte of memory before anybody wrote it."""
+        """A byte of memory before the first write."""
         return initial_byte(1, address)

@@ -144,8 +144,8 @@ def test_another_one_may_be_what_the_name_is_not(tmp_path: Path) -> None:
     )
 
 
-def test_who_is_not_driven_is_said(tmp_path: Path) -> None:
-    """A description that says who drives what leaves everybody else alone."""
+def test_machines_without_agents_are_reported(tmp_path: Path) -> None:
+    """A description with agents drives no other machine."""
     (tmp_path / "Two.toml").write_text(FACTS + "[requester.cpu]\nmachine = 'L1Cache'")
     engine = Parameter("engine", "DMASequencer", pointer=True)
     info = ProtocolInfo("Two", (CACHE, DIRECTORY, machine("DMA", engine, QUEUE)))
@@ -232,7 +232,7 @@ def test_the_files_that_come_along_read_and_name_their_protocol(name: str) -> No
     states = known_states(protocols.SYSTEMS)[name]
     assert {machine.of or group for group, machine in described.machines.items()} <= set(states)
     for defect in described.defects:
-        assert defect.needs or defect.lacks, "else whoever is like it has the defect"
+        assert defect.needs or defect.lacks, "else every similar protocol has the defect"
         for cell in (*defect.needs, *defect.lacks):
             machine, state, *_ = cell.split(".")
             assert state in states[machine], cell
@@ -276,7 +276,7 @@ WITH_TABLE = type(
 
 
 @pytest.mark.parametrize(
-    ("said", "there"),
+    ("condition", "there"),
     [
         ("", True),
         ("needs = ['Directory.N.Get']", True),
@@ -293,8 +293,10 @@ WITH_TABLE = type(
         ("needs = ['Directory.B.Put']\nlacks = ['Directory.M.Put']", False),
     ],
 )
-def test_the_table_tells_whether_a_defect_is_there(said: str, there: bool, tmp_path: Path) -> None:
-    text = f"[[defect]]\nwhat = 'it is broken'\n{said}"
+def test_the_table_shows_whether_a_defect_is_there(
+    condition: str, there: bool, tmp_path: Path
+) -> None:
+    text = f"[[defect]]\nwhat = 'it is broken'\n{condition}"
     (tmp_path / "mine.toml").write_text(text)
     info = ProtocolInfo("Mine", (CACHE, WITH_TABLE))
     (defect,) = SystemDescription.from_toml(text).defects
@@ -304,15 +306,15 @@ def test_the_table_tells_whether_a_defect_is_there(said: str, there: bool, tmp_p
 
 
 @pytest.mark.parametrize(
-    "said",
+    "condition",
     ["needs = ['I.Get']", "lacks = ['a.b.c.d']", "needs = ['a..b']", "needs = ['a.b.c.d.e']"],
 )
-def test_places_in_tables_have_three_names(said: str) -> None:
+def test_places_in_tables_have_three_names(condition: str) -> None:
     with pytest.raises(DescriptionError, match=r"expected Machine\.STATE\.EVENT"):
-        SystemDescription.from_toml(f"[[defect]]\nwhat = 'it'\n{said}")
+        SystemDescription.from_toml(f"[[defect]]\nwhat = 'it'\n{condition}")
 
 
-def test_what_is_said_of_a_defect_is_written_as_it_was_read() -> None:
+def test_the_text_of_a_defect_is_written_as_it_was_read() -> None:
     text = "[[defect]]\nwhat = 'it'\nneeds = ['A.I.E.act']\nlacks = ['A.I.F']"
     description = SystemDescription.from_toml(text)
     assert SystemDescription.from_toml(description.to_toml()) == description

@@ -1,4 +1,4 @@
-"""Random crowds on the shipped protocols, in the corners of their parameters.
+"""Random contention on the shipped protocols, in the corners of their parameters.
 
 Together the runs of a protocol must execute every transition that it defines, but for a few that
 need more luck than a short run has.
@@ -15,7 +15,7 @@ from runtime.controller.declarations import BufferParameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.description.inference import complete
-from tests.protocols.contention import Crowd, Habits, merge
+from tests.protocols.contention import ContentionHarness, Habits, merge
 from tests.protocols.harness import shipped
 
 Counts = dict[str, dict[tuple[str, str], int]]
@@ -178,7 +178,7 @@ DRAWS = {
 
 
 def play(name: str, seed: int) -> Counts:
-    """One crowd on one drawn system; what it executed."""
+    """One run on one random system; the transitions that it executed."""
     random = Random(seed)
     protocol = shipped(name)
     drawn = DRAWS[name](random)
@@ -189,13 +189,13 @@ def play(name: str, seed: int) -> Counts:
     if name in WITH_INSTRUCTION_CACHES:
         habits = replace(habits, fetch=random.choice((0, 10, 50)))
     lines = random.choice((1, 2, 4, 8))
-    crowd = Crowd(protocol, description, seed, lines, random.choice((5, 20)), habits)
+    harness = ContentionHarness(protocol, description, seed, lines, random.choice((5, 20)), habits)
     try:
-        crowd.run()
-    except Exception as slip:
-        slip.add_note(f"{name}, seed {seed}, {lines} lines, {habits}\n{drawn}")
+        harness.run()
+    except Exception as error:
+        error.add_note(f"{name}, seed {seed}, {lines} lines, {habits}\n{drawn}")
         raise
-    return crowd.executed()
+    return harness.executed()
 
 
 WITNESSES = {
@@ -206,7 +206,7 @@ WITNESSES = {
     "MOESI_AMD_Base": (7, 190, 264),
     "GPU_VIPER_APU": (37, 128, 212, 220, 254, 328, 424, 461),
 }
-"""Seeds whose crowds together execute every transition that crowds can. When a protocol changes,
+"""Seeds whose runs together execute every transition that such runs can. When a protocol changes,
 find new ones with ``python -m tests.protocols.fixtures NAME``."""
 
 WHOLE_LINES = {
@@ -221,10 +221,10 @@ ONLY_FOR_A_GPU = (
 
 
 def elsewhere(name: str, total: Counts) -> dict[str, str]:
-    """Transitions that crowds of a protocol never execute, and why that is no gap."""
+    """Transitions that the runs of a protocol never execute, and why that is no gap."""
     if name == "MOESI_AMD_Base":
         return {
-            f"Directory: ({state}, {event})": "needs a GPU: crowds of GPU_VIPER_APU"
+            f"Directory: ({state}, {event})": "needs a GPU: runs of GPU_VIPER_APU"
             for state, event in total["Directory"]
             if state in ONLY_FOR_A_GPU or event in ONLY_FOR_A_GPU
         }

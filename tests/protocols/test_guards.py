@@ -1,6 +1,6 @@
 """What each guard of GPU_VIPER is for: without it, the race named beside it is lost.
 
-A guard that can be taken out without anybody noticing is either not needed or not tested.
+A guard that can be removed while all tests pass is either not needed or not tested.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import pytest
 
 from protocols.loader import load_protocol
 from runtime.errors import ProtocolError
-from tests.protocols import harness as stages
+from tests.protocols import harness as harness_module
 from tests.protocols import test_races as races
-from tests.protocols.harness import PROTOCOLS, Stage
+from tests.protocols.harness import PROTOCOLS, Harness
 
 Race = Callable[[], None]
 
 WB = "machine__TCC__parameters__WB"
 
 
-def through(race: Callable[[Stage], None]) -> Race:
+def through(race: Callable[[Harness], None]) -> Race:
     """The race of a system that writes through."""
-    return lambda: race(Stage("GPU_VIPER", **races.ONE_BANK))
+    return lambda: race(Harness("GPU_VIPER", **races.ONE_BANK))
 
 
-def back(race: Callable[[Stage], None]) -> Race:
+def back(race: Callable[[Harness], None]) -> Race:
     """The race of a system that writes back."""
-    return lambda: race(Stage("GPU_VIPER", **races.ONE_BANK, **{WB: True}))
+    return lambda: race(Harness("GPU_VIPER", **races.ONE_BANK, **{WB: True}))
 
 
 GUARDS: dict[str, tuple[str, str, str, Race]] = {
@@ -110,7 +110,7 @@ GUARDS: dict[str, tuple[str, str, str, Race]] = {
 """,
         back(races.test_store_behind_a_system_scope_store_of_the_same_byte),
     ),
-    "requests are looked at again after a write-back": (
+    "requests are woken after a write-back": (
         "GPU_VIPER-TCC.sm",
         "    cd_sendVictim;\n    w_freeTBE;\n    pr_popResponse;\n    k_wakeWaiting;\n",
         "    cd_sendVictim;\n    w_freeTBE;\n    pr_popResponse;\n",
@@ -151,15 +151,15 @@ def test_without_it_the_race_is_lost(
     copy = tmp_path / "protocols"
     shutil.copytree(PROTOCOLS, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     source = (copy / file).read_text(encoding="utf-8")
-    assert source.count(text) == 1, "the guard is written otherwise now"
+    assert source.count(text) == 1, "the guard has another text now"
     source = source.replace(text, replacement)
     if guard == "what finds no frame goes past the shared cache":
         source = source.replace(*WAIT_FOR_VICTIM)
     (copy / file).write_text(source, encoding="utf-8")
     broken = load_protocol(str(copy / "GPU_VIPER.slicc"))
     race()
-    monkeypatch.setattr(stages, "shipped", lambda name: broken)
+    monkeypatch.setattr(harness_module, "shipped", lambda name: broken)
     with pytest.raises((AssertionError, ProtocolError)) as caught:
         race()
     # It must be lost by what happens, not by a check that the race took place.
-    assert "stage.ran" not in str(caught.traceback[-1].statement), caught.traceback[-1]
+    assert "harness.ran" not in str(caught.traceback[-1].statement), caught.traceback[-1]

@@ -1,4 +1,4 @@
-"""What is shipped compiles without a word, explains itself, and comes with a system."""
+"""What is shipped compiles without a finding, documents itself, and comes with a system."""
 
 from __future__ import annotations
 

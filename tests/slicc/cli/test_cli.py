@@ -238,7 +238,7 @@ def test_explain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (["check"], "Missing argument"),
         (["chekc", "x.sm"], "No such command"),
@@ -259,14 +259,14 @@ def test_explain() -> None:
         (["compile", str(DRIVER), "copy/MI.slicc", "--include", "copy"], "both define"),
     ],
 )
-def test_calls_that_cannot_work(here: Path, arguments: list[str], words: str) -> None:
+def test_calls_that_cannot_work(here: Path, arguments: list[str], message: str) -> None:
     if "copy/MI.slicc" in arguments:
         Path("copy").mkdir()
         for path in DRIVER.parent.glob("MI*.s*"):
             Path("copy", path.name).write_bytes(path.read_bytes())
     done = slicc(*arguments)
     assert done.returncode == 2, done.stderr
-    assert words in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
 
@@ -298,9 +298,9 @@ def test_faults_of_ours_say_so(capsys: pytest.CaptureFixture[str]) -> None:
         raise KeyError("surprise")
 
     assert main.run(fail) == 70
-    said = capsys.readouterr().err
-    assert "fault of the compiler, not of your protocol" in said
-    assert "Traceback" in said and "surprise" in said
+    errors = capsys.readouterr().err
+    assert "fault of the compiler, not of your protocol" in errors
+    assert "Traceback" in errors and "surprise" in errors
 
 
 def test_interruption(capsys: pytest.CaptureFixture[str]) -> None:
@@ -335,9 +335,9 @@ def test_a_signal_ends_with_130(here: Path) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert b"Traceback" not in said
+    assert b"Traceback" not in errors
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
@@ -349,7 +349,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     )
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
-    said = process.stderr.read()
+    errors = process.stderr.read()
     process.stderr.close()
     process.wait(timeout=30)
-    assert b"Traceback" not in said and b"Exception" not in said
+    assert b"Traceback" not in errors and b"Exception" not in errors

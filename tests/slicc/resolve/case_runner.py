@@ -46,7 +46,7 @@ def expectations(path: Path) -> list[Expectation]:
     ]
 
 
-def words(found: Diagnostic) -> str:
+def message_text(found: Diagnostic) -> str:
     """Everything a finding says, for looking up an expected piece of text."""
     labels = [found.primary.text, *(label.text for label in found.secondary)]
     return "\n".join([found.headline, *labels, *found.notes, found.help or ""])
@@ -64,7 +64,7 @@ def differences(expected: Iterable[Expectation], found: Iterable[Diagnostic]) ->
                 and span.line == wanted.line
                 and candidate.slug == wanted.slug
                 and candidate.severity.value == wanted.severity
-                and wanted.text in words(candidate)
+                and wanted.text in message_text(candidate)
             ):
                 left.remove(candidate)
                 break

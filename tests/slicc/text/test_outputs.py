@@ -65,12 +65,12 @@ def test_python_has_the_same_statements(text: str) -> None:
 @hostile
 def test_python_keeps_the_texts(text: str) -> None:
     files = python_package(made(text).protocol).files
-    said = [
+    texts = [
         node.value
         for node in ast.walk(ast.parse(files["__init__.py"]))
         if isinstance(node, ast.Constant)
     ]
-    assert made(text).machine_file in said
+    assert made(text).machine_file in texts
 
 
 @hostile

@@ -16,27 +16,27 @@ TEXTS = st.lists(PIECES, max_size=24).map("".join)
 
 
 @given(TEXTS)
-def test_a_literal_means_the_text(words: str) -> None:
-    literal = text.string_literal(words)
-    assert ast.literal_eval(literal) == words
+def test_a_literal_means_the_text(value: str) -> None:
+    literal = text.string_literal(value)
+    assert ast.literal_eval(literal) == value
     assert literal.isprintable()
 
 
 @given(TEXTS, st.sampled_from([0, 4, 8]))
-def test_a_docstring_is_one_docstring(words: str, indent: int) -> None:
-    if not one_line(words):
+def test_a_docstring_is_one_docstring(value: str, indent: int) -> None:
+    if not one_line(value):
         return
     pad = " " * indent
-    lines = text.docstring(words, indent)
+    lines = text.docstring(value, indent)
     assert all(line.startswith(pad) for line in lines)
     tree = ast.parse("\n".join(["def f():", *[f"    {line}" for line in lines]]))
     function = tree.body[0]
     assert isinstance(function, ast.FunctionDef)
     assert len(function.body) == 1
-    assert one_line(ast.get_docstring(function) or "") == one_line(words)
+    assert one_line(ast.get_docstring(function) or "") == one_line(value)
 
 
 @given(TEXTS)
-def test_a_comment_stays_one(words: str) -> None:
-    lines = text.comment(words, 4)
+def test_a_comment_stays_one(value: str) -> None:
+    lines = text.comment(value, 4)
     assert all(line.startswith("    # ") and line.isprintable() for line in lines)

@@ -44,17 +44,17 @@ def printed(command: Callable[[], int]) -> Printed:
     return Printed(status, out.getvalue(), err.getvalue())
 
 
-def slicc(*words: str | Path) -> Printed:
-    return printed(lambda: main.run(lambda: main.app([str(each) for each in words])))
+def slicc(*arguments: str | Path) -> Printed:
+    return printed(lambda: main.run(lambda: main.app([str(each) for each in arguments])))
 
 
-def gpu_tester(*words: str | Path) -> Printed:
-    arguments = [str(each) for each in words]
+def gpu_tester(*given: str | Path) -> Printed:
+    arguments = [str(each) for each in given]
     return printed(lambda: tester_cli._status(lambda: tester_cli.app(arguments)))
 
 
-def gcn(*words: str | Path) -> Printed:
-    arguments = [str(each) for each in words]
+def gcn(*given: str | Path) -> Printed:
+    arguments = [str(each) for each in given]
     return printed(lambda: run_command("gcn", lambda: gcn_app(arguments), in_words, ""))
 
 
@@ -96,11 +96,11 @@ def test_findings_in_hostile_files(folder: Path, color: str) -> None:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         assert main.run(lambda: main.app(["check", "--color", color, str(driver(folder))])) == FOUND
-    said = err.getvalue()
+    shown = err.getvalue()
     for sequence in ("1;31", "1;33", "34", "36", "1", "32", "0"):
-        said = said.replace(f"\x1b[{sequence}m", "")
+        shown = shown.replace(f"\x1b[{sequence}m", "")
     assert ("\x1b" in err.getvalue()) == (color == "always")
-    assert said.replace("\n", "").isprintable()
+    assert shown.replace("\n", "").isprintable()
 
 
 def test_findings_as_json(folder: Path) -> None:

@@ -37,9 +37,9 @@ def test_names_stay_apart() -> None:
     assert len(set(claimed)) == len(claimed)
 
 
-@pytest.mark.parametrize("words", ["ends in \\", "a /* b */ c", "??/", "two\nlines", "\x1f1\x1ff"])
-def test_a_comment_is_one_line_and_nothing_else(words: str) -> None:
-    for line in (*comment(words), beside(words).strip()):
+@pytest.mark.parametrize("body", ["ends in \\", "a /* b */ c", "??/", "two\nlines", "\x1f1\x1ff"])
+def test_a_comment_is_one_line_and_nothing_else(body: str) -> None:
+    for line in (*comment(body), beside(body).strip()):
         assert line.startswith("// ")
         assert line.isprintable()
         assert not line.endswith("\\")

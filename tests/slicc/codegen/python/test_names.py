@@ -28,7 +28,7 @@ IDENTIFIERS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True)
 
 
 def public(kind: type) -> set[str]:
-    """Attributes of a class and of its instances as far as slots and annotations tell."""
+    """Attributes of a class and of its instances as far as slots and annotations name them."""
     names = set(dir(kind))
     for base in kind.__mro__:
         names |= set(getattr(base, "__annotations__", ()))
