@@ -46,14 +46,16 @@ inline void machine_wakeup(Context& x, Controller& c);
 inline void machine_start(Context& x, Controller& c, const PlanView& plan) {
     const PlanWords words = plan.controller(c.id);
     Machine& m = static_cast<Machine&>(c);
-    m.machineID = {static_cast<i32>(words.word(PLAN_CONTROLLER_MACHINE_TYPE)), words.handle(PLAN_CONTROLLER_MACHINE_VERSION)};
+    m.machineID = {static_cast<i32>(words.word(PLAN_CONTROLLER_MACHINE_TYPE)),
+                   words.handle(PLAN_CONTROLLER_MACHINE_VERSION)};
     m.table = TBETable_create(x, 0, words.list(PLAN_OBJECTS)[0]);
     m.directory = DirectoryMemory_create(x, 0, m.machineID, true);
     for (u32& timer : m.timers) timer = TimerTable_create(x, c.id);
     m.persistent = PersistentTable_create(x);
     m.perfect = PerfectCacheMemory_create(x, 0);
     m.prefetcher = RubyPrefetcher_create(x, c.id);
-    for (u32 i = 0; i < 2; i++) m.storages[i] = TBEStorage_create(x, words.list(PLAN_OBJECTS)[1 + i]);
+    for (u32 i = 0; i < 2; i++)
+        m.storages[i] = TBEStorage_create(x, words.list(PLAN_OBJECTS)[1 + i]);
     MN_TBEStorage_start(m.partitions, m.storages[0], m.storages[1]);
 }
 
@@ -99,13 +101,16 @@ static void forward(Context& x, u32 c, u64 addr, u64 hops, u64 h) {
     const bool bypass = (h >> 33) % 8 == 0;
     if ((h >> 29) % 3 == 0) {
         const u32 buffer = static_cast<u32>((h >> 48) % x.s->buffers);
-        if (MessageBuffer_areNSlotsAvailable(x, buffer, 1)) MessageBuffer_enqueue(x, buffer, ping, latency, bypass);
+        if (MessageBuffer_areNSlotsAvailable(x, buffer, 1))
+            MessageBuffer_enqueue(x, buffer, ping, latency, bypass);
         return;
     }
-    const u32 port = c * (x.s->ports / x.s->controllers) + static_cast<u32>((h >> 31) % (x.s->ports / x.s->controllers));
+    const u32 port = c * (x.s->ports / x.s->controllers) +
+                     static_cast<u32>((h >> 31) % (x.s->ports / x.s->controllers));
     if (!NetworkPort_areNSlotsAvailable(x, port, 1)) return;
     const u64 all = (u64{1} << x.s->topology.nodes) - 1;
-    ping.Destination = nodes_of((h >> 36) % 4 ? u64{1} << (h >> 50) % x.s->topology.nodes : (h >> 50) & all);
+    ping.Destination =
+        nodes_of((h >> 36) % 4 ? u64{1} << (h >> 50) % x.s->topology.nodes : (h >> 50) & all);
     ping.touched = 1;
     NetworkPort_enqueue(x, port, ping, latency, bypass);
 }
@@ -141,11 +146,14 @@ inline void machine_wakeup(Context& x, Controller& c) {
 }
 
 EXPORT u64 t_size(const u64* plan, u64 words) { return system_size(plan, words); }
-EXPORT u64 t_start(void* block, u64 bytes, const u64* plan, u64 words) { return system_start(block, bytes, plan, words); }
+EXPORT u64 t_start(void* block, u64 bytes, const u64* plan, u64 words) {
+    return system_start(block, bytes, plan, words);
+}
 EXPORT void t_log(Log* log) { log_of = log; }
 EXPORT void t_put(void* block, u64 buffer, u64 addr, u64 value, u64 hops, u64 latency) {
     Context x = context_of(block);
-    MessageBuffer_enqueue(x, static_cast<u32>(buffer), make_ping(x, addr, value, hops), static_cast<i64>(latency));
+    MessageBuffer_enqueue(x, static_cast<u32>(buffer), make_ping(x, addr, value, hops),
+                          static_cast<i64>(latency));
 }
 EXPORT u64 t_run(void* block, u64 until) {
     Context x = context_of(block);
@@ -200,15 +208,21 @@ EXPORT u64 t_cache(void* block, u64 op, u64 index, u64 address, u64 number) {
         case 4: return CacheMemory_cacheAvail(x, cache, address);
         case 5: return CacheMemory_cacheProbe(x, cache, address);
         case 6: CacheMemory_setMRU(x, cache, address); return 0;
-        case 7: CacheMemory_setMRU_entry(x, cache, CacheMemory_lookup(x, cache, line_of(x, address))); return 0;
+        case 7:
+            CacheMemory_setMRU_entry(x, cache, CacheMemory_lookup(x, cache, line_of(x, address)));
+            return 0;
         case 8: {
             AbstractCacheEntry* entry = CacheMemory_lookup(x, cache, line_of(x, address));
             if (entry) AbstractCacheEntry_changePermission(x, *entry, static_cast<i32>(number % 8));
             return entry != nullptr;
         }
         case 9: return CacheMemory_getAddressAtIdx(x, cache, static_cast<i64>(number));
-        case 10: CacheMemory_recordRequestType(x, cache, static_cast<i32>(number % 5), address); return 0;
-        case 11: return CacheMemory_checkResourceAvailable(x, cache, static_cast<i32>(number % 3), address);
+        case 10:
+            CacheMemory_recordRequestType(x, cache, static_cast<i32>(number % 5), address);
+            return 0;
+        case 11:
+            return CacheMemory_checkResourceAvailable(x, cache, static_cast<i32>(number % 3),
+                                                      address);
     }
     return 0;
 }
@@ -218,7 +232,8 @@ EXPORT u64 t_show(void* block, u64 index, u64 frame, u64 permission) {
     Context x = context_of(block);
     const u32 handle = in_block<u32>(x, cache_memory(x, static_cast<u32>(index)).frames)[frame];
     if (!handle) return 0;
-    AbstractCacheEntry_changePermission(x, of_handle<AbstractCacheEntry>(x, handle), static_cast<i32>(permission));
+    AbstractCacheEntry_changePermission(x, of_handle<AbstractCacheEntry>(x, handle),
+                                        static_cast<i32>(permission));
     return 1;
 }
 

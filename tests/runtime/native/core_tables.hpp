@@ -21,7 +21,9 @@ EXPORT u64 t_persistent(void* block, u64 op, u64 table, u64 address, u64 number,
     const u32 t = static_cast<u32>(table);
     const MachineID machine = {MachineType::Cache, static_cast<u32>(number)};
     switch (op) {
-        case 0: PersistentTable_persistentRequestLock(x, t, address, machine, static_cast<i32>(kind)); return 0;
+        case 0:
+            PersistentTable_persistentRequestLock(x, t, address, machine, static_cast<i32>(kind));
+            return 0;
         case 1: PersistentTable_persistentRequestUnlock(x, t, address, machine); return 0;
         case 2: return PersistentTable_okToIssueStarving(x, t, address, machine);
         case 3: return PersistentTable_findSmallest(x, t, address).num;
@@ -52,7 +54,9 @@ EXPORT u64 t_perfect(void* block, u64 op, u64 table, u64 address, u64 value) {
 }
 
 // Slots of entries that somebody holds.
-EXPORT u64 t_entries(void* block) { return context_of(block).s->entries.at(context_of(block), 0).live; }
+EXPORT u64 t_entries(void* block) {
+    return context_of(block).s->entries.at(context_of(block), 0).live;
+}
 
 // ---------------------------------------------------------------- transactions
 
@@ -123,7 +127,8 @@ EXPORT u64 t_storage(void* block, u64 op, u64 number, u64 which, u64 value) {
 
 EXPORT u64 t_partitions(void* block, u64 op, u64 number, u64 part, u64 value) {
     Context x = context_of(block);
-    MN_TBEStorage<Retry>& s = static_cast<Machine&>(controller(x, static_cast<u32>(number))).partitions;
+    MN_TBEStorage<Retry>& s =
+        static_cast<Machine&>(controller(x, static_cast<u32>(number))).partitions;
     const i32 v = static_cast<i32>(value);
     const i32 p = static_cast<i32>(part);
     switch (op) {

@@ -60,9 +60,7 @@ inline void set_defaults(Context&, Ping& m) {
     __builtin_memset(reinterpret_cast<u8*>(&m) + sizeof(Message), 0, sizeof m - sizeof(Message));
 }
 
-inline void set_defaults(Context&, Entry& e) {
-    e.data = {};
-}
+inline void set_defaults(Context&, Entry& e) { e.data = {}; }
 
 inline void message_default(Context& x, Message& message, u16 type) {
     if (type == Ping::TYPE) set_defaults(x, static_cast<Ping&>(message));

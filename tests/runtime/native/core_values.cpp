@@ -40,12 +40,14 @@ EXPORT void v_start(Bench* b) {
     u32 first = 0;
     for (i32 type = 0; type < MachineType::NUM; type++) {
         s.topology.first[type] = first;
-        for (u32 num = 0; num < s.topology.count[type]; num++) b->machines[first + num] = {type, num};
+        for (u32 num = 0; num < s.topology.count[type]; num++)
+            b->machines[first + num] = {type, num};
         first += s.topology.count[type];
     }
     // The slots behind those of a pool are its spare ones.
     s.logs = {offsetof(Bench, logs), sizeof(LogNode), 512 - POOL_SPARE, 0, 0, 0, POOL_LOGS};
-    s.atomics = {offsetof(Bench, atomics), sizeof(AtomicNode), 512 - POOL_SPARE, 0, 0, 0, POOL_ATOMICS};
+    s.atomics = {
+        offsetof(Bench, atomics), sizeof(AtomicNode), 512 - POOL_SPARE, 0, 0, 0, POOL_ATOMICS};
 }
 
 // The kind of the last mistake, which is forgotten.
@@ -102,7 +104,9 @@ EXPORT u64 v_block(Bench* b, u64 op, u64 i, u64 j, u64 mask, u64 one, u64 two, u
         case 1: DataBlock_assign(x, d, other); break;
         case 2: DataBlock_clear(x, d); break;
         case 3: DataBlock_copyPartial(x, d, other, b->masks[mask]); break;
-        case 4: DataBlock_copyPartial_range(x, d, other, static_cast<i64>(one), static_cast<i64>(two)); break;
+        case 4:
+            DataBlock_copyPartial_range(x, d, other, static_cast<i64>(one), static_cast<i64>(two));
+            break;
         case 5: DataBlock_atomicPartial(x, d, other, b->masks[mask]); break;
         case 6: DataBlock_atomicPartial(x, d, other, b->masks[mask], false); break;
         case 7: return static_cast<u64>(DataBlock_numAtomicLogEntries(x, d));
@@ -137,7 +141,8 @@ EXPORT u64 v_dest(Bench* b, u64 op, u64 i, u64 j, i64 type, u64 num) {
         case 12: NetDest_broadcast(x, d, machine.type); break;
         case 13: NetDest_broadcast_all(x, d); break;
         case 14: return static_cast<u64>(node_of(x, NetDest_smallestElement(x, d)));
-        case 15: return static_cast<u64>(node_of(x, NetDest_smallestElement_of(x, d, machine.type)));
+        case 15:
+            return static_cast<u64>(node_of(x, NetDest_smallestElement_of(x, d, machine.type)));
         case 16: NetDest_setNetDest(x, d, machine.type, b->sets[j]); break;
         case 17: return d.w[0];
     }
@@ -173,8 +178,12 @@ EXPORT u64 v_integer(Bench* b, u64 op, i64 one, i64 two) {
     switch (op) {
         case 0: return static_cast<u64>(divide_i64(x, one, two));
         case 1: return static_cast<u64>(remainder_i64(x, one, two));
-        case 2: return static_cast<u64>(i64{divide_i32(x, static_cast<i32>(one), static_cast<i32>(two))});
-        case 3: return static_cast<u64>(i64{remainder_i32(x, static_cast<i32>(one), static_cast<i32>(two))});
+        case 2:
+            return static_cast<u64>(
+                i64{divide_i32(x, static_cast<i32>(one), static_cast<i32>(two))});
+        case 3:
+            return static_cast<u64>(
+                i64{remainder_i32(x, static_cast<i32>(one), static_cast<i32>(two))});
         case 4: return divide_u64(x, static_cast<u64>(one), static_cast<u64>(two));
         case 5: return remainder_u64(x, static_cast<u64>(one), static_cast<u64>(two));
         case 6: return static_cast<u64>(i64{shift_left_i32(x, static_cast<i32>(one), two)});

@@ -20,7 +20,8 @@ struct ControllerParts {
 
 inline u64 machine_mandatory_queue_latency(Context&, Controller&, i32) { return 1; }
 inline void message_mark(Context& x, Marker& marker, const Message& message) {
-    if (message.type == RubyRequest::TYPE) mark_value(x, marker, static_cast<const RubyRequest&>(message).writeMask);
+    if (message.type == RubyRequest::TYPE)
+        mark_value(x, marker, static_cast<const RubyRequest&>(message).writeMask);
 }
 inline void entry_mark(Context&, Marker&, u32, const AbstractCacheEntry&) {}
 inline void record_mark(Context&, Marker&, u32, const TbeHeader&) {}
@@ -78,7 +79,9 @@ static void keep(Context& x, u64 line, const DataBlock& block) {
 }
 
 static void reside(Context& x, u32 cache, u64 line, u64 h) {
-    if (h % 3 || CacheMemory_isTagPresent(x, cache, line) || !CacheMemory_cacheAvail(x, cache, line)) return;
+    if (h % 3 || CacheMemory_isTagPresent(x, cache, line) ||
+        !CacheMemory_cacheAvail(x, cache, line))
+        return;
     CacheMemory_allocate(x, cache, line, new_entry(x, 0));
 }
 
@@ -193,7 +196,8 @@ static void serve_dma(Context& x, u32 c, const SequencerMsg& request) {
     DataBlock block = block_of(x, request.LineAddress);
     if (faulty(LOST_ANSWER)) return;
     if (request.Type == SequencerRequestType::LD) {
-        spoil_end(request.PhysicalAddress - request.LineAddress + static_cast<u64>(request.Len), block);
+        spoil_end(request.PhysicalAddress - request.LineAddress + static_cast<u64>(request.Len),
+                  block);
         DMASequencer_dataCallback(x, c, block, request.PhysicalAddress);
     } else {
         if (!faulty(LOST_STORE)) {
@@ -259,8 +263,8 @@ EXPORT void t_script(u64 seed, u64 slow, u64 fault, u64 fault_at) {
     script.fault_at = fault_at;
 }
 EXPORT u64 t_seen() { return script.seen; }
-EXPORT i64 t_add_driver(void* block, const ProgramView* program, u64 role, const u32* requesters, const u8* steps,
-                        u64 identity) {
+EXPORT i64 t_add_driver(void* block, const ProgramView* program, u64 role, const u32* requesters,
+                        const u8* steps, u64 identity) {
     Context x = context_for(block);
     views[client_parts(x).driver_count] = *program;
     return Driver_add(x, *program, static_cast<u8>(role), requesters, steps, identity);
@@ -287,17 +291,24 @@ EXPORT void t_state(void* block, u64* out) {
     Context x = context_for(block);
     const ClientParts& parts = client_parts(x);
     const Finding& f = parts.finding;
-    const u64 finding[] = {f.verdict, f.tick, f.identity, static_cast<u64>(f.index), f.address, f.size,
-                           f.expected, f.got, f.role, f.kind};
-    const u64 rest[] = {now(x), x.s->engine.sequence, x.s->error.kind, x.s->error.tick, x.s->pool.name,
-                        parts.lane_accesses, requesters_leaking(x), parts.flushers_left,
+    const u64 finding[] = {f.verdict, f.tick, f.identity, static_cast<u64>(f.index),
+                           f.address, f.size, f.expected, f.got,
+                           f.role,    f.kind};
+    const u64 rest[] = {now(x),
+                        x.s->engine.sequence,
+                        x.s->error.kind,
+                        x.s->error.tick,
+                        x.s->pool.name,
+                        parts.lane_accesses,
+                        requesters_leaking(x),
+                        parts.flushers_left,
                         static_cast<u64>(Driver_refused(x))};
     for (u64 word : finding) *out++ = word;
     for (u64 word : rest) *out++ = word;
     for (u32 i = 0; i < 2; ++i) {
         const Driver& d = parts.drivers[i];
-        const u64 words[] = {d.completed, d.live, d.live_time, d.handover_time, d.agent_time, d.end, d.running,
-                             d.identity};
+        const u64 words[] = {d.completed,  d.live, d.live_time, d.handover_time,
+                             d.agent_time, d.end,  d.running,   d.identity};
         for (u64 word : words) *out++ = word;
     }
 }
@@ -313,22 +324,24 @@ EXPORT void t_now(void* block, u64 tick) { static_cast<System*>(block)->engine.n
 EXPORT u64 t_issued(void* block, u64 agent, u64 role, u64 kind, u64 place, u64 scope) {
     Context x = context_for(block);
     const ProgramView& program = views[0];
-    const bool action = kind <= AccessKind::STORE || (kind == AccessKind::ATOMIC && role == Role::ACTION);
+    const bool action =
+        kind <= AccessKind::STORE || (kind == AccessKind::ATOMIC && role == Role::ACTION);
     const i64 first = kind == AccessKind::ATOMIC ? program.first_word[place] : 0;
     const i64 lanes = kind == AccessKind::ATOMIC ? program.first_word[place + 1] - first : 0;
     const Source source = kind == AccessKind::ATOMIC ? Source::WORDS : Source::NOTHING;
     Agent& a = agent_at(x, static_cast<u32>(agent));
     const u32 index =
         action ? Agent_action_access(x, a, static_cast<u8>(role), static_cast<u8>(kind), place)
-               : Agent_access(x, a, static_cast<u8>(role), static_cast<u8>(kind), source, place, first, lanes);
+               : Agent_access(x, a, static_cast<u8>(role), static_cast<u8>(kind), source, place,
+                              first, lanes);
     Access& access = access_at(x, index);
     access.issued = now(x);
     access.scope = static_cast<u8>(scope);
     Checker_issued(x, access, index);
     return index;
 }
-EXPORT void t_answered(void* block, u64 index, u64 what, u64 lanes, u64 line, const u8* bytes, const u64* old,
-                       u64 values) {
+EXPORT void t_answered(void* block, u64 index, u64 what, u64 lanes, u64 line, const u8* bytes,
+                       const u64* old, u64 values) {
     Context x = context_for(block);
     Access& access = access_at(x, static_cast<u32>(index));
     const u32 number = line_index(x, line);

@@ -57,7 +57,9 @@ inline const T* find(const List<T>& items, List<u32>& places, u64 address) {
 
 inline void want(IssueEngine& f, Wave& w) {
     const u64 low = f.config.buffer_bytes - f.config.fetch_bytes;
-    if (w.fetching != NONE || w.queued || static_cast<i64>(w.fetched - w.pc) > static_cast<i64>(low)) return;
+    if (w.fetching != NONE || w.queued ||
+        static_cast<i64>(w.fetched - w.pc) > static_cast<i64>(low))
+        return;
     w.queued = true;
     f.units[w.unit].wanting.add(name_of(f, w));
 }
@@ -100,9 +102,11 @@ inline Reason fetch_cycle(IssueEngine& f, Unit& u) {
         w->queued = false;
         w->fetching = w->fetched;
         f.fetches[slot] = {name, w->fetched, true};
-        const u64 piece = f.config.fetch_bytes < OUTSIDE_BYTES ? f.config.fetch_bytes : OUTSIDE_BYTES;
+        const u64 piece =
+            f.config.fetch_bytes < OUTSIDE_BYTES ? f.config.fetch_bytes : OUTSIDE_BYTES;
         const u64 lanes = f.config.fetch_bytes / piece;
-        for (u64 i = 0; i < lanes; ++i) s.addresses[u64{slot} * OUTSIDE_LANES + i] = w->fetched + i * piece;
+        for (u64 i = 0; i < lanes; ++i)
+            s.addresses[u64{slot} * OUTSIDE_LANES + i] = w->fetched + i * piece;
         ExternalRequest& given = s.given[f.view->given_count++];
         given = {};
         given.slot = slot;

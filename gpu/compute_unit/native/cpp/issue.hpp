@@ -37,10 +37,8 @@ inline bool steers(RecordKind kind) {
         case RecordKind::PRIORITY:
         case RecordKind::NOTHING:
         case RecordKind::FETCH_AGAIN:
-        case RecordKind::FAILS_NOW:
-            return true;
-        default:
-            return false;
+        case RecordKind::FAILS_NOW: return true;
+        default: return false;
     }
 }
 
@@ -136,9 +134,7 @@ inline Reason issue_memory(IssueEngine& f, Unit& u, Wave& w, const Record& r, u6
         u.counts.bank_conflicts += r.value;
     }
     switch (r.kind) {
-        case RecordKind::VECTOR:
-            issue_vector(f, u, w, r, now);
-            break;
+        case RecordKind::VECTOR: issue_vector(f, u, w, r, now); break;
         case RecordKind::SCALAR:
             ++w.lgkm;
             later(u, now + f.config.scalar_memory_cycles, name_of(f, w), r.handle, false);
@@ -147,11 +143,8 @@ inline Reason issue_memory(IssueEngine& f, Unit& u, Wave& w, const Record& r, u6
             note(f, Entry::PERFORM, number_of(f, w), r.handle);
             issue_local(f, u, w, r, now);
             break;
-        case RecordKind::LOCAL_NOW:
-            u.performed = r;
-            return Reason::PERFORM;
-        default:
-            break;
+        case RecordKind::LOCAL_NOW: u.performed = r; return Reason::PERFORM;
+        default: break;
     }
     return Reason::REACHED;
 }
@@ -170,9 +163,7 @@ inline void wait(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now) {
 inline bool steer(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now, Reason& reason) {
     w.ready = now + 1;
     switch (r.kind) {
-        case RecordKind::WAIT:
-            wait(f, u, w, r, now);
-            break;
+        case RecordKind::WAIT: wait(f, u, w, r, now); break;
         case RecordKind::END:
             count(u, w, r);
             note_executed(f, w);
@@ -199,9 +190,7 @@ inline bool steer(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now, Re
             ++w.lgkm;
             later(u, now + f.config.message_cycles, name_of(f, w), r.handle, false);
             break;
-        case RecordKind::FAILS_NOW:
-            reason = Reason::FAILED;
-            break;
+        case RecordKind::FAILS_NOW: reason = Reason::FAILED; break;
         case RecordKind::PRIORITY:
             w.priority = static_cast<u8>(r.value);
             advance(f, u, w, r);
@@ -212,9 +201,7 @@ inline bool steer(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now, Re
             note(f, Entry::FORGET, u.number, 0);
             flush(f, w);
             break;
-        default:
-            w.ready += r.value;
-            advance(f, u, w, r);
+        default: w.ready += r.value; advance(f, u, w, r);
     }
     return true;
 }
@@ -229,7 +216,8 @@ inline void order(const IssueEngine& f, Unit& u, const Simd& simd) {
     for (u32 i = 0; i < count; ++i) urgent |= f.waves[ready[i].number].priority != 0;
     u32 first = 0;
     if (f.config.round_robin) {
-        while (first < count && static_cast<i64>(f.waves[ready[first].number].age) <= simd.last) ++first;
+        while (first < count && static_cast<i64>(f.waves[ready[first].number].age) <= simd.last)
+            ++first;
         if (first == count) first = 0;
     }
     if (!first && !urgent) return;

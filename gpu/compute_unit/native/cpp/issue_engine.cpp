@@ -80,8 +80,7 @@ Reason act(IssueEngine& f, Unit& u) {
                 u.stage = Stage::DONE;
                 break;
             }
-            case Stage::DONE:
-                return Reason::REACHED;
+            case Stage::DONE: return Reason::REACHED;
         }
     }
 }
@@ -140,9 +139,8 @@ void log_requests(IssueEngine& f, u64 last) {
         f.request_log.add(given.slot | u64{ours} << 63);
         f.request_log_parts += !ours;
         if (!ours) continue;
-        f.request_log.add(
-            given.port | u64{given.scope} << 32 | u64{given.size} << 40 | u64{given.lanes} << 48
-        );
+        f.request_log.add(given.port | u64{given.scope} << 32 | u64{given.size} << 40 |
+                          u64{given.lanes} << 48);
         f.request_log.add(f.fetches[given.slot].address);
     }
 }
@@ -285,9 +283,8 @@ ISSUE_ENGINE_API void issue_engine_free(IssueEngine* f) {
 }
 
 // Run until Python is needed. `view` holds what Python has given since the last run.
-ISSUE_ENGINE_API u64 issue_engine_run(
-    IssueEngine* f, RunExternal run, void* block, ExternalView* view
-) {
+ISSUE_ENGINE_API u64 issue_engine_run(IssueEngine* f, RunExternal run, void* block,
+                                      ExternalView* view) {
     State& s = *f->state;
     f->view = view;
     Reason reason;
@@ -300,8 +297,7 @@ ISSUE_ENGINE_API u64 issue_engine_run(
             if (reason != Reason::REACHED) break;
             f->phase = Phase::MEMORY;
             reason = Reason::CATCH_UP;
-            if (s.logged > LOG_LONG || s.budget < 0 ||
-                f->request_log.count > REQUEST_LOG_LONG) {
+            if (s.logged > LOG_LONG || s.budget < 0 || f->request_log.count > REQUEST_LOG_LONG) {
                 break;
             }
         }
@@ -340,9 +336,8 @@ ISSUE_ENGINE_API void issue_engine_stop_logging(IssueEngine* f) {
 // ---------------------------------------------------------------- groups and waves
 
 // A group starts; its waves' numbers are written to `numbers`. Returns the number of the group.
-ISSUE_ENGINE_API u64 issue_engine_start(
-    IssueEngine* f, u64 unit, u64 count, const u64* simds, const u64* ages, const u64* pcs, u64* numbers
-) {
+ISSUE_ENGINE_API u64 issue_engine_start(IssueEngine* f, u64 unit, u64 count, const u64* simds,
+                                        const u64* ages, const u64* pcs, u64* numbers) {
     u32 number = f->groups.count;
     if (f->free_groups.count) {
         number = f->free_groups[--f->free_groups.count];
@@ -400,9 +395,8 @@ ISSUE_ENGINE_API void issue_engine_drop(IssueEngine* f, u64 number) {
 }
 
 // What a wave will issue next; nothing: Python does not know its code.
-ISSUE_ENGINE_API void issue_engine_append(
-    IssueEngine* f, u64 wave, const Record* records, u64 count
-) {
+ISSUE_ENGINE_API void issue_engine_append(IssueEngine* f, u64 wave, const Record* records,
+                                          u64 count) {
     Wave& w = f->waves[static_cast<u32>(wave)];
     w.starved = !count;
     for (u64 i = 0; i < count; ++i) w.records.add(records[i]);

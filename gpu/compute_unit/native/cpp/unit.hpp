@@ -9,7 +9,7 @@
 #include "layout.hpp"
 
 inline constexpr u32 MOST_SIMDS = 8;
-inline constexpr u32 MOST_PORTS = 64;   // compute units
+inline constexpr u32 MOST_PORTS = 64;  // compute units
 inline constexpr u32 MOST_UNITS = 16;  // kinds of them
 inline constexpr u32 PACES = MOST_UNITS + 1;
 inline constexpr u32 VM_MAX = 15;
@@ -22,9 +22,9 @@ inline constexpr u32 STALLS = 9;
 struct Config {
     u64 units;
     u64 simds;
-    u64 vector_alu;      // their places
+    u64 vector_alu;  // their places
     u64 vector_memory;
-    u64 names;           // of memory instructions
+    u64 names;  // of memory instructions
     u64 fetch_bytes;
     u64 buffer_bytes;
     u64 lines_per_cycle;
@@ -35,7 +35,7 @@ struct Config {
     u64 scalar_cycles;
     u64 message_cycles;
     u64 round_robin;
-    u64 slice;           // ticks after which a run returns
+    u64 slice;  // ticks after which a run returns
     u64 cycles[PACES];
     u64 fetch_ports[MOST_PORTS];  // by unit
 };
@@ -79,7 +79,7 @@ struct Group {
 struct Simd {
     List<u32> waves;  // in the order of their start
     u64 busy;
-    i64 last;         // age of the wave that issued last
+    i64 last;  // age of the wave that issued last
 };
 
 struct Event {
@@ -129,7 +129,7 @@ struct Unit {
     u64 local_free;
     Queue<WaveName> wanting;  // a fetch
     List<Code> code;
-    List<u32> code_places;    // hashed by address: place in `code`, plus 1
+    List<u32> code_places;  // hashed by address: place in `code`, plus 1
     u32 epoch;
     Counts counts;
     List<u64> memory;  // by mnemonic
@@ -168,21 +168,21 @@ struct IssueEngine {
     List<Group> groups;
     List<u32> free_groups;
     Phase phase;
-    u32 at;       // which unit acts
-    u64 when;     // the tick for which requests are given
-    bool begun;   // the engine has run in this phase
+    u32 at;         // which unit acts
+    u64 when;       // the tick for which requests are given
+    bool begun;     // the engine has run in this phase
     bool replayed;  // the run was replayed into another engine
-    u64 end;      // of the run: the tick in which a unit or Python acts next, or NONE
-    u64 limit;    // the last tick that the engine may run
+    u64 end;        // of the run: the tick in which a unit or Python acts next, or NONE
+    u64 limit;      // the last tick that the engine may run
     List<u32> slots;
     List<Fetching> fetches;  // by slot
     List<u32> fetched;       // slots that were answered
     List<Known> known;
     List<u32> known_places;
-    ExternalView* view;       // while it runs
-    bool logging;            // keep the request log
-    List<u64> request_log;   // the runs of the protocol's engine, to replay
-    u64 request_log_parts;   // requests of Python's in it
+    ExternalView* view;     // while it runs
+    bool logging;           // keep the request log
+    List<u64> request_log;  // the runs of the protocol's engine, to replay
+    u64 request_log_parts;  // requests of Python's in it
 };
 
 inline Wave* wave_of(IssueEngine& f, WaveName name) {
@@ -289,15 +289,11 @@ inline bool end(IssueEngine& f, Wave& w, u64 now) {
 // Counters of the wave are lower; it may wait for that. Whether its group is over.
 inline bool counted_down(IssueEngine& f, Wave& w, u64 now) {
     switch (w.waiting) {
-        case Stall::FULL:
-            wake(f, w, now);
-            return false;
+        case Stall::FULL: wake(f, w, now); return false;
         case Stall::COUNTERS:
             if (within(w, w.most_vm, w.most_exp, w.most_lgkm)) wake(f, w, now);
             return false;
-        case Stall::END:
-            return within(w, 0, 0, 0) && end(f, w, now);
-        default:
-            return false;
+        case Stall::END: return within(w, 0, 0, 0) && end(f, w, now);
+        default: return false;
     }
 }

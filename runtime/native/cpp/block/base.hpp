@@ -29,11 +29,11 @@ static_assert(LINE_BYTES >= 8 && (LINE_BYTES & (LINE_BYTES - 1)) == 0);
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#define COLD __attribute__((cold))  // rarely called: kept out of the way
+#define COLD __attribute__((cold))           // rarely called: kept out of the way
 #define TINY __attribute__((always_inline))  // shorter than a call of it
 
-inline constexpr u32 NIL = 0xFFFFFFFF;            // no object, where objects count from 0
-inline constexpr u64 NONE = 0xFFFFFFFFFFFFFFFF;   // no tick, no address
+inline constexpr u32 NIL = 0xFFFFFFFF;           // no object, where objects count from 0
+inline constexpr u64 NONE = 0xFFFFFFFFFFFFFFFF;  // no tick, no address
 inline constexpr u32 LINE_WORDS = LINE_BYTES / 8;
 inline constexpr u32 LINE_BITS = __builtin_ctzll(LINE_BYTES);
 inline constexpr u64 LINE_MASK = LINE_BYTES - 1;  // of an offset in a line

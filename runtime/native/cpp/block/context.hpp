@@ -9,17 +9,17 @@
 #include "structures/library_tables.hpp"
 #include "block/parts.hpp"
 
-struct Controller;         // controller.hpp
-struct ControllerParts;    // what controllers keep beside their own structs
-struct RequesterParts;     // requesters: all that they need, as one part
+struct Controller;       // controller.hpp
+struct ControllerParts;  // what controllers keep beside their own structs
+struct RequesterParts;   // requesters: all that they need, as one part
 struct Requester;
 struct Access;
 struct LineRequest;
-struct ClientParts;        // clients of requesters: likewise
+struct ClientParts;  // clients of requesters: likewise
 
 struct System {
     u64 magic;
-    u64 bytes;  // size of the block
+    u64 bytes;    // size of the block
     u32 trouble;  // an error or a finding was recorded: leave at the next check
     u32 finding;
     ErrorRecord error;
@@ -65,16 +65,16 @@ struct System {
     u64 tables_used;
     u64 directories_used;
     LibraryTables library;
-    Array<u8> controller_bytes;  // CONTROLLER_STRIDE for each
-    Array<u64> counts;           // transitions, of all controllers
+    Array<u8> controller_bytes;               // CONTROLLER_STRIDE for each
+    Array<u64> counts;                        // transitions, of all controllers
     Array<ControllerParts> controller_parts;  // one element
-    Array<RequesterParts> requester_parts;  // one element
-    Array<ClientParts> client_parts;        // one element
+    Array<RequesterParts> requester_parts;    // one element
+    Array<ClientParts> client_parts;          // one element
 };
 
 // What stands in front of the first message in limbo, as if it were one.
-inline constexpr u32 LIMBO_FRONT =
-    static_cast<u32>((offsetof(System, limbo) + offsetof(Limbo, messages) - offsetof(Message, next)) >> 3);
+inline constexpr u32 LIMBO_FRONT = static_cast<u32>(
+    (offsetof(System, limbo) + offsetof(Limbo, messages) - offsetof(Message, next)) >> 3);
 
 struct Context {
     u8* base;
@@ -173,13 +173,9 @@ inline void core_bind(Context& x) {
     x.controllers = x.s->controller_bytes.in(x);
 }
 
-inline u64 now(const Context& x) {
-    return x.s->engine.now;
-}
+inline u64 now(const Context& x) { return x.s->engine.now; }
 
-inline void fail(Context& x, ErrorKind kind) {
-    fail(x, kind, x.site);
-}
+inline void fail(Context& x, ErrorKind kind) { fail(x, kind, x.site); }
 
 inline COLD void fail(Context& x, ErrorKind kind, u32 site) {
     System& s = *x.s;
@@ -203,6 +199,4 @@ inline COLD void pool_exhausted(Context& x, u32 name, u64 capacity) {
     s.pool.capacity = static_cast<u32>(capacity);
 }
 
-inline void pool_exhausted(Context& x, u32 name) {
-    pool_exhausted(x, name, 0);
-}
+inline void pool_exhausted(Context& x, u32 name) { pool_exhausted(x, name, 0); }

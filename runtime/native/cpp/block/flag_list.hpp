@@ -22,9 +22,7 @@ inline void BoolVec_set_at(Context& x, BoolVec& vector, i64 index, bool value) {
     vector.w[index >> 6] = value ? vector.w[index >> 6] | bit : vector.w[index >> 6] & ~bit;
 }
 
-inline void BoolVec_clear(Context&, BoolVec& vector) {
-    vector = {};
-}
+inline void BoolVec_clear(Context&, BoolVec& vector) { vector = {}; }
 
 // Cut, or grow with false.
 inline void BoolVec_resize(Context& x, BoolVec& vector, i64 size) {
@@ -38,9 +36,7 @@ inline void BoolVec_resize(Context& x, BoolVec& vector, i64 size) {
     vector.size = static_cast<i32>(size);
 }
 
-inline i32 BoolVec_size(Context&, const BoolVec& vector) {
-    return vector.size;
-}
+inline i32 BoolVec_size(Context&, const BoolVec& vector) { return vector.size; }
 
 inline bool BoolVec_equal(const Context&, const BoolVec& one, const BoolVec& other) {
     return one.size == other.size && __builtin_memcmp(one.w, other.w, sizeof one.w) == 0;

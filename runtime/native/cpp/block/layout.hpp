@@ -63,6 +63,7 @@ struct Layout {
 
 // How much room the host asks for, and how many of everything there are.
 struct Capacities {
-    u64 messages, lines, increments, logs, atomics, flights, line_requests, events, words, far, triggers;
+    u64 messages, lines, increments, logs, atomics, flights, line_requests, events, words, far,
+        triggers;
     u32 controllers, requesters, consumers, agents, buffers, ports, caches, nodes;
 };

@@ -8,7 +8,8 @@
 #include "block/context.hpp"
 
 inline constexpr u64 LINE_HASH = 0x9E3779B97F4A7C15;
-inline constexpr u32 QUEUE_PLACES = 4;    // of a LineQueue, in which a requester keeps what is outstanding for a line
+inline constexpr u32 QUEUE_PLACES =
+    4;  // of a LineQueue, in which a requester keeps what is outstanding for a line
 inline constexpr u64 LINE_WINDOW = 16;  // lines of the window for each that there is room for
 
 // How many lines the address is behind the start of the window; that of no line is far behind.
@@ -70,9 +71,7 @@ inline u32* line_places(Context& x, u64 address) {
     return x.recent_places;
 }
 
-inline u64 line_address_of(const Context& x, u32 index) {
-    return x.line_addresses[index];
-}
+inline u64 line_address_of(const Context& x, u32 index) { return x.line_addresses[index]; }
 
 // Its places from `near` on will be looked at soon: let the processor fetch them meanwhile.
 inline void expect_places(const Context& x, u32 near, u32 line) {
@@ -87,9 +86,7 @@ inline void expect_entry(const Context& x, u32 near, u32 line) {
     __builtin_prefetch(entry + 64, 1);
 }
 
-inline u64 line_of(const Context&, u64 address) {
-    return address & ~LINE_MASK;
-}
+inline u64 line_of(const Context&, u64 address) { return address & ~LINE_MASK; }
 
 // Ascending, in place.
 inline void heap_sort(u64* items, u64 count) {

@@ -23,7 +23,8 @@ inline u64 delayed_channels(const PlanView& plan) {
     for (u32 p = 0; p < plan.capacities.ports; p++) {
         const u64 channels = port[PLAN_PORT_CHANNELS];
         port += PLAN_PORT_WORDS;
-        for (u64 i = 0; i < channels; i++, port += PLAN_CHANNEL_WORDS) delayed += port[PLAN_CHANNEL_DELAY] != 0;
+        for (u64 i = 0; i < channels; i++, port += PLAN_CHANNEL_WORDS)
+            delayed += port[PLAN_CHANNEL_DELAY] != 0;
     }
     return delayed;
 }
@@ -53,7 +54,8 @@ inline u32 place_owner(const Context& x, u32 from, u32 to) {
 }
 
 inline u32 node_of_controller(const Context& x, const PlanWords& words) {
-    const MachineID machine = {static_cast<i32>(words.word(PLAN_CONTROLLER_MACHINE_TYPE)), words.handle(PLAN_CONTROLLER_MACHINE_VERSION)};
+    const MachineID machine = {static_cast<i32>(words.word(PLAN_CONTROLLER_MACHINE_TYPE)),
+                               words.handle(PLAN_CONTROLLER_MACHINE_VERSION)};
     return static_cast<u32>(node_of(x, machine));
 }
 
@@ -66,13 +68,16 @@ inline void each_place(Context& x, const PlanView& plan, F f) {
     u64 timer = 0;
     u64 perfect = 0;
     PlanWords words = plan.controller(0);
-    for (u32 id = 0; id < s.controllers; id++, words = PlanView::after(words, PLAN_CONTROLLER_LISTS)) {
+    for (u32 id = 0; id < s.controllers;
+         id++, words = PlanView::after(words, PLAN_CONTROLLER_LISTS)) {
         const u32 node = node_of_controller(x, words);
         const MachineShape& shape = MACHINE_SHAPES[words.word(PLAN_CONTROLLER_MACHINE)];
         for (u32 i = 0; i < shape.tables; i++) s.tables.at(x, table++).records = f(node);
-        for (u32 i = 0; i < shape.directories; i++) s.directories.at(x, directory++).records = f(node);
+        for (u32 i = 0; i < shape.directories; i++)
+            s.directories.at(x, directory++).records = f(node);
         for (u32 i = 0; i < shape.timers; i++) s.library.timers.at(x, timer++).places = f(node);
-        for (u32 i = 0; i < shape.perfect_tables; i++) s.library.perfect.at(x, perfect++).records = f(node);
+        for (u32 i = 0; i < shape.perfect_tables; i++)
+            s.library.perfect.at(x, perfect++).records = f(node);
     }
     for (u32 i = 0; i < s.caches; i++) {
         CacheMemory& c = cache_memory(x, i);
@@ -82,11 +87,13 @@ inline void each_place(Context& x, const PlanView& plan, F f) {
         MessageBuffer& b = message_buffer(x, i);
         if (plan.buffers[i * PLAN_BUFFER_WORDS + PLAN_BUFFER_DELAY]) {
             const bool owned = b.consumer < s.controllers;
-            b.delays = f(owned ? node_of_controller(x, plan.controller(b.consumer)) : s.topology.nodes);
+            b.delays =
+                f(owned ? node_of_controller(x, plan.controller(b.consumer)) : s.topology.nodes);
         }
     }
     for (u32 i = 0; i < s.requesters; i++) {
-        const PlanWords served = plan.controller(static_cast<u32>(plan.requester(i).word(PLAN_REQUESTER_CONTROLLER)));
+        const PlanWords served =
+            plan.controller(static_cast<u32>(plan.requester(i).word(PLAN_REQUESTER_CONTROLLER)));
         s.line_queues.at(x, i) = f(node_of_controller(x, served));
         for (u32 more = 1; more < QUEUE_PLACES; more++) f(node_of_controller(x, served));
     }
@@ -98,7 +105,8 @@ inline void each_place(Context& x, const PlanView& plan, F f) {
         port += PLAN_PORT_WORDS;
         for (u64 j = 0; j < channels; j++, index++, port += PLAN_CHANNEL_WORDS) {
             if (!port[PLAN_CHANNEL_DELAY]) continue;
-            x.channels[index].delays = f(place_owner(x, owner, static_cast<u32>(port[PLAN_CHANNEL_NODE])));
+            x.channels[index].delays =
+                f(place_owner(x, owner, static_cast<u32>(port[PLAN_CHANNEL_NODE])));
         }
     }
 }
@@ -119,8 +127,10 @@ inline void places_start(Context& x, const PlanView& plan) {
     x.place_stride = s.place_stride;
     for (u32 i = 0; i < s.buffers; i++) {
         MessageBuffer& b = message_buffer(x, i);
-        if (b.consumer < s.controllers) b.near = map.next[node_of_controller(x, plan.controller(b.consumer))];
+        if (b.consumer < s.controllers)
+            b.near = map.next[node_of_controller(x, plan.controller(b.consumer))];
     }
-    for (u64 i = 0; i < s.channels.count; i++) x.channels[i].near = message_buffer(x, x.channels[i].buffer).near;
+    for (u64 i = 0; i < s.channels.count; i++)
+        x.channels[i].near = message_buffer(x, x.channels[i].buffer).near;
     each_place(x, plan, [&](u32 node) { return map.next[node]++; });
 }

@@ -12,7 +12,7 @@
 #include "types/message.hpp"
 #include "types/values.hpp"
 
-inline constexpr u32 WHEEL = 256;   // ticks that the engine holds without sorting
+inline constexpr u32 WHEEL = 256;  // ticks that the engine holds without sorting
 inline constexpr u32 MACHINE_TYPES = MachineType::NUM;
 
 // ---------------------------------------------------------------- engine
@@ -61,7 +61,7 @@ struct alignas(8) Limbo {
 // Lines near the first one that was asked for stand in the window, one element for each, known
 // or not; all stand in the hash table.
 struct LineMap {
-    u64 start;             // address where the window begins
+    u64 start;  // address where the window begins
     u32 used;
     u32 capacity;
     u32 shift;             // of the hash
@@ -103,9 +103,9 @@ struct alignas(128) MessageBuffer {
     u64 delay_key;
     u64 delay_start;
     u32 taken;
-    u32 freed;     // in tick freed_tick
+    u32 freed;  // in tick freed_tick
     u64 freed_tick;
-    u32 waiting;   // messages that the network holds back for want of room, oldest first
+    u32 waiting;  // messages that the network holds back for want of room, oldest first
     u32 last_waiting;
 };
 
@@ -203,7 +203,7 @@ struct DirectoryMemory {
 struct MemoryState {
     u64 run_key;
     u64 latency;
-    u64 zeroed;  // what was never written is zero, not hashed
+    u64 zeroed;        // what was never written is zero, not hashed
     Array<u64> image;  // LINE_WORDS by line
     Array<u8> state;   // by line
 };

@@ -23,7 +23,7 @@ struct ControllerParts {
     Array<u32> neighbours;   // nodes: downstream, then upstream, of each controller
     Array<LineLock> locks;   // `lock_room` for each controller
     u64 lock_room;
-    Array<u8> tracked;       // by controller that notes its transactions, and line: a bit a kind
+    Array<u8> tracked;  // by controller that notes its transactions, and line: a bit a kind
     u64 tracked_used;
     u64 waiting_used;
     u64 neighbours_used;
@@ -47,9 +47,7 @@ struct ControllerParts {
     }
 };
 
-inline ControllerParts& controller_parts(const Context& x) {
-    return *x.s->controller_parts.in(x);
-}
+inline ControllerParts& controller_parts(const Context& x) { return *x.s->controller_parts.in(x); }
 
 // ---------------------------------------------------------------- construction
 
@@ -141,9 +139,7 @@ inline void new_record(Context& x, u32 table, u64 address) {
 
 // ---------------------------------------------------------------- verdicts
 
-inline bool troubled(const Context& x) {
-    return x.s->trouble != 0;
-}
+inline bool troubled(const Context& x) { return x.s->trouble != 0; }
 
 // What a pointer points to; something harmless if that is nothing.
 template <class T>
@@ -182,7 +178,9 @@ inline u64 controller_clockEdge(const Context& x, const Controller&, u64 cycles 
 }
 inline u64 controller_curCycle(const Context& x, const Controller&) { return now(x); }
 inline u64 controller_curTick(const Context& x, const Controller&) { return now(x); }
-inline u64 controller_cyclesToTicks(const Context&, const Controller&, u64 cycles) { return cycles; }
+inline u64 controller_cyclesToTicks(const Context&, const Controller&, u64 cycles) {
+    return cycles;
+}
 inline u64 controller_ticksToCycles(const Context&, const Controller&, u64 ticks) { return ticks; }
 
 inline void controller_scheduleEvent(Context& x, const Controller& c, i64 cycles) {
@@ -196,8 +194,8 @@ inline u64 controller_makeLineAddress(const Context&, const Controller&, u64 add
 inline i32 controller_getOffset(const Context&, const Controller&, u64 address) {
     return static_cast<i32>(address & LINE_MASK);
 }
-inline u64 controller_makeNextStrideAddress(
-    const Context&, const Controller&, u64 address, i64 stride) {
+inline u64 controller_makeNextStrideAddress(const Context&, const Controller&, u64 address,
+                                            i64 stride) {
     return (address & ~LINE_MASK) + static_cast<u64>(stride) * LINE_BYTES;
 }
 inline i32 controller_getBlockSizeBits(const Context&, const Controller&) {
@@ -207,8 +205,8 @@ inline i32 controller_getBlockSizeBytes(const Context&, const Controller&) {
     return static_cast<i32>(LINE_BYTES);
 }
 
-inline MachineID controller_mapAddressToMachine(
-    const Context& x, const Controller&, u64 address, i32 type) {
+inline MachineID controller_mapAddressToMachine(const Context& x, const Controller&, u64 address,
+                                                i32 type) {
     return topology_map_address(x, type, address);
 }
 
@@ -217,14 +215,16 @@ inline MachineID controller_neighbour(Context& x, const Controller& c, u32 i) {
 }
 
 // Of machines that are interleaved the one whose range has the address; others share the lines out.
-inline MachineID controller_mapAddressToDownstreamMachine(
-    Context& x, const Controller& c, u64 address, i32 type = -1) {
+inline MachineID controller_mapAddressToDownstreamMachine(Context& x, const Controller& c,
+                                                          u64 address, i32 type = -1) {
     u32 alike = 0;
     for (u32 i = 0; i < c.downstream; i++) {
         const MachineID machine = controller_neighbour(x, c, i);
         if (type != -1 && type != machine.type) continue;
-        if (!topology_interleaved(x, machine.type)) alike++;
-        else if (topology_owns(x, machine, address)) return machine;
+        if (!topology_interleaved(x, machine.type))
+            alike++;
+        else if (topology_owns(x, machine, address))
+            return machine;
     }
     u64 wanted = alike ? (address >> LINE_BITS) % alike : 0;
     for (u32 i = 0; alike && i < c.downstream; i++) {
@@ -236,8 +236,8 @@ inline MachineID controller_mapAddressToDownstreamMachine(
 }
 
 // Number = bits [low, low + bits) of the address, within the cluster's group.
-inline MachineID controller_mapAddressToRange(
-    Context& x, const Controller&, u64 address, i32 type, i64 low, i64 bits, u64 cluster = 0) {
+inline MachineID controller_mapAddressToRange(Context& x, const Controller&, u64 address, i32 type,
+                                              i64 low, i64 bits, u64 cluster = 0) {
     if (UNLIKELY(low < 0 || low >= 64 || bits < 0 || bits >= 64)) {
         fail(x, ErrorKind::BAD_SHIFT);
         return INVALID_MACHINE;
@@ -249,8 +249,8 @@ inline MachineID controller_mapAddressToRange(
 inline i32 controller_machineCount(const Context& x, const Controller&, i32 type) {
     return static_cast<i32>(topology_count(x, type));
 }
-inline MachineID controller_createMachineID(
-    const Context& x, const Controller&, i32 type, u32 num) {
+inline MachineID controller_createMachineID(const Context& x, const Controller&, i32 type,
+                                            u32 num) {
     return topology_machine_id(x, type, num);
 }
 inline bool controller_respondsTo(const Context& x, const Controller& c, u64 address) {
@@ -262,7 +262,8 @@ inline NetDest controller_broadcast(Context& x, const Controller&, i32 type) {
 inline NetDest controller_allUpstreamDest(Context& x, const Controller& c) {
     NetDest found = {};
     for (u32 i = 0; i < c.upstream; i++) {
-        NetDest_add_node(found, controller_parts(x).neighbours.at(x, c.neighbours + c.downstream + i));
+        NetDest_add_node(found,
+                         controller_parts(x).neighbours.at(x, c.neighbours + c.downstream + i));
     }
     return found;
 }
@@ -285,20 +286,20 @@ inline void controller_track(Context& x, const Controller& c, u64 key, u32 kind,
     }
     kinds = static_cast<u8>(kinds ^ 1u << kind);
 }
-inline void controller_incomingTransactionStart(
-    Context& x, const Controller& c, u64 address, i32, i32, bool, bool by_address = true) {
+inline void controller_incomingTransactionStart(Context& x, const Controller& c, u64 address, i32,
+                                                i32, bool, bool by_address = true) {
     controller_track(x, c, address, by_address ? 0 : 1, true);
 }
-inline void controller_incomingTransactionEnd(
-    Context& x, const Controller& c, u64 address, i32, bool by_address = true) {
+inline void controller_incomingTransactionEnd(Context& x, const Controller& c, u64 address, i32,
+                                              bool by_address = true) {
     controller_track(x, c, address, by_address ? 0 : 1, false);
 }
-inline void controller_outgoingTransactionStart(
-    Context& x, const Controller& c, u64 address, i32, bool by_address = true) {
+inline void controller_outgoingTransactionStart(Context& x, const Controller& c, u64 address, i32,
+                                                bool by_address = true) {
     controller_track(x, c, address, by_address ? 2 : 3, true);
 }
-inline void controller_outgoingTransactionEnd(
-    Context& x, const Controller& c, u64 address, bool, bool by_address = true) {
+inline void controller_outgoingTransactionEnd(Context& x, const Controller& c, u64 address, bool,
+                                              bool by_address = true) {
     controller_track(x, c, address, by_address ? 2 : 3, false);
 }
 
@@ -336,7 +337,8 @@ inline void controller_look_again(Context& x, Controller& c) {
 // Wake the line in every buffer that has a bit.
 inline void controller_wake_bits(Context& x, Controller& c, WaitBits bits, u64 address) {
     u64 places = 0;
-    for (; bits; bits >>= c.buffers) places |= static_cast<u64>(bits & ((WaitBits{1} << c.buffers) - 1));
+    for (; bits; bits >>= c.buffers)
+        places |= static_cast<u64>(bits & ((WaitBits{1} << c.buffers) - 1));
     for (; places; places &= places - 1) {
         const u32 buffer = c.port_buffer[__builtin_ctzll(places)];
         if (MessageBuffer_wake(x, buffer, address)) controller_look_again(x, c);

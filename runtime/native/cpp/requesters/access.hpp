@@ -17,14 +17,14 @@ struct alignas(128) Access : ClientAccess {
     u64 sequence;
     u64 issued;
     u32 client;
-    u32 open;   // parts that the requester has not answered
-    u32 lanes;  // how many addresses
-    u32 link;   // free, or ends in the next tick
+    u32 open;          // parts that the requester has not answered
+    u32 lanes;         // how many addresses
+    u32 link;          // free, or ends in the next tick
     u32 next_release;  // of the same client, and waiting as well
-    u16 size;   // bytes, of each lane
+    u16 size;          // bytes, of each lane
     u8 kind;
     u8 scope;
-    bool crosses; // lanes may reach into the next line
+    bool crosses;  // lanes may reach into the next line
 };
 
 // What stands in a list: lanes of an access that go to one line. Lists of a line are rings that are
@@ -51,10 +51,10 @@ struct alignas(64) LineRequest {
 
 // What a requester has outstanding for a line: ends of rings, 0: empty.
 struct LineQueue {
-    u32 requests;          // the first one has been sent
-    u32 completing;    // stores sent and not globally performed
-    u32 invalidations; // sent; answered in advance when their access is 0
-    u32 walked;        // the walk waits for it
+    u32 requests;       // the first one has been sent
+    u32 completing;     // stores sent and not globally performed
+    u32 invalidations;  // sent; answered in advance when their access is 0
+    u32 walked;         // the walk waits for it
 };
 static_assert(sizeof(LineQueue) == QUEUE_PLACES * sizeof(u32));
 
@@ -108,18 +108,18 @@ struct Requester {
     u32 grants;
     Queue granted;
     Queue ending;
-    u32 count;          // lane requests, requests or transfers
+    u32 count;  // lane requests, requests or transfers
     u32 max_outstanding;
     u32 tokens;
     u32 max_tokens;
     u32 coalesces_per_cycle;
     u32 coalesced;
-    u64 coalesced_tick; // + 1
+    u64 coalesced_tick;  // + 1
     Queue uncoalesced;
     u32 walk_access;
     u32 walk_parts;
-    u32 walk_owner;     // of a sequencer's walk: who is notified, + 1
-    Queue watchers;     // requesters + 1
+    u32 walk_owner;  // of a sequencer's walk: who is notified, + 1
+    Queue watchers;  // requesters + 1
     u32 next_watcher;
     u32 first_cache, caches;
     u32 first_linked, linked;
@@ -135,7 +135,8 @@ inline u64 transfers_of(const Capacities& c, const PlanView& plan) {
     u64 count = 0;
     for (u32 i = 0; i < c.requesters; ++i) {
         const PlanWords words = plan.requester(i);
-        if (static_cast<RequesterKind>(words.word(PLAN_REQUESTER_KIND)) == RequesterKind::DMA) count += words.word(PLAN_REQUESTER_OUTSTANDING);
+        if (static_cast<RequesterKind>(words.word(PLAN_REQUESTER_KIND)) == RequesterKind::DMA)
+            count += words.word(PLAN_REQUESTER_OUTSTANDING);
     }
     return count < c.line_requests ? count : c.line_requests;
 }
@@ -147,18 +148,18 @@ struct RequesterParts {
     u32 requests_used;
     u32 requests_live;
     u32 stamp;
-    u64 lines_of;     // the access whose lines stand in `scratch`
+    u64 lines_of;  // the access whose lines stand in `scratch`
     u32 scratch[64];
     Array<Requester> requesters;
     Array<u32> links;  // caches, then linked requesters, of each
     Array<Access> accesses;
     Array<LineRequest> requests;
     Array<ClientState> clients;
-    Array<Line> marks;      // by line: what the running function knows about it
-    Array<u64> sorted;      // lines of a walk
-    Array<u8> transfers;    // bytes
+    Array<Line> marks;    // by line: what the running function knows about it
+    Array<u64> sorted;    // lines of a walk
+    Array<u8> transfers;  // bytes
     Array<u32> free_transfers;
-    u32 transfers_used;     // the free ones stand behind so many
+    u32 transfers_used;  // the free ones stand behind so many
     u64 sort_bits[SORTED_WORDS];
 
     void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
@@ -337,7 +338,8 @@ inline bool find_lines(Context& x, const u64* addresses, u32 lanes, u32 size, u6
 }
 
 inline bool access_lines(Context& x, const Access& access) {
-    return find_lines(x, access_addresses(x, access), access.lanes, access.size, access_lines_key(access));
+    return find_lines(x, access_addresses(x, access), access.lanes, access.size,
+                      access_lines_key(access));
 }
 
 // The word of a mask in which the bit of a byte stands.
@@ -357,9 +359,21 @@ inline void mask_add(WriteMask& mask, u32 offset, u32 size) {
 inline u64 load_bytes(const u8* from, u32 size) {
     switch (size) {
         case 1: return *from;
-        case 2: { u16 value; __builtin_memcpy(&value, from, 2); return value; }
-        case 4: { u32 value; __builtin_memcpy(&value, from, 4); return value; }
-        case 8: { u64 value; __builtin_memcpy(&value, from, 8); return value; }
+        case 2: {
+            u16 value;
+            __builtin_memcpy(&value, from, 2);
+            return value;
+        }
+        case 4: {
+            u32 value;
+            __builtin_memcpy(&value, from, 4);
+            return value;
+        }
+        case 8: {
+            u64 value;
+            __builtin_memcpy(&value, from, 8);
+            return value;
+        }
     }
     u64 value = 0;
     __builtin_memcpy(&value, from, size);
@@ -376,7 +390,9 @@ inline void store_bytes(u8* to, u64 value, u32 size) {
     __builtin_memcpy(to, &value, size);
 }
 
-inline const u8* bytes_of(const DataBlock& block) { return reinterpret_cast<const u8*>(block.data); }
+inline const u8* bytes_of(const DataBlock& block) {
+    return reinterpret_cast<const u8*>(block.data);
+}
 inline u8* bytes_of(DataBlock& block) { return reinterpret_cast<u8*>(block.data); }
 
 // Where the parts of this layer are, for as long as a call runs.

@@ -9,7 +9,7 @@
 #include "structures/cache_memory.hpp"
 #include "requesters/access.hpp"
 
-inline Controller& controller(const Context& x, u32 id);  // system.hpp
+inline Controller& controller(const Context& x, u32 id);                          // system.hpp
 inline u64 machine_mandatory_queue_latency(Context& x, Controller& c, i32 kind);  // generated
 
 // ---------------------------------------------------------------- outstanding accesses
@@ -66,10 +66,14 @@ inline void Requester_close_part(Context& x, Requester& r, u32 index) {
 // How much of a resource is free (the requesters' own).
 inline i64 Requester_free(Context& x, const Requester& r, RefusalReason reason);
 
-inline u32 waiter_name(u32 client, RefusalReason reason) { return 1 + REFUSED_NUM * client + reason; }
+inline u32 waiter_name(u32 client, RefusalReason reason) {
+    return 1 + REFUSED_NUM * client + reason;
+}
 
 inline Waiter& waiter_at(const Context& x, u32 name) {
-    return requester_parts(x).clients.at(x, (name - 1) / REFUSED_NUM).waiters[(name - 1) % REFUSED_NUM];
+    return requester_parts(x)
+        .clients.at(x, (name - 1) / REFUSED_NUM)
+        .waiters[(name - 1) % REFUSED_NUM];
 }
 
 inline void waiter_append(const Context& x, Queue& queue, u32 name, Standing standing) {
@@ -120,7 +124,8 @@ inline void refuse(const Context& x, Requester& r, RefusalReason reason, u32 nam
 //
 // First come, first served: no client overtakes one that was refused, and what was offered to
 // one is kept for it for a tick.
-inline bool Requester_may_take(Context& x, Requester& r, u32 client, RefusalReason reason, u32 need = 1) {
+inline bool Requester_may_take(Context& x, Requester& r, u32 client, RefusalReason reason,
+                               u32 need = 1) {
     const u32 name = waiter_name(client, reason);
     if (LIKELY(!r.refusals && !r.grants)) {
         if (i64{need} <= Requester_free(x, r, reason)) return true;
@@ -181,7 +186,8 @@ inline void Requester_settle(Context& x, Requester& r) {
         if (waiter.tick + 2 <= tick) grant_remove(x, r, name);
         name = next;
     }
-    for (u32 reason = REFUSED_TOKENS; reason < REFUSED_NUM; ++reason) Requester_offer(x, r, static_cast<RefusalReason>(reason));
+    for (u32 reason = REFUSED_TOKENS; reason < REFUSED_NUM; ++reason)
+        Requester_offer(x, r, static_cast<RefusalReason>(reason));
 }
 
 // ---------------------------------------------------------------- synchronisation
@@ -248,7 +254,8 @@ inline void sort_far(u64* lines, u32 count) {
         for (u32 i = gap; i < count; ++i) {
             const u64 line = lines[i];
             u32 place = i;
-            for (; place >= gap && lines[place - gap] > line; place -= gap) lines[place] = lines[place - gap];
+            for (; place >= gap && lines[place - gap] > line; place -= gap)
+                lines[place] = lines[place - gap];
             lines[place] = line;
         }
     }
@@ -286,14 +293,15 @@ inline u32 resident_lines(Context& x, const Requester& r) {
     u32 count = 0;
     for (u32 i = 0; i < r.caches; ++i) {
         const u32 first = count;
-        cache_each(x, cache_memory(x, parts.links.at(x, r.first_cache + i)), [&](const AbstractCacheEntry& entry) {
-            if (r.caches > 1) {
-                Line& mark = parts.marks.at(x, line_index(x, entry.address));
-                if (mark.stamp == stamp) return;
-                mark.stamp = stamp;
-            }
-            found[count++] = entry.address;
-        });
+        cache_each(x, cache_memory(x, parts.links.at(x, r.first_cache + i)),
+                   [&](const AbstractCacheEntry& entry) {
+                       if (r.caches > 1) {
+                           Line& mark = parts.marks.at(x, line_index(x, entry.address));
+                           if (mark.stamp == stamp) return;
+                           mark.stamp = stamp;
+                       }
+                       found[count++] = entry.address;
+                   });
         sort_lines(x, found + first, count - first);
     }
     return count;

@@ -29,7 +29,7 @@ inline bool Coalescer_issue_vector(Context& x, Requester& r, u32 index) {
     if (!access.crosses && !access_lines(x, access)) return false;
     Queue chain;
     const u32 requests = access.crosses ? coalesce_across(x, index, chain)
-                                    : coalesce(x, r, index, r.one_request_per_lane, chain);
+                                        : coalesce(x, r, index, r.one_request_per_lane, chain);
     r.tokens -= need;
     Requester_accept(x, r, access, requests, need);
     u64 sequence = access.sequence;
@@ -54,7 +54,8 @@ inline bool Coalescer_issue_flush(Context& x, Requester& r, u32 index) {
         Requester_end_next_tick(x, r, index);
         return true;
     }
-    for (u32 request = chain.first; request; request = request_at(x, request).next) request_at(x, request).sequence = access.sequence;
+    for (u32 request = chain.first; request; request = request_at(x, request).next)
+        request_at(x, request).sequence = access.sequence;
     Coalescer_queue(x, r, chain, false);
     return true;
 }
@@ -273,7 +274,8 @@ inline void Coalescer_atomic_done(Context& x, Requester& r, u32 index, u64 line,
 
 // The line's first request, a load, has its data.
 template <class... Statistics>
-inline void GPUCoalescer_readCallback(Context& x, u32 requester, u64 address, i32, const DataBlock& data, Statistics...) {
+inline void GPUCoalescer_readCallback(Context& x, u32 requester, u64 address, i32,
+                                      const DataBlock& data, Statistics...) {
     Requester* r = called(x, requester);
     const u32 index = r ? head_of(x, *r, address) : 0;
     if (!index) return;
@@ -284,28 +286,32 @@ inline void GPUCoalescer_readCallback(Context& x, u32 requester, u64 address, i3
     Coalescer_over(x, *r, index);
 }
 
-inline void GPUCoalescer_readCallback_plain(Context& x, u32 requester, u64 address, const DataBlock& data) {
+inline void GPUCoalescer_readCallback_plain(Context& x, u32 requester, u64 address,
+                                            const DataBlock& data) {
     GPUCoalescer_readCallback(x, requester, address, 0, data);
 }
 
 // The line's first request has been taken: a store, a flush, an atomic past the cache. Writes
 // nothing into `data`: the protocol took the bytes from WTData itself.
 template <class... Statistics>
-inline void GPUCoalescer_writeCallback(Context& x, u32 requester, u64 address, i32, DataBlock& data, Statistics...) {
+inline void GPUCoalescer_writeCallback(Context& x, u32 requester, u64 address, i32, DataBlock& data,
+                                       Statistics...) {
     Requester* r = called(x, requester);
     const u32 index = r ? head_of(x, *r, address) : 0;
     if (!index) return;
     const LineRequest& request = request_at(x, index);
     if (request.type == RubyRequestType::ST) return Coalescer_stored(x, *r, index);
     if (request.type == RubyRequestType::LD) return fail(x, ErrorKind::BAD_CALLBACK);
-    if (request.type != RubyRequestType::FLUSH) return Coalescer_atomic_done(x, *r, index, address, data);
+    if (request.type != RubyRequestType::FLUSH)
+        return Coalescer_atomic_done(x, *r, index, address, data);
     Access& access = access_at(x, request.access);
     Coalescer_finish(x, *r, request);
     if (access.open == 1) client_synchronized(x, access);
     Coalescer_over(x, *r, index);
 }
 
-inline void GPUCoalescer_writeCallback_plain(Context& x, u32 requester, u64 address, DataBlock& data) {
+inline void GPUCoalescer_writeCallback_plain(Context& x, u32 requester, u64 address,
+                                             DataBlock& data) {
     GPUCoalescer_writeCallback(x, requester, address, 0, data);
 }
 
@@ -313,7 +319,8 @@ inline void GPUCoalescer_writeCallback_plain(Context& x, u32 requester, u64 addr
 inline void GPUCoalescer_evictionCallback(Context& x, u32 requester, u64) { called(x, requester); }
 
 // The line's first request, an atomic, is done; its old values are in the log of `data`.
-inline void VIPERCoalescer_atomicCallback(Context& x, u32 requester, u64 address, i32, DataBlock& data) {
+inline void VIPERCoalescer_atomicCallback(Context& x, u32 requester, u64 address, i32,
+                                          DataBlock& data) {
     Requester* r = called(x, requester);
     const u32 index = r ? head_of(x, *r, address) : 0;
     if (!index) return;
@@ -325,10 +332,12 @@ inline void VIPERCoalescer_atomicCallback(Context& x, u32 requester, u64 address
 }
 
 // The store of instruction `sequence` to this line is globally performed.
-inline void VIPERCoalescer_writeCompleteCallback(Context& x, u32 requester, u64 address, u64 sequence) {
+inline void VIPERCoalescer_writeCompleteCallback(Context& x, u32 requester, u64 address,
+                                                 u64 sequence) {
     Requester* r = called(x, requester);
     if (!r) return;
-    const u32 newest = address & LINE_MASK ? 0 : line_queue(x, *r, line_index(x, address)).completing;
+    const u32 newest =
+        address & LINE_MASK ? 0 : line_queue(x, *r, line_index(x, address)).completing;
     if (!newest) return fail(x, ErrorKind::BAD_CALLBACK);
     u32 before = newest;  // answers come mostly in the order of sending: oldest first
     LineRequest* request = &request_at(x, request_at(x, before).beside);

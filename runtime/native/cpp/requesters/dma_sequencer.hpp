@@ -30,7 +30,8 @@ inline Part Dma_part(const Context& x, const LineRequest& request) {
     const u64 room = LINE_MASK + 1 - offset;
     const u64 left = access_at(x, request.access).size - request.done;
     const u64 place = (address & LINE_MASK) + request.done;
-    return {static_cast<u32>(offset), static_cast<u32>(room < left ? room : left), static_cast<u32>(place)};
+    return {static_cast<u32>(offset), static_cast<u32>(room < left ? room : left),
+            static_cast<u32>(place)};
 }
 
 inline void Dma_send(Context& x, Requester& r, const LineRequest& request) {
@@ -45,7 +46,8 @@ inline void Dma_send(Context& x, Requester& r, const LineRequest& request) {
     if (access_at(x, request.access).kind == AccessKind::STORE) {
         type = RubyRequestType::ST;
         message.Type = SequencerRequestType::ST;
-        __builtin_memcpy(bytes_of(message.DataBlk) + part.offset, Dma_bytes(x, request) + part.place, part.length);
+        __builtin_memcpy(bytes_of(message.DataBlk) + part.offset,
+                         Dma_bytes(x, request) + part.place, part.length);
     }
     MessageBuffer_enqueue(x, r.queue, message, mandatory_latency(x, r, type));
 }
@@ -136,7 +138,8 @@ inline u32 Dma_in_flight(Context& x, const Requester& r, u64 address, u32 kind) 
 }
 
 // The line's bytes have arrived for the transfer in flight there.
-inline void DMASequencer_dataCallback(Context& x, u32 requester, const DataBlock& data, u64 address) {
+inline void DMASequencer_dataCallback(Context& x, u32 requester, const DataBlock& data,
+                                      u64 address) {
     Requester* r = called(x, requester);
     const u32 index = r ? Dma_in_flight(x, *r, address, AccessKind::LOAD) : 0;
     if (!index) return;

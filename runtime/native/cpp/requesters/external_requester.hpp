@@ -22,10 +22,14 @@ struct ClientParts {
     u32 used;
     Array<ExternalClient> clients;
 
-    void layout(Layout& layout, const Capacities& c, const PlanView&) { layout.reserve(clients, c.agents); }
+    void layout(Layout& layout, const Capacities& c, const PlanView&) {
+        layout.reserve(clients, c.agents);
+    }
 };
 
-inline ExternalView& external_view(const Context& x) { return *static_cast<ExternalView*>(x.client_view); }
+inline ExternalView& external_view(const Context& x) {
+    return *static_cast<ExternalView*>(x.client_view);
+}
 
 inline u8* external_bytes(const Context& x, const Access& access) {
     return external_view(x).bytes + u64{access.slot} * EXTERNAL_LANES * EXTERNAL_LANE_BYTES;
@@ -47,9 +51,10 @@ inline void put_value(const Context& x, const Access& access, u32 lane, u8* to) 
 inline void put_values(const Context& x, const Access& access, u64 lanes, u64 line, u8* bytes) {
     const u8* from = external_bytes(x, access);
     const u64* addresses = access_addresses(x, access);
-    lanes_in_line(addresses, access.size, lanes, line, [&](u32 lane, u32 byte, u32 offset, u32 count) {
-        __builtin_memcpy(bytes + offset, from + lane * access.size + byte, count);
-    });
+    lanes_in_line(addresses, access.size, lanes, line,
+                  [&](u32 lane, u32 byte, u32 offset, u32 count) {
+                      __builtin_memcpy(bytes + offset, from + lane * access.size + byte, count);
+                  });
 }
 
 inline AtomicNode access_operation(const Context& x, const Access& access, u32 lane) {
@@ -78,7 +83,8 @@ inline i64 External_add(Context& x, u32 requester) {
     ClientParts& parts = *x.client_parts;
     if (parts.used == parts.clients.count) return -1;
     const u32 number = parts.used++;
-    parts.clients.at(x, number) = {number, x.s->controllers + x.s->requesters + number, requester, {}};
+    parts.clients.at(x, number) = {
+        number, x.s->controllers + x.s->requesters + number, requester, {}};
     return number;
 }
 
@@ -126,7 +132,8 @@ inline void client_retry(Context& x, u32 client) {
 
 inline void External_answer(Context& x, const Access& access, AnswerKind kind) {
     ExternalView& view = external_view(x);
-    if (view.answered < view.room) view.answers[view.answered] = access.slot | static_cast<u64>(kind) << 32;
+    if (view.answered < view.room)
+        view.answers[view.answered] = access.slot | static_cast<u64>(kind) << 32;
     ++view.answered;
     stop(x);
 }
@@ -134,17 +141,19 @@ inline void External_answer(Context& x, const Access& access, AnswerKind kind) {
 inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
     const u64* addresses = access_addresses(x, access);
     u8* to = external_bytes(x, access);
-    lanes_in_line(addresses, access.size, lanes, line_address_of(x, line), [&](u32 lane, u32 byte, u32 offset, u32 count) {
-        __builtin_memcpy(to + lane * access.size + byte, bytes + offset, count);
-        access.pending -= count;
-    });
+    lanes_in_line(addresses, access.size, lanes, line_address_of(x, line),
+                  [&](u32 lane, u32 byte, u32 offset, u32 count) {
+                      __builtin_memcpy(to + lane * access.size + byte, bytes + offset, count);
+                      access.pending -= count;
+                  });
     if (!access.pending) External_answer(x, access, AnswerKind::LOADED);
 }
 
 inline u64 external_count(const Context& x, const Access& access, u64 lanes, u32 line) {
     const u64* addresses = access_addresses(x, access);
     u64 total = 0;
-    lanes_in_line(addresses, access.size, lanes, line_address_of(x, line), [&](u32, u32, u32, u32 count) { total += count; });
+    lanes_in_line(addresses, access.size, lanes, line_address_of(x, line),
+                  [&](u32, u32, u32, u32 count) { total += count; });
     return total;
 }
 
@@ -171,4 +180,6 @@ inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64*
     External_answer(x, access, quiet ? AnswerKind::PERFORMED : AnswerKind::OLD_VALUES);
 }
 
-inline void client_synchronized(Context& x, Access& access) { External_answer(x, access, AnswerKind::SYNCHRONIZED); }
+inline void client_synchronized(Context& x, Access& access) {
+    External_answer(x, access, AnswerKind::SYNCHRONIZED);
+}

@@ -12,7 +12,7 @@
 struct ExternalRequest {
     u32 slot;
     u32 port;
-    u8 kind;     // AccessKind
+    u8 kind;  // AccessKind
     u8 size;
     u8 lanes;
     u8 scope;    // GLC, SLC, QUIET, INSTRUCTION
@@ -26,7 +26,7 @@ struct ExternalView {
     const u64* value;     // likewise: operands of atomics ...
     const u64* expected;  // ... and what a CAS compares with
     const u8* op;         // [slots]: AtomicKind
-    u8* bytes;  // [slots][64 * 16]: what is stored; what was loaded, or old values
+    u8* bytes;            // [slots][64 * 16]: what is stored; what was loaded, or old values
     const ExternalRequest* given;
     u64 given_count;
     u64* answers;  // slot | kind of answer << 32

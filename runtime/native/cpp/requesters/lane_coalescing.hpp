@@ -93,20 +93,23 @@ inline void lanes_in_line(const u64* addresses, u32 size, u64 lanes, u64 line, V
         const u64 low = address < line ? line : address;
         const u64 end = line + LINE_MASK + 1;
         const u64 high = address + size < end ? address + size : end;
-        visit(lane, static_cast<u32>(low - address), static_cast<u32>(low - line), static_cast<u32>(high - low));
+        visit(lane, static_cast<u32>(low - address), static_cast<u32>(low - line),
+              static_cast<u32>(high - low));
     }
 }
 
 // What a request sends along: the bytes that its lanes name, and what stores and atomics do to them.
-inline void row_contents(Context& x, const LineRequest& request, const Access& access, u64 line, RubyRequest& message) {
+inline void row_contents(Context& x, const LineRequest& request, const Access& access, u64 line,
+                         RubyRequest& message) {
     const u64* addresses = access_addresses(x, access);
     const u64 first = addresses[__builtin_ctzll(request.lanes)];
     message.PhysicalAddress = first < line ? line : first;
-    if (request.type == RubyRequestType::ST) put_values(x, access, request.lanes, line, bytes_of(message.WTData));
+    if (request.type == RubyRequestType::ST)
+        put_values(x, access, request.lanes, line, bytes_of(message.WTData));
     if (UNLIKELY(access.crosses)) {
-        return lanes_in_line(addresses, access.size, request.lanes, line, [&](u32, u32, u32 offset, u32 count) {
-            mask_add(message.writeMask, offset, count);
-        });
+        return lanes_in_line(
+            addresses, access.size, request.lanes, line,
+            [&](u32, u32, u32 offset, u32 count) { mask_add(message.writeMask, offset, count); });
     }
     const bool atomic = access.kind == AccessKind::ATOMIC;
     const u32 size = access.size;
@@ -117,7 +120,7 @@ inline void row_contents(Context& x, const LineRequest& request, const Access& a
         mask_add(message.writeMask, offset, size);
         if (!atomic) continue;
         const AtomicNode node = access_operation(x, access, lane);
-        atomics_append(x, message.writeMask.atomics, last, static_cast<u16>(offset), node.kind, node.size, node.operand,
-                       node.compare);
+        atomics_append(x, message.writeMask.atomics, last, static_cast<u16>(offset), node.kind,
+                       node.size, node.operand, node.compare);
     }
 }

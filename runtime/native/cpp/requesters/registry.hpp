@@ -53,7 +53,8 @@ inline u64 requesters_leaking(Context& x) {
     for (u32 i = 0; i < parts.requesters.count; ++i) {
         const Requester& r = parts.requesters.at(x, i);
         bool left = r.live || r.refusals || r.walk_parts || r.tokens != r.max_tokens;
-        for (u32 line = 0; line < x.s->lines.used && !left; ++line) left = line_queue(x, r, line).invalidations != 0;
+        for (u32 line = 0; line < x.s->lines.used && !left; ++line)
+            left = line_queue(x, r, line).invalidations != 0;
         found += left;
     }
     return found;
@@ -62,7 +63,8 @@ inline u64 requesters_leaking(Context& x) {
 // Enter a list of numbers; returns where it begins.
 inline u32 copy_links(Context& x, const u64* list, u32& used) {
     const u32 first = used;
-    for (u64 i = 0; i < list[-1]; ++i) requester_parts(x).links.at(x, used++) = static_cast<u32>(list[i]);
+    for (u64 i = 0; i < list[-1]; ++i)
+        requester_parts(x).links.at(x, used++) = static_cast<u32>(list[i]);
     return first;
 }
 
@@ -80,7 +82,8 @@ inline void requesters_start(Context& x, const PlanView& plan) {
         r.queue = words.handle(PLAN_REQUESTER_QUEUE);
         r.lanes = words.handle(PLAN_REQUESTER_LANES);
         r.walks = words.word(PLAN_REQUESTER_WALK) != 0;
-        r.read_type = words.word(PLAN_REQUESTER_FETCH) ? RubyRequestType::IFETCH : RubyRequestType::LD;
+        r.read_type =
+            words.word(PLAN_REQUESTER_FETCH) ? RubyRequestType::IFETCH : RubyRequestType::LD;
         r.max_outstanding = words.handle(PLAN_REQUESTER_OUTSTANDING);
         r.max_tokens = r.kind == RequesterKind::COALESCER ? words.handle(PLAN_REQUESTER_TOKENS) : 0;
         r.tokens = r.max_tokens;

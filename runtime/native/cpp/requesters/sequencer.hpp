@@ -199,7 +199,9 @@ inline void Sequencer_go_on(Context& x, Requester& r, u32 ring) {
     Requester_offer(x, r, REFUSED_ROOM);
 }
 
-inline bool is_read(const LineRequest& request) { return request.type == RubyRequestType::LD || request.type == RubyRequestType::IFETCH; }
+inline bool is_read(const LineRequest& request) {
+    return request.type == RubyRequestType::LD || request.type == RubyRequestType::IFETCH;
+}
 
 // The ring whose head a callback is for; null, with a verdict, if the head is of another kind.
 inline u32* Sequencer_ring(Context& x, const Requester& r, u64 address, bool read) {
@@ -213,7 +215,8 @@ inline u32* Sequencer_ring(Context& x, const Requester& r, u64 address, bool rea
 
 // The line can be read: completes the head and the reads that follow it directly.
 template <class... Statistics>
-inline void Sequencer_readCallback(Context& x, u32 requester, u64 address, const DataBlock& data, Statistics...) {
+inline void Sequencer_readCallback(Context& x, u32 requester, u64 address, const DataBlock& data,
+                                   Statistics...) {
     Requester* r = called(x, requester);
     u32* ring = r ? Sequencer_ring(x, *r, address, true) : nullptr;
     if (!ring) return;
@@ -226,7 +229,8 @@ inline void Sequencer_readCallback(Context& x, u32 requester, u64 address, const
 // The line can be written: completes the whole list, in order, on `data` itself. A flush
 // completes alone: what follows it cannot rely on a line that was given away.
 template <class... Statistics>
-inline void Sequencer_writeCallback(Context& x, u32 requester, u64 address, DataBlock& data, Statistics...) {
+inline void Sequencer_writeCallback(Context& x, u32 requester, u64 address, DataBlock& data,
+                                    Statistics...) {
     Requester* r = called(x, requester);
     u32* ring = r ? Sequencer_ring(x, *r, address, false) : nullptr;
     if (!ring) return;
@@ -279,4 +283,6 @@ inline void Sequencer_evictionCallback(Context& x, u32 requester, u64) { called(
 inline void Sequencer_recordRequestType(Context& x, u32 requester, i32) { called(x, requester); }
 
 // A sequencer for protocols with hardware transactions; starts none.
-inline void HTMSequencer_htmCallback(Context& x, u32 requester, u64, i32, i32) { Sequencer_never(x, requester); }
+inline void HTMSequencer_htmCallback(Context& x, u32 requester, u64, i32, i32) {
+    Sequencer_never(x, requester);
+}

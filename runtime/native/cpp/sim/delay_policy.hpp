@@ -80,7 +80,8 @@ inline u64 next_delay(Context& x, const T& channel, Message& message) {
     u32& state = x.recent_places[channel.delays];
     u32 current = state;
     if (!current && (LIKELY(!s.zero_delays_used) || !zero_delay(x, state))) {
-        current = static_cast<u32>(mix64(channel.delay_start ^ mix64((address >> LINE_BITS) + GOLDEN)));
+        current =
+            static_cast<u32>(mix64(channel.delay_start ^ mix64((address >> LINE_BITS) + GOLDEN)));
     }
     state = current * 1664525 + 1013904223;
     if (UNLIKELY(!state)) note_zero_delay(x, state);

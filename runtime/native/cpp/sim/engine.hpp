@@ -53,9 +53,7 @@ inline FarItem far_pop(Context& x) {
 
 // ---------------------------------------------------------------- asking for a tick
 
-inline void wheel_occupy(EngineState& e, u32 slot) {
-    e.occupied[slot] = 1;
-}
+inline void wheel_occupy(EngineState& e, u32 slot) { e.occupied[slot] = 1; }
 
 inline void wheel_wake(Context& x, u32 slot, u32 consumer) {
     EngineState& e = x.s->engine;
@@ -122,9 +120,7 @@ inline void post(Context& x, Message& item, u64 tick) {
     wheel_append(x, tick & (WHEEL - 1), item);
 }
 
-inline void post(Context& x, Message& item, u64 tick, u32) {
-    post(x, item, tick);
-}
+inline void post(Context& x, Message& item, u64 tick, u32) { post(x, item, tick); }
 
 // Post something that is no message.
 inline void post_event(Context& x, Delivery delivery, u32 target, u64 tick) {
@@ -136,9 +132,7 @@ inline void post_event(Context& x, Delivery delivery, u32 target, u64 tick) {
     post(x, event, tick);
 }
 
-inline void stop(Context& x) {
-    x.s->engine.stopped = 1;
-}
+inline void stop(Context& x) { x.s->engine.stopped = 1; }
 
 // ---------------------------------------------------------------- running
 

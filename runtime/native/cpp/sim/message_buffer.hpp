@@ -11,9 +11,7 @@
 inline void message_default(Context& x, Message& message, u16 type);  // generated
 union AnyMessage;
 
-inline MessageBuffer& message_buffer(const Context& x, u32 buffer) {
-    return x.buffers[buffer];
-}
+inline MessageBuffer& message_buffer(const Context& x, u32 buffer) { return x.buffers[buffer]; }
 
 // ---------------------------------------------------------------- messages
 
@@ -39,7 +37,8 @@ inline void message_to_limbo(Context& x, Message& message) {
 }
 
 inline COLD Message& scratch_message(Context& x, u16 type) {
-    Message& message = pool_slot<Message>(x, x.s->messages, x.s->messages.capacity + POOL_SPARE - 1);
+    Message& message =
+        pool_slot<Message>(x, x.s->messages, x.s->messages.capacity + POOL_SPARE - 1);
     message.self = handle_of(x, message);
     message.type = type;
     message_default(x, message, type);
@@ -47,7 +46,8 @@ inline COLD Message& scratch_message(Context& x, u16 type) {
 }
 
 inline bool younger(const Message& one, const Message& other) {
-    return one.arrival != other.arrival ? one.arrival > other.arrival : one.sequence > other.sequence;
+    return one.arrival != other.arrival ? one.arrival > other.arrival
+                                        : one.sequence > other.sequence;
 }
 
 // ---------------------------------------------------------------- slots
@@ -150,8 +150,8 @@ inline void queue_insert(Context& x, MessageBuffer& b, Message& message) {
 
 // ---------------------------------------------------------------- sending
 
-inline void MessageBuffer_enqueue(
-    Context& x, u32 buffer, Message& message, i64 latency, bool bypass = false) {
+inline void MessageBuffer_enqueue(Context& x, u32 buffer, Message& message, i64 latency,
+                                  bool bypass = false) {
     EngineState& e = x.s->engine;
     MessageBuffer& b = message_buffer(x, buffer);
     i64 tick = static_cast<i64>(e.now) + latency;
@@ -378,7 +378,8 @@ inline COLD u32 messages_under_way(const Context& x, u32 buffer) {
     const EngineState& e = x.s->engine;
     u32 count = 0;
     const auto look = [&](const Message& m) {
-        count += m.target == buffer && (m.delivery == DELIVER_APPEND || m.delivery == DELIVER_INSERT);
+        count +=
+            m.target == buffer && (m.delivery == DELIVER_APPEND || m.delivery == DELIVER_INSERT);
     };
     for (u32 slot = 0; slot < WHEEL; slot++) {
         if (!e.occupied[slot]) continue;

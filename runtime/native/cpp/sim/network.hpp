@@ -11,9 +11,7 @@ inline NetDest* message_destination(Message& message);  // generated; null: has 
 inline void controller_memory_respond(Context& x, u32 controller, Message& response);
 inline void controller_memory_offer(Context& x, u32 controller);
 
-inline NetworkPort& network_port(const Context& x, u32 port) {
-    return x.ports[port];
-}
+inline NetworkPort& network_port(const Context& x, u32 port) { return x.ports[port]; }
 
 inline bool NetworkPort_areNSlotsAvailable(const Context& x, u32 port, i64 count) {
     return slots_available(x, network_port(x, port), count);
@@ -76,8 +74,8 @@ inline COLD void buffer_admit(Context& x, u32 buffer) {
 
 // ---------------------------------------------------------------- sending
 
-inline void channel_send(
-    Context& x, u32 index, NetworkPort& port, Message& message, i64 latency, bool bypass) {
+inline void channel_send(Context& x, u32 index, NetworkPort& port, Message& message, i64 latency,
+                         bool bypass) {
     EngineState& e = x.s->engine;
     Channel& channel = x.channels[index];
     message.sequence = e.sequence++;
@@ -111,8 +109,8 @@ inline COLD void network_send_none(Context& x, Message& message) {
     message_to_limbo(x, message);
 }
 
-inline void network_multicast(
-    Context& x, NetworkPort& port, Message& message, const NetDest& to, i64 latency, bool bypass) {
+inline void network_multicast(Context& x, NetworkPort& port, Message& message, const NetDest& to,
+                              i64 latency, bool bypass) {
     const u32* routes = x.routes + port.routes;
     const NetDest destination = to;
     u32 count = 0;
@@ -151,8 +149,8 @@ inline void network_multicast(
 
 // Send to the message's Destination, arriving after `latency`, the network's latency and the
 // channel's delay. Several destinations get a copy each, in node order.
-inline void NetworkPort_enqueue(
-    Context& x, u32 port, Message& message, i64 latency, bool bypass = false) {
+inline void NetworkPort_enqueue(Context& x, u32 port, Message& message, i64 latency,
+                                bool bypass = false) {
     NetworkPort& p = network_port(x, port);
     const NetDest* to = message_destination(message);
     if (UNLIKELY(!to)) {

@@ -15,17 +15,11 @@ constexpr u64 mix64(u64 value) {
 }
 
 // One step of hash64: take in one more part.
-constexpr u64 hash_step(u64 state, u64 part) {
-    return mix64(state ^ mix64(part + GOLDEN));
-}
+constexpr u64 hash_step(u64 state, u64 part) { return mix64(state ^ mix64(part + GOLDEN)); }
 
-constexpr u64 hash64(u64 one) {
-    return hash_step(GOLDEN * 2, one);
-}
+constexpr u64 hash64(u64 one) { return hash_step(GOLDEN * 2, one); }
 
-constexpr u64 hash64(u64 one, u64 two) {
-    return hash_step(hash_step(GOLDEN * 3, one), two);
-}
+constexpr u64 hash64(u64 one, u64 two) { return hash_step(hash_step(GOLDEN * 3, one), two); }
 
 constexpr u64 hash64(u64 one, u64 two, u64 three) {
     return hash_step(hash_step(hash_step(GOLDEN * 4, one), two), three);
@@ -40,18 +34,12 @@ constexpr u64 hash_name(const char* name) {
 }
 
 // Key of the stream of a seed.
-constexpr u64 prng_key(u64 seed) {
-    return mix64(seed + GOLDEN);
-}
+constexpr u64 prng_key(u64 seed) { return mix64(seed + GOLDEN); }
 
-constexpr u64 prng_fork(u64 key, u64 name_hash) {
-    return hash64(key, name_hash);
-}
+constexpr u64 prng_fork(u64 key, u64 name_hash) { return hash64(key, name_hash); }
 
 // Draw number `index`, which counts from 1.
-constexpr u64 prng_bits(u64 key, u64 index) {
-    return mix64(key + index * GOLDEN);
-}
+constexpr u64 prng_bits(u64 key, u64 index) { return mix64(key + index * GOLDEN); }
 
 constexpr u64 prng_below(u64 key, u64 index, u64 limit) {
     return ((prng_bits(key, index) >> 32) * limit) >> 32;

@@ -90,9 +90,7 @@ inline bool TimerTable_isReady(const Context& x, u32 timer) {
     return t.count && timer_alarms(x, t)->tick <= now(x);
 }
 
-inline bool TimerTable_isEmpty(const Context& x, u32 timer) {
-    return !timer_table(x, timer).count;
-}
+inline bool TimerTable_isEmpty(const Context& x, u32 timer) { return !timer_table(x, timer).count; }
 
 // The line of the earliest alarm.
 inline u64 TimerTable_nextAddress(Context& x, u32 timer) {

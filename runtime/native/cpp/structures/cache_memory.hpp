@@ -11,9 +11,7 @@
 #include "block/pools.hpp"
 #include "structures/replacement_policy.hpp"
 
-inline CacheMemory& cache_memory(const Context& x, u32 cache) {
-    return x.caches[cache];
-}
+inline CacheMemory& cache_memory(const Context& x, u32 cache) { return x.caches[cache]; }
 
 // ---------------------------------------------------------------- entries
 
@@ -57,19 +55,29 @@ inline COLD void CacheMemory_show(Context& x, AbstractCacheEntry& entry, bool vi
 }
 
 // Store the permission; without one (Invalid, NotPresent) the reservation is lost.
-inline void AbstractCacheEntry_changePermission(Context& x, AbstractCacheEntry& entry, i32 permission) {
+inline void AbstractCacheEntry_changePermission(Context& x, AbstractCacheEntry& entry,
+                                                i32 permission) {
     if (permission == entry.permission) return;
     const bool hides = permission == AccessPermission::NotPresent;
     if (hides || permission == AccessPermission::Invalid) entry.locked_by = -1;
     const bool hidden = entry.permission == AccessPermission::NotPresent;
     entry.permission = permission;
-    if (UNLIKELY(hidden != hides) && entry.cache < DIRECTORY_CACHE) CacheMemory_show(x, entry, hidden);
+    if (UNLIKELY(hidden != hides) && entry.cache < DIRECTORY_CACHE)
+        CacheMemory_show(x, entry, hidden);
 }
 
-inline bool AbstractCacheEntry_getInHtmReadSet(Context&, const AbstractCacheEntry& e) { return e.read_set; }
-inline bool AbstractCacheEntry_getInHtmWriteSet(Context&, const AbstractCacheEntry& e) { return e.write_set; }
-inline void AbstractCacheEntry_setInHtmReadSet(Context&, AbstractCacheEntry& e, bool v) { e.read_set = v; }
-inline void AbstractCacheEntry_setInHtmWriteSet(Context&, AbstractCacheEntry& e, bool v) { e.write_set = v; }
+inline bool AbstractCacheEntry_getInHtmReadSet(Context&, const AbstractCacheEntry& e) {
+    return e.read_set;
+}
+inline bool AbstractCacheEntry_getInHtmWriteSet(Context&, const AbstractCacheEntry& e) {
+    return e.write_set;
+}
+inline void AbstractCacheEntry_setInHtmReadSet(Context&, AbstractCacheEntry& e, bool v) {
+    e.read_set = v;
+}
+inline void AbstractCacheEntry_setInHtmWriteSet(Context&, AbstractCacheEntry& e, bool v) {
+    e.write_set = v;
+}
 
 // ---------------------------------------------------------------- lines
 
@@ -123,8 +131,8 @@ inline u64 CacheMemory_cacheProbe(Context& x, u32 cache, u64 address) {
 }
 
 // Put a new entry into the first free way, with permission Invalid.
-inline AbstractCacheEntry* CacheMemory_allocate(
-    Context& x, u32 cache, u64 address, AbstractCacheEntry* entry) {
+inline AbstractCacheEntry* CacheMemory_allocate(Context& x, u32 cache, u64 address,
+                                                AbstractCacheEntry* entry) {
     CacheMemory& c = cache_memory(x, cache);
     if (!cache_aligned(x, address)) return entry;
     if (UNLIKELY(!entry)) {
@@ -165,7 +173,8 @@ inline AbstractCacheEntry* CacheMemory_allocate(
     return entry;
 }
 
-inline void CacheMemory_allocateVoid(Context& x, u32 cache, u64 address, AbstractCacheEntry* entry) {
+inline void CacheMemory_allocateVoid(Context& x, u32 cache, u64 address,
+                                     AbstractCacheEntry* entry) {
     CacheMemory_allocate(x, cache, address, entry);
 }
 
@@ -185,9 +194,7 @@ inline void CacheMemory_deallocate(Context& x, u32 cache, u64 address) {
     detach_entry(x, entry);
 }
 
-inline AbstractCacheEntry* CacheMemory_getNullEntry(Context&, u32) {
-    return nullptr;
-}
+inline AbstractCacheEntry* CacheMemory_getNullEntry(Context&, u32) { return nullptr; }
 
 // Touch a line if it is present. No policy weighs the occupancy.
 inline void CacheMemory_setMRU(Context& x, u32 cache, u64 address, i64 = 0) {
@@ -273,13 +280,19 @@ inline void CacheMemory_recordRequestType(Context& x, u32 cache, i32 kind, u64 a
 inline bool CacheMemory_checkResourceAvailable(Context& x, u32 cache, i32 kind, u64 address) {
     CacheMemory& c = cache_memory(x, cache);
     if (!c.resource_stalls) return true;
-    if (kind == CacheResourceType::DataArray) return BankedArray_is_free(x, c.data, cache_set(c, address));
-    if (kind == CacheResourceType::TagArray) return BankedArray_is_free(x, c.tags, cache_set(c, address));
+    if (kind == CacheResourceType::DataArray)
+        return BankedArray_is_free(x, c.data, cache_set(c, address));
+    if (kind == CacheResourceType::TagArray)
+        return BankedArray_is_free(x, c.tags, cache_set(c, address));
     return Alu_is_free(x, c, line_of(x, address));
 }
 
-inline u64 CacheMemory_getTagLatency(Context& x, u32 cache) { return cache_memory(x, cache).tag_latency; }
-inline u64 CacheMemory_getDataLatency(Context& x, u32 cache) { return cache_memory(x, cache).data_latency; }
+inline u64 CacheMemory_getTagLatency(Context& x, u32 cache) {
+    return cache_memory(x, cache).tag_latency;
+}
+inline u64 CacheMemory_getDataLatency(Context& x, u32 cache) {
+    return cache_memory(x, cache).data_latency;
+}
 
 // ---------------------------------------------------------------- statistics and locks
 

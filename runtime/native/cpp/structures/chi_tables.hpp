@@ -68,19 +68,23 @@ inline void trigger_prepend(Context& x, TriggerQueue<T>& q, const T& value, bool
 }
 
 template <class T>
-inline void TriggerQueue_push(Context& x, TriggerQueue<T>& q, const typename Identity<T>::type& value) {
+inline void TriggerQueue_push(Context& x, TriggerQueue<T>& q,
+                              const typename Identity<T>::type& value) {
     trigger_append(x, q, value, false);
 }
 template <class T>
-inline void TriggerQueue_pushNB(Context& x, TriggerQueue<T>& q, const typename Identity<T>::type& value) {
+inline void TriggerQueue_pushNB(Context& x, TriggerQueue<T>& q,
+                                const typename Identity<T>::type& value) {
     trigger_append(x, q, value, true);
 }
 template <class T>
-inline void TriggerQueue_pushFront(Context& x, TriggerQueue<T>& q, const typename Identity<T>::type& value) {
+inline void TriggerQueue_pushFront(Context& x, TriggerQueue<T>& q,
+                                   const typename Identity<T>::type& value) {
     trigger_prepend(x, q, value, false);
 }
 template <class T>
-inline void TriggerQueue_pushFrontNB(Context& x, TriggerQueue<T>& q, const typename Identity<T>::type& value) {
+inline void TriggerQueue_pushFrontNB(Context& x, TriggerQueue<T>& q,
+                                     const typename Identity<T>::type& value) {
     trigger_prepend(x, q, value, true);
 }
 
@@ -161,21 +165,22 @@ inline TriggerQueue<T> TriggerQueue_copy(Context& x, const TriggerQueue<T>& othe
     return made;
 }
 
-inline bool trigger_equal(const Context&, i32 one, i32 other) {
-    return one == other;
-}
+inline bool trigger_equal(const Context&, i32 one, i32 other) { return one == other; }
 template <class T>
 inline bool trigger_equal(const Context& x, const T& one, const T& other) {
     return equal(x, one, other);
 }
 
 template <class T>
-inline bool TriggerQueue_equal(const Context& x, const TriggerQueue<T>& a, const TriggerQueue<T>& b) {
+inline bool TriggerQueue_equal(const Context& x, const TriggerQueue<T>& a,
+                               const TriggerQueue<T>& b) {
     if (a.count != b.count) return false;
-    for (u32 one = a.head, other = b.head; one; one = trigger_item<T>(x, one).next, other = trigger_item<T>(x, other).next) {
+    for (u32 one = a.head, other = b.head; one;
+         one = trigger_item<T>(x, one).next, other = trigger_item<T>(x, other).next) {
         const TriggerItem<T>& mine = trigger_item<T>(x, one);
         const TriggerItem<T>& theirs = trigger_item<T>(x, other);
-        if (mine.nonblocking != theirs.nonblocking || !trigger_equal(x, mine.value, theirs.value)) return false;
+        if (mine.nonblocking != theirs.nonblocking || !trigger_equal(x, mine.value, theirs.value))
+            return false;
     }
     return true;
 }
@@ -237,19 +242,31 @@ inline void ExpectedMap_clear(Context&, ExpectedMap& e, i32 chunks) {
     e = {};
     e.data.more = chunks - 1;
 }
-inline void ExpectedMap_addExpectedRespType(Context&, ExpectedMap& e, i32 kind) { expected_add(e.responses, kind); }
-inline void ExpectedMap_addExpectedDataType(Context&, ExpectedMap& e, i32 kind) { expected_add(e.data, kind); }
+inline void ExpectedMap_addExpectedRespType(Context&, ExpectedMap& e, i32 kind) {
+    expected_add(e.responses, kind);
+}
+inline void ExpectedMap_addExpectedDataType(Context&, ExpectedMap& e, i32 kind) {
+    expected_add(e.data, kind);
+}
 inline void ExpectedMap_setExpectedCount(Context&, ExpectedMap& e, i32 count) { e.total = count; }
 inline void ExpectedMap_addExpectedCount(Context&, ExpectedMap& e, i32 count) {
     e.total = i32(u32(e.total) + u32(count));
 }
-inline i32 ExpectedMap_received(Context&, const ExpectedMap& e) { return e.data.received + e.responses.received; }
+inline i32 ExpectedMap_received(Context&, const ExpectedMap& e) {
+    return e.data.received + e.responses.received;
+}
 inline i32 ExpectedMap_expected(Context& x, const ExpectedMap& e) {
     return i32(u32(e.total) - u32(ExpectedMap_received(x, e)));
 }
-inline bool ExpectedMap_hasExpected(Context& x, const ExpectedMap& e) { return ExpectedMap_expected(x, e) != 0; }
-inline bool ExpectedMap_hasReceivedData(Context&, const ExpectedMap& e) { return e.data.received != 0; }
-inline bool ExpectedMap_hasReceivedResp(Context&, const ExpectedMap& e) { return e.responses.received != 0; }
+inline bool ExpectedMap_hasExpected(Context& x, const ExpectedMap& e) {
+    return ExpectedMap_expected(x, e) != 0;
+}
+inline bool ExpectedMap_hasReceivedData(Context&, const ExpectedMap& e) {
+    return e.data.received != 0;
+}
+inline bool ExpectedMap_hasReceivedResp(Context&, const ExpectedMap& e) {
+    return e.responses.received != 0;
+}
 inline bool ExpectedMap_receivedDataType(Context&, const ExpectedMap& e, i32 kind) {
     return expected_has(e.data.arrived, kind);
 }
@@ -275,7 +292,8 @@ inline bool expected_equal(const Expected& a, const Expected& b) {
     return a.more == b.more && a.parts == b.parts && a.received == b.received;
 }
 inline bool ExpectedMap_equal(const Context&, const ExpectedMap& a, const ExpectedMap& b) {
-    return a.total == b.total && expected_equal(a.data, b.data) && expected_equal(a.responses, b.responses);
+    return a.total == b.total && expected_equal(a.data, b.data) &&
+           expected_equal(a.responses, b.responses);
 }
 
 // ---------------------------------------------------------------- slots
@@ -284,8 +302,12 @@ inline TBEStorage& tbe_storage(const Context& x, u32 storage) {
     return x.s->library.storages.in(x)[storage];
 }
 
-inline u32* storage_free(const Context& x, const TBEStorage& s) { return in_block<u32>(x, s.slots); }
-inline u32* storage_users(const Context& x, const TBEStorage& s) { return in_block<u32>(x, s.slots) + s.capacity; }
+inline u32* storage_free(const Context& x, const TBEStorage& s) {
+    return in_block<u32>(x, s.slots);
+}
+inline u32* storage_users(const Context& x, const TBEStorage& s) {
+    return in_block<u32>(x, s.slots) + s.capacity;
+}
 
 // The next storage; called once for each when the system is built.
 inline u32 TBEStorage_create(Context& x, u64 capacity) {
@@ -299,8 +321,12 @@ inline u32 TBEStorage_create(Context& x, u64 capacity) {
     return storage;
 }
 
-inline i32 TBEStorage_capacity(const Context& x, u32 storage) { return static_cast<i32>(tbe_storage(x, storage).capacity); }
-inline i32 TBEStorage_reserved(const Context& x, u32 storage) { return tbe_storage(x, storage).reserved; }
+inline i32 TBEStorage_capacity(const Context& x, u32 storage) {
+    return static_cast<i32>(tbe_storage(x, storage).capacity);
+}
+inline i32 TBEStorage_reserved(const Context& x, u32 storage) {
+    return tbe_storage(x, storage).reserved;
+}
 inline i32 TBEStorage_size(const Context& x, u32 storage) {
     const TBEStorage& s = tbe_storage(x, storage);
     return static_cast<i32>(s.capacity - s.available);
@@ -312,7 +338,9 @@ inline i32 TBEStorage_slotsAvailable(const Context& x, u32 storage) {
 inline bool TBEStorage_areNSlotsAvailable(const Context& x, u32 storage, i64 count) {
     return TBEStorage_slotsAvailable(x, storage) >= count;
 }
-inline void TBEStorage_incrementReserved(Context& x, u32 storage) { tbe_storage(x, storage).reserved++; }
+inline void TBEStorage_incrementReserved(Context& x, u32 storage) {
+    tbe_storage(x, storage).reserved++;
+}
 inline void TBEStorage_decrementReserved(Context& x, u32 storage) {
     TBEStorage& s = tbe_storage(x, storage);
     if (UNLIKELY(!s.reserved)) {

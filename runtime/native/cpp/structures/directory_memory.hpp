@@ -45,8 +45,8 @@ inline AbstractCacheEntry* DirectoryMemory_lookup(Context& x, u32 directory, u64
 }
 
 // Install a new entry with permission Read_Only.
-inline AbstractCacheEntry* DirectoryMemory_allocate(
-    Context& x, u32 directory, u64 address, AbstractCacheEntry* entry) {
+inline AbstractCacheEntry* DirectoryMemory_allocate(Context& x, u32 directory, u64 address,
+                                                    AbstractCacheEntry* entry) {
     const DirectoryMemory& d = directory_memory(x, directory);
     u32& place = directory_place(x, d, address);
     if (UNLIKELY(place)) {

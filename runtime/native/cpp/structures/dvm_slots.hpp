@@ -57,14 +57,16 @@ inline i32 MN_TBEStorage_slotsAvailable(Context& x, const MN_TBEStorage<T>& s, i
     return partition ? free + TBEStorage_slotsAvailable(x, s.part[0]) : free;
 }
 template <class T>
-inline bool MN_TBEStorage_areNSlotsAvailable(Context& x, const MN_TBEStorage<T>& s, i32 count, i32 partition) {
+inline bool MN_TBEStorage_areNSlotsAvailable(Context& x, const MN_TBEStorage<T>& s, i32 count,
+                                             i32 partition) {
     return MN_TBEStorage_slotsAvailable(x, s, partition) >= count;
 }
 
 template <class T>
 inline void MN_TBEStorage_incrementReserved(Context& x, MN_TBEStorage<T>& s, i32 partition) {
     const u32 part = storage_part(x, s, partition);
-    TBEStorage_incrementReserved(x, partition && TBEStorage_areNSlotsAvailable(x, part, 1) ? part : s.part[0]);
+    TBEStorage_incrementReserved(
+        x, partition && TBEStorage_areNSlotsAvailable(x, part, 1) ? part : s.part[0]);
 }
 template <class T>
 inline void MN_TBEStorage_decrementReserved(Context& x, MN_TBEStorage<T>& s, i32 partition) {
@@ -76,14 +78,17 @@ inline void MN_TBEStorage_decrementReserved(Context& x, MN_TBEStorage<T>& s, i32
 template <class T>
 inline i32 MN_TBEStorage_addEntryToNewSlot(Context& x, MN_TBEStorage<T>& s, i32 partition) {
     const u32 part = storage_part(x, s, partition);
-    if (partition && TBEStorage_areNSlotsAvailable(x, part, 1)) return TBEStorage_addEntryToNewSlot(x, part);
+    if (partition && TBEStorage_areNSlotsAvailable(x, part, 1))
+        return TBEStorage_addEntryToNewSlot(x, part);
     return TBEStorage_capacity(x, part) + TBEStorage_addEntryToNewSlot(x, s.part[0]);
 }
 template <class T>
-inline void MN_TBEStorage_removeEntryFromSlot(Context& x, MN_TBEStorage<T>& s, i32 slot, i32 partition) {
+inline void MN_TBEStorage_removeEntryFromSlot(Context& x, MN_TBEStorage<T>& s, i32 slot,
+                                              i32 partition) {
     const u32 part = storage_part(x, s, partition);
     const i32 own = TBEStorage_capacity(x, part);
-    TBEStorage_removeEntryFromSlot(x, slot < own ? part : s.part[0], slot < own ? slot : slot - own);
+    TBEStorage_removeEntryFromSlot(x, slot < own ? part : s.part[0],
+                                   slot < own ? slot : slot - own);
 }
 
 // The retry for which there is a slot; `before` is the one in front of it. 0: there is none.
@@ -91,13 +96,15 @@ template <class T>
 inline u32 storage_retry(Context& x, const MN_TBEStorage<T>& s, u32& before) {
     before = 0;
     for (u32 h = s.retries.head; h; before = h, h = trigger_item<T>(x, h).next) {
-        if (MN_TBEStorage_areNSlotsAvailable(x, s, 1, trigger_item<T>(x, h).value.isNonSync)) return h;
+        if (MN_TBEStorage_areNSlotsAvailable(x, s, 1, trigger_item<T>(x, h).value.isNonSync))
+            return h;
     }
     return 0;
 }
 
 template <class T>
-inline void MN_TBEStorage_emplaceRetryEntry(Context& x, MN_TBEStorage<T>& s, const typename Identity<T>::type& entry) {
+inline void MN_TBEStorage_emplaceRetryEntry(Context& x, MN_TBEStorage<T>& s,
+                                            const typename Identity<T>::type& entry) {
     TriggerQueue_push(x, s.retries, entry);
 }
 template <class T>

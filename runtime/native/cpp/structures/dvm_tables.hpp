@@ -26,11 +26,13 @@ inline void each_record(Context& x, u32 table, F f) {
 
 // Whether a Sync comes after a NonSync of its requestor that is not complete.
 template <class T>
-inline bool distributor_depends(Context& x, u32 table, const T& sync, const DistributorStates& states) {
+inline bool distributor_depends(Context& x, u32 table, const T& sync,
+                                const DistributorStates& states) {
     bool depends = false;
     each_record<T>(x, table, [&](const T& other) {
         const bool unfinished = other.state == states.ready[0] || other.state == states.waiting[0];
-        if (unfinished && sync.timestamp > other.timestamp && sync.requestor == other.requestor) depends = true;
+        if (unfinished && sync.timestamp > other.timestamp && sync.requestor == other.requestor)
+            depends = true;
     });
     return depends;
 }
@@ -59,8 +61,9 @@ inline T* MN_TBETable_chooseNewDistributor(Context& x, u32 table, const Distribu
         } else if (record.state != states.ready[0]) {
             return;
         }
-        const bool older = !chosen || record.timestamp < chosen->timestamp ||
-                           (record.timestamp == chosen->timestamp && record.address < chosen->address);
+        const bool older =
+            !chosen || record.timestamp < chosen->timestamp ||
+            (record.timestamp == chosen->timestamp && record.address < chosen->address);
         if (older) chosen = &record;
     });
     return chosen;
@@ -75,4 +78,6 @@ inline void RubyPrefetcherProxy_notifyPfHit(Context&, u32, u32, bool, const Data
 inline void RubyPrefetcherProxy_notifyPfMiss(Context&, u32, u32, bool, const DataBlock&) {}
 inline void RubyPrefetcherProxy_notifyPfFill(Context&, u32, u32, const DataBlock&, bool) {}
 inline void RubyPrefetcherProxy_notifyPfEvict(Context&, u32, u64, bool, u32) {}
-inline void RubyPrefetcherProxy_completePrefetch(Context& x, u32, u64) { fail(x, ErrorKind::BAD_CALLBACK); }
+inline void RubyPrefetcherProxy_completePrefetch(Context& x, u32, u64) {
+    fail(x, ErrorKind::BAD_CALLBACK);
+}

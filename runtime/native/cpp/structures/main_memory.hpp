@@ -22,7 +22,8 @@ inline u64* memory_line(Context& x, u64 address, bool write) {
     if (UNLIKELY(state == MEMORY_UNKNOWN)) {
         state = MEMORY_INITIAL;
         const u64 base = mix64(m.run_key + GOLDEN) + (address >> 3) * GOLDEN;
-        for (u32 word = 0; word < LINE_BYTES / 8; word++) data[word] = m.zeroed ? 0 : mix64(base + word * GOLDEN);
+        for (u32 word = 0; word < LINE_BYTES / 8; word++)
+            data[word] = m.zeroed ? 0 : mix64(base + word * GOLDEN);
     }
     if (write) state = MEMORY_WRITTEN;
     return data;
@@ -55,7 +56,8 @@ inline MemoryMsg& Memory_access(Context& x, const MemoryMsg& request, MachineID 
         response.MessageSize = MessageSizeType::Writeback_Control;
         const u8* bytes = reinterpret_cast<const u8*>(request.DataBlk.data);
         if (request.Len && length < line_size) {
-            __builtin_memcpy(reinterpret_cast<u8*>(data) + offset, bytes + offset, static_cast<u64>(length));
+            __builtin_memcpy(reinterpret_cast<u8*>(data) + offset, bytes + offset,
+                             static_cast<u64>(length));
         } else {
             __builtin_memcpy(data, bytes, static_cast<u64>(line_size));
         }

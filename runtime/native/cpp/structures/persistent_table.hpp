@@ -26,15 +26,16 @@ inline PersistentRow& persistent_row(Context& x, u32 table, u64 address) {
 // The smallest node that starves; -1 and a verdict if none does.
 inline i32 persistent_smallest(Context& x, const PersistentRow& row) {
     for (u32 i = 0; i < NODE_WORDS; i++) {
-        if (row.starving.w[i]) return static_cast<i32>(64 * i + static_cast<u32>(__builtin_ctzll(row.starving.w[i])));
+        if (row.starving.w[i])
+            return static_cast<i32>(64 * i + static_cast<u32>(__builtin_ctzll(row.starving.w[i])));
     }
     fail(x, ErrorKind::NOT_ALLOCATED);
     return -1;
 }
 
 // A requester starves.
-inline void PersistentTable_persistentRequestLock(
-    Context& x, u32 table, u64 address, MachineID locker, i32 kind) {
+inline void PersistentTable_persistentRequestLock(Context& x, u32 table, u64 address,
+                                                  MachineID locker, i32 kind) {
     PersistentRow& row = persistent_row(x, table, address);
     if (UNLIKELY(node_of(x, locker) < 0)) {
         fail(x, ErrorKind::INDEX_RANGE);
@@ -49,8 +50,8 @@ inline void PersistentTable_persistentRequestLock(
 }
 
 // A requester is satisfied.
-inline void PersistentTable_persistentRequestUnlock(
-    Context& x, u32 table, u64 address, MachineID unlocker) {
+inline void PersistentTable_persistentRequestUnlock(Context& x, u32 table, u64 address,
+                                                    MachineID unlocker) {
     PersistentRow& row = persistent_row(x, table, address);
     if (UNLIKELY(!NetDest_isElement(x, row.starving, unlocker))) {
         fail(x, ErrorKind::NOT_ALLOCATED);
@@ -62,7 +63,8 @@ inline void PersistentTable_persistentRequestUnlock(
 }
 
 // Whether a requester may start to starve: nothing is marked, and it does not yet.
-inline bool PersistentTable_okToIssueStarving(Context& x, u32 table, u64 address, MachineID machine) {
+inline bool PersistentTable_okToIssueStarving(Context& x, u32 table, u64 address,
+                                              MachineID machine) {
     const PersistentRow& row = persistent_row(x, table, address);
     return !NetDest_isElement(x, row.starving, machine) && NetDest_isEmpty(x, row.marked);
 }

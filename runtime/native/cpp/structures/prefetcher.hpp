@@ -76,7 +76,8 @@ inline void prefetch_append(PrefetchRing& ring, u64 address) {
     prefetch_filter(ring, ring.count - 1) = {address, 0, 0};
 }
 
-inline bool prefetch_unit(Context& x, RubyPrefetcher& p, PrefetchRing& ring, u64 line, i64 stride, i32 kind) {
+inline bool prefetch_unit(Context& x, RubyPrefetcher& p, PrefetchRing& ring, u64 line, i64 stride,
+                          i32 kind) {
     for (u32 age = 0; age < ring.count; age++) {
         PrefetchFilter& filter = prefetch_filter(ring, age);
         if (filter.address != line) continue;
@@ -114,7 +115,8 @@ inline void RubyPrefetcher_observeMiss(Context& x, u32 prefetcher, u64 address, 
     RubyPrefetcher& p = prefetcher_of(x, prefetcher);
     const u64 line = address & ~LINE_MASK;
     if (prefetch_stream(p, line)) return;
-    if (prefetch_unit(x, p, p.ahead, line, 1, kind) || prefetch_unit(x, p, p.back, line, -1, kind)) return;
+    if (prefetch_unit(x, p, p.ahead, line, 1, kind) || prefetch_unit(x, p, p.back, line, -1, kind))
+        return;
     prefetch_distance(x, p, line, kind);
 }
 

@@ -9,9 +9,7 @@
 #include "block/pools.hpp"
 #include "structures/replacement_policy.hpp"
 
-inline TBETable& tbe_table(const Context& x, u32 table) {
-    return x.tables[table];
-}
+inline TBETable& tbe_table(const Context& x, u32 table) { return x.tables[table]; }
 
 // The next table of a machine; called once for each when the system is built.
 inline u32 TBETable_create(Context& x, u32 machine, u64 capacity) {
@@ -76,6 +74,4 @@ inline bool TBETable_areNSlotsAvailable(const Context& x, u32 table, i64 count) 
     return i64{t.count} + count <= i64{t.capacity};
 }
 
-inline TbeHeader* TBETable_getNullEntry(Context&, u32) {
-    return nullptr;
-}
+inline TbeHeader* TBETable_getNullEntry(Context&, u32) { return nullptr; }

@@ -25,18 +25,14 @@ inline i64 run_status(Context& x, u64 until) {
 
 // ---------------------------------------------------------------- building and running
 
-SLICC_API u64 slicc_abi() {
-    return SLICC_ABI;
-}
+SLICC_API u64 slicc_abi() { return SLICC_ABI; }
 
 SLICC_API u64 slicc_constant(u64 which) {
     const u64 constants[] = {LINE_BYTES, NODE_WORDS, sizeof(AnyMessage), CONTROLLER_STRIDE};
     return which < sizeof constants / sizeof constants[0] ? constants[which] : 0;
 }
 
-SLICC_API u64 slicc_system_size(const u64* plan, u64 words) {
-    return system_size(plan, words);
-}
+SLICC_API u64 slicc_system_size(const u64* plan, u64 words) { return system_size(plan, words); }
 
 SLICC_API i64 slicc_start(void* block, u64 bytes, const u64* plan, u64 words) {
     return system_start(block, bytes, plan, words) ? 0 : -1;
@@ -48,8 +44,8 @@ SLICC_API i64 slicc_run(void* block, void* view, u64 until) {
 }
 
 // The same as slicc_run; transitions are also written to `steps`, STEP_WORDS each, while there is room.
-SLICC_API i64 slicc_run_traced(void* block, void* view, u64 until, u64* steps,
-                               u64 room, u64* written) {
+SLICC_API i64 slicc_run_traced(void* block, void* view, u64 until, u64* steps, u64 room,
+                               u64* written) {
     Context x = context_with(block, view);
     x.steps = steps;
     x.steps_room = room;
@@ -61,9 +57,7 @@ SLICC_API i64 slicc_run_traced(void* block, void* view, u64 until, u64* steps,
 // ---------------------------------------------------------------- memory
 
 // From now on memory that was never written is zero.
-SLICC_API void slicc_zero_memory(void* block) {
-    static_cast<System*>(block)->memory.zeroed = 1;
-}
+SLICC_API void slicc_zero_memory(void* block) { static_cast<System*>(block)->memory.zeroed = 1; }
 
 // Write memory itself; 1 if there was not enough room for its lines.
 SLICC_API i64 slicc_write_memory(void* block, u64 address, const u8* bytes, u64 count) {
@@ -107,9 +101,7 @@ SLICC_API i64 slicc_next_tick(void* block) {
     return tick >> 63 ? INT64_MAX : static_cast<i64>(tick);
 }
 
-SLICC_API u64 slicc_now(void* block) {
-    return static_cast<const System*>(block)->engine.now;
-}
+SLICC_API u64 slicc_now(void* block) { return static_cast<const System*>(block)->engine.now; }
 
 SLICC_API u64 slicc_trace_hash(void* block) {
     return static_cast<const System*>(block)->trace.value;

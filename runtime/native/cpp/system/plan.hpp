@@ -60,7 +60,8 @@ struct PlanView {
 // False if the words are not a plan of this version.
 inline bool read_plan(const u64* words, u64 count, PlanView& plan) {
     if (count < PLAN_HEAD_WORDS) return false;
-    if (words[PLAN_HEAD_MAGIC] != PLAN_MAGIC || words[PLAN_HEAD_VERSION] != PLAN_VERSION) return false;
+    if (words[PLAN_HEAD_MAGIC] != PLAN_MAGIC || words[PLAN_HEAD_VERSION] != PLAN_VERSION)
+        return false;
     plan = {};
     plan.words = words;
     plan.run_key = words[PLAN_HEAD_RUN_KEY];

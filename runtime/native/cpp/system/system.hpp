@@ -83,14 +83,16 @@ inline MachineTotals machine_totals(const PlanView& plan, u32 machine) {
         totals.library.prefetchers += shape.prefetchers;
         const u64* objects = c.list(PLAN_OBJECTS);
         for (u64 i = 0; i < objects[-1]; i++) {
-            if (shape.objects[i] == 'T') totals.records += objects[i] < room.lines ? objects[i] : room.lines;
+            if (shape.objects[i] == 'T')
+                totals.records += objects[i] < room.lines ? objects[i] : room.lines;
             if (shape.objects[i] != 'S') continue;
             totals.library.storages++;
             totals.library.slots += 2 * objects[i];
         }
         for (u32 cache = 0; cache < room.caches; cache++) {
             const u64* words = plan.caches + cache * PLAN_CACHE_WORDS;
-            if (words[PLAN_CACHE_CONTROLLER] == id) totals.entries += words[PLAN_CACHE_SETS] * words[PLAN_CACHE_WAYS];
+            if (words[PLAN_CACHE_CONTROLLER] == id)
+                totals.entries += words[PLAN_CACHE_SETS] * words[PLAN_CACHE_WAYS];
         }
     }
     // What a wake-up gives up is free again only after it.
@@ -191,7 +193,8 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     layout.reserve(s.lines.table, u64{1} << (64 - s.lines.shift));
     layout.reserve(s.lines.window, LINE_WINDOW * room.lines);
     s.stall_rows = room.buffers;
-    const u64 keyed = room.caches + tables + directories + library.timers + library.perfect + QUEUE_PLACES * room.requesters;
+    const u64 keyed = room.caches + tables + directories + library.timers + library.perfect +
+                      QUEUE_PLACES * room.requesters;
     // What is left free before the places of a node is less than those.
     const u64 most = 2 * (keyed + delayed_channels(plan));
     layout.reserve(s.places, room.lines * (places_stride(most) / sizeof(u32)));
@@ -217,7 +220,8 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
 
 // The rest of the layout: caches and the pools of machines, whose descriptions stand in arrays
 // of the block. `array` is where they are, or nullptr if only the size is asked for.
-inline u64 storage_layout(u64 size, const PlanView& plan, CacheMemory* caches, Pool* entries, Pool* records) {
+inline u64 storage_layout(u64 size, const PlanView& plan, CacheMemory* caches, Pool* entries,
+                          Pool* records) {
     Layout layout = {size};
     for (u32 cache = 0; cache < plan.capacities.caches; cache++) {
         CacheMemory c = {};
@@ -228,7 +232,8 @@ inline u64 storage_layout(u64 size, const PlanView& plan, CacheMemory* caches, P
         const MachineTotals totals = machine_totals(plan, machine);
         const MachineShape& shape = MACHINE_SHAPES[machine];
         Pool pool = {};
-        layout.reserve(pool, POOL_TABLES, shape.entry_bytes, shape.entry_bytes ? totals.entries : 0);
+        layout.reserve(pool, POOL_TABLES, shape.entry_bytes,
+                       shape.entry_bytes ? totals.entries : 0);
         if (entries) entries[machine] = pool;
         pool = {};
         layout.reserve(pool, POOL_TABLES, shape.tbe_bytes, shape.tbe_bytes ? totals.records : 0);
@@ -272,7 +277,8 @@ inline void topology_start(Context& x, const PlanView& plan) {
         const u64 bit = words[PLAN_TYPE_INTERLEAVE_BIT];
         t.interleaved[type] = bit != NONE;
         t.interleave_bit[type] = static_cast<u8>(bit == NONE ? 0 : bit);
-        for (u32 num = 0; num < t.count[type]; num++) t.machine_of.at(x, node++) = {static_cast<i32>(type), num};
+        for (u32 num = 0; num < t.count[type]; num++)
+            t.machine_of.at(x, node++) = {static_cast<i32>(type), num};
     }
 }
 
@@ -287,7 +293,8 @@ inline void buffers_start(Context& x, const PlanView& plan) {
         b.special = b.capacity || b.ordered || b.consumer == NIL;
         b.stalls = i;
         b.delays = NIL;
-        if (words[PLAN_BUFFER_DELAY]) delays_start(s.run_key, words[PLAN_BUFFER_DELAY], b.delay_key, b.delay_start);
+        if (words[PLAN_BUFFER_DELAY])
+            delays_start(s.run_key, words[PLAN_BUFFER_DELAY], b.delay_key, b.delay_start);
     }
     const u64* words = plan.ports;
     u32 index = 0;
@@ -308,7 +315,9 @@ inline void buffers_start(Context& x, const PlanView& plan) {
             channel.order = port.ordered && b.ordered ? ~u64{0} : 0;
             channel.limited = port.capacity || b.capacity;
             channel.delays = NIL;
-            if (words[PLAN_CHANNEL_DELAY]) delays_start(s.run_key, words[PLAN_CHANNEL_DELAY], channel.delay_key, channel.delay_start);
+            if (words[PLAN_CHANNEL_DELAY])
+                delays_start(s.run_key, words[PLAN_CHANNEL_DELAY], channel.delay_key,
+                             channel.delay_start);
             s.routes.at(x, port.routes + words[PLAN_CHANNEL_NODE]) = index + 1;
         }
     }

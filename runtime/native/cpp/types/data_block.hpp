@@ -28,18 +28,12 @@ inline bool is_byte_range(Context& x, i64 offset, i64 length) {
     return false;
 }
 
-inline bool is_byte(Context& x, i64 offset) {
-    return is_byte_range(x, offset < 0 ? offset : 0, 0);
-}
+inline bool is_byte(Context& x, i64 offset) { return is_byte_range(x, offset < 0 ? offset : 0, 0); }
 
 // One word of the mask that selects the whole line.
-inline u64 full_mask(const Context&, u32 word) {
-    return byte_range(0, LINE_BYTES, word);
-}
+inline u64 full_mask(const Context&, u32 word) { return byte_range(0, LINE_BYTES, word); }
 
-inline void WriteMask_assign(Context&, WriteMask& mask, const WriteMask& other) {
-    mask = other;
-}
+inline void WriteMask_assign(Context&, WriteMask& mask, const WriteMask& other) { mask = other; }
 
 inline void WriteMask_clear(Context&, WriteMask& mask) {
     for (u64& word : mask.m) word = 0;
@@ -49,7 +43,8 @@ inline bool WriteMask_test(Context& x, const WriteMask& mask, i64 offset) {
     return is_byte(x, offset) && offset < LINE_BYTES && (mask.m[offset >> 6] >> (offset & 63) & 1);
 }
 
-inline void WriteMask_setMask(Context& x, WriteMask& mask, i64 offset, i64 length, bool value = true) {
+inline void WriteMask_setMask(Context& x, WriteMask& mask, i64 offset, i64 length,
+                              bool value = true) {
     if (!is_byte_range(x, offset, length)) return;
     for (u32 i = 0; i < MASK_WORDS; i++) {
         const u64 bits = byte_range(offset, length, i);
@@ -135,9 +130,7 @@ inline bool WriteMask_equal(const Context&, const WriteMask& one, const WriteMas
 
 // ---------------------------------------------------------------- blocks
 
-inline LogNode& log_node(const Context& x, u32 handle) {
-    return of_handle<LogNode>(x, handle);
-}
+inline LogNode& log_node(const Context& x, u32 handle) { return of_handle<LogNode>(x, handle); }
 
 // Put a block in front of a log (the newest comes first).
 inline void DataBlock_log(Context& x, DataBlock& block, const u64* data) {
@@ -193,13 +186,13 @@ inline void copy_selected(u64* to, const u64* from, const u64* mask) {
     }
 }
 
-inline void DataBlock_copyPartial(
-    Context&, DataBlock& block, const DataBlock& other, const WriteMask& mask) {
+inline void DataBlock_copyPartial(Context&, DataBlock& block, const DataBlock& other,
+                                  const WriteMask& mask) {
     copy_selected(block.data, other.data, mask.m);
 }
 
-inline void DataBlock_copyPartial_range(
-    Context& x, DataBlock& block, const DataBlock& other, i64 offset, i64 length) {
+inline void DataBlock_copyPartial_range(Context& x, DataBlock& block, const DataBlock& other,
+                                        i64 offset, i64 length) {
     if (!is_byte_range(x, offset, length)) return;
     u64 mask[MASK_WORDS];
     for (u32 i = 0; i < MASK_WORDS; i++) mask[i] = byte_range(offset, length, i);
@@ -223,8 +216,8 @@ inline COLD void DataBlock_run_atomics(Context& x, DataBlock& block, u32 atomics
 
 // Take over the other's bytes, then run the mask's operations in order; unless `no_return`,
 // the block before each goes into the log.
-inline void DataBlock_atomicPartial(
-    Context& x, DataBlock& block, const DataBlock& other, const WriteMask& mask, bool no_return = true) {
+inline void DataBlock_atomicPartial(Context& x, DataBlock& block, const DataBlock& other,
+                                    const WriteMask& mask, bool no_return = true) {
     if (&block != &other) __builtin_memcpy(block.data, other.data, sizeof block.data);
     if (mask.atomics) DataBlock_run_atomics(x, block, mask.atomics, no_return);
 }

@@ -16,10 +16,14 @@ constexpr u64 request_bits(const i32* types, u32 count) {
 }
 
 inline constexpr i32 WRITE_TYPES[] = {
-    RubyRequestType::ST,          RubyRequestType::ATOMIC,
-    RubyRequestType::RMW_Read,    RubyRequestType::RMW_Write,
-    RubyRequestType::Store_Conditional, RubyRequestType::Locked_RMW_Read,
-    RubyRequestType::Locked_RMW_Write,  RubyRequestType::FLUSH,
+    RubyRequestType::ST,
+    RubyRequestType::ATOMIC,
+    RubyRequestType::RMW_Read,
+    RubyRequestType::RMW_Write,
+    RubyRequestType::Store_Conditional,
+    RubyRequestType::Locked_RMW_Read,
+    RubyRequestType::Locked_RMW_Write,
+    RubyRequestType::FLUSH,
 };
 inline constexpr i32 DATA_READ_TYPES[] = {RubyRequestType::LD, RubyRequestType::Load_Linked};
 inline constexpr i32 HTM_TYPES[] = {
@@ -85,7 +89,9 @@ inline i64 library_addressToInt(Context& x, u64 address) {
 }
 
 inline bool library_isWriteRequest(Context&, i32 kind) { return is_one_of(WRITE_TYPES, kind); }
-inline bool library_isDataReadRequest(Context&, i32 kind) { return is_one_of(DATA_READ_TYPES, kind); }
+inline bool library_isDataReadRequest(Context&, i32 kind) {
+    return is_one_of(DATA_READ_TYPES, kind);
+}
 inline bool library_isHtmCmdRequest(Context&, i32 kind) { return is_one_of(HTM_TYPES, kind); }
 inline bool library_isReadRequest(Context&, i32 kind) {
     return is_one_of(DATA_READ_TYPES, kind) || kind == RubyRequestType::IFETCH;

@@ -9,12 +9,12 @@
 
 // How the engine hands an item over when its tick has come.
 enum Delivery : u8 {
-    DELIVER_APPEND,    // into buffer `target`, behind what is there
-    DELIVER_INSERT,    // into buffer `target`, where its age says
-    DELIVER_TAKE,      // channel `target` takes it from its sender's buffer, if there is room
-    DELIVER_HAND_OVER, // no message: buffer `target` has room for what waits
-    DELIVER_RESPOND,   // the memory of controller `target` has its answer
-    DELIVER_OFFER,     // no message: controller `target` has room for answers
+    DELIVER_APPEND,     // into buffer `target`, behind what is there
+    DELIVER_INSERT,     // into buffer `target`, where its age says
+    DELIVER_TAKE,       // channel `target` takes it from its sender's buffer, if there is room
+    DELIVER_HAND_OVER,  // no message: buffer `target` has room for what waits
+    DELIVER_RESPOND,    // the memory of controller `target` has its answer
+    DELIVER_OFFER,      // no message: controller `target` has room for answers
 };
 
 struct Message {
@@ -24,25 +24,25 @@ struct Message {
     u32 self;      // its own handle
     u16 type;      // MessageType, 0: free
     u8 delivery;
-    u8 touched;    // its Destination was set, if only to an empty set
-    u32 target;    // of its delivery
-    u32 flight;    // of a multicast with a slot: what counts its copies, 0: none
-    u32 line;      // of its address, once it was delayed at random; only for looking ahead
+    u8 touched;  // its Destination was set, if only to an empty set
+    u32 target;  // of its delivery
+    u32 flight;  // of a multicast with a slot: what counts its copies, 0: none
+    u32 line;    // of its address, once it was delayed at random; only for looking ahead
 };
 
 // Base of every entry structure. Detached: in no cache and no directory.
 struct AbstractCacheEntry {
     u64 address;
-    u32 next;      // free list or limbo
-    u32 self;      // its own handle
+    u32 next;  // free list or limbo
+    u32 self;  // its own handle
     i32 permission;
-    i32 locked_by; // the sequencer that holds a load-linked reservation, -1: none
-    u32 cache;     // NIL: detached, DIRECTORY_CACHE: in a directory
+    i32 locked_by;  // the sequencer that holds a load-linked reservation, -1: none
+    u32 cache;      // NIL: detached, DIRECTORY_CACHE: in a directory
     u32 set;
     u32 way;
-    u16 machine;   // whose pool it is from, counted as in the protocol
-    u8 limbo;      // stands in the limbo list
-    u8 live;       // is not free
+    u16 machine;  // whose pool it is from, counted as in the protocol
+    u8 limbo;     // stands in the limbo list
+    u8 live;      // is not free
     bool read_set;
     bool write_set;
 };
@@ -52,11 +52,11 @@ inline constexpr u32 DIRECTORY_CACHE = NIL - 1;
 // Base of every transaction record.
 struct TbeHeader {
     u64 address;
-    u32 next;     // free list or limbo
-    u32 self;     // its own handle
+    u32 next;  // free list or limbo
+    u32 self;  // its own handle
     u16 machine;
-    bool used;    // stands in its table
-    u8 live;      // is not free
+    bool used;  // stands in its table
+    u8 live;    // is not free
     u32 table;
 };
 

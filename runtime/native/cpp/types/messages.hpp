@@ -73,7 +73,8 @@ inline void clear_fields(T& message) {
     constexpr u64 SIZE = sizeof message - sizeof(Message);
     u8* const fields = reinterpret_cast<u8*>(&message) + sizeof(Message);
 #pragma GCC unroll 16
-    for (u64 at = 0; at < SIZE; at += 64) __builtin_memset(fields + at, 0, SIZE - at < 64 ? SIZE - at : 64);
+    for (u64 at = 0; at < SIZE; at += 64)
+        __builtin_memset(fields + at, 0, SIZE - at < 64 ? SIZE - at : 64);
 }
 
 // Everything after the Message in front, set to its default.

@@ -47,13 +47,9 @@ inline bool topology_owns(const Context& x, MachineID machine, u64 address) {
     return topology_map_address(x, machine.type, address) == machine;
 }
 
-inline MachineID topology_machine_id(const Context&, i32 type, u32 num) {
-    return {type, num};
-}
+inline MachineID topology_machine_id(const Context&, i32 type, u32 num) { return {type, num}; }
 
-inline bool MachineID_equal(const Context&, MachineID one, MachineID other) {
-    return one == other;
-}
+inline bool MachineID_equal(const Context&, MachineID one, MachineID other) { return one == other; }
 
 // ---------------------------------------------------------------- sets of controllers
 
@@ -88,13 +84,9 @@ inline void NetDest_remove(Context& x, NetDest& set, MachineID machine) {
     if (node >= 0) set.w[NODE_WORDS == 1 ? 0 : node >> 6] &= ~(u64{1} << (node & 63));
 }
 
-inline void NetDest_clear(Context&, NetDest& set) {
-    set = {};
-}
+inline void NetDest_clear(Context&, NetDest& set) { set = {}; }
 
-inline void NetDest_assign(Context&, NetDest& set, const NetDest& other) {
-    set = other;
-}
+inline void NetDest_assign(Context&, NetDest& set, const NetDest& other) { set = other; }
 
 inline i32 NetDest_count(Context&, const NetDest& set) {
     i32 count = 0;
@@ -226,9 +218,7 @@ inline void Set_setSize(Context& x, Set& set, i64 size) {
     set.size = static_cast<i32>(size);
 }
 
-inline void Set_assign(Context&, Set& set, const Set& other) {
-    set = other;
-}
+inline void Set_assign(Context&, Set& set, const Set& other) { set = other; }
 
 inline void Set_add(Context& x, Set& set, i64 number) {
     if (Set_has_room(x, set, number)) set.w[number >> 6] |= u64{1} << (number & 63);
@@ -275,13 +265,9 @@ inline bool operator==(const Set& one, const Set& other) {
     return __builtin_memcmp(one.w, other.w, sizeof one.w) == 0;
 }
 
-inline bool Set_equal(const Context&, const Set& one, const Set& other) {
-    return one == other;
-}
+inline bool Set_equal(const Context&, const Set& one, const Set& other) { return one == other; }
 
-inline bool Set_isEqual(Context&, const Set& set, const Set& other) {
-    return set == other;
-}
+inline bool Set_isEqual(Context&, const Set& set, const Set& other) { return set == other; }
 
 inline bool Set_isSuperset(Context&, const Set& set, const Set& other) {
     u64 missing = 0;

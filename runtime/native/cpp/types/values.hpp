@@ -63,8 +63,8 @@ struct AtomicNode {
     u64 operand;
     u64 compare;
     u32 next;
-    u8 kind;  // runtime.types.atomic_op.AtomicKind
-    u8 size;  // 4 or 8
+    u8 kind;     // runtime.types.atomic_op.AtomicKind
+    u8 size;     // 4 or 8
     u16 offset;  // in its line
     u32 live;
 };

@@ -16,7 +16,9 @@ inline const ProgramView& program_at(const Context& x, u32 driver) {
     return static_cast<const ProgramView*>(x.client_view)[driver];
 }
 
-inline const ProgramView& program_of(const Context& x, const Access& access) { return program_at(x, access.driver); }
+inline const ProgramView& program_of(const Context& x, const Access& access) {
+    return program_at(x, access.driver);
+}
 
 // Of an ACTION or of WORDS.
 inline const u64* access_addresses(const Context& x, const Access& access) {
@@ -45,7 +47,9 @@ inline u64 lines_key(u32 driver, Source source, u64 place) {
     return u64{driver + 1} << 56 | u64{static_cast<u8>(source)} << 48 | place;
 }
 
-inline u64 access_lines_key(const Access& access) { return lines_key(access.driver, access.source, access.place); }
+inline u64 access_lines_key(const Access& access) {
+    return lines_key(access.driver, access.source, access.place);
+}
 
 // ---------------------------------------------------------------- accesses of pieces
 

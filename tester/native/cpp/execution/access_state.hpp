@@ -24,14 +24,14 @@ struct ClientAccess {
     u64 progress;  // the last answer to a part
     u64 pending;
     u64 uncompleted;
-    u64 first;     // of its lanes in the program's arrays
+    u64 first;  // of its lanes in the program's arrays
     u32 place;
-    u32 older;     // open requests in the order of their issue, for the checker; 0: none
+    u32 older;  // open requests in the order of their issue, for the checker; 0: none
     u32 newer;
     u8 role;
     Source source;
     u8 driver;
-    u8 pieces;     // entries of its only lane in the program's arrays; 0: one for each lane
-    bool shared;   // lanes ask for the same bytes
-    bool listed;   // the checker waits for it
+    u8 pieces;    // entries of its only lane in the program's arrays; 0: one for each lane
+    bool shared;  // lanes ask for the same bytes
+    bool listed;  // the checker waits for it
 };

@@ -15,7 +15,9 @@ inline void Driver_agent_ended(Context& x, Agent& a);
 inline u32 Driver_await_episodes(Context& x, Agent& a);
 inline void Driver_change(Context& x, Driver& driver, i64 by);
 
-inline Driver& driver_of(const Context& x, const Agent& a) { return client_parts(x).drivers[a.driver]; }
+inline Driver& driver_of(const Context& x, const Agent& a) {
+    return client_parts(x).drivers[a.driver];
+}
 inline void Agent_next_action(Context& x, Agent& a);
 inline void Agent_next_phase(Context& x, Agent& a);
 
@@ -24,8 +26,8 @@ inline void Agent_wake(Context& x, const Agent& a) { schedule(x, a.consumer, now
 // ---------------------------------------------------------------- instructions
 
 // A new access of the agent; 0 when there is no slot left.
-inline u32 Agent_access(
-    Context& x, Agent& a, u8 role, u8 kind, Source source, u64 place, i64 first = 0, i64 lanes = 0) {
+inline u32 Agent_access(Context& x, Agent& a, u8 role, u8 kind, Source source, u64 place,
+                        i64 first = 0, i64 lanes = 0) {
     const u32 index = access_new(x);
     if (!index) return 0;
     Access& access = access_at(x, index);
@@ -90,7 +92,8 @@ inline void Agent_fence(Context& x, Agent& a, u8 role, u8 kind) {
 inline void Agent_hand_over(Context& x, Agent& a, bool wanted, u8 of_kind, u8 role, u8 kind) {
     const ProgramView& program = program_at(x, a.driver);
     bool any = false;
-    for (i64 action = program.first_action[a.episode]; wanted && !any && action < a.last_action; ++action) {
+    for (i64 action = program.first_action[a.episode]; wanted && !any && action < a.last_action;
+         ++action) {
         any = touches(program.action_kind[action], of_kind);
     }
     if (!any) return Agent_next_phase(x, a);
@@ -103,7 +106,8 @@ inline void Agent_fetch_add(Context& x, Agent& a, u8 role) {
     const i64 first = program.first_word[a.episode];
     const i64 lanes = program.first_word[a.episode + 1] - first;
     if (!lanes) return Agent_next_phase(x, a);
-    const u32 index = Agent_access(x, a, role, AccessKind::ATOMIC, Source::WORDS, a.episode, first, lanes);
+    const u32 index =
+        Agent_access(x, a, role, AccessKind::ATOMIC, Source::WORDS, a.episode, first, lanes);
     if (UNLIKELY(!index)) return;
     const u32 closing = role == Role::CLOSE ? Scope::QUIET : 0;
     access_at(x, index).scope = static_cast<u8>(a.scope & (Scope::GLC | Scope::SLC | closing));
@@ -116,7 +120,9 @@ inline void Agent_fetch_add(Context& x, Agent& a, u8 role) {
 inline u64 pattern(u32 size) { return (u64{1} << size) - 1; }
 
 // Those of them that belong to the next word of a mask.
-inline u64 over(u64 offset, u64 ones) { return MASK_WORDS > 1 && offset & 63 ? ones >> (64 - (offset & 63)) : 0; }
+inline u64 over(u64 offset, u64 ones) {
+    return MASK_WORDS > 1 && offset & 63 ? ones >> (64 - (offset & 63)) : 0;
+}
 
 inline bool bytes_taken(const u64* bytes, u64 offset, u64 ones) {
     const u64* word = bytes + mask_word(offset);
@@ -161,7 +167,8 @@ inline u32 busy_new(const Context& x, u32 line) {
 // Take the bytes of the lanes, whose lines stand in `scratch`, unless one of them is taken. Lanes
 // of one instruction may share bytes; it is noted whether they do. `size_of` has the bytes of each.
 template <class Size>
-inline bool Agent_take_bytes(Context& x, const Agent& a, const u64* addresses, u32 lanes, Size size_of, bool& shared) {
+inline bool Agent_take_bytes(Context& x, const Agent& a, const u64* addresses, u32 lanes,
+                             Size size_of, bool& shared) {
     const u32* lines = requester_parts(x).scratch;
     const u64 offset_bits = LINE_MASK;
     Busy* busy = client_parts(x).busy.in(x);
@@ -251,19 +258,23 @@ inline void Agent_next_action(Context& x, Agent& a) {
     const u32 size = program.action_size[action];
     const bool whole = !program.action_pieces[action];
     bool shared;
-    if (!find_lines(x, addresses, lanes, whole ? size : 1, lines_key(a.driver, whole ? Source::ACTION : Source::PIECES, action))) return;
+    if (!find_lines(x, addresses, lanes, whole ? size : 1,
+                    lines_key(a.driver, whole ? Source::ACTION : Source::PIECES, action)))
+        return;
     if (LIKELY(whole)) {
         a.blocked = !Agent_take_bytes(x, a, addresses, lanes, [size](u32) { return size; }, shared);
     } else {
         const u64 end = addresses[0] + size;
         const auto size_of = [=](u32 piece) {
-            return static_cast<u32>((piece + 1 < lanes ? addresses[piece + 1] : end) - addresses[piece]);
+            return static_cast<u32>((piece + 1 < lanes ? addresses[piece + 1] : end) -
+                                    addresses[piece]);
         };
         a.blocked = !Agent_take_bytes(x, a, addresses, lanes, size_of, shared);
     }
     if (a.blocked) return;  // the answer that frees the byte wakes this agent
     ++a.next_action;
-    const u32 index = Agent_action_access(x, a, driver_of(x, a).role, program.action_kind[action], action);
+    const u32 index =
+        Agent_action_access(x, a, driver_of(x, a).role, program.action_kind[action], action);
     if (UNLIKELY(!index)) return;
     Access& access = access_at(x, index);
     access.scope = program.action_scope[action];
@@ -274,12 +285,14 @@ inline void Agent_next_action(Context& x, Agent& a) {
 
 // Load the line that the awaited access will move, if the episode makes racing loads.
 inline void Agent_racing_load(Context& x, Agent& a) {
-    if (a.phase != Phase::HANDOVER || a.outstanding || a.held || !(a.scope & EPISODE_RACING_LOAD)) return;
+    if (a.phase != Phase::HANDOVER || a.outstanding || a.held || !(a.scope & EPISODE_RACING_LOAD))
+        return;
     const ProgramView& program = program_at(x, a.driver);
     i64 action = a.next_action;
     while (action < a.last_action && program.action_kind[action] != AccessKind::LOAD) ++action;
     if (action == a.last_action) return;
-    const u32 index = Agent_action_access(x, a, Role::RACING_LOAD, AccessKind::LOAD, static_cast<u64>(action));
+    const u32 index =
+        Agent_action_access(x, a, Role::RACING_LOAD, AccessKind::LOAD, static_cast<u64>(action));
     if (UNLIKELY(!index)) return;
     Agent_issue(x, a, index);
     if (!a.held) return;
@@ -317,18 +330,14 @@ inline void Agent_next_phase(Context& x, Agent& a) {
             return Agent_fence(x, a, Role::ACQUIRE, AccessKind::ACQUIRE);
         case Phase::ACQUIRE:
             a.phase = Phase::INVALIDATE;
-            return Agent_hand_over(
-                x, a, a.steps & STEP_INVALIDATE, AccessKind::LOAD, Role::INVALIDATE, AccessKind::INVALIDATE_L2);
-        case Phase::INVALIDATE:
-            a.phase = Phase::ACTIONS;
-            return Agent_next_action(x, a);
+            return Agent_hand_over(x, a, a.steps & STEP_INVALIDATE, AccessKind::LOAD,
+                                   Role::INVALIDATE, AccessKind::INVALIDATE_L2);
+        case Phase::INVALIDATE: a.phase = Phase::ACTIONS; return Agent_next_action(x, a);
         case Phase::RELEASE:
             a.phase = Phase::FLUSH;
-            return Agent_hand_over(x, a, a.steps & STEP_FLUSH || a.scope & EPISODE_FLUSHES, AccessKind::STORE,
-                                    Role::FLUSH, AccessKind::FLUSH);
-        case Phase::FLUSH:
-            a.phase = Phase::CLOSE;
-            return Agent_fetch_add(x, a, Role::CLOSE);
+            return Agent_hand_over(x, a, a.steps & STEP_FLUSH || a.scope & EPISODE_FLUSHES,
+                                   AccessKind::STORE, Role::FLUSH, AccessKind::FLUSH);
+        case Phase::FLUSH: a.phase = Phase::CLOSE; return Agent_fetch_add(x, a, Role::CLOSE);
         default:
             ++a.completed;
             a.phase = Phase::IDLE;

@@ -9,18 +9,20 @@
 SLICC_API i64 slicc_add_driver(void* block, const ProgramView* program, u32 role,
                                const u32* requester_of_agent, const u8* steps, u64 first_identity) {
     Context x = context_of(block);
-    return Driver_add(x, *program, static_cast<u8>(role), requester_of_agent, steps, first_identity);
+    return Driver_add(x, *program, static_cast<u8>(role), requester_of_agent, steps,
+                      first_identity);
 }
 
-SLICC_API i64 slicc_add_flusher(void* block, u32 requester, const u64* lines, u64 count, u64 first_identity) {
+SLICC_API i64 slicc_add_flusher(void* block, u32 requester, const u64* lines, u64 count,
+                                u64 first_identity) {
     Context x = context_of(block);
     return Flusher_add(x, requester, lines, count, first_identity);
 }
 
 // Run in slices of `ticks` ticks, at most `slices` of them, until the driver's agents have ended;
 // after each one the oldest requests are checked. `until` is where the last slice ended.
-SLICC_API i64 slicc_run_slices(void* block, ProgramView* programs, u64 driver, u64 ticks, u64 limit, u64 slices,
-                               u64* until) {
+SLICC_API i64 slicc_run_slices(void* block, ProgramView* programs, u64 driver, u64 ticks, u64 limit,
+                               u64 slices, u64* until) {
     Context x = context_with(block, programs);
     for (; slices; slices--) {
         const u64 tick = next_tick(x);
@@ -86,6 +88,4 @@ SLICC_API i64 slicc_finish(void* block, ProgramView* programs) {
     return Checker_finish(x);
 }
 
-SLICC_API i64 slicc_refused(void* block) {
-    return Driver_refused(context_of(block));
-}
+SLICC_API i64 slicc_refused(void* block) { return Driver_refused(context_of(block)); }

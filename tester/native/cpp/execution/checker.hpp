@@ -20,8 +20,8 @@ inline constexpr u32 PLAUSIBLE = 1 << 24;  // no leg makes so many increments
 
 // ---------------------------------------------------------------- verdicts
 
-inline COLD void Checker_found(
-    Context& x, Verdict verdict, u64 tick, const Access& access, i64 index, u64 address, u64 expected = 0, u64 got = 0) {
+inline COLD void Checker_found(Context& x, Verdict verdict, u64 tick, const Access& access,
+                               i64 index, u64 address, u64 expected = 0, u64 got = 0) {
     Finding& finding = client_parts(x).finding;
     if (x.s->finding || x.s->error.kind) return;  // what came first is the verdict
     x.s->finding = 1;
@@ -43,9 +43,10 @@ inline u64 address_of_lane(const Context& x, const Access& access, i64 index) {
     return lanes && index >= 0 ? access_addresses(x, access)[index] : NONE;
 }
 
-inline COLD void Checker_fail(
-    Context& x, Verdict verdict, const Access& access, i64 index, u64 expected = 0, u64 got = 0) {
-    Checker_found(x, verdict, now(x), access, index, address_of_lane(x, access, index), expected, got);
+inline COLD void Checker_fail(Context& x, Verdict verdict, const Access& access, i64 index,
+                              u64 expected = 0, u64 got = 0) {
+    Checker_found(x, verdict, now(x), access, index, address_of_lane(x, access, index), expected,
+                  got);
 }
 
 inline COLD void Checker_unexpected(Context& x, const Access& access) {
@@ -139,7 +140,8 @@ inline COLD void Checker_judge_early(Context& x) {
         access.role = early.role;
         access.size = 4;
         const u32 value = word.initial + early.rank;
-        Checker_found(x, Verdict::ATOMIC_SKIPPED, early.tick, access, early.index, word.address, word.initial, value);
+        Checker_found(x, Verdict::ATOMIC_SKIPPED, early.tick, access, early.index, word.address,
+                      word.initial, value);
     }
 }
 
@@ -177,12 +179,14 @@ inline bool Checker_seen(Context& x, const Word& word, u32 number, u32 rank) {
 // More increments may be issued in this very tick: judged when it is over.
 inline COLD void Checker_early(Context& x, const Access& access, u32 lane, u32 number, u32 rank) {
     ClientParts& parts = client_parts(x);
-    if (parts.early_count == parts.early.count) return pool_exhausted(x, POOL_WORDS, parts.early.count);
-    parts.early.at(x, parts.early_count++) = {now(x), access.identity, number, rank, lane, access.role};
+    if (parts.early_count == parts.early.count)
+        return pool_exhausted(x, POOL_WORDS, parts.early.count);
+    parts.early.at(x, parts.early_count++) = {now(x), access.identity, number, rank,
+                                              lane,   access.role};
 }
 
-inline bool Checker_increment_returned(
-    Context& x, const Access& access, u32 lane, u32 number, i32 lower, u64 value) {
+inline bool Checker_increment_returned(Context& x, const Access& access, u32 lane, u32 number,
+                                       i32 lower, u64 value) {
     Word& word = client_parts(x).words.at(x, number);
     const u64 tick = now(x);
     const u32 rank = static_cast<u32>(value) - word.initial;
@@ -228,8 +232,8 @@ inline void Checker_issued(Context& x, Access& access, u32 index) {
 
 // The first lane whose bytes are not those expected, or not asked for, or not here; 64: none.
 template <class Number>
-inline u32 Checker_wrong_lane(const u64* addresses, const u64* expected, u64 lanes, u64 pending, u64 line, u64 last,
-                              const u8* bytes) {
+inline u32 Checker_wrong_lane(const u64* addresses, const u64* expected, u64 lanes, u64 pending,
+                              u64 line, u64 last, const u8* bytes) {
     for (; lanes; lanes &= lanes - 1) {
         const u32 lane = static_cast<u32>(__builtin_ctzll(lanes));
         const u64 offset = addresses[lane] - line;
@@ -242,7 +246,8 @@ inline u32 Checker_wrong_lane(const u64* addresses, const u64* expected, u64 lan
 }
 
 // The same for other sizes.
-inline COLD u32 Checker_wrong_odd(const Context& x, const Access& access, u64 lanes, u64 line, const u8* bytes) {
+inline COLD u32 Checker_wrong_odd(const Context& x, const Access& access, u64 lanes, u64 line,
+                                  const u8* bytes) {
     const u64* addresses = access_addresses(x, access);
     const u64* expected = program_of(x, access).expected + access.first;
     for (; lanes; lanes &= lanes - 1) {
@@ -255,17 +260,20 @@ inline COLD u32 Checker_wrong_odd(const Context& x, const Access& access, u64 la
 }
 
 // The first wrong piece, or 64; 0 as well if there should be no data for the access.
-inline u32 Checker_wrong_piece(const Context& x, const Access& access, u64 lanes, u64 line, const u8* bytes) {
+inline u32 Checker_wrong_piece(const Context& x, const Access& access, u64 lanes, u64 line,
+                               const u8* bytes) {
     const u64* expected = program_of(x, access).expected + access.first;
     if (lanes & ~access.pending || access_addresses(x, access)[0] - line > LINE_MASK) return 0;
     u32 wrong = 64;
     each_piece(x, access, [&](u32 piece, u64 address, u32 size) {
-        if (wrong == 64 && load_bytes(bytes + (address - line), size) != expected[piece]) wrong = piece;
+        if (wrong == 64 && load_bytes(bytes + (address - line), size) != expected[piece])
+            wrong = piece;
     });
     return wrong;
 }
 
-inline COLD void Checker_fail_piece(Context& x, const Access& access, u32 wrong, u64 line, const u8* bytes) {
+inline COLD void Checker_fail_piece(Context& x, const Access& access, u32 wrong, u64 line,
+                                    const u8* bytes) {
     const u64* expected = program_of(x, access).expected + access.first;
     each_piece(x, access, [&](u32 piece, u64 address, u32 size) {
         if (piece != wrong) return;
@@ -276,14 +284,15 @@ inline COLD void Checker_fail_piece(Context& x, const Access& access, u32 wrong,
     });
 }
 
-inline COLD void Checker_wrong(
-    Context& x, const Access& access, u32 wrong, u64 line, const u64* expected, const u8* bytes) {
+inline COLD void Checker_wrong(Context& x, const Access& access, u32 wrong, u64 line,
+                               const u64* expected, const u8* bytes) {
     const u32 lane = access.pieces ? 0 : wrong;
     if (!(access.pending >> lane & 1)) return Checker_unexpected(x, access);
     const u64 offset = access_addresses(x, access)[lane] - line;
     if (offset > LINE_MASK) return Checker_fail(x, Verdict::UNEXPECTED_RESPONSE, access, lane);
     if (access.pieces) return Checker_fail_piece(x, access, wrong, line, bytes);
-    Checker_fail(x, Verdict::WRONG_VALUE, access, lane, expected[lane], load_bytes(bytes + offset, access.size));
+    Checker_fail(x, Verdict::WRONG_VALUE, access, lane, expected[lane],
+                 load_bytes(bytes + offset, access.size));
 }
 
 // Data of a racing load: correct if it arrives once, and from its line.
@@ -294,7 +303,8 @@ inline COLD void Checker_raced(Context& x, Access& access, u64 lanes, u32 line) 
 }
 
 inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
-    if (UNLIKELY(!access.listed || access.kind != AccessKind::LOAD || !lanes)) return Checker_unexpected(x, access);
+    if (UNLIKELY(!access.listed || access.kind != AccessKind::LOAD || !lanes))
+        return Checker_unexpected(x, access);
     if (UNLIKELY(access.role == Role::RACING_LOAD)) return Checker_raced(x, access, lanes, line);
     const ProgramView& program = program_of(x, access);
     const u64* addresses = program.address + access.first;
@@ -304,10 +314,22 @@ inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, cons
     u32 wrong;
     switch (access.pieces ? 0 : access.size) {
         case 0: wrong = Checker_wrong_piece(x, access, lanes, start, bytes); break;
-        case 1: wrong = Checker_wrong_lane<u8>(addresses, expected, lanes, access.pending, start, last, bytes); break;
-        case 2: wrong = Checker_wrong_lane<u16>(addresses, expected, lanes, access.pending, start, last, bytes); break;
-        case 4: wrong = Checker_wrong_lane<u32>(addresses, expected, lanes, access.pending, start, last, bytes); break;
-        case 8: wrong = Checker_wrong_lane<u64>(addresses, expected, lanes, access.pending, start, last, bytes); break;
+        case 1:
+            wrong = Checker_wrong_lane<u8>(addresses, expected, lanes, access.pending, start, last,
+                                           bytes);
+            break;
+        case 2:
+            wrong = Checker_wrong_lane<u16>(addresses, expected, lanes, access.pending, start, last,
+                                            bytes);
+            break;
+        case 4:
+            wrong = Checker_wrong_lane<u32>(addresses, expected, lanes, access.pending, start, last,
+                                            bytes);
+            break;
+        case 8:
+            wrong = Checker_wrong_lane<u64>(addresses, expected, lanes, access.pending, start, last,
+                                            bytes);
+            break;
         default: wrong = Checker_wrong_odd(x, access, lanes, start, bytes);
     }
     if (UNLIKELY(wrong < 64)) {
@@ -321,11 +343,13 @@ inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, cons
 }
 
 inline void Checker_accepted(Context& x, Access& access, u64 lanes, u32 line) {
-    if (Checker_answered(x, access, lanes, AccessKind::STORE)) Checker_in_line(x, access, lanes, line);
+    if (Checker_answered(x, access, lanes, AccessKind::STORE))
+        Checker_in_line(x, access, lanes, line);
 }
 
 inline void Checker_completed(Context& x, Access& access, u64 lanes, u32 line) {
-    if (UNLIKELY(!access.listed || access.kind != AccessKind::STORE || lanes & ~access.uncompleted)) {
+    if (UNLIKELY(!access.listed || access.kind != AccessKind::STORE ||
+                 lanes & ~access.uncompleted)) {
         return Checker_unexpected(x, access);
     }
     if (UNLIKELY(lanes & access.pending)) {
@@ -361,10 +385,13 @@ inline void Checker_operated(Context& x, Access& access, u64 lanes, const u64* o
 
 inline void Checker_returned(Context& x, Access& access, u64 lanes, const u64* old, u32 values) {
     if (!Checker_answered(x, access, lanes, AccessKind::ATOMIC)) return;
-    const u32 wanted = access.scope & Scope::QUIET ? 0 : static_cast<u32>(__builtin_popcountll(lanes));
+    const u32 wanted =
+        access.scope & Scope::QUIET ? 0 : static_cast<u32>(__builtin_popcountll(lanes));
     if (UNLIKELY(values != wanted)) return Checker_unexpected(x, access);
     ClientParts& parts = client_parts(x);
-    if (access.source == Source::ACTION) return Checker_operated(x, access, lanes, values && !Checker_blind(x, access) ? old : nullptr);
+    if (access.source == Source::ACTION)
+        return Checker_operated(x, access, lanes,
+                                values && !Checker_blind(x, access) ? old : nullptr);
     const Increments increments = increments_of(x, access);
     Word* words = parts.words.in(x) + increments.first_word;
     const u64 tick = now(x);
@@ -376,7 +403,8 @@ inline void Checker_returned(Context& x, Access& access, u64 lanes, const u64* o
     for (u64 left = values && !Checker_blind(x, access) ? lanes : 0; left; left &= left - 1) {
         const u32 lane = static_cast<u32>(__builtin_ctzll(left));
         const u32 number = increments.first_word + increments.groups[lane];
-        if (!Checker_increment_returned(x, access, lane, number, increments.lower[lane], *old++)) return;
+        if (!Checker_increment_returned(x, access, lane, number, increments.lower[lane], *old++))
+            return;
     }
     if (!access.pending) Checker_close(x, access);
 }
@@ -393,8 +421,11 @@ inline COLD void Checker_early_release(Context& x, u32 client) {
 inline void Checker_synchronized(Context& x, Access& access) {
     const bool listed = access.listed;
     if (listed) Checker_close(x, access);
-    if (UNLIKELY(!listed || access.kind < AccessKind::ACQUIRE)) return Checker_unexpected(x, access);
-    if (access.kind != AccessKind::RELEASE || !client_parts(x).agents.at(x, access.client).open_stores) return;
+    if (UNLIKELY(!listed || access.kind < AccessKind::ACQUIRE))
+        return Checker_unexpected(x, access);
+    if (access.kind != AccessKind::RELEASE ||
+        !client_parts(x).agents.at(x, access.client).open_stores)
+        return;
     Checker_early_release(x, access.client);
 }
 
@@ -421,7 +452,8 @@ inline u64 Checker_progress(Context& x, const Access& access) {
     if (access.source == Source::ACTION || access.source == Source::WORDS) {
         const u64* addresses = access_addresses(x, access);
         const u32 entries = access.pieces ? access.pieces : access.lanes;
-        for (u32 entry = 0; entry < entries; ++entry) look(line_index(x, line_of(x, addresses[entry])));
+        for (u32 entry = 0; entry < entries; ++entry)
+            look(line_index(x, line_of(x, addresses[entry])));
     } else {
         each_line(x, access, look);
     }

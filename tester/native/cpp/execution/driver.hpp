@@ -64,7 +64,8 @@ inline u32 Driver_await_episodes(Context& x, Agent& a) {
     u32 ahead = 0;
     if (first == last || !waits_left(x, static_cast<u64>(last - first))) return 0;
     for (i64 wait = first; wait < last; ++wait) {
-        Agent& other = agent_at(x, driver.first_agent + static_cast<u32>(program.wait_thread[wait]));
+        Agent& other =
+            agent_at(x, driver.first_agent + static_cast<u32>(program.wait_thread[wait]));
         const u32 count = static_cast<u32>(program.wait_count[wait]);
         if (other.completed >= count) continue;
         wait_append(x, other.waiting, wait_new(x, count, a.number));
@@ -125,7 +126,8 @@ inline bool Driver_words(Context& x, const ProgramView& program) {
         Word& word = parts.words.at(x, parts.words_used++);
         word = {};
         word.address = address;
-        word.initial = static_cast<u32>(initial_word(program.run_key, address) >> 8 * (address & 4));
+        word.initial =
+            static_cast<u32>(initial_word(program.run_key, address) >> 8 * (address & 4));
         word.latest = word.settled = -1;
         word.line = increments ? line_index(x, line_of(x, address)) : 0;
         word.increments = static_cast<u32>(increments);
@@ -140,10 +142,11 @@ inline bool Driver_words(Context& x, const ProgramView& program) {
 // Add all agents of a program; they begin in the next tick. `requesters[i]` is the one that
 // agent i uses, `steps[i]` what it does besides acquire and release, `role` that of its actions.
 // Returns the driver's number, which is that of its program in later calls; -1: no room.
-inline i64 Driver_add(Context& x, const ProgramView& program, u8 role, const u32* requesters, const u8* steps,
-                      u64 first_identity) {
+inline i64 Driver_add(Context& x, const ProgramView& program, u8 role, const u32* requesters,
+                      const u8* steps, u64 first_identity) {
     ClientParts& parts = client_parts(x);
-    if (parts.driver_count == DRIVERS || parts.agent_count + program.agents > parts.agents.count) return -1;
+    if (parts.driver_count == DRIVERS || parts.agent_count + program.agents > parts.agents.count)
+        return -1;
     const u32 number = parts.driver_count;
     Driver& driver = parts.drivers[number];
     driver = {};

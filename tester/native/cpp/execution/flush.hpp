@@ -47,7 +47,8 @@ inline i64 Flusher_add(Context& x, u32 requester, const u64* lines, u64 count, u
     flusher = {};
     flusher.identity = first_identity;
     flusher.next = parts.flush_lines_used;
-    for (u64 i = 0; i < count; ++i) parts.flush_lines.at(x, parts.flush_lines_used++) = line_index(x, lines[i]);
+    for (u64 i = 0; i < count; ++i)
+        parts.flush_lines.at(x, parts.flush_lines_used++) = line_index(x, lines[i]);
     flusher.last = parts.flush_lines_used;
     if (count) ++parts.flushers_left;
     Agent_wake(x, a);
@@ -93,7 +94,8 @@ inline void each_line(Context& x, const Access& access, Visit visit) {
     if (access.source != Source::LOADS && access.source != Source::STORES) return;
     const ProgramView& program = program_of(x, access);
     const u8 kind = access.source == Source::LOADS ? AccessKind::LOAD : AccessKind::STORE;
-    for (i64 action = program.first_action[access.place]; action < program.first_action[access.place + 1]; ++action) {
+    for (i64 action = program.first_action[access.place];
+         action < program.first_action[access.place + 1]; ++action) {
         if (!touches(program.action_kind[action], kind)) continue;
         for (i64 lane = program.first_lane[action]; lane < program.first_lane[action + 1]; ++lane) {
             if (!visit(line_index(x, line_of(x, program.address[lane])))) return;

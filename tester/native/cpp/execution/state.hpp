@@ -27,20 +27,20 @@ enum class Phase : u8 {
 inline constexpr u8 STEP_FLUSH = 1, STEP_INVALIDATE = 2, STEP_BLIND = 4;
 
 struct Agent {
-    u32 number;     // of the agent
+    u32 number;  // of the agent
     u32 consumer;
     u32 requester;
     u8 driver;
     Phase phase;
     u8 steps;
-    u8 scope;       // of the episode
-    bool flusher;   // has no program, only lines to flush
+    u8 scope;      // of the episode
+    bool flusher;  // has no program, only lines to flush
     bool retry;
-    bool blocked;   // the next action waits for bytes of earlier ones
+    bool blocked;     // the next action waits for bytes of earlier ones
     u32 outstanding;  // instructions issued and not fully answered
-    u32 held;       // refused, to be issued again
-    u32 completed;  // episodes
-    u32 waits;      // hand-overs that the episode still waits for
+    u32 held;         // refused, to be issued again
+    u32 completed;    // episodes
+    u32 waits;        // hand-overs that the episode still waits for
     u32 open_stores;  // not globally performed
     u32 episode;
     i64 next_episode, last_episode;  // in agent_episode
@@ -91,8 +91,8 @@ struct Word {
     u32 done;         // answered, quiet ones included, the last at done_tick ...
     u32 done_before;  // ... and before that tick
     u32 line;
-    u32 increments;   // of the whole leg
-    u64 first_seen;   // where its bits begin
+    u32 increments;  // of the whole leg
+    u64 first_seen;  // where its bits begin
 };
 
 // A rank that was returned before as many increments had been issued.
@@ -151,11 +151,11 @@ struct ClientParts {
     Array<Flusher> flushers;  // by agent
     Array<u32> flush_lines;
     Array<Word> words;
-    Array<u64> seen;          // a bit for each rank of each word
-    Array<i32> lower;         // by agent and lane: a rank that its increment cannot have
+    Array<u64> seen;   // a bit for each rank of each word
+    Array<i32> lower;  // by agent and lane: a rank that its increment cannot have
     Array<Early> early;
-    Array<u64> line_progress; // by line: tick of the last answer
-    Array<u32> buckets;       // by agent: the lines with busy bytes
+    Array<u64> line_progress;  // by line: tick of the last answer
+    Array<u32> buckets;        // by agent: the lines with busy bytes
     Array<Busy> busy;
     Array<Wait> waits;
 
@@ -173,7 +173,8 @@ struct ClientParts {
         // What is busy has a lane in a row, or in the one refused instruction of its agent; a
         // transfer has one in each of its lines.
         const u64 transfer_lines = (MAX_TRANSFER_BYTES >> plan.line_bits) + 1;
-        layout.reserve(busy, c.line_requests + transfers_of(c, plan) * transfer_lines + u64{c.agents} * 64 + 1);
+        layout.reserve(busy, c.line_requests + transfers_of(c, plan) * transfer_lines +
+                                 u64{c.agents} * 64 + 1);
     }
 };
 
