@@ -16,6 +16,47 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
+TESTS = Path(__file__).parent
+OPT_IN = ("slow", "matrix", "planted", "gem5", "fuzz")
+QUICK = (
+    "docs/test_architecture.py",
+    "gpu/dispatch",
+    "gpu/hsa",
+    "gpu/packet_processor",
+    "protocols/test_mesi_races.py",
+    "protocols/test_msi_races.py",
+    "protocols/test_races.py",
+    "runtime/controller",
+    "runtime/network",
+    "runtime/requesters",
+    "runtime/sim",
+    "runtime/structures",
+    "runtime/system",
+    "runtime/types",
+    "slicc/diagnostics",
+    "slicc/ir",
+    "slicc/loading",
+    "slicc/parser/test_parser_cases.py",
+    "slicc/resolve",
+    "slicc/syntax",
+    "tester/campaign/test_run.py",
+    "tester/execution/test_checker.py",
+    "tester/execution/test_handover.py",
+    "tester/program/test_program.py",
+    "tester/program/test_replay_file.py",
+)
+"""Files and folders for a first look (``-m quick``): a part of every package, little of it compiled
+or in processes of its own."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        place = item.path.relative_to(TESTS).as_posix()
+        quick = any(place == each or place.startswith(f"{each}/") for each in QUICK)
+        if quick and not any(item.get_closest_marker(name) for name in OPT_IN):
+            item.add_marker(pytest.mark.quick)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files")
     parser.addoption("--gem5-root", metavar="DIR", help="a gem5 v24.0 checkout, for -m gem5")
