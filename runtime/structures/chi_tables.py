@@ -162,13 +162,13 @@ class ExpectedMap:
     def receiveResp(self, kind: int) -> bool:
         """Account a response; false if its type was not announced."""
         if self.received() >= self._total:
-            raise ProtocolError(ErrorKind.ASSERTION, "a response that nobody waits for")
+            raise ProtocolError(ErrorKind.ASSERTION, "a response that is not expected")
         return self._responses.arrive(kind)
 
     def receiveData(self, kind: int) -> bool:
         """Account one part of a data message; false if its type was not announced."""
         if self.received() > self._total:
-            raise ProtocolError(ErrorKind.ASSERTION, "data that nobody waits for")
+            raise ProtocolError(ErrorKind.ASSERTION, "data that is not expected")
         return self._data.arrive(kind)
 
     def receivedDataType(self, kind: int) -> bool:

@@ -33,7 +33,7 @@ class PersistentTable:
     def _row(self, address: int) -> _Row:
         row = self._rows.get(address)
         if row is None:
-            raise ProtocolError(ErrorKind.NOT_ALLOCATED, f"nobody starves for {address:#x}")
+            raise ProtocolError(ErrorKind.NOT_ALLOCATED, f"no requester starves for {address:#x}")
         return row
 
     def persistentRequestLock(self, address: int, locker: MachineID, kind: int) -> None:

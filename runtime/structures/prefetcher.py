@@ -190,5 +190,5 @@ class RubyPrefetcherProxy:
     def completePrefetch(self, address: int) -> None:
         """A prefetch is over; none was requested."""
         raise ProtocolError(
-            ErrorKind.BAD_CALLBACK, f"nobody asked to prefetch {address:#x}: there is no prefetcher"
+            ErrorKind.BAD_CALLBACK, f"{address:#x} was not to be prefetched: there is no prefetcher"
         )

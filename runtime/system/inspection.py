@@ -125,7 +125,7 @@ def _controller_leaks(controller: Controller) -> Iterator[str]:
         elif isinstance(table, TimerTable) and len(table):
             yield f"{controller!r}: {len(table)} alarms of {table.name} are set"
     for line in sorted(controller.waiting):
-        yield f"{controller!r}: somebody waits for line {line:#x}"
+        yield f"{controller!r}: messages wait for line {line:#x}"
     for line in sorted(controller.blocked):
         yield f"{controller!r}: line {line:#x} is locked"
 

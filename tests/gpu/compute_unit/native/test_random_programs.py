@@ -99,7 +99,7 @@ def test_a_system_that_is_too_small_grows_unseen(
     memory = opened("GPU_VIPER", 2, 2, ("nominal", "uniform")[seed % 2], seed, "native")
     assert run(setup, memory, True) == expected
     assert isinstance(memory.backend, NativeBackend)
-    assert memory.backend._capacities.rows > TINY.rows
+    assert memory.backend._capacities.line_requests > TINY.line_requests
 
 
 @pytest.mark.parametrize("seed", range(2))

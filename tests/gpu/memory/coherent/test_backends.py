@@ -63,7 +63,7 @@ def test_a_system_that_is_too_small_grows_unseen(monkeypatch: pytest.MonkeyPatch
     assert drive(memory, 3) == expected
     assert isinstance(memory.backend, NativeBackend)
     grown = memory.backend._capacities
-    assert grown.rows > TINY.rows and grown.messages > TINY.messages
+    assert grown.line_requests > TINY.line_requests and grown.messages > TINY.messages
 
 
 def test_what_can_grow_no_more_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
