@@ -103,10 +103,10 @@ inline Reason fetch_cycle(IssueEngine& f, Unit& u) {
         w->fetching = w->fetched;
         f.fetches[slot] = {name, w->fetched, true};
         const u64 piece =
-            f.config.fetch_bytes < OUTSIDE_BYTES ? f.config.fetch_bytes : OUTSIDE_BYTES;
+            f.config.fetch_bytes < EXTERNAL_LANE_BYTES ? f.config.fetch_bytes : EXTERNAL_LANE_BYTES;
         const u64 lanes = f.config.fetch_bytes / piece;
         for (u64 i = 0; i < lanes; ++i)
-            s.addresses[u64{slot} * OUTSIDE_LANES + i] = w->fetched + i * piece;
+            s.addresses[u64{slot} * EXTERNAL_LANES + i] = w->fetched + i * piece;
         ExternalRequest& given = s.given[f.view->given_count++];
         given = {};
         given.slot = slot;
@@ -124,7 +124,7 @@ inline Reason fetch_cycle(IssueEngine& f, Unit& u) {
 // A fetch has been answered.
 inline void fetch_answer(IssueEngine& f, u32 slot) {
     const Fetching fetch = f.fetches[slot];
-    const u8* bytes = f.state->bytes + u64{slot} * OUTSIDE_LANES * OUTSIDE_BYTES;
+    const u8* bytes = f.state->bytes + u64{slot} * EXTERNAL_LANES * EXTERNAL_LANE_BYTES;
     f.slots.add(slot);
     --f.state->fetching;
     Wave* w = wave_of(f, fetch.wave);

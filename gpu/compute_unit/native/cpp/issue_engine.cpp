@@ -224,7 +224,7 @@ Reason memory_runs(IssueEngine& f, RunExternal run, void* block) {
     if (s.at_once) f.limit = s.now;
     if (f.logging) log_requests(f, f.limit);
     s.status = static_cast<u64>(run(block, f.view, f.when, f.limit));
-    if (s.status >= JUDGED) return Reason::JUDGED;
+    if (s.status >= STATUS_FINDING) return Reason::JUDGED;
     return engine_ran(f);
 }
 

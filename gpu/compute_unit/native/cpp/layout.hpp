@@ -85,8 +85,6 @@ struct Logged {
     u32 what;
 };
 
-inline constexpr u64 JUDGED = 2;  // and beyond: `status` of a run of the engine that went wrong
-
 inline constexpr u32 LOG_ROOM = 1 << 14;
 inline constexpr u32 LOG_LONG = 1 << 12;
 inline constexpr u32 REQUEST_LOG_LONG = 1 << 18;
