@@ -22,8 +22,8 @@ def compiler() -> Compiler:
     """Skips where there is none; one that does not work is a failure."""
     try:
         return find_compiler()
-    except NoCompiler as slip:
-        pytest.skip(str(slip))
+    except NoCompiler as error:
+        pytest.skip(str(error))
 
 
 def compile_unit(
