@@ -9,7 +9,7 @@ from __future__ import annotations
 from slicc.text.command.exit_status import FOUND, Stop
 
 
-def in_words(error: Exception) -> Stop | None:
+def input_error(error: Exception) -> Stop | None:
     """None for a fault of the model itself."""
     from gpu.cli.common.grid_size import SizeError
     from gpu.cli.run.argument_parser import ArgumentTextError

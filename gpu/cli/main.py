@@ -68,11 +68,11 @@ def options(version: Annotated[bool, version_option("gcn")] = False) -> None:
 def main() -> NoReturn:
     """Entry point of the ``gcn`` command."""
 
-    def in_words(error: Exception) -> Stop | None:
+    def input_error(error: Exception) -> Stop | None:
         from gpu.cli import error_messages
 
-        return error_messages.in_words(error)
+        return error_messages.input_error(error)
 
     fault = "this is a fault of the model, not of your kernel"
     heed_endings()
-    sys.exit(run_command("gcn", app, in_words, fault))
+    sys.exit(run_command("gcn", app, input_error, fault))

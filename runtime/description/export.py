@@ -99,18 +99,18 @@ def _inline(values: Mapping[str, object]) -> InlineTable:
 
 def _machine(
     machine: MachineDescription,
-    said: MachineDescription,
+    stated: MachineDescription,
     completed: SystemDescription,
     declared: Iterable[Parameter | BufferParameter],
 ) -> Table:
     data = plain(machine)
     top = {key: value for key, value in data.items() if not isinstance(value, dict) and value != []}
-    follows = machine.as_many_as is not None and said.count is None
+    follows = machine.as_many_as is not None and stated.count is None
     table = _table(top, {"count": ""} if follows else {})
     follow = {
         parameter: why
         for parameter in machine.parameters
-        if parameter not in said.parameters
+        if parameter not in stated.parameters
         and (why := _follows(parameter, machine, completed)) is not None
     }
     table.add("parameters", _table(machine.parameters, follow))
@@ -118,7 +118,7 @@ def _machine(
         table.add("derived", _table(data["derived"]))
     caches = {}
     for name in machine.caches:
-        written = said.caches.get(name)
+        written = stated.caches.get(name)
         fixed = written is not None and written.start_index_bit is not None
         caches[name] = _table(data["cache"][name], {} if fixed else {"start_index_bit": ""})
     if caches:

@@ -148,9 +148,9 @@ class _Completion:
                 self.counts[name] = machine.count
         for name in self.machines:
             group = self._group(name, joined)
-            said = [self.counts[other] for other in group if other in self.counts]
-            self.counts.setdefault(name, said[0] if said else self._usual_count(group))
-            if any(other != self.counts[name] for other in said):
+            stated = [self.counts[other] for other in group if other in self.counts]
+            self.counts.setdefault(name, stated[0] if stated else self._usual_count(group))
+            if any(other != self.counts[name] for other in stated):
                 raise self._error(
                     ("machine", name, "count"),
                     self.counts[name],
@@ -254,10 +254,10 @@ class _Completion:
         loose = [
             (name, buffer)
             for name, described in machines.items()
-            for buffer, said in described.buffers.items()
+            for buffer, stated in described.buffers.items()
             if described.count
             and is_link(self.machines[name].buffers[buffer])
-            and said.joined is None
+            and stated.joined is None
             and f"{name}.{buffer}" not in ends
         ]
         if loose:

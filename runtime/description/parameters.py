@@ -77,13 +77,13 @@ class ParameterValues:
         known = self.scalars[machine]
         described = self.machines.get(machine, MachineDescription())
         for table, names in (("parameters", described.parameters), ("derived", described.derived)):
-            for said in names:
-                path = ("machine", machine, table, said)
-                what = described.parameters.get(said)
-                if said in objects:
-                    raise self.origin.error(path, what, f"is a {objects[said]}, not a number")
-                if said not in known:
-                    message = unknown_name(f"parameter of machine {machine}", said, list(known))
+            for name in names:
+                path = ("machine", machine, table, name)
+                what = described.parameters.get(name)
+                if name in objects:
+                    raise self.origin.error(path, what, f"is a {objects[name]}, not a number")
+                if name not in known:
+                    message = unknown_name(f"parameter of machine {machine}", name, list(known))
                     raise self.origin.error(path, what, message)
         values = {}
         for name, parameter in known.items():
@@ -103,14 +103,14 @@ class ParameterValues:
         if not self.missing:
             return
         first = next(iter(self.missing))
-        said = "; ".join(
+        stated = "; ".join(
             f"machine {machine} has no default for {', '.join(names)}"
             for machine, names in self.missing.items()
         )
         tables = ", ".join(f"[machine.{machine}.parameters]" for machine in self.missing)
         names = [name.split("`")[1] for name in self.missing[first]]
         option = f"--set machine.{first}.parameters.{names[0]}=VALUE"
-        message = f"{said}; say it under {tables} or with {option}"
+        message = f"{stated}; say it under {tables} or with {option}"
         raise self.origin.error(("machine", first, "parameters"), None, message)
 
     def _derived(self, machine: str, name: str, derived: DerivedParameter) -> Scalar:

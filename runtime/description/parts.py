@@ -79,7 +79,7 @@ class NetworkDescription(Piece, frozen=True):
     ordered: Annotated[
         bool,
         doc(
-            "whether buffers of virtual networks keep order where nothing else is said of them: "
+            "whether buffers of virtual networks keep order unless they set it themselves: "
             "try it (`--set network.ordered=true`) when a protocol of your own fails at once, "
             "then find out which of them need it"
         ),

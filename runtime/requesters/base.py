@@ -41,7 +41,7 @@ class RequesterBase(Consumer):
     kind: str = ""
     sizes: Container[int] = BYTES_MASK
     """Bytes that one lane may load or store."""
-    sizes_in_words: str = "1, 2, 4, 8, 12 or 16 bytes"
+    allowed_sizes: str = "1, 2, 4, 8, 12 or 16 bytes"
 
     controller: Controller
     queue: MessageBuffer
@@ -126,7 +126,7 @@ class RequesterBase(Consumer):
         if len(addresses) > self.lanes:
             raise self._misuse(access, f"more than {self.lanes} lanes")
         if access.size not in self.sizes:
-            raise self._misuse(access, f"size {access.size} is not {self.sizes_in_words}")
+            raise self._misuse(access, f"size {access.size} is not {self.allowed_sizes}")
         if access.kind != AccessKind.LOAD and len(access.values) != len(addresses):
             raise self._misuse(access, f"{len(access.values)} values for {len(addresses)} lanes")
         if access.kind == AccessKind.ATOMIC:

@@ -55,7 +55,7 @@ class Sequencer(RequesterBase):
 
     kind = "cpu"
     sizes = range(1, 17)
-    sizes_in_words = "1 to 16 bytes"
+    allowed_sizes = "1 to 16 bytes"
 
     def __init__(
         self,

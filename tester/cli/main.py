@@ -86,11 +86,11 @@ def options(version: Annotated[bool, version_option("gpu-tester")] = False) -> N
 
 def _status(command: Callable[[], object]) -> int:
     return run_command(
-        "gpu-tester", command, _in_words, "this is a bug of the tester, not of the protocol"
+        "gpu-tester", command, _input_error, "this is a bug of the tester, not of the protocol"
     )
 
 
-def _in_words(error: Exception) -> Stop | None:
+def _input_error(error: Exception) -> Stop | None:
     from protocols.loader import ProtocolBroken, ProtocolMissing
     from runtime.description import DescriptionError
     from tester.errors import ConfigError

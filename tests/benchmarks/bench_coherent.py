@@ -3,7 +3,7 @@
     python -m tests.benchmarks.bench_coherent [--engine python|native] [--repeat N]
 
 Five compiled kernels run on a device of four compute units and two banks of shared cache; what it
-asked of memory is recorded once and then replayed, in turn with runs that nobody records.
+asked of memory is recorded once and then replayed, in turn with runs that are not recorded.
 Processor time counts, the best of N. Either takes the time of the engine and of the seam; the
 quotient is what compute units and front end add, and should be at most `LIMIT`. A replay makes the
 same transitions in the same ticks, which is checked.

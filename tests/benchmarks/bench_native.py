@@ -107,7 +107,7 @@ def run_python(name: str, leg: Leg, protocol: LoadedProtocol) -> Figures:
 
 
 def yardstick_rate(command: str) -> float:
-    """Transitions per second that the command tells of."""
+    """Transitions per second that the command prints."""
     done = subprocess.run(shlex.split(command), capture_output=True, text=True, check=True)
     found = _RATES.search(done.stdout)
     if found is None:

@@ -167,7 +167,7 @@ def draw_habits(random: Random) -> Habits:
 
 WITH_INSTRUCTION_CACHES = ("MESI_Two_Level", "MOESI_AMD_Base", "GPU_VIPER_APU")
 """Beside those for data."""
-DRAWS = {
+SAMPLERS = {
     "MI": draw_mi,
     "MSI": draw_msi,
     "MESI_Two_Level": draw_mesi,
@@ -181,7 +181,7 @@ def play(name: str, seed: int) -> Counts:
     """One run on one random system; the transitions that it executed."""
     random = Random(seed)
     protocol = shipped(name)
-    drawn = DRAWS[name](random)
+    drawn = SAMPLERS[name](random)
     if random.randrange(3) == 0:
         drawn |= draw_capacities(protocol.info, random)
     description: SystemDescription = complete(protocol.written.override(drawn), protocol.info)
@@ -198,7 +198,7 @@ def play(name: str, seed: int) -> Counts:
     return harness.executed()
 
 
-WITNESSES = {
+COVERING_SEEDS = {
     "MI": (12, 44, 61, 83, 150),
     "MSI": (38, 152, 268, 291, 576),
     "MESI_Two_Level": (48, 83, 114, 126, 349),
@@ -241,15 +241,15 @@ def missed(total: Counts) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(WITNESSES))
+@pytest.mark.parametrize("name", sorted(COVERING_SEEDS))
 def test_every_transition_is_executed_or_explained(name: str) -> None:
     total: Counts = {}
-    for seed in WITNESSES[name]:
+    for seed in COVERING_SEEDS[name]:
         merge(total, play(name, seed))
     assert sorted(missed(total)) == sorted(elsewhere(name, total))
 
 
-@pytest.mark.parametrize("name", DRAWS)
-def test_crowds_pass(name: str) -> None:
+@pytest.mark.parametrize("name", SAMPLERS)
+def test_contention_passes(name: str) -> None:
     for seed in range(5):
         play(name, seed)

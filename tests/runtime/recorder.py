@@ -57,10 +57,10 @@ class Memo(Message):
     label: int = 0
 
 
-class Clerk(PlainController):
+class Recorder(PlainController):
     """``ports`` in-ports; a line that is closed makes ``Log`` messages of it wait."""
 
-    MACHINE: ClassVar[str] = "Clerk"
+    MACHINE: ClassVar[str] = "Recorder"
     MACHINE_TYPE: ClassVar[int] = MachineType.Cache
     STATES: ClassVar[type[Enumeration]] = State
     EVENTS: ClassVar[type[Enumeration]] = Event
@@ -183,26 +183,27 @@ class Clerk(PlainController):
     }
 
 
-class Office:
-    """One clerk with its buffers."""
+class Harness:
+    """One recorder with its buffers."""
 
     def __init__(
         self,
         ranks: tuple[int, ...] = (0, 1, 2),
-        kind: type[Clerk] = Clerk,
+        kind: type[Recorder] = Recorder,
         handlers: dict[str, Callable[[], bool]] | None = None,
         **fields: Any,
     ) -> None:
         self.engine = Engine()
         self.topology = Topology({MachineType.Cache: 1})
         self.inputs = [
-            MessageBuffer(f"Clerk.in{number}", engine=self.engine) for number in range(len(ranks))
+            MessageBuffer(f"Recorder.in{number}", engine=self.engine)
+            for number in range(len(ranks))
         ]
-        self.limited = MessageBuffer("Clerk.limited", 1, engine=self.engine)
+        self.limited = MessageBuffer("Recorder.limited", 1, engine=self.engine)
         parameters: dict[str, Any] = {"inputs": self.inputs, "limited": self.limited}
         context = ControllerContext(self.engine, self.topology, 0, parameters, **fields)
-        self.clerk = kind(context, ranks, handlers)
-        self.limited.set_consumer(self.clerk)
+        self.recorder = kind(context, ranks, handlers)
+        self.limited.set_consumer(self.recorder)
 
     def send(self, port: int, label: int, event: int, tick: int, addr: int = 0) -> None:
         memo = Memo()

@@ -1,4 +1,4 @@
-"""What is found out about systems that nobody has described, and what has to be asked for."""
+"""What is found out about systems without a description, and what has to be asked for."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ EXPORT u64 t_perfect(void* block, u64 op, u64 table, u64 address, u64 value) {
     return 0;
 }
 
-// Slots of entries that somebody holds.
+// Slots of entries that are held.
 EXPORT u64 t_entries(void* block) {
     return context_of(block).s->entries.at(context_of(block), 0).live;
 }
@@ -148,14 +148,14 @@ EXPORT u64 t_partitions(void* block, u64 op, u64 number, u64 part, u64 value) {
     return 0;
 }
 
-// What is left of the pool of items when nobody holds the garbage any more.
+// What is left of the pool of items when the garbage is not held any more.
 EXPORT u64 t_collect(void* block) {
     Context x = context_of(block);
     collect_garbage(x);
     return x.s->triggers.live;
 }
 
-// A queue that somebody forgets, as a record does that is deallocated.
+// A queue that is dropped, as that of a deallocated record is.
 EXPORT void t_forget(void* block, u64 number, u64 which) {
     Context x = context_of(block);
     static_cast<Machine&>(controller(x, static_cast<u32>(number))).queues[which] = {};

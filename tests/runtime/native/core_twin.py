@@ -1,7 +1,7 @@
 """The runtime core in C++ beside the Python runtime, both following one script.
 
-Invariant: the script (``Clerk`` here, ``machine_wakeup`` in ``core_driver.cpp``) decides by hashes
-of what it sees, so that any difference in order or time changes everything that follows.
+Invariant: the script (``Recorder`` here, ``machine_wakeup`` in ``core_driver.cpp``) decides by
+hashes of what it sees, so that any difference in order or time changes everything that follows.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class Twin:
         topology = Topology({MachineType.Cache: shape.controllers})
         policy = DelayPolicy(shape.policy, shape.run_key)
         self.network = Network(self.engine, topology, shape.latency, policy)
-        self.clerks = [Clerk(self) for _ in range(shape.controllers)]
+        self.recorders = [Recorder(self) for _ in range(shape.controllers)]
         self.buffers: list[MessageBuffer] = []
         for index in range(shape.buffers):
             name = shape.buffer_name(index)
@@ -184,7 +184,7 @@ class Twin:
                 engine=self.engine,
                 delays=delays,
             )
-            buffer.set_consumer(self.clerks[shape.owner(index)])
+            buffer.set_consumer(self.recorders[shape.owner(index)])
             self.buffers.append(buffer)
             if not shape.internal(index):
                 node = topology.nodes[shape.owner(index)]
@@ -212,7 +212,7 @@ def ping(addr: int, value: int, hops: int) -> Ping:
     return message
 
 
-class Clerk(Consumer):
+class Recorder(Consumer):
     """A controller that does to each message what a hash says."""
 
     def __init__(self, twin: Twin) -> None:

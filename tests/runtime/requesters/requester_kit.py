@@ -27,7 +27,7 @@ class FakeCache:
 
 
 class Mini(Consumer):
-    """A controller that receives and does nothing until told."""
+    """A controller that receives and does nothing by itself."""
 
     def __init__(self, engine: Engine, latency: int = 1) -> None:
         super().__init__(engine)

@@ -13,7 +13,7 @@ from runtime.types.message import Message
 
 
 class Actor(Consumer):
-    """Notes when it runs, and then does what it was told for that tick."""
+    """Notes when it runs, and then does what is planned for that tick."""
 
     __slots__ = ("log", "plans")
 

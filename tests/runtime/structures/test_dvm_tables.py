@@ -60,7 +60,7 @@ S = State
         # A Sync waits for another Sync, a NonSync does not.
         (((S.DvmSync_ReadyToDist, 1, 0), (S.DvmSync_Waiting, 0, 1)), None),
         (((S.DvmNonSync_ReadyToDist, 1, 0), (S.DvmSync_Waiting, 0, 1)), 0),
-        # A Sync waits for older NonSyncs of its requestor, ready or waiting, of nobody else.
+        # A Sync waits for older NonSyncs of its requestor, ready or waiting, not of others.
         (((S.DvmSync_ReadyToDist, 2, 7), (S.DvmNonSync_Waiting, 1, 7)), None),
         (((S.DvmSync_ReadyToDist, 2, 7), (S.DvmNonSync_Waiting, 1, 8)), 0),
         (((S.DvmSync_ReadyToDist, 2, 7), (S.DvmNonSync_Waiting, 3, 7)), 0),
@@ -75,9 +75,9 @@ def test_which_operation_is_next(rows: tuple[tuple[int, int, int], ...], place: 
 
 
 def test_five_that_wait_are_a_mistake() -> None:
-    with pytest.raises(ProtocolError) as slip:
+    with pytest.raises(ProtocolError) as error:
         chosen(*[(S.DvmNonSync_Waiting, 0, 1)] * 5)
-    assert slip.value.kind is ErrorKind.ASSERTION
+    assert error.value.kind is ErrorKind.ASSERTION
 
 
 class Retry:
@@ -131,9 +131,9 @@ def test_the_first_retry_that_fits_goes_first() -> None:
 
 
 def test_there_is_no_such_partition() -> None:
-    with pytest.raises(ProtocolError) as slip:
+    with pytest.raises(ProtocolError) as error:
         storage(1, 1).slotsAvailable(2)
-    assert slip.value.kind is ErrorKind.INDEX_RANGE
+    assert error.value.kind is ErrorKind.INDEX_RANGE
 
 
 def test_nobody_asks_for_prefetches_without_a_prefetcher() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu.cli.error_messages import in_words
+from gpu.cli.error_messages import input_error
 from gpu.cli.main import app as gcn_app
 from slicc.cli import main
 from slicc.text.command.exit_status import FINE, FOUND, MISUSED, OURS, run_command
@@ -55,7 +55,7 @@ def gpu_tester(*given: str | Path) -> Printed:
 
 def gcn(*given: str | Path) -> Printed:
     arguments = [str(each) for each in given]
-    return printed(lambda: run_command("gcn", lambda: gcn_app(arguments), in_words, ""))
+    return printed(lambda: run_command("gcn", lambda: gcn_app(arguments), input_error, ""))
 
 
 @pytest.fixture

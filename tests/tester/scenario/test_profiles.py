@@ -171,8 +171,8 @@ def test_unknown_profiles_are_named() -> None:
 
 
 def test_what_was_fixed_leaves_room_for_the_rest() -> None:
-    crowd = profiles.draw("line-duel", Prng(1), {"groups": 60})
-    assert crowd.program.map.lines == 15
+    drawn = profiles.draw("line-duel", Prng(1), {"groups": 60})
+    assert drawn.program.map.lines == 15
     description = SystemDescription.from_toml(VIPER_TOML)
     for ways, replacement in ((3, "lru"), (4, "tree_plru")):
         shape = profiles.Shape(l1_ways=ways, replacement="tree_plru")
