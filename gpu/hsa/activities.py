@@ -20,12 +20,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gpu.memory.address_space import Unmapped
-from gpu.memory.interface import (
-    Answer,
-    AnswerKind,
-    Memory,
-    MemoryRequest,
-)
+from gpu.memory.interface import Answer, Memory, MemoryRequest
+from runtime.requesters.port import AnswerKind
 
 T = TypeVar("T")
 

@@ -16,16 +16,11 @@ import numpy.typing as npt
 
 from gpu.memory.address_space import Addresses, AddressSpace, Allocation
 from gpu.memory.contents import Contents
-from gpu.memory.interface import (
-    Answer,
-    AnswerKind,
-    MemoryRequest,
-    Ports,
-)
+from gpu.memory.interface import Answer, MemoryRequest, Ports
 from gpu.memory.lane_atomics import apply
 from gpu.memory.request_validation import check_shape
 from gpu.wave_size import LANES
-from runtime.requesters.port import AccessKind
+from runtime.requesters.port import AccessKind, AnswerKind
 from runtime.types.atomic_op import AtomicKind, AtomicOp
 
 Values = npt.NDArray[Any]

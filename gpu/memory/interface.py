@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
+from enum import Enum
 from typing import Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from gpu.memory.address_space import Addresses, AddressSpace
+from runtime.requesters.port import AnswerKind
 
 Lanes = npt.NDArray[np.uint8]
 Data = npt.NDArray[np.uint8]
@@ -35,20 +36,6 @@ class PortKind(Enum):
     """The instruction side of an SQC."""
     CONTROL = "control"
     """The front end: packets, signals. Coherent at system scope, caches nothing of its own."""
-
-
-class AnswerKind(IntEnum):
-    """What happened. A store has two answers, any other request one, per group of lanes."""
-
-    LOADED = 0
-    ACCEPTED = 1
-    """The store is in the first-level cache; others may not see it yet."""
-    PERFORMED = 2
-    """The store (or an atomic without result) is globally performed. Lowers ``vmcnt``."""
-    OLD_VALUES = 3
-    """An atomic with result."""
-    SYNCHRONIZED = 4
-    """ACQUIRE, RELEASE, FLUSH or INVALIDATE_L2 is over."""
 
 
 @dataclass(slots=True, eq=False)

@@ -31,12 +31,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from runtime.requesters.port import AccessKind, Scope
 from runtime.types.atomic_op import AtomicKind
 from tester.arrays import BoolArray, ByteArray, IntArray, WordArray
 
-LOAD: Final = 0
-STORE: Final = 1
-ATOMIC: Final = 2
+LOAD: Final = AccessKind.LOAD
+STORE: Final = AccessKind.STORE
+ATOMIC: Final = AccessKind.ATOMIC
 ACTION_NAMES: Final = ("load", "store", "atomic")
 
 ATOMIC_BYTES: Final = 4
@@ -48,10 +49,10 @@ INACTIVE: Final = -1
 BY_COMPLETION: Final = 0
 """Kind of a wait: until the engine has seen that many episodes of the agent complete."""
 
-GLC: Final = 1
-SLC: Final = 2
+GLC: Final = Scope.GLC
+SLC: Final = Scope.SLC
 """Scope bits of an action: bypass the first level, bypass first and second level."""
-QUIET: Final = 4
+QUIET: Final = Scope.QUIET
 """Besides scope bits in `episode_scope`: the closing fetch-adds ask for no old values."""
 BARE: Final = 8
 """Likewise: the episode makes no fetch-adds, it only acquires and releases."""
@@ -64,7 +65,7 @@ PLAIN: Final = 64
 """Likewise, beside BARE: it neither acquires nor releases; it is complete with its last answer."""
 EPISODE_BITS: Final = GLC | SLC | QUIET | BARE | RACING_LOAD | FLUSHES | PLAIN
 
-INSTRUCTION: Final = 8
+INSTRUCTION: Final = Scope.INSTRUCTION
 """Besides scope bits in `action_scope`: a load that a processor makes as an instruction fetch."""
 CONTINUES: Final = 16
 """Likewise: the row is a further piece of the access that the row before it belongs to."""

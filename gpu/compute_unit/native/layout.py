@@ -26,56 +26,56 @@ LIST_ROOM: Final = 1 << 13
 class RecordKind(IntEnum):
     """The kind of a record: what its instruction needs of the unit when it issues."""
 
-    BOUND = 0
-    WAIT = 1
+    BOUND = 0  # a vector, scalar or branch instruction that has been executed
+    WAIT = 1  # value: limits of vm, exp and lgkm, a byte each
     END = 2
     BARRIER = 3
     INVALIDATE = 4
     MESSAGE = 5
-    PRIORITY = 6
-    NOTHING = 7
+    PRIORITY = 6  # value: 0 to 3
+    NOTHING = 7  # value: cycles besides the one it takes
     FETCH_AGAIN = 8
-    VECTOR = 9
+    VECTOR = 9  # amount: cache lines
     SCALAR = 10
-    LOCAL = 11
-    LOCAL_NOW = 12
-    NO_ACCESS = 13
-    UNKNOWN = 14
-    FAILS = 15
-    FAILS_NOW = 16
+    LOCAL = 11  # amount: cycles; value: those that conflicts cost; banks: whether these count
+    LOCAL_NOW = 12  # likewise, but it has to be executed when it issues
+    NO_ACCESS = 13  # a memory instruction without an active lane
+    UNKNOWN = 14  # uses registers that loads in flight will fill: executed when it issues
+    FAILS = 15  # when it issues
+    FAILS_NOW = 16  # when its turn comes
 
 
 class Reason(IntEnum):
     """Why a run returned."""
 
-    REACHED = 0
-    AT_REST = 1
-    QUIET = 2
-    ANSWERED = 3
-    JUDGED = 4
-    AHEAD = 5
-    EXECUTE = 6
-    PERFORM = 7
-    SEND = 8
-    EVENT = 9
-    BACK = 10
-    GROUP_ENDED = 11
-    FAILED = 12
-    UNMAPPED = 13
-    ADDRESS = 14
-    SLOTS = 15
-    CATCH_UP = 16
+    REACHED = 0  # the tick `until`
+    AT_REST = 1  # nothing can happen without new input
+    QUIET = 2  # many ticks without an answer
+    ANSWERED = 3  # `list`: answers to requests of Python's, slot | kind << 32
+    JUDGED = 4  # the engine has returned `status`
+    AHEAD = 5  # `list`: waves without records, each with the end of its bytes
+    EXECUTE = 6  # `wave` issues an UNKNOWN record; `address`: the end of its bytes
+    PERFORM = 7  # `wave` issues LOCAL_NOW: `handle`
+    SEND = 8  # `list`: waves and handles whose requests leave now
+    EVENT = 9  # `wave` and `handle`: an event that is due
+    BACK = 10  # `wave` has branched backwards while this is observed
+    GROUP_ENDED = 11  # the last wave of `wave`'s group has ended
+    FAILED = 12  # `wave` has failed
+    UNMAPPED = 13  # `wave` continues where nothing could be fetched
+    ADDRESS = 14  # `address`: may it be fetched by `unit`?
+    SLOTS = 15  # no slots for fetches are left
+    CATCH_UP = 16  # the log or the request log is long
 
 
 class Entry(IntEnum):
     """The kinds of log entries."""
 
-    PERFORM = 0
-    COMPLETE = 1
-    ENDED = 2
-    EXECUTED = 3
-    CODE = 4
-    FORGET = 5
+    PERFORM = 0  # a wave's LDS access issued: handle
+    COMPLETE = 1  # and returned: handle
+    ENDED = 2  # a wave
+    EXECUTED = 3  # a wave went back or ends: instructions since the last time
+    CODE = 4  # a unit has fetched what it did not know: place in its table
+    FORGET = 5  # a unit has forgotten its code
 
 
 STALLS: Final = (

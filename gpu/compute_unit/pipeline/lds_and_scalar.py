@@ -20,12 +20,8 @@ from gpu.compute_unit.pipeline.vector_memory import Owner, W
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.wave.lane_values import LaneError
 from gpu.memory.address_space import Unmapped
-from gpu.memory.interface import (
-    Answer,
-    AnswerKind,
-    MemoryRequest,
-)
-from runtime.requesters.port import AccessKind
+from gpu.memory.interface import Answer, MemoryRequest
+from runtime.requesters.port import AccessKind, AnswerKind
 
 
 def bank_time(access: LocalAccess, timing: Timing) -> tuple[int, int]:

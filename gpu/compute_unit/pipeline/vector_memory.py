@@ -22,13 +22,8 @@ from gpu.compute_unit.wave.lane_values import from_bytes, to_bytes
 from gpu.compute_unit.wave.lds import MisalignedLocal
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.memory.address_space import Unmapped
-from gpu.memory.interface import (
-    Answer,
-    AnswerKind,
-    Memory,
-    MemoryRequest,
-)
-from runtime.requesters.port import AccessKind
+from gpu.memory.interface import Answer, Memory, MemoryRequest
+from runtime.requesters.port import AccessKind, AnswerKind
 
 W = TypeVar("W", bound=Wavefront)
 W_contra = TypeVar("W_contra", bound=Wavefront, contravariant=True)

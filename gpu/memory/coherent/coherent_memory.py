@@ -32,14 +32,9 @@ from gpu.memory.coherent.scalar_stores import ScalarStores, fence
 from gpu.memory.coherent.system_scope import SharedLines, SystemScope
 from gpu.memory.coherent.system_selection import KernelSystem
 from gpu.memory.coherent.transition_counts import Executed
-from gpu.memory.interface import (
-    Answer,
-    AnswerKind,
-    MemoryRequest,
-    PortKind,
-)
+from gpu.memory.interface import Answer, MemoryRequest, PortKind
 from gpu.memory.request_validation import check_shape
-from runtime.requesters.port import AccessKind
+from runtime.requesters.port import AccessKind, AnswerKind
 
 PATIENCE: Final = 1_000_000
 """Ticks after which an unanswered request is called stuck."""

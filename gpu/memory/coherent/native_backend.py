@@ -18,9 +18,6 @@ from gpu.memory.address_space import AddressSpace
 from gpu.memory.coherent.request_splitting import LANES, RequestPart
 from gpu.memory.coherent.system_selection import KernelSystem
 from gpu.memory.coherent.transition_counts import Executed, executed
-from gpu.memory.interface import (
-    AnswerKind,
-)
 from runtime.errors import ProtocolError
 from runtime.native.ctypes_api import Library
 from runtime.native.external_requester import (
@@ -35,7 +32,7 @@ from runtime.native.system import (
     SystemTooLarge,
     enlarged,
 )
-from runtime.requesters.port import AccessKind, Scope
+from runtime.requesters.port import AccessKind, AnswerKind, Scope
 
 _ANSWERS: Final = tuple(AnswerKind)
 _WORDS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}

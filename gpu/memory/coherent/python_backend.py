@@ -14,8 +14,7 @@ import numpy as np
 from gpu.memory.coherent.request_splitting import RequestPart
 from gpu.memory.coherent.system_selection import KernelSystem
 from gpu.memory.coherent.transition_counts import Executed, executed
-from gpu.memory.interface import AnswerKind
-from runtime.requesters.port import Access, Requester
+from runtime.requesters.port import Access, AnswerKind, Requester
 from runtime.sim.engine import Consumer, Engine
 from runtime.system.system import AnyRequester, System, build_completed
 from runtime.types.values import DataBlock

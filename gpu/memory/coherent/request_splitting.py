@@ -14,15 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpu.memory.address_space import Addresses, Allocation, MemoryType
-from gpu.memory.interface import (
-    AnswerKind,
-    Data,
-    MemoryRequest,
-    PortKind,
-)
+from gpu.memory.interface import Data, MemoryRequest, PortKind
 from gpu.wave_size import LANES as LANES
 from runtime.requesters.base import BYTES_MASK
-from runtime.requesters.port import AccessKind
+from runtime.requesters.port import AccessKind, AnswerKind
 
 _COALESCED: Final = tuple(sorted(BYTES_MASK, reverse=True))
 _SEQUENCED: Final = (16, 8, 4, 2, 1)

@@ -11,12 +11,8 @@ from hypothesis import strategies as st
 
 from gpu.memory.address_space import PAGE, AddressSpace, MemoryType, Misaligned, Unmapped
 from gpu.memory.flat_memory import FlatMemory
-from gpu.memory.interface import (
-    Answer,
-    AnswerKind,
-    MemoryRequest,
-)
-from runtime.requesters.port import AccessKind
+from gpu.memory.interface import Answer, MemoryRequest
+from runtime.requesters.port import AccessKind, AnswerKind
 from runtime.types.atomic_op import AtomicKind, AtomicOp
 
 Numbers = np.random.Generator

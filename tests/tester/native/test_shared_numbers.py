@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from gpu.compute_unit.native import shared_numbers as of_gpu
 from runtime.native import shared_numbers as of_runtime
 from tester.execution import shared_numbers as of_tester
 
 
-@pytest.mark.parametrize("headers", [of_runtime.headers(), of_tester.headers()])
+@pytest.mark.parametrize("headers", [of_runtime.headers(), of_tester.headers(), of_gpu.headers()])
 def test_generated_headers_are_up_to_date(headers: dict[Path, str]) -> None:
     changed = [path.name for path, text in headers.items() if path.read_text() != text]
     assert not changed, "run the command in their first lines"

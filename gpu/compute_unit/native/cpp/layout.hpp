@@ -6,29 +6,7 @@
 
 #include "requesters/external_view.hpp"
 #include "containers.hpp"
-
-inline constexpr u64 VERSION = 1;
-
-// The kind of a record: what its instruction needs of the unit when it issues.
-enum class RecordKind : u8 {
-    BOUND,  // a vector, scalar or branch instruction that has been executed
-    WAIT,   // value: limits of vm, exp and lgkm, a byte each
-    END,
-    BARRIER,
-    INVALIDATE,
-    MESSAGE,
-    PRIORITY,  // value: 0 to 3
-    NOTHING,   // value: cycles besides the one it takes
-    FETCH_AGAIN,
-    VECTOR,  // amount: cache lines
-    SCALAR,
-    LOCAL,      // amount: cycles; value: those that conflicts cost; banks: whether these count
-    LOCAL_NOW,  // likewise, but it has to be executed when it issues
-    NO_ACCESS,  // a memory instruction without an active lane
-    UNKNOWN,    // uses registers that loads in flight will fill: executed when it issues
-    FAILS,      // when it issues
-    FAILS_NOW,  // when its turn comes
-};
+#include "shared_numbers.hpp"
 
 // One instruction of one wave, ahead of its time.
 struct Record {
@@ -46,38 +24,6 @@ struct Record {
     u8 unused[5];
 };
 static_assert(sizeof(Record) == 40);
-inline constexpr u8 NO_PACE = 0xFF;
-
-// Why a run returned.
-enum class Reason : u64 {
-    REACHED,      // the tick `until`
-    AT_REST,      // nothing can happen without new input
-    QUIET,        // many ticks without an answer
-    ANSWERED,     // `list`: answers to requests of Python's, slot | kind << 32
-    JUDGED,       // the engine has returned `status`
-    AHEAD,        // `list`: waves without records, each with the end of its bytes
-    EXECUTE,      // `wave` issues an UNKNOWN record; `address`: the end of its bytes
-    PERFORM,      // `wave` issues LOCAL_NOW: `handle`
-    SEND,         // `list`: waves and handles whose requests leave now
-    EVENT,        // `wave` and `handle`: an event that is due
-    BACK,         // `wave` has branched backwards while this is observed
-    GROUP_ENDED,  // the last wave of `wave`'s group has ended
-    FAILED,       // `wave` has failed
-    UNMAPPED,     // `wave` continues where nothing could be fetched
-    ADDRESS,      // `address`: may it be fetched by `unit`?
-    SLOTS,        // no slots for fetches are left
-    CATCH_UP,     // the log or the request log is long
-};
-
-// The kinds of log entries, in the order of the events.
-enum class Entry : u32 {
-    PERFORM,   // a wave's LDS access issued: handle
-    COMPLETE,  // and returned: handle
-    ENDED,     // a wave
-    EXECUTED,  // a wave went back or ends: instructions since the last time
-    CODE,      // a unit has fetched what it did not know: place in its table
-    FORGET,    // a unit has forgotten its code
-};
 
 struct Logged {
     u32 entry;
@@ -85,10 +31,8 @@ struct Logged {
     u32 what;
 };
 
-inline constexpr u32 LOG_ROOM = 1 << 14;
 inline constexpr u32 LOG_LONG = 1 << 12;
 inline constexpr u32 REQUEST_LOG_LONG = 1 << 18;
-inline constexpr u32 LIST_ROOM = 1 << 13;
 
 // Shared with Python, which owns it.
 struct State {

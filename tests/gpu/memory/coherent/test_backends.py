@@ -13,15 +13,12 @@ from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.factory import load_system
 from gpu.memory.coherent.native_backend import NativeBackend, OutOfRoom
 from gpu.memory.coherent.python_backend import PythonBackend
-from gpu.memory.interface import (
-    AnswerKind,
-    MemoryRequest,
-)
+from gpu.memory.interface import MemoryRequest
 from gpu.systems import DIRECTORY
 from runtime.controller.trace import TraceHash
 from runtime.errors import ProtocolError
 from runtime.native.plan import Capacities
-from runtime.requesters.port import AccessKind
+from runtime.requesters.port import AccessKind, AnswerKind
 from tests.gpu.memory.coherent.streams import (
     ENGINES,
     PROTOCOLS,

@@ -13,13 +13,9 @@ from gpu.memory.address_space import PAGE, Misaligned, Unmapped
 from gpu.memory.coherent.coherent_memory import CoherentMemory, MemoryStuck
 from gpu.memory.coherent.factory import load_system, open_memory
 from gpu.memory.flat_memory import FlatMemory
-from gpu.memory.interface import (
-    Answer,
-    AnswerKind,
-    MemoryRequest,
-)
+from gpu.memory.interface import Answer, MemoryRequest
 from runtime.description import DescriptionError, SystemDescription
-from runtime.requesters.port import AccessKind
+from runtime.requesters.port import AccessKind, AnswerKind
 from runtime.types.atomic_op import AtomicKind
 from tests.gpu.memory.coherent.streams import (
     ENGINES,
