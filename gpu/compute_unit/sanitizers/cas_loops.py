@@ -30,7 +30,7 @@ from gpu.wave_size import LANES
 from runtime.requesters.port import AccessKind
 
 Register = tuple[str, int]
-Held = dict[Register, dict["Hint", int]]
+Held = dict[Register, dict["Guess", int]]
 """Registers that depend on loads not judged yet, each with the lanes that do."""
 
 _ALL: Final = (1 << LANES) - 1
@@ -41,7 +41,7 @@ _EQUALS: Final = frozenset(
 _OTHER_LANES: Final = ("v_readlane", "v_readfirstlane", "v_writelane")
 
 
-class Hint:
+class Guess:
     """One load. ``addresses``, ``values``: by lane, those of a scalar load under -1. ``right``:
     None until it is judged. ``conflicts``: what is to be reported if it is an ordinary load.
     """
@@ -71,7 +71,7 @@ class Hint:
     def scalar(self) -> bool:
         return -1 in self.addresses
 
-    def guesses(self, lane: int, address: int, compare: int) -> bool:
+    def matches(self, lane: int, address: int, compare: int) -> bool:
         """Whether the outcome of a swap there depends on what this load found."""
         own = -1 if self.scalar else lane
         return self.addresses.get(own) == address and self.values.get(own) == compare
@@ -95,43 +95,43 @@ class _Swapped:
         )
 
 
-class Hints:
+class CasLoops:
     """Of all waves of a device."""
 
     def __init__(self) -> None:
         self._held: dict[Wavefront, Held] = {}
-        self._loads: dict[MemoryAccess, Hint] = {}
-        self._taken: dict[Hint, int] = {}
+        self._loads: dict[MemoryAccess, Guess] = {}
+        self._taken: dict[Guess, int] = {}
         self._swapped: dict[Wavefront, _Swapped] = {}
 
     def load(
         self, wave: Wavefront, decoded: DecodedInstruction, access: MemoryAccess
-    ) -> Hint | None:
+    ) -> Guess | None:
         """A plain load has been issued; None if it cannot be a guess."""
         addresses, size = _plain_load(access)
         if size not in _SIZES or not addresses:
             return None
-        hint = self._loads[access] = Hint(wave, addresses, size)
+        guess = self._loads[access] = Guess(wave, addresses, size)
         held = self._held.setdefault(wave, {})
         for register in _registers(decoded.instruction.writes):
-            _hold(held, register, hint, _ALL if register[0] == "s" else wave.exec)
-        return hint
+            _hold(held, register, guess, _ALL if register[0] == "s" else wave.exec)
+        return guess
 
     def returned(self, access: MemoryAccess) -> None:
         """A load knows its values."""
-        hint = self._loads.pop(access, None)
-        if hint is None:
+        guess = self._loads.pop(access, None)
+        if guess is None:
             return
         if isinstance(access, ScalarAccess):
-            hint.values[-1] = sum(word << 32 * at for at, word in enumerate(access.dwords))
+            guess.values[-1] = sum(word << 32 * at for at, word in enumerate(access.dwords))
         elif isinstance(access, VectorAccess):
-            hint.values = dict(_results(access))
+            guess.values = dict(_results(access))
 
     def left(self, wave: Wavefront) -> None:
         """A wave has ended; loads that were never used were not guesses."""
         held = self._held.pop(wave, {})
-        for hint in {hint: None for found in held.values() for hint in found}:
-            _judge(hint, hint.swapped)
+        for guess in {guess: None for found in held.values() for guess in found}:
+            _judge(guess, guess.swapped)
         self._swapped.pop(wave, None)
 
     # ------------------------------------------------------------------ instructions
@@ -170,19 +170,19 @@ class Hints:
             return
         assert isinstance(access, VectorAccess), "only vector memory swaps"
         swaps = list(_swaps(access))
-        for hint, lanes in taken.items():
-            right = hint.size == access.movement.bytes and all(
-                hint.guesses(lane, address, compare)
+        for guess, lanes in taken.items():
+            right = guess.size == access.movement.bytes and all(
+                guess.matches(lane, address, compare)
                 for lane, address, compare in swaps
                 if lanes >> lane & 1
             )
             if right:
-                hint.swapped = True
+                guess.swapped = True
             else:
-                self._deny(held, {hint: lanes})
+                self._deny(held, {guess: lanes})
 
     def _memory(
-        self, wave: Wavefront, decoded: DecodedInstruction, held: Held, met: dict[Hint, int]
+        self, wave: Wavefront, decoded: DecodedInstruction, held: Held, met: dict[Guess, int]
     ) -> None:
         """Of a memory instruction, only the comparand of a swap may be a guess."""
         operation, instruction = decoded.operation, decoded.instruction
@@ -192,7 +192,7 @@ class Hints:
         operands = ("v", _data(instruction.fields), operation.move.bytes // 2)
         others = tuple(each for each in instruction.reads if each != operands)
         self._deny(held, _met(held, instruction, wave.exec, others))
-        self._taken = {hint: lanes for hint, lanes in met.items() if hint.right is None}
+        self._taken = {guess: lanes for guess, lanes in met.items() if guess.right is None}
 
     def _remember_swap(self, wave: Wavefront, decoded: DecodedInstruction) -> None:
         operation = decoded.operation
@@ -218,7 +218,7 @@ class Hints:
         instruction: Instruction,
         writes: Ranges,
         held: Held,
-        met: dict[Hint, int],
+        met: dict[Guess, int],
     ) -> None:
         """The written registers depend on those read, and no longer on their old values."""
         crossing = _crosses(instruction)
@@ -227,34 +227,34 @@ class Hints:
             if found and not crossing:
                 lanes = wave.exec if vector else _ALL
                 self._let_go(held, register, dict.fromkeys(found, lanes))
-            for hint, lanes in met.items():
-                if hint.right is None:
+            for guess, lanes in met.items():
+                if guess.right is None:
                     wide = _ALL if crossing or not vector else lanes & wave.exec
-                    _hold(held, register, hint, wide)
+                    _hold(held, register, guess, wide)
             last = self._swapped.get(wave)
             if vector and last is not None and last.in_the_way(register[1]):
                 del self._swapped[wave]
 
-    def _let_go(self, held: Held, register: Register, lanes: dict[Hint, int]) -> None:
+    def _let_go(self, held: Held, register: Register, lanes: dict[Guess, int]) -> None:
         found = held.get(register, {})
-        for hint, overwritten in lanes.items():
-            if hint not in found:
+        for guess, overwritten in lanes.items():
+            if guess not in found:
                 continue
-            found[hint] &= ~overwritten
-            if not found[hint]:
-                del found[hint]
-                hint.registers -= 1
-                if not hint.registers:
-                    _judge(hint, hint.swapped)
+            found[guess] &= ~overwritten
+            if not found[guess]:
+                del found[guess]
+                guess.registers -= 1
+                if not guess.registers:
+                    _judge(guess, guess.swapped)
         if not found:
             held.pop(register, None)
 
-    def _deny(self, held: Held, hints: dict[Hint, int]) -> None:
+    def _deny(self, held: Held, guesses: dict[Guess, int]) -> None:
         """They are used in another way."""
-        for hint in hints:
-            _judge(hint, right=False)
-            for register in [each for each, found in held.items() if hint in found]:
-                del held[register][hint]
+        for guess in guesses:
+            _judge(guess, right=False)
+            for register in [each for each, found in held.items() if guess in found]:
+                del held[register][guess]
                 if not held[register]:
                     del held[register]
 
@@ -269,23 +269,23 @@ def _crosses(instruction: Instruction) -> bool:
     return instruction.form == "DPP" or instruction.name.startswith(_OTHER_LANES)
 
 
-def _judge(hint: Hint, right: bool) -> None:
-    if hint.right is not None:
+def _judge(guess: Guess, right: bool) -> None:
+    if guess.right is not None:
         return
-    hint.right = right
+    guess.right = right
     if not right:
-        for report in hint.conflicts:
+        for report in guess.conflicts:
             report()
-    hint.conflicts.clear()
+    guess.conflicts.clear()
 
 
-def _hold(held: Held, register: Register, hint: Hint, lanes: int) -> None:
+def _hold(held: Held, register: Register, guess: Guess, lanes: int) -> None:
     if not lanes:
         return
     found = held.setdefault(register, {})
-    if hint not in found:
-        hint.registers += 1
-    found[hint] = found.get(hint, 0) | lanes
+    if guess not in found:
+        guess.registers += 1
+    found[guess] = found.get(guess, 0) | lanes
 
 
 def _registers(ranges: Ranges) -> Iterator[Register]:
@@ -294,15 +294,15 @@ def _registers(ranges: Ranges) -> Iterator[Register]:
             yield each.file, number
 
 
-def _met(held: Held, instruction: Instruction, exec: int, reads: Ranges) -> dict[Hint, int]:
+def _met(held: Held, instruction: Instruction, exec: int, reads: Ranges) -> dict[Guess, int]:
     """The loads that the registers read depend on, and in which lanes."""
-    met: dict[Hint, int] = {}
+    met: dict[Guess, int] = {}
     crossing = _crosses(instruction)
     for register in _registers(reads):
-        for hint, lanes in held.get(register, {}).items():
+        for guess, lanes in held.get(register, {}).items():
             lanes = lanes if register[0] != "v" or crossing else lanes & exec
             if lanes:
-                met[hint] = met.get(hint, 0) | lanes
+                met[guess] = met.get(guess, 0) | lanes
     return met
 
 

@@ -22,7 +22,7 @@ from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess, PairAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
-from gpu.compute_unit.sanitizers.cas_loops import Hint, Hints
+from gpu.compute_unit.sanitizers.cas_loops import CasLoops, Guess
 from gpu.compute_unit.sanitizers.findings import Findings
 from gpu.compute_unit.sanitizers.vector_clocks import Clock, Knowledge, Release, join
 from gpu.compute_unit.wave.wavefront import LGKM_MAX, VM_MAX, Group, Wavefront
@@ -30,11 +30,11 @@ from runtime.requesters.port import AccessKind
 
 
 class _Touch:
-    """One access to a dword. ``bits``: its bytes. ``synchronises``: atomic or glc load. ``hint``:
+    """One access to a dword. ``bits``: its bytes. ``synchronises``: atomic or glc load. ``guess``:
     of a plain load that may be a guess.
     """
 
-    __slots__ = ("bits", "decoded", "hint", "lane", "released", "synchronises", "time", "wave")
+    __slots__ = ("bits", "decoded", "guess", "lane", "released", "synchronises", "time", "wave")
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class _Touch:
         decoded: DecodedInstruction,
         lane: int,
         synchronises: bool,
-        hint: Hint | None,
+        guess: Guess | None,
     ) -> None:
         self.wave = wave
         self.time = time
@@ -52,7 +52,7 @@ class _Touch:
         self.decoded = decoded
         self.lane = lane
         self.synchronises = synchronises
-        self.hint = hint
+        self.guess = guess
         self.released: Release | None = None
 
 
@@ -72,7 +72,7 @@ class Races:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
-        self._hints = Hints()
+        self._cas_loops = CasLoops()
         self._cells: dict[Hashable, _Cell] = {}
         self._waves: dict[Wavefront, Knowledge] = {}
         self._numbers: list[Knowledge] = []
@@ -101,13 +101,13 @@ class Races:
         ended = self._ended.setdefault(packet, {})
         for wave in group.waves:
             knowledge = self._waves.pop(wave)
-            self._hints.left(wave)
+            self._cas_loops.left(wave)
             join(ended, knowledge.seen)
             ended[knowledge.number] = knowledge.time
 
     def issue(self, wave: Wavefront, decoded: DecodedInstruction) -> None:
         """An instruction is about to be executed: a wait or an invalidation, or any other."""
-        self._hints.issue(wave, decoded)
+        self._cas_loops.issue(wave, decoded)
         if decoded.control is None:
             return
         knowledge = self._waves[wave]
@@ -143,16 +143,16 @@ class Races:
         reads, writes, synchronises = _nature(access)
         if not (reads or writes):
             return
-        self._hints.access(wave, access)
+        self._cas_loops.access(wave, access)
         released = knowledge.publish() if writes else None
         plain = not (writes or synchronises)
-        hint = self._hints.load(wave, decoded, access) if plain else None
+        guess = self._cas_loops.load(wave, decoded, access) if plain else None
         for key, bits, lane, only_read in _dwords(access):
             cell = self._cells.get(key)
             if cell is None:
                 cell = self._cells[key] = _Cell()
             touch = _Touch(
-                knowledge.number, knowledge.time, bits, decoded, lane, synchronises, hint
+                knowledge.number, knowledge.time, bits, decoded, lane, synchronises, guess
             )
             written = writes and not only_read
             cell.flag |= synchronises
@@ -170,7 +170,7 @@ class Races:
 
     def returned(self, access: MemoryAccess) -> None:
         """A load that synchronises has its value: it learns what was published with it."""
-        self._hints.returned(access)
+        self._cas_loops.returned(access)
         knowledge = self._waves.get(access.wave)
         if knowledge is None or not _synchronises(access):
             return
@@ -203,7 +203,9 @@ class Races:
                 continue
             if _may_be_flag(other, touch, written):
                 continue
-            guess = touch.hint if other.synchronises else other.hint if touch.synchronises else None
+            guess = (
+                touch.guess if other.synchronises else other.guess if touch.synchronises else None
+            )
             if guess is None or guess.right is False:
                 self._report(knowledge, touch, other, key)
             elif guess.right is None:
