@@ -267,6 +267,7 @@ class Agent(Consumer):
             self._end_episode()
 
     def _begin_episode(self) -> None:
+        assert not self._outstanding and not self._busy
         driver = self._driver
         self.episode = episode = driver.next_episode(self.number)
         self._since = self.engine.now

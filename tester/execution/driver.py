@@ -36,6 +36,7 @@ class Statistics:
         self.live_time += self.live * (tick - self._since)
         self._since = tick
         self.live += by
+        assert self.live >= 0
         self.end = tick
 
     @property
@@ -136,5 +137,6 @@ class Driver:
                 self.engine.schedule(waiter, now + 1)
 
     def agent_ended(self) -> None:
+        assert self._running > 0
         self._running -= 1
         self.statistics.agent_time += self.engine.now

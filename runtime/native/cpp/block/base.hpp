@@ -32,6 +32,13 @@ static_assert(LINE_BYTES >= 8 && (LINE_BYTES & (LINE_BYTES - 1)) == 0);
 #define COLD __attribute__((cold))           // rarely called: kept out of the way
 #define TINY __attribute__((always_inline))  // shorter than a call of it
 
+// A cheap invariant of our own code: checked in sanitizer builds, free in all others.
+#if defined(__SANITIZE_ADDRESS__) || defined(SLICC_INVARIANTS)
+#define INVARIANT(condition) ((condition) ? static_cast<void>(0) : __builtin_trap())
+#else
+#define INVARIANT(condition) static_cast<void>(0)
+#endif
+
 inline constexpr u32 NIL = 0xFFFFFFFF;           // no object, where objects count from 0
 inline constexpr u64 NONE = 0xFFFFFFFFFFFFFFFF;  // no tick, no address
 inline constexpr u32 LINE_WORDS = LINE_BYTES / 8;

@@ -35,6 +35,7 @@ inline T& pool_take(Context& x, Pool& pool) {
 
 template <class T>
 inline void pool_give(Context& x, Pool& pool, T& thing) {
+    INVARIANT(pool.live > 0);
     pool.live--;
     thing.next = pool.free;
     pool.free = handle_of(x, thing);

@@ -241,6 +241,7 @@ inline u32 request_new(Context& x, u32 access, u32 line, i32 type, u64 lanes) {
 
 inline void request_free(Context& x, u32 index) {
     RequesterParts& parts = requester_parts(x);
+    INVARIANT(parts.requests_live > 0);
     --parts.requests_live;
     parts.requests.at(x, index).next = parts.free_request;
     parts.free_request = index;

@@ -27,12 +27,14 @@ inline void Requester_accept(Context& x, Requester& r, Access& access, u32 parts
 }
 
 inline void Requester_over(Context& x, Requester& r, u32 index) {
+    INVARIANT(r.live > 0);
     --r.live;
     access_free(x, index);
 }
 
 inline void Requester_write_closed(Context& x, Requester& r, const Access& access) {
     ClientState& client = requester_parts(x).clients.at(x, access.client);
+    INVARIANT(client.writes > 0);
     --client.writes;
     if (LIKELY(!client.release)) return;
     u32 before = 0;
@@ -107,6 +109,7 @@ inline void waiter_remove(const Context& x, Queue& queue, u32 name) {
 inline void grant_remove(const Context& x, Requester& r, u32 name) {
     waiter_remove(x, r.granted, name);
     r.kept[(name - 1) % REFUSED_NUM] -= waiter_at(x, name).need;
+    INVARIANT(r.grants > 0);
     --r.grants;
 }
 
@@ -160,6 +163,7 @@ inline COLD void Requester_call_back(Context& x, Requester& r, RefusalReason rea
         taken += waiter.need;
         const u32 next = waiter.next;
         waiter_remove(x, r.refused[reason], name);
+        INVARIANT(r.refusals > 0);
         --r.refusals;
         waiter.tick = tick;
         waiter_append(x, r.granted, name, Standing::GRANTED);

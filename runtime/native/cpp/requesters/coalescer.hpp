@@ -204,6 +204,7 @@ inline void Coalescer_finish(Context& x, Requester& r, const LineRequest& reques
     u32& ring = line_queue(x, r, request.line).requests;
     ring_take(x, ring);
     if (ring) Coalescer_send(x, r, ring_first(x, ring));
+    INVARIANT(r.count > 0);
     --r.count;
     if (!r.full) return;
     r.full = false;

@@ -103,6 +103,7 @@ inline void Dma_over(Context& x, Requester& r, u32 index) {
     const u32 number = request.access;
     Access& access = access_at(x, number);
     const u32 line = line_index(x, Dma_address(x, request) & ~LINE_MASK);
+    INVARIANT(r.count > 0);
     --r.count;
     RequesterParts& parts = requester_parts(x);
     parts.free_transfers.at(x, --parts.transfers_used) = static_cast<u32>(request.transfer);

@@ -159,6 +159,7 @@ inline bool Sequencer_issue(Context& x, Requester& r, u32 index) {
 
 inline void Sequencer_finish(Context& x, Requester& r, u32 index) {
     const u32 access = request_at(x, index).access;
+    INVARIANT(r.count > 0);
     --r.count;
     request_free(x, index);
     Requester_close_part(x, r, access);

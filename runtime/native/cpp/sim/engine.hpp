@@ -38,7 +38,9 @@ inline COLD void far_push(Context& x, u64 tick, u32 item, bool wake) {
 inline FarItem far_pop(Context& x) {
     EngineState& e = x.s->engine;
     FarItem* heap = e.far.in(x);
+    INVARIANT(e.far_count > 0);
     const FarItem first = heap[0];
+    INVARIANT(first.tick >= e.now);
     const FarItem moved = heap[--e.far_count];
     u64 place = 0;
     for (u64 child = 1; child < e.far_count; child = 2 * place + 1) {
@@ -69,6 +71,7 @@ inline u32 wheel_front(const Context& x, const WheelSlot& list) {
 
 inline void wheel_append(Context& x, u32 slot, Message& item) {
     WheelSlot& list = x.wheel[slot];
+    INVARIANT(item.self == handle_of(x, item));
     wheel_occupy(x.s->engine, slot);
     item.next = 0;
     of_handle<Message>(x, list.tail).next = item.self;

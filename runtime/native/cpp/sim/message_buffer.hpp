@@ -72,6 +72,7 @@ inline bool slots_take(Context& x, T& holder, u32 count) {
 // Free one slot, visibly from the next tick on.
 template <class T>
 inline void slots_release(Context& x, T& holder) {
+    INVARIANT(holder.taken > 0);
     holder.taken--;
     if (holder.freed_tick != now(x)) {
         holder.freed_tick = now(x);
@@ -83,6 +84,7 @@ inline void slots_release(Context& x, T& holder) {
 // ---------------------------------------------------------------- the queue
 
 inline void queue_append(Context& x, MessageBuffer& b, Message& message) {
+    INVARIANT((b.head == 0) == (b.count == 0));
     message.next = 0;
     u8* const first = reinterpret_cast<u8*>(&b.head);
     u8* const link = reinterpret_cast<u8*>(&of_handle<Message>(x, b.tail).next);
@@ -100,8 +102,10 @@ inline void queue_prepend(MessageBuffer& b, Message& message) {
 }
 
 inline Message& queue_pop(Context& x, MessageBuffer& b) {
+    INVARIANT(b.head != 0);
     Message& message = of_handle<Message>(x, b.head);
     b.head = message.next;
+    INVARIANT(b.count > 0);
     b.count--;
     return message;
 }
@@ -250,6 +254,7 @@ inline void MessageBuffer_delay_head(Context& x, u32 buffer, i64 latency) {
         return;
     }
     Message& message = queue_pop(x, b);
+    INVARIANT(!b.capacity || b.taken > 0);
     if (b.capacity) b.taken--;
     MessageBuffer_enqueue(x, buffer, message, latency);
 }
@@ -316,6 +321,7 @@ inline bool wake_line(Context& x, MessageBuffer& b, u32 line) {
     u32 head = list.head;
     if (of_handle<Message>(x, head).next) head = sort_by_age(x, head, last);
     list.head = 0;
+    INVARIANT(b.stalled_lines > 0);
     b.stalled_lines--;
     if (b.head && younger(of_handle<Message>(x, last), of_handle<Message>(x, b.head))) {
         while (head) {

@@ -76,6 +76,7 @@ inline void TimerTable_unset(Context& x, u32 timer, u64 address) {
     }
     const u32 position = place - 1;
     place = 0;
+    INVARIANT(t.count > 0);
     t.count--;
     if (position < t.count) timer_sift(x, t, position, Alarm(timer_alarms(x, t)[t.count]));
 }

@@ -157,10 +157,12 @@ inline AbstractCacheEntry* CacheMemory_allocate(Context& x, u32 cache, u64 addre
         AbstractCacheEntry& old = of_handle<AbstractCacheEntry>(x, frames[way]);
         if (old.permission != AccessPermission::NotPresent) continue;
         detach_entry(x, old);
+        INVARIANT(c.hidden > 0);
         c.hidden--;
         break;
     }
     frames[way] = entry->self;
+    INVARIANT(in_block<u32>(x, c.free)[set] > 0);
     in_block<u32>(x, c.free)[set]--;
     entry->address = address;
     entry->permission = AccessPermission::Invalid;

@@ -134,6 +134,7 @@ inline void trigger_remove(Context& x, TriggerQueue<T>& q, u32 before) {
     TriggerItem<T>& item = trigger_item<T>(x, link);
     link = item.next;
     if (!item.next) q.tail = before;
+    INVARIANT(q.count > 0);
     q.count--;
     trigger_drop<T>(x, item);
 }
@@ -347,6 +348,7 @@ inline void TBEStorage_decrementReserved(Context& x, u32 storage) {
         fail(x, ErrorKind::ASSERTION);
         return;
     }
+    INVARIANT(s.reserved > 0);
     s.reserved--;
 }
 

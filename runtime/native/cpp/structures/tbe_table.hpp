@@ -63,6 +63,7 @@ inline void TBETable_deallocate(Context& x, u32 table, u64 address) {
     }
     TbeHeader& record = of_handle<TbeHeader>(x, place);
     place = 0;
+    INVARIANT(t.count > 0);
     t.count--;
     record.used = false;
     record.next = x.s->limbo.records;

@@ -236,6 +236,7 @@ inline void DataBlock_popAtomicLogEntryFront(Context& x, DataBlock& block, u64* 
     u32 handle = block.log;
     for (u32 i = 1; i < block.logged; i++) handle = log_node(x, handle).next;
     __builtin_memcpy(data, log_node(x, handle).data, sizeof block.data);
+    INVARIANT(block.logged > 0);
     block.logged--;
 }
 

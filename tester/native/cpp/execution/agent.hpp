@@ -67,6 +67,7 @@ inline void Agent_issue(Context& x, Agent& a, u32 index) {
     a.held = 0;
     ++a.outstanding;
     if (!Requester_issue(x, a.requester, index)) {
+        INVARIANT(a.outstanding > 0);
         --a.outstanding;
         a.held = index;
         return;
@@ -370,6 +371,7 @@ inline void Agent_wakeup(Context& x, Agent& a) {
 
 // An instruction has all of its answers; the last one wakes the agent.
 inline void Agent_answered(Context& x, Agent& a) {
+    INVARIANT(a.outstanding > 0);
     if (!--a.outstanding) Agent_wake(x, a);
 }
 
@@ -377,6 +379,7 @@ inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const
     Agent& a = agent_at(x, access.client);
     Checker_loaded(x, access, lanes, line, bytes);
     Agent_free_bytes(x, a, access, lanes, line);
+    INVARIANT(a.outstanding > 0);
     if (!access.pending) --a.outstanding;
     if (a.blocked || !a.outstanding) Agent_wake(x, a);
 }

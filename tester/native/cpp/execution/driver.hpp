@@ -43,6 +43,7 @@ inline u32 wait_new(const Context& x, u32 count, u32 waiter) {
 
 inline void wait_free(const Context& x, u32 index) {
     ClientParts& parts = client_parts(x);
+    INVARIANT(parts.waits_live > 0);
     --parts.waits_live;
     wait_at(x, index).next = parts.free_wait;
     parts.free_wait = index;
@@ -94,6 +95,7 @@ inline void Driver_episode_completed(Context& x, Agent& a) {
         if (wait.count == a.completed) {
             Agent& waiter = agent_at(x, wait.waiter);
             wait_free(x, index);
+            INVARIANT(waiter.waits > 0);
             if (!--waiter.waits) Agent_wake(x, waiter);
         } else {
             wait_append(x, kept, index);
@@ -105,6 +107,7 @@ inline void Driver_episode_completed(Context& x, Agent& a) {
 
 inline void Driver_agent_ended(Context& x, Agent& a) {
     Driver& driver = driver_of(x, a);
+    INVARIANT(driver.running > 0);
     --driver.running;
     driver.agent_time += now(x);
 }
