@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.docs import test_first_protocol as tutorial
 
 PAGE = tutorial.PAGE.with_name("bring-your-own.md")
 
 
+@pytest.mark.slow
 def test_the_page_works_as_printed(tmp_path: Path) -> None:
     consoles = 0
     for page in (tutorial.PAGE, PAGE):

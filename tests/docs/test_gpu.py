@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.gpu.cli.calling import gcn
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "gpu.md").read_text()
@@ -27,18 +27,14 @@ def as_pattern(promised: str) -> str:
 
 
 @pytest.mark.parametrize(("command", "promised"), BLOCKS, ids=[each[0][:30] for each in BLOCKS])
-def test_commands_print_what_the_page_says(command: str, promised: str, tmp_path: Path) -> None:
+def test_commands_print_what_the_page_says(
+    command: str, promised: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with zipfile.ZipFile(ROOT / "tests/gpu/kernels/objects/clang14-O2.zip") as archive:
         archive.extractall(tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-m", "gpu.cli", *shlex.split(command)],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert re.fullmatch(as_pattern(promised), (done.stdout + done.stderr).rstrip("\n"))
+    monkeypatch.chdir(tmp_path)
+    answer = gcn(*shlex.split(command))
+    assert re.fullmatch(as_pattern(promised), (answer.out + answer.err).rstrip("\n"))
 
 
 def test_there_are_commands() -> None:

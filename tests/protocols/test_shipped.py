@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from runtime.description.inference import complete
@@ -14,6 +16,7 @@ from tests.protocols.harness import PROTOCOLS, shipped
 NAMES = sorted(path.stem for path in PROTOCOLS.glob("*.slicc"))
 
 
+@cache
 def compiled(name: str) -> tuple[ir.Protocol, DiagnosticSink]:
     sink = DiagnosticSink()
     found = compile_files([PROTOCOLS / f"{name}.slicc"], [PROTOCOLS], sink)

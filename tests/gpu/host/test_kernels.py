@@ -170,7 +170,9 @@ def test_private_memory(device: Device, built: str) -> None:
     assert queue.field("compute_tmpring_size") & 0xFFF == 80
 
 
-@pytest.mark.parametrize("built", ["clang14-O2", "clang19-O2", "clang14-O0"])
+@pytest.mark.parametrize(
+    "built", ["clang14-O2", "clang19-O2", pytest.param("clang14-O0", marks=pytest.mark.matrix)]
+)
 def test_private_memory_of_several_groups(built: str) -> None:
     device = without_time()
     values = np.random.default_rng(5).integers(-1000, 1000, (160, 32), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Invariants that the C++ states end a run in builds that check them, and cost nothing in others."""
+"""Invariants of the C++ end a run in builds that check them, and cost nothing in others."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from runtime.native.plan import POOLS, Capacities
@@ -10,6 +12,7 @@ from tester.campaign.campaign import Campaign, Options, handover_rules_of
 from tester.execution.native_leg import NativeLegRun
 from tester.scenario.profiles import PROFILES
 from tester.scenario.special_profiles import COMPARISONS
+from tests.sampling import sampled
 from tests.tester.native.equality import (
     PROTOCOLS,
     engine,
@@ -21,8 +24,7 @@ from tests.tester.native.equality import (
 )
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(("protocol", "profile"), sampled(product(PROTOCOLS, sorted(PROFILES)), 3))
 def test_every_profile_runs_alike(protocol: str, profile: str) -> None:
     leg = leg_of(protocol, profile, 1)
     assert natively(protocol, leg)[0] == in_python(protocol, leg)[0]

@@ -45,6 +45,7 @@ HURRIED = 'set -- "$@" -O0'
 """For a compiler whose optimised objects are none: where only their coming matters."""
 
 
+@pytest.mark.slow
 def test_both_tiers_run_alike(real: Compiler, tmp_path: Path) -> None:
     engine = native_engine(loaded("MI")).native
     assert engine is not None

@@ -51,6 +51,7 @@ def test_devices_take_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         Device("GPU_VIPER", cus=1, engine="steam")
 
 
+@pytest.mark.slow
 def test_devices_of_one_process_share_what_is_compiled(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
