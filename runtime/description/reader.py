@@ -9,6 +9,7 @@ Invariant: ``read(type(piece), plain(piece), ...) == piece``; a field of no piec
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
@@ -41,8 +42,9 @@ def plain(value: object) -> Any:
     return value
 
 
+@cache
 def fields_of(kind: type[Struct]) -> tuple[FieldInfo, ...]:
-    """The fields that a table may have."""
+    """The fields that a table may have. Every leg of a campaign asks for them."""
     return tuple(field for field in fields(kind) if field.encode_name)
 
 
