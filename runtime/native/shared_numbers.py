@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from runtime.errors import ErrorKind
-from runtime.native import plan
+from runtime.native import plan, plan_words
 from runtime.native.build import HEADERS
 from runtime.native.ctypes_api import ABI
 from runtime.native.external_requester import LANE_BYTES, LANES
@@ -30,15 +30,15 @@ from runtime.types.enumeration import Enumeration
 _RESERVED: Final = ("NULL", "None")
 """Names that C++ or generated code has for something else."""
 _PLAN_WORDS: Final = (
-    plan.HeadWord,
-    plan.TypeWord,
-    plan.SizeWord,
-    plan.BufferWord,
-    plan.PortWord,
-    plan.ChannelWord,
-    plan.CacheWord,
-    plan.ControllerWord,
-    plan.RequesterWord,
+    plan_words.HeadWord,
+    plan_words.TypeWord,
+    plan_words.SizeWord,
+    plan_words.BufferWord,
+    plan_words.PortWord,
+    plan_words.ChannelWord,
+    plan_words.CacheWord,
+    plan_words.ControllerWord,
+    plan_words.RequesterWord,
 )
 
 
@@ -121,14 +121,14 @@ def headers() -> dict[Path, str]:
             __spec__.name,
             "block/base.hpp",
             constant("u64", "SLICC_ABI", ABI)
-            + constant("u64", "PLAN_MAGIC", plan.MAGIC)
-            + constant("u64", "PLAN_VERSION", plan.VERSION),
+            + constant("u64", "PLAN_MAGIC", plan_words.MAGIC)
+            + constant("u64", "PLAN_VERSION", plan_words.VERSION),
             *(words(each, "PLAN_") for each in _PLAN_WORDS),
-            plain(plan.ControllerList, "u32", "PLAN_"),
-            constant("u32", "PLAN_CONTROLLER_LISTS", len(plan.ControllerList)),
-            plain(plan.RequesterList, "u32", "PLAN_"),
-            constant("u32", "PLAN_REQUESTER_LISTS", len(plan.RequesterList)),
-            scoped(plan.RequesterKind, "u8"),
+            plain(plan_words.ControllerList, "u32", "PLAN_"),
+            constant("u32", "PLAN_CONTROLLER_LISTS", len(plan_words.ControllerList)),
+            plain(plan_words.RequesterList, "u32", "PLAN_"),
+            constant("u32", "PLAN_REQUESTER_LISTS", len(plan_words.RequesterList)),
+            scoped(plan_words.RequesterKind, "u8"),
             _enumeration(
                 "Pools, in the order of their capacities in the plan.",
                 "enum PoolName : u32",

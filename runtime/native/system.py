@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from runtime.errors import ErrorKind
 from runtime.native.ctypes_api import Library
-from runtime.native.plan import NONE, POOLS, Capacities, Words
+from runtime.native.plan import POOLS, Capacities, Words
+from runtime.native.plan_words import NONE
 
 Counts = npt.NDArray[np.uint64]
 

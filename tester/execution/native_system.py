@@ -15,7 +15,8 @@ import numpy as np
 
 from runtime.native.build import Clients
 from runtime.native.ctypes_api import Library
-from runtime.native.plan import NONE, Words
+from runtime.native.plan import Words
+from runtime.native.plan_words import NONE
 from runtime.native.system import NativeSystem, RunStatus
 from tester.execution.native_program import ProgramView, ViewStruct
 

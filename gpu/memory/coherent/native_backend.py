@@ -24,7 +24,8 @@ from runtime.native.external_requester import (
     ExternalSlots,
     ExternalSystem,
 )
-from runtime.native.plan import NONE, Capacities, Plans
+from runtime.native.plan import Capacities, Plans
+from runtime.native.plan_words import NONE
 from runtime.native.system import (
     NativeError,
     PoolExhausted,

@@ -15,7 +15,7 @@ from tempfile import mkdtemp
 
 import numpy as np
 
-from runtime.native.plan import MAGIC, NONE, VERSION
+from runtime.native.plan_words import MAGIC, NONE, VERSION
 from runtime.network.network import Network, NetworkPort, Topology
 from runtime.prng import Prng, hash64, hash_name, mix64
 from runtime.sim.delay_policy import POLICY_NAMES, DelayPolicy

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from runtime.errors import ErrorKind, ProtocolError
-from runtime.native.plan import MAGIC, VERSION
+from runtime.native.plan_words import MAGIC, VERSION
 from runtime.native.system import zeroed_block
 from runtime.prng import initial_byte
 from runtime.requesters.base import RequesterBase
