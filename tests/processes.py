@@ -50,11 +50,11 @@ def call_command(command: Callable[[], object], *words: str) -> Answer:
         child = os.fork()
         if child == 0:
             _become(command, words, out.fileno(), err.fileno())
-        for _ in range(2400):
+        for _ in range(12_000):
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
                 break
-            time.sleep(0.05)
+            time.sleep(0.01)
         else:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)

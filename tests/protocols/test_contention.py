@@ -17,6 +17,7 @@ from runtime.description import SystemDescription
 from runtime.description.inference import complete
 from tests.protocols.contention import ContentionHarness, Habits, merge
 from tests.protocols.harness import shipped
+from tests.sampling import sampled
 
 Counts = dict[str, dict[tuple[str, str], int]]
 
@@ -249,7 +250,8 @@ def test_every_transition_is_executed_or_explained(name: str) -> None:
     assert sorted(missed(total)) == sorted(elsewhere(name, total))
 
 
+@pytest.mark.parametrize("seeds", sampled([range(5), range(5, 10), range(10, 15)], 3))
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_contention_passes(name: str) -> None:
-    for seed in range(5):
+def test_contention_passes(name: str, seeds: range) -> None:
+    for seed in seeds:
         play(name, seed)

@@ -18,6 +18,7 @@ from tester.campaign.coverage import Coverage
 from tester.campaign.workers import LegResult, OnProgress, WorkerDied, Workers
 from tests.planted.bugs import BY_NAME
 from tests.processes import heed_signals
+from tests.sampling import sampled
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,7 +43,7 @@ def run(*words: str, directory: Path) -> tuple[int, str]:
     return process.returncode, re.sub(r"^\d[\d.]* s: .*$", "", output, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("jobs", ["3"])
+@pytest.mark.parametrize("jobs", sampled(["5", "2"], 2))
 def test_the_output_does_not_depend_on_the_number(tmp_path: Path, jobs: str) -> None:
     words = ("-p", "MI", "--episodes", "333", "--seed", "4", "--engine", "python")
     files = []

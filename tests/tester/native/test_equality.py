@@ -30,6 +30,14 @@ def test_every_profile_runs_alike(protocol: str, profile: str) -> None:
     assert natively(protocol, leg)[0] == in_python(protocol, leg)[0]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("protocol", ["MI", "GPU_VIPER"])
+def test_another_seed_runs_alike(protocol: str, profile: str) -> None:
+    leg = leg_of(protocol, profile, 2)
+    assert natively(protocol, leg)[0] == in_python(protocol, leg)[0]
+
+
 @pytest.mark.parametrize("profile", COMPARISONS)
 def test_comparisons_run_alike(profile: str) -> None:
     leg = leg_of("MI", profile, 1)
