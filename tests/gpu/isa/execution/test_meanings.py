@@ -12,7 +12,7 @@ from gpu.isa.execution.scalar_binder import BRANCHES
 from gpu.isa.execution.scalar_functions import SAVE_EXEC, SCALAR
 from gpu.isa.execution.vector_special import SPECIAL
 from gpu.isa.fp_environment import plain_afterwards
-from gpu.isa.instruction import Opcode, OperandAccess, Unit
+from gpu.isa.instruction import OperandAccess, Unit
 from gpu.isa.operand_types import TYPES
 from gpu.isa.semantics import SEMANTICS
 from gpu.isa.tables import every_opcode
@@ -28,20 +28,21 @@ def test_vector_rows_have_meanings() -> None:
     assert rows == set(SEMANTICS) | set(SPECIAL)
 
 
-@pytest.mark.parametrize("opcode", VECTOR, ids=[opcode.name for opcode in VECTOR])
-def test_meanings_take_what_rows_name(opcode: Opcode) -> None:
+def test_meanings_take_what_rows_name() -> None:
     """As many operands of as many bits; what counts as signed is the meaning's affair."""
-    sources = [op for op in opcode.operands if op.access is OperandAccess.READ]
-    named = [op.type for op in sources if op.type != "mask"]
-    named += [op.type for op in opcode.operands if op.access is OperandAccess.BOTH]
-    named += ["mask" for op in sources if op.type == "mask"]
-    named += ["mask" for name in opcode.reads if name == "vcc"]
-    semantics = SEMANTICS[opcode.name]
-    assert [TYPES[type].bits for type in named] == [TYPES[t].bits for t in semantics.operands]
-    assert [t == "mask" for t in named] == [t == "mask" for t in semantics.operands]
-    results = [op for op in opcode.operands if op.access is not OperandAccess.READ]
-    assert TYPES[results[0].type].bits == TYPES[semantics.result].bits
-    assert semantics.gives_mask == (len(results) == 2)
+    for opcode in VECTOR:
+        sources = [op for op in opcode.operands if op.access is OperandAccess.READ]
+        named = [op.type for op in sources if op.type != "mask"]
+        named += [op.type for op in opcode.operands if op.access is OperandAccess.BOTH]
+        named += ["mask" for op in sources if op.type == "mask"]
+        named += ["mask" for name in opcode.reads if name == "vcc"]
+        taken = SEMANTICS[opcode.name].operands
+        assert [TYPES[t].bits for t in named] == [TYPES[t].bits for t in taken], opcode.name
+        assert [t == "mask" for t in named] == [t == "mask" for t in taken], opcode.name
+        results = [op for op in opcode.operands if op.access is not OperandAccess.READ]
+        given = SEMANTICS[opcode.name]
+        assert TYPES[results[0].type].bits == TYPES[given.result].bits, opcode.name
+        assert given.gives_mask == (len(results) == 2), opcode.name
 
 
 def test_scalar_rows_have_meanings() -> None:

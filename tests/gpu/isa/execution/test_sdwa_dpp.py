@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -45,36 +47,34 @@ def merge(old: int, result: int, selection: int, unused: int) -> int:
 
 
 @pytest.mark.parametrize("exec", [ALL, SOME])
-@pytest.mark.parametrize("first", range(7))
-@pytest.mark.parametrize("second", range(7))
 @pytest.mark.parametrize("sext", range(4))
-def test_sdwa_sources(exec: int, first: int, second: int, sext: int) -> None:
-    wave = filled(exec)
-    before = wave.vgprs.copy()
-    extended = {"src0_sext": sext & 1, "src1_sext": sext >> 1}
-    fields = {"src0_sel": first, "src1_sel": second, "dst_sel": 6, **extended}
-    run(wave, *words("v_xor_b32", "SDWA", vdst=3, src0=1, vsrc1=2, **fields))
-    for lane in range(64):
-        a = part(int(before[1, lane]), first, bool(sext & 1))
-        b = part(int(before[2, lane]), second, bool(sext & 2))
-        expected = a ^ b if exec >> lane & 1 else int(before[3, lane])
-        assert wave.vgprs[3, lane] == expected
+def test_sdwa_sources(exec: int, sext: int) -> None:
+    for first, second in product(range(7), range(7)):
+        wave = filled(exec)
+        before = wave.vgprs.copy()
+        extended = {"src0_sext": sext & 1, "src1_sext": sext >> 1}
+        fields = {"src0_sel": first, "src1_sel": second, "dst_sel": 6, **extended}
+        run(wave, *words("v_xor_b32", "SDWA", vdst=3, src0=1, vsrc1=2, **fields))
+        for lane in range(64):
+            a = part(int(before[1, lane]), first, bool(sext & 1))
+            b = part(int(before[2, lane]), second, bool(sext & 2))
+            expected = a ^ b if exec >> lane & 1 else int(before[3, lane])
+            assert wave.vgprs[3, lane] == expected, (first, second, lane)
 
 
 @pytest.mark.parametrize("exec", [ALL, SOME])
-@pytest.mark.parametrize("selection", range(7))
-@pytest.mark.parametrize("unused", range(3))
 @pytest.mark.parametrize("name, bits", [("v_or_b32", 32), ("v_max_u16", 16)])
-def test_sdwa_destinations(exec: int, selection: int, unused: int, name: str, bits: int) -> None:
-    wave = filled(exec)
-    before = wave.vgprs.copy()
-    fields = {"src0_sel": 6, "src1_sel": 6, "dst_sel": selection, "dst_unused": unused}
-    run(wave, *words(name, "SDWA", vdst=3, src0=1, vsrc1=2, **fields))
-    for lane in range(64):
-        a, b, old = (int(before[register, lane]) for register in (1, 2, 3))
-        result = a | b if bits == 32 else max(a & 0xFFFF, b & 0xFFFF)
-        expected = merge(old, result, selection, unused) if exec >> lane & 1 else old
-        assert wave.vgprs[3, lane] == expected
+def test_sdwa_destinations(exec: int, name: str, bits: int) -> None:
+    for selection, unused in product(range(7), range(3)):
+        wave = filled(exec)
+        before = wave.vgprs.copy()
+        fields = {"src0_sel": 6, "src1_sel": 6, "dst_sel": selection, "dst_unused": unused}
+        run(wave, *words(name, "SDWA", vdst=3, src0=1, vsrc1=2, **fields))
+        for lane in range(64):
+            a, b, old = (int(before[register, lane]) for register in (1, 2, 3))
+            result = a | b if bits == 32 else max(a & 0xFFFF, b & 0xFFFF)
+            expected = merge(old, result, selection, unused) if exec >> lane & 1 else old
+            assert wave.vgprs[3, lane] == expected, (selection, unused, lane)
 
 
 def test_sdwa_of_half_precision_takes_either_half() -> None:
@@ -132,28 +132,26 @@ CONTROLS = [
 ]
 
 
-@pytest.mark.parametrize("control", CONTROLS)
 @pytest.mark.parametrize("bound_ctrl", [0, 1])
 @pytest.mark.parametrize("exec", [ALL, SOME])
 @pytest.mark.parametrize("row_mask, bank_mask", [(15, 15), (0b1010, 15), (15, 0b0011)])
-def test_dpp(control: int, bound_ctrl: int, exec: int, row_mask: int, bank_mask: int) -> None:
-    wave = filled(exec)
-    before = wave.vgprs.copy()
+def test_dpp(bound_ctrl: int, exec: int, row_mask: int, bank_mask: int) -> None:
     masks = {"row_mask": row_mask, "bank_mask": bank_mask}
-    fields = {"dpp_ctrl": control, "bound_ctrl": bound_ctrl, **masks}
-    run(wave, *words("v_sub_u16", "DPP", vdst=3, src0=1, vsrc1=2, **fields))
-    for lane in range(64):
-        source = source_lane(control, lane)
-        there = source is not None and bool(exec >> source & 1)
-        written = (
-            exec >> lane & 1 and row_mask >> lane // 16 & 1 and bank_mask >> lane % 16 // 4 & 1
-        )
-        if written and (there or bound_ctrl):
-            taken = int(before[1, source]) if there and source is not None else 0
-            expected = taken - int(before[2, lane]) & 0xFFFF
-        else:
-            expected = int(before[3, lane])
-        assert wave.vgprs[3, lane] == expected, lane
+    rows_and_banks = [row_mask >> n // 16 & 1 and bank_mask >> n % 16 // 4 & 1 for n in range(64)]
+    for control in CONTROLS:
+        wave = filled(exec)
+        before = wave.vgprs.copy()
+        fields = {"dpp_ctrl": control, "bound_ctrl": bound_ctrl, **masks}
+        run(wave, *words("v_sub_u16", "DPP", vdst=3, src0=1, vsrc1=2, **fields))
+        for lane in range(64):
+            source = source_lane(control, lane)
+            there = source is not None and bool(exec >> source & 1)
+            if exec >> lane & 1 and rows_and_banks[lane] and (there or bound_ctrl):
+                taken = int(before[1, source]) if there and source is not None else 0
+                expected = taken - int(before[2, lane]) & 0xFFFF
+            else:
+                expected = int(before[3, lane])
+            assert wave.vgprs[3, lane] == expected, (hex(control), lane)
 
 
 def test_dpp_of_nan_reads_zero_where_nothing_is() -> None:

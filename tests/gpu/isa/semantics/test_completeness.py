@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from gpu.isa.instruction import OperandAccess
 from gpu.isa.operand_types import TYPES
@@ -57,20 +56,20 @@ def _bits(kind: str) -> int:
     return {"b128": 128, "mask": 64}.get(kind) or 8 * np.dtype(KINDS[kind]).itemsize
 
 
-@pytest.mark.parametrize("name", SEMANTICS)
-def test_tables_and_meanings_agree_on_operands(name: str) -> None:
+def test_tables_and_meanings_agree_on_operands() -> None:
     """Widths, and which are floating point: inline constants depend on these."""
-    entry, opcode = SEMANTICS[name], EXECUTED[name]
-    sources = [row.type for row in opcode.operands if row.access is OperandAccess.READ]
-    sources += [row.type for row in opcode.operands if row.access is OperandAccess.BOTH]
-    sources += ["mask"] * ("vcc" in opcode.reads)
-    assert len(sources) == len(entry.operands)
-    for declared, table in zip(entry.operands, sources):
-        assert _bits(declared) == TYPES[table].bits
-        assert (declared[0] == "f") == (table[0] == "f")
-    written = [row.type for row in opcode.operands if row.access is not OperandAccess.READ]
-    results = [entry.result, *["mask"] * entry.gives_mask]
-    assert [_bits(kind) for kind in results] == [TYPES[kind].bits for kind in written]
+    for name, entry in SEMANTICS.items():
+        opcode = EXECUTED[name]
+        sources = [row.type for row in opcode.operands if row.access is OperandAccess.READ]
+        sources += [row.type for row in opcode.operands if row.access is OperandAccess.BOTH]
+        sources += ["mask"] * ("vcc" in opcode.reads)
+        assert len(sources) == len(entry.operands), name
+        for declared, table in zip(entry.operands, sources):
+            assert _bits(declared) == TYPES[table].bits, name
+            assert (declared[0] == "f") == (table[0] == "f"), name
+        written = [row.type for row in opcode.operands if row.access is not OperandAccess.READ]
+        results = [entry.result, *["mask"] * entry.gives_mask]
+        assert [_bits(kind) for kind in results] == [TYPES[kind].bits for kind in written], name
 
 
 def test_clamping_is_for_the_integer_instructions_that_have_it() -> None:

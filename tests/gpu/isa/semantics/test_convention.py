@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -20,55 +22,51 @@ def _operands(entry: Semantics, lanes: int) -> list[np.ndarray]:
     return [random(kind, lanes, rng) for kind in entry.operands]
 
 
-@pytest.mark.parametrize(("name", "entry"), ENTRIES, ids=[name for name, _ in ENTRIES])
-def test_types_and_shapes(name: str, entry: Semantics) -> None:
-    for bits in MODES:
-        for lanes in (64, 1):
-            operands = _operands(entry, lanes)
-            before = [operand.copy() for operand in operands]
-            for operand in operands:
-                operand.flags.writeable = False
-            result = run(entry, *operands, mode=FloatMode(bits))
-            assert isinstance(result, tuple) == entry.gives_mask
-            if entry.gives_mask:
-                result, mask = result
-                assert mask.dtype == np.bool_
-                assert mask.shape in ((lanes,), (64,))
-            assert result.dtype == KINDS[entry.result]
-            assert result.shape[-1] in (lanes, 64)
-            assert all(
-                np.array_equal(a.view(np.uint8), b.view(np.uint8)) for a, b in zip(operands, before)
-            )
+def test_types_and_shapes() -> None:
+    for (name, entry), bits, lanes in product(ENTRIES, MODES, (64, 1)):
+        operands = _operands(entry, lanes)
+        before = [operand.copy() for operand in operands]
+        for operand in operands:
+            operand.flags.writeable = False
+        result = run(entry, *operands, mode=FloatMode(bits))
+        assert isinstance(result, tuple) == entry.gives_mask, name
+        if entry.gives_mask:
+            result, mask = result
+            assert mask.dtype == np.bool_, name
+            assert mask.shape in ((lanes,), (64,)), name
+        assert result.dtype == KINDS[entry.result], name
+        assert result.shape[-1] in (lanes, 64), name
+        for a, b in zip(operands, before):
+            assert np.array_equal(a.view(np.uint8), b.view(np.uint8)), name
 
 
-@pytest.mark.parametrize(("name", "entry"), ENTRIES, ids=[name for name, _ in ENTRIES])
-def test_a_shared_operand_is_the_same_in_every_lane(name: str, entry: Semantics) -> None:
-    operands = _operands(entry, 64)
-    for place, kind in enumerate(entry.operands):
-        if kind in ("mask", "b128"):
-            continue
-        shared = list(operands)
-        shared[place] = operands[place][:1]
-        spread = list(operands)
-        spread[place] = np.repeat(operands[place][:1], 64)
-        narrow, wide = run(entry, *shared), run(entry, *spread)
-        if not entry.gives_mask:
-            narrow, wide = (narrow,), (wide,)
-        for a, b in zip(narrow, wide):
-            assert same(np.broadcast_to(a, b.shape), b).all()
+def test_a_shared_operand_is_the_same_in_every_lane() -> None:
+    for name, entry in ENTRIES:
+        operands = _operands(entry, 64)
+        for place, kind in enumerate(entry.operands):
+            if kind in ("mask", "b128"):
+                continue
+            shared = list(operands)
+            shared[place] = operands[place][:1]
+            spread = list(operands)
+            spread[place] = np.repeat(operands[place][:1], 64)
+            narrow, wide = run(entry, *shared), run(entry, *spread)
+            if not entry.gives_mask:
+                narrow, wide = (narrow,), (wide,)
+            for a, b in zip(narrow, wide):
+                assert same(np.broadcast_to(a, b.shape), b).all(), (name, place)
 
 
 @pytest.mark.skipif(not fp_environment.AVAILABLE, reason="the host's rounding cannot be set")
-@pytest.mark.parametrize(
-    ("name", "entry"),
-    [(name, entry) for name, entry in ENTRIES if entry.environment is Environment.ANY],
-)
-def test_what_declares_no_environment_needs_none(name: str, entry: Semantics) -> None:
-    operands = _operands(entry, 64)
-    plain = run(entry, *operands)
-    with fp_environment.plain_afterwards():
-        fp_environment.use(2)
-        arguments = [STOCK, *operands] if entry.takes_mode else operands
-        other = entry.function(*arguments)
-    for a, b in zip(*((x if entry.gives_mask else (x,)) for x in (plain, other))):
-        assert same(a, b).all()
+def test_what_declares_no_environment_needs_none() -> None:
+    for name, entry in ENTRIES:
+        if entry.environment is not Environment.ANY:
+            continue
+        operands = _operands(entry, 64)
+        plain = run(entry, *operands)
+        with fp_environment.plain_afterwards():
+            fp_environment.use(2)
+            arguments = [STOCK, *operands] if entry.takes_mode else operands
+            other = entry.function(*arguments)
+        for a, b in zip(*((x if entry.gives_mask else (x,)) for x in (plain, other))):
+            assert same(a, b).all(), name
