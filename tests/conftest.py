@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from difflib import unified_diff
 from pathlib import Path
@@ -55,6 +56,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         quick = any(place == each or place.startswith(f"{each}/") for each in QUICK)
         if quick and not any(item.get_closest_marker(name) for name in OPT_IN):
             item.add_marker(pytest.mark.quick)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What is not opt-in runs for milliseconds: to optimise takes longer than it saves."""
+    opt_in = (item.get_closest_marker(name) for item in session.items for name in OPT_IN)
+    if not any(opt_in):
+        os.environ.setdefault("SLICC_CXXFLAGS", "-O0")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

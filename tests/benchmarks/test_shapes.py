@@ -10,9 +10,10 @@ import tester.campaign.campaign
 from protocols.loader import load_protocol
 from tester.campaign.campaign import Campaign
 from tests.benchmarks.shapes import SHAPES
+from tests.sampling import sampled
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", sampled(SHAPES, 3))
 def test_seeds_differ_in_nothing_that_makes_work(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

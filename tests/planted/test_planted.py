@@ -16,6 +16,7 @@ from slicc.compiler import compile
 from tests.planted.bug import TESTED, Bug, BugClass, plant_together
 from tests.planted.bugs import BUGS, BY_NAME, ELUSIVE
 from tests.planted.run import SEEDS, fast_engine, hunt, load_planted
+from tests.sampling import sampled
 
 QUICK = (
     "tcp-store-without-mask",
@@ -61,7 +62,7 @@ def little_optimisation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLICC_CXXFLAGS", "-O0")
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", sampled(QUICK, 3))
 def test_a_gross_bug_is_found_at_once(name: str, tmp_path: Path) -> None:
     protocol = load_planted(BY_NAME[name], tmp_path)
     found = hunt(protocol, 1, 500, fast_engine(protocol))

@@ -16,6 +16,7 @@ from runtime.errors import ProtocolError
 from tests.protocols import harness as harness_module
 from tests.protocols import test_races as races
 from tests.protocols.harness import PROTOCOLS, Harness
+from tests.sampling import sampled
 
 Race = Callable[[], None]
 
@@ -143,7 +144,7 @@ WAIT_FOR_VICTIM = (
 """What one would write instead of going past: the request waits for the victim's line."""
 
 
-@pytest.mark.parametrize("guard", GUARDS)
+@pytest.mark.parametrize("guard", sampled(GUARDS, 2))
 def test_without_it_the_race_is_lost(
     guard: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

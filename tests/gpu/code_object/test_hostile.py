@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gpu.code_object import CodeObject, CodeObjectError
 from gpu.code_object.metadata import MetadataError, read_message_pack, read_version_2
 from tests.gpu.kernels.stored import stored, stored_bytes
+from tests.sampling import sampled
 
 OBJECTS = [
     ("vadd", "clang14-O2"), ("pointers", "clang14-O2-v2"), ("pointers", "clang19-O2"),
@@ -32,7 +33,7 @@ def _read(data: bytes) -> None:
     list(code_object.functions())
 
 
-@pytest.mark.parametrize(("source", "configuration"), OBJECTS)
+@pytest.mark.parametrize(("source", "configuration"), sampled(OBJECTS, 2))
 def test_changed_objects(source: str, configuration: str) -> None:
     """A few fields of headers and tables set to extremes, some bytes anywhere, some ends cut."""
     original = stored_bytes(source, configuration)
@@ -52,7 +53,7 @@ def test_changed_objects(source: str, configuration: str) -> None:
         _read(bytes(data))
 
 
-@pytest.mark.parametrize(("source", "configuration"), OBJECTS)
+@pytest.mark.parametrize(("source", "configuration"), sampled(OBJECTS, 2))
 def test_every_truncation(source: str, configuration: str) -> None:
     data = stored_bytes(source, configuration)
     for end in range(0, len(data), 37):

@@ -81,7 +81,7 @@ def test_mistakes_in_an_older_text_are_the_only_ones_reported() -> None:
 
 def test_no_cut_of_an_older_text_breaks_the_compiler() -> None:
     text = (CASES / "older_header.sm").read_text(encoding="utf-8")
-    for end in range(0, len(text), 97):
+    for end in range(0, len(text), 397):
         sink = DiagnosticSink()
         compile_text(text[:end], sink)
         assert end == 0 or sink.diagnostics

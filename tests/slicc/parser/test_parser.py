@@ -18,6 +18,7 @@ from slicc.parser.table_cache import OPTIONS, grammar_text, load_parser, private
 from slicc.parser.token_names import TokenNames
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
+from tests.sampling import sampled
 
 
 def parse_text(text: str) -> syntax.Unit:
@@ -226,7 +227,9 @@ def test_table_is_stored_privately_and_used(cache: Path, monkeypatch: pytest.Mon
     assert parses()
 
 
-@pytest.mark.parametrize("content", [b"", b"nonsense", table_cache._FORMAT + b"x" * 100])
+@pytest.mark.parametrize(
+    "content", sampled([table_cache._FORMAT + b"x" * 100, b"", b"nonsense"], 3)
+)
 def test_damaged_table_is_built_anew(cache: Path, content: bytes) -> None:
     assert parses()
     (stored,) = cache.iterdir()

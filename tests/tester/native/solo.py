@@ -152,7 +152,7 @@ def check(
 
 def load(directory: Path, monkeypatch: pytest.MonkeyPatch, **parts: str) -> LoadedProtocol:
     monkeypatch.setenv("SLICC_CXXFLAGS", "-O0")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(directory.parent / "solo-cache"))
     return load_protocol(str(write(directory, **parts)), native=True)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from runtime.native.plan import Capacities
 from tester.execution import native_leg
+from tests.sampling import sampled
 from tests.tester.native.solo import check
 
 PERSISTENT = """
@@ -111,10 +112,13 @@ def test_persistent_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize(
     "call, verdict",
-    [
-        ("table.findSmallest(address) == machineID", "not_allocated"),
-        ("table.typeOfSmallest(address) == AccessType:Read", "not_allocated"),
-    ],
+    sampled(
+        [
+            ("table.findSmallest(address) == machineID", "not_allocated"),
+            ("table.typeOfSmallest(address) == AccessType:Read", "not_allocated"),
+        ],
+        2,
+    ),
 )
 def test_nobody_starves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, verdict: str
@@ -435,7 +439,7 @@ def test_vectors_of_flags_and_large_sets(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    "call", ["flags.at(3) := true", "flags.resize(1025)", "numbers.setSize(1025)"]
+    "call", sampled(["flags.at(3) := true", "flags.resize(1025)", "numbers.setSize(1025)"], 3)
 )
 def test_flags_and_sets_have_bounds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str

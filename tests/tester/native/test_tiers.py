@@ -25,6 +25,7 @@ from tester.generator import native_loader
 from tester.generator.native_loader import PendingLoops
 from tester.generator.native_loops import load_loops, loops_recipe
 from tests.processes import gone, in_two_processes, see_end
+from tests.sampling import sampled
 from tests.tester.native.equality import leg_of, loaded, native_engine, run_natively
 from tests.tester.native.tiers import (
     SIZES,
@@ -39,6 +40,11 @@ from tests.tester.native.tiers import (
 )
 
 # ------------------------------------------------------------------ the two tiers
+
+
+@pytest.fixture(autouse=True)
+def _two_tiers(real: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLICC_CXXFLAGS", raising=False)
 
 
 HURRIED = 'set -- "$@" -O0'
@@ -206,7 +212,7 @@ def test_a_compiler_that_cannot_be_run_leaves_nothing(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ the end of the process
 
 
-@pytest.mark.parametrize("ending", ["exit", "error", "SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("ending", sampled(["exit", "error", "SIGINT", "SIGTERM", "SIGHUP"], 3))
 def test_nothing_is_left_at_the_end(ending: str, tmp_path: Path, real: Compiler) -> None:
     """Of a program that heeds endings, as our commands do."""
     note, root = tmp_path / "note", tmp_path / "cache"

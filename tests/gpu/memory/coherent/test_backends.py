@@ -31,11 +31,12 @@ from tests.gpu.memory.coherent.streams import (
 )
 from tests.planted.bug import UNDEFINED, Bug, BugClass, Edit
 from tests.planted.viper_bugs import TCP_BUGS
+from tests.sampling import sampled
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("delays", ["nominal", "uniform", "heavy_tail"])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", sampled([1, 2], 2))
 def test_random_streams(protocol: str, delays: str, seed: int) -> None:
     one = opened(protocol, 2, 2, delays, seed)
     other = opened(protocol, 2, 2, delays, seed, "native")
@@ -159,7 +160,7 @@ def _until(memory: CoherentMemory, kind: AnswerKind) -> list[AnswerKind]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", sampled([1, 2, 3], 3))
 def test_a_fill_that_crosses_an_acquire_is_not_kept(protocol: str, seed: int) -> None:
     """With several banks nothing orders the answer of one behind the store of another."""
     crossed, stale = crossings(opened(protocol, 2, 4, "heavy_tail", seed))

@@ -202,6 +202,7 @@ ODD = """
     int Enumeration := Note_; int __slots__ := Enumeration; tbe.n := __slots__;"""
 
 
+@pytest.mark.slow
 def test_odd_names_stay_apart(tmp_path: Path) -> None:
     protocol = compiled(
         ODD,
