@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from difflib import unified_diff
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from hypothesis import HealthCheck, settings
 Golden = Callable[[str, str], None]
 
 # How long an example takes is the machine's business: one that is busy is no failure.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "untimed", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("untimed")
 
 
@@ -56,6 +59,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         quick = any(place == each or place.startswith(f"{each}/") for each in QUICK)
         if quick and not any(item.get_closest_marker(name) for name in OPT_IN):
             item.add_marker(pytest.mark.quick)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What collecting makes lives to the end: the garbage collector need not look at it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(10_000, 20, 20)
+        gc.enable()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -15,6 +15,7 @@ from gpu.hsa.signal import Signal
 from gpu.memory.coherent.factory import EngineChoice
 from tests.gpu.corpus.runner import coherent_device
 from tests.gpu.kernels.stored import stored
+from tests.sampling import sampled
 
 MAKERS = {
     "functional": lambda: Device(cus=2),
@@ -51,7 +52,7 @@ def failure(device: BareDevice, kernel: tuple[str, str], group: int, *values: ob
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("kernel", "group", "buffers"), WAITING)
+@pytest.mark.parametrize(("kernel", "group", "buffers"), sampled(WAITING, 2))
 @pytest.mark.parametrize(
     "maker", ["functional", "ahead", pytest.param("coherent", marks=pytest.mark.slow)]
 )
