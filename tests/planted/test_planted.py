@@ -23,9 +23,10 @@ QUICK = (
     "tcc-drops-a-waiting-request",
     "dir-merged-store-is-forgotten",
 )
-ALONE = SEEDS[:2]
-"""What the native engine finds, the Python engine confirms, whatever the seed. With these it hunts
-alone as well, so that what the native one overlooks is seen."""
+ALONE = 1
+"""What the native engine finds, the Python engine confirms, whatever the seed. With this seed it
+hunts some bugs alone as well, so that what the native one overlooks is seen."""
+ALSO_ALONE = frozenset(bug.name for bug in BUGS[::4])
 
 
 def test_the_catalogue_has_every_class_and_no_name_twice() -> None:
@@ -81,16 +82,15 @@ def test_the_default_campaign_finds(bug: Bug, tmp_path: Path) -> None:
     missed = [seed for seed, one in found.items() if one.verdict is None]
     assert not missed, f"{bug.wrong} Not found with seeds {missed}."
     assert all(one.verdict in bug.verdicts for one in found.values()), found
-    for seed in ALONE:
-        assert hunt(protocol, seed) == found[seed]
+    if bug.name in ALSO_ALONE:
+        assert hunt(protocol, ALONE) == found[ALONE]
 
 
 @pytest.mark.planted
 @pytest.mark.parametrize("name", ELUSIVE)
-@pytest.mark.parametrize("seed", ALONE)
-def test_an_elusive_bug_ends_alike(name: str, seed: int, tmp_path: Path) -> None:
+def test_an_elusive_bug_ends_alike(name: str, tmp_path: Path) -> None:
     protocol = load_planted(BY_NAME[name], tmp_path)
-    assert hunt(protocol, seed, engine=fast_engine(protocol)) == hunt(protocol, seed)
+    assert hunt(protocol, ALONE, engine=fast_engine(protocol)) == hunt(protocol, ALONE)
 
 
 @pytest.mark.planted
@@ -100,5 +100,5 @@ def test_the_protocol_itself_passes(name: str, seed: int) -> None:
     protocol = load_protocol(name, native=True)
     passed = hunt(protocol, seed, engine=fast_engine(protocol))
     assert passed.verdict is None
-    if seed in ALONE:
+    if seed == ALONE:
         assert hunt(protocol, seed) == passed
