@@ -18,7 +18,7 @@ E = TypeVar("E", bound=AbstractCacheEntry)
 class DirectoryMemory(Generic[E]):
     """``owns(address)`` says whether an address lies in the range of this directory."""
 
-    __slots__ = ("_records", "line_mask", "name", "owns")
+    __slots__ = ("line_mask", "name", "owns", "records")
 
     def __init__(
         self, name: str, owns: Callable[[int], bool] | None = None, line_bits: int = 6
@@ -26,7 +26,7 @@ class DirectoryMemory(Generic[E]):
         self.name = name
         self.owns = owns
         self.line_mask = (1 << line_bits) - 1
-        self._records: dict[int, E] = {}
+        self.records: dict[int, E] = {}
 
     def isPresent(self, address: int) -> bool:
         """Whether this directory is responsible for the address."""
@@ -34,7 +34,7 @@ class DirectoryMemory(Generic[E]):
 
     def lookup(self, address: int) -> E:
         """The entry of the address's line, or None."""
-        record = self._records.get(address & ~self.line_mask)
+        record = self.records.get(address & ~self.line_mask)
         if record is None and not self.isPresent(address):
             raise ProtocolError(
                 ErrorKind.UNDELIVERABLE, f"{self.name} is not responsible for {address:#x}"
@@ -44,7 +44,7 @@ class DirectoryMemory(Generic[E]):
     def allocate(self, address: int, entry: E) -> E:
         """Install a new entry with permission Read_Only."""
         line = address & ~self.line_mask
-        if line in self._records:
+        if line in self.records:
             raise ProtocolError(ErrorKind.ALREADY_ALLOCATED, f"{self.name} has {line:#x}")
         if not self.isPresent(address):
             raise ProtocolError(
@@ -52,11 +52,11 @@ class DirectoryMemory(Generic[E]):
             )
         entry.address = line
         entry.permission = AccessPermission.Read_Only
-        self._records[line] = entry
+        self.records[line] = entry
         return entry
 
     def deallocate(self, address: int) -> None:
-        if self._records.pop(address & ~self.line_mask, None) is None:
+        if self.records.pop(address & ~self.line_mask, None) is None:
             raise ProtocolError(ErrorKind.NOT_ALLOCATED, f"{self.name} has no {address:#x}")
 
     def recordRequestType(self, kind: int) -> None:
@@ -64,4 +64,4 @@ class DirectoryMemory(Generic[E]):
 
     def entries(self) -> list[E]:
         """All entries in address order."""
-        return [self._records[line] for line in sorted(self._records)]
+        return [self.records[line] for line in sorted(self.records)]

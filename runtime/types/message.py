@@ -7,8 +7,12 @@ shared by all messages and never changed; code that changes such a field stores 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Self, TypeVar
 
+from runtime.types.enumeration import Enumeration
+
+_RUNTIME_FIELDS = frozenset({"arrival", "sequence", "created", "identity"})
 LINE_FIELDS = ("addr", "LineAddress", "Addr", "Address", "address", "lineAddr", "PhysicalAddress")
 
 
@@ -22,6 +26,8 @@ class Message:
     """
 
     LINE_FIELD: ClassVar[str | None] = None
+    ENUMERATIONS: ClassVar[Mapping[str, type[Enumeration]]] = {}
+    """The fields whose numbers are members of an enumeration."""
 
     arrival: int = 0
     sequence: int = 0
@@ -56,9 +62,15 @@ class Message:
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        hidden = ("arrival", "sequence", "created", "identity")
-        fields = ", ".join(f"{k}={v!r}" for k, v in self.__dict__.items() if k not in hidden)
+        fields = ", ".join(f"{name}={value}" for name, value in self.fields())
         return f"{type(self).__name__}({fields})"
+
+    def fields(self) -> Iterator[tuple[str, str]]:
+        """The protocol's own fields that the sender set, with their values as one reads them."""
+        for name, value in self.__dict__.items():
+            if name not in _RUNTIME_FIELDS:
+                enumeration = self.ENUMERATIONS.get(name)
+                yield name, repr(value) if enumeration is None else enumeration.name_of(value)
 
 
 M = TypeVar("M", bound=Message)

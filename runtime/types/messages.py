@@ -6,7 +6,7 @@ language reference; a mutable field default is shared and never written.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.types.enumerations import AccessPermission as AccessPermission
@@ -101,6 +101,12 @@ class RubyRequest(Message):
     isSLCSet: bool = False
     isSecure: bool = False
 
+    ENUMERATIONS: ClassVar = {
+        "Type": RubyRequestType,
+        "AccessMode": RubyAccessMode,
+        "Prefetch": PrefetchBit,
+    }
+
     def getRequestPtr(self) -> Any:
         return self.pkt
 
@@ -129,6 +135,13 @@ class SequencerMsg(Message):
     Prefetch: int = PrefetchBit.No
     MessageSize: int = MessageSizeType.Request_Control
 
+    ENUMERATIONS: ClassVar = {
+        "Type": SequencerRequestType,
+        "AccessMode": RubyAccessMode,
+        "Prefetch": PrefetchBit,
+        "MessageSize": MessageSizeType,
+    }
+
     def functionalRead(self, packet: Packet) -> bool:
         return False
 
@@ -154,6 +167,12 @@ class MemoryMsg(Message):
     Acks: int = 0
     isGLCSet: bool = False
     isSLCSet: bool = False
+
+    ENUMERATIONS: ClassVar = {
+        "Type": MemoryRequestType,
+        "MessageSize": MessageSizeType,
+        "Prefetch": PrefetchBit,
+    }
 
     def _holds_data(self) -> bool:
         return self.MessageSize in (MessageSizeType.Response_Data, MessageSizeType.Writeback_Data)

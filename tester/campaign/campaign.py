@@ -270,6 +270,7 @@ class Campaign:
         lines = _lines_of(first, finding)
         history = History(lines, program.line_size, failed if finding.address >= 0 else range(0))
         watching = Watching(self._watchers, system)
+        history.watch_messages(system)
         run = leg_run(leg, system, (history, *watching.attach(history.transition)))
         watching.run(run)
         again = run.outcome.finding

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from runtime.requesters.port import AccessKind
+from runtime.types.message import Message
+from tester.diagnosis.message_rows import MessageRows, Send
 from tester.diagnosis.system_inspection import controller_name, transition_location
 from tester.execution.events import Request, Role
 
@@ -60,13 +62,36 @@ class History:
         self, lines: Iterable[int] | None, line_size: int, failed: range = range(0)
     ) -> None:
         self.lines = None if lines is None else set(lines)
-        self.rows: deque[Row] = deque(maxlen=MAX_ROWS)
+        self._rows: deque[Row] = deque(maxlen=MAX_ROWS)
+        self._messages: MessageRows | None = None
         self.records: dict[int, Record] = {}
         self.transitions = 0
         self.bytes = failed
         self._line_mask = -line_size
 
+    @property
+    def rows(self) -> Sequence[Row]:
+        """What happened so far, the sends of a transition that failed included."""
+        self._add_sends(self._take_sends())
+        return self._rows
+
     # ------------------------------------------------------------------ controllers
+
+    def watch_messages(self, system: Any) -> None:
+        """Note sends as well, and which message each transition took."""
+        self._messages = MessageRows(system, self._concerns)
+
+    def _concerns(self, message: Message) -> bool:
+        return self.lines is None or message.line_address() & self._line_mask in self.lines
+
+    def _take_sends(self) -> list[Send]:
+        if self._messages is None:
+            return []
+        sent, self._messages.sent = self._messages.sent, []
+        return sent
+
+    def _add_sends(self, sends: Iterable[Send]) -> None:
+        self._rows += [Row(send.tick, send.sender, str(send), "") for send in sends]
 
     def transition(
         self,
@@ -89,10 +114,15 @@ class History:
             what = f"{what} ({comment})"
         if self.lines is None:
             what = f"{what} {address:#x}"
+        if self._messages is not None:
+            taken = self._messages.taken_by(controller)
+            what = " ".join([what, *(f"on {text}" for text in taken)])
+        who, now = controller_name(controller), controller.engine.now
+        sends = self._take_sends()
+        self._add_sends(send for send in sends if send.sender != who)
         where = transition_location(type(controller), state, event)
-        self.rows.append(
-            Row(controller.engine.now, controller_name(controller), what, change, where)
-        )
+        self._rows.append(Row(now, who, what, change, where))
+        self._add_sends(send for send in sends if send.sender == who)
 
     # ------------------------------------------------------------------ ports
 
@@ -196,7 +226,7 @@ class History:
             who = f"agent {request.agent} lane{'s' if len(lanes) > 1 else ''} {lane_list(lanes)}"
             what = f"{request.what}/{request.size} {' '.join(parts)}"
             touched = any(self._touches(part) for part in mine)
-            self.rows.append(Row(tick, who, what, change, touched=touched))
+            self._rows.append(Row(tick, who, what, change, touched=touched))
 
     def _touches(self, part: _Part) -> bool:
         """Whether it overlaps the bytes in question."""

@@ -16,8 +16,11 @@ from typing import Any
 
 from runtime.errors import source_location
 from runtime.sim.message_buffer import MessageBuffer
+from runtime.structures.cache_memory import CacheMemory, PerfectCacheMemory
+from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.tbe_table import TBETable
 from runtime.types.message import Message
+from tester.diagnosis.message_rows import details_of, kind_of
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Waiting:
     """Line of the message at the head of the queue, when that is another one."""
 
     def __str__(self) -> str:
-        text = f"{type(self.message).__name__}{message_kind(self.message)}"
+        details = details_of(self.message)
+        text = kind_of(self.message) + (f" ({details})" if details else "")
         text += f" sent at {self.message.created:,}, {self.place} in {self.buffer}"
         return text if self.behind < 0 else f"{text}, behind one for line {self.behind:#x}"
 
@@ -63,14 +67,22 @@ def record_of(controller: Any, line: int) -> Any:
     return None
 
 
+def entry_of(controller: Any, line: int) -> Any:
+    """The entry of a line in the controller's caches and directories, or None."""
+    for held in attributes(controller):
+        if isinstance(held, CacheMemory) and line in held.visible:
+            return held.visible[line]
+        if isinstance(held, (PerfectCacheMemory, DirectoryMemory)) and line in held.records:
+            return held.records[line]
+    return None
+
+
 def state_of(controller: Any, line: int) -> str:
     """Name of the line's state; empty when the controller does not know it."""
     try:
-        record = record_of(controller, line)
-        get_entry = getattr(controller, "getCacheEntry", None)
-        entry = get_entry(line) if get_entry is not None else None
         get_state = controller.accessors()[0]
-        return str(controller.STATES.name_of(get_state(record, entry, line)))
+        state = get_state(record_of(controller, line), entry_of(controller, line), line)
+        return str(controller.STATES.name_of(state))
     except Exception:
         # The protocol's own function fails: the report omits this field.
         return ""
@@ -110,16 +122,6 @@ def stalled_lines(controller: Any) -> Iterator[tuple[str, int, int]]:
         if isinstance(port.buffer, MessageBuffer):
             for line in sorted(port.buffer.stalled):
                 yield port.buffer.name, line, len(port.buffer.stalled[line])
-
-
-def message_kind(message: Message) -> str:
-    """`` GETX``: what kind of message, where its class has one."""
-    for name in ("Type", "MsgType"):
-        value = getattr(message, name, None)
-        names = getattr(type(message), "FIELD_TYPES", {}).get(name)
-        if value is not None and names is not None:
-            return f" {names.name_of(value)}"
-    return ""
 
 
 _LOCATIONS: dict[tuple[type, int, int], str] = {}

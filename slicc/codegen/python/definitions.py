@@ -94,6 +94,23 @@ class Definitions:
             name = self.names.field(struct.ref, field.name)
             before = f"{name}: {scope.annotation(field.type)} = "
             described(out, before, expression(field.default), field)
+        self._enumerations(out, struct, scope)
+
+    def _enumerations(self, out: Emitter, struct: ir.Struct, scope: Scope) -> None:
+        """Which fields hold members of which enumeration: for those who print a message."""
+        held = {
+            self.names.field(struct.ref, field.name): scope.type_name(field.type.ref)
+            for field in struct.fields
+            if isinstance(field.type, ir.EnumType)
+        }
+        if not held:
+            return
+        out.blank()
+        out.line(f"ENUMERATIONS: {self.imports.add('typing', 'ClassVar')} = {{")
+        with out.indented():
+            for name, enumeration in held.items():
+                out.line(f'"{name}": {enumeration},')
+        out.line("}")
 
     def _slots(self, out: Emitter, struct: ir.Struct) -> None:
         scope = self._scope(struct)

@@ -102,11 +102,13 @@ CONTROLLER_HOOKS = name_set(
 ENUMERATION_ATTRIBUTES = name_set("Final NUM count members mro name_of value_of")
 MESSAGE_ATTRIBUTES = frozenset(
     {
+        "ENUMERATIONS",
         "LINE_FIELD",
         "arrival",
         "assign",
         "copy",
         "created",
+        "fields",
         "identity",
         "line_address",
         "sequence",
