@@ -73,6 +73,11 @@ PROGRAM: Final[Mapping[str, Limit]] = MappingProxyType(
     }
 )
 
+HISTORY_ROWS: Final = 4000
+"""Of the history of a line; older ones are dropped."""
+SHOWN_ROWS: Final = 64
+"""Those that a report shows unless the user says otherwise: about a screen."""
+
 RUN: Final[Mapping[str, Limit]] = MappingProxyType(
     {
         "episodes": Limit(1, 1 << 40),
@@ -80,6 +85,7 @@ RUN: Final[Mapping[str, Limit]] = MappingProxyType(
         "leg_episodes": Limit(1, 1 << 20),
         "deadlock_limit": Limit(100, 1 << 40),
         "jobs": Limit(1, 256),
+        "history": Limit(1, HISTORY_ROWS),
     }
 )
 

@@ -59,7 +59,7 @@ class FilesOptions(CompilerOptions):
 
     files: tuple[Path, ...] = argument(
         "Drivers (.slicc), or .sm files: these stand for the drivers beside them that include "
-        "them.",
+        "them. Or names of shipped protocols.",
         "FILE",
     )
 

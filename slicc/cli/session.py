@@ -60,7 +60,11 @@ class Session:
 
 @contextmanager
 def compiling(files: Sequence[Path], options: CompilerOptions) -> Iterator[Session]:
-    """Compile, report, run the command on the protocols without errors, then print the counts."""
+    """Compile, report, run the command on the protocols without errors, then print the counts.
+
+    What is no file may be the name of a shipped protocol.
+    """
+    from protocols import shipped
     from slicc.compiler import compile_files
     from slicc.diagnostics.model import DiagnosticSink
     from slicc.loading.reader import CannotRead
@@ -70,6 +74,7 @@ def compiling(files: Sequence[Path], options: CompilerOptions) -> Iterator[Sessi
         if not root.is_dir():
             raise Stop(f"cannot read from {root}: it is not a directory")
     sink = DiagnosticSink()
+    files = [file if file.exists() else shipped().get(str(file), file) for file in files]
     try:
         protocols = compile_files(files, options.include, sink, options.prelude)
     except CannotRead as error:

@@ -54,16 +54,38 @@ VERBS: Final = (
 
 
 def with_verb(arguments: Sequence[str]) -> list[str]:
-    """The arguments of a command with a verb; older spellings, which reports name, get theirs."""
+    """The arguments of a command with a verb; older spellings, which reports name, get theirs.
+
+    A protocol may stand in place of the verb, and ``--seed`` without a value is one to be drawn.
+    """
     if arguments[:1] == ["diff-engines"]:
         return with_verb(["--diff-engines", *arguments[1:]])
+    arguments = _without_bare_seed(arguments)
     first = arguments[0] if arguments else ""
+    if _is_protocol(first):
+        return with_verb(["--protocol", *arguments])
     if first in _OF_THE_COMMAND or (first and not first.startswith("-")):
         return list(arguments)
     replays, rest = _without_replay(arguments)
     if "--diff-engines" in rest:
         return ["diff", *(word for word in rest if word != "--diff-engines")]
     return ["replay" if replays else "run", *rest]
+
+
+def _is_protocol(word: str) -> bool:
+    if not word or word.startswith("-") or word in {verb.name for verb in VERBS}:
+        return False
+    from protocols import shipped
+
+    return word in shipped() or word.endswith((".slicc", ".sm"))
+
+
+def _without_bare_seed(arguments: Sequence[str]) -> list[str]:
+    return [
+        word
+        for word, after in zip(arguments, [*arguments[1:], "-"])
+        if word != "--seed" or not after.startswith("-") or after[1:].isdigit()
+    ]
 
 
 def _without_replay(arguments: Sequence[str]) -> tuple[bool, list[str]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from slicc.text.command.options import argument, byte_count, integer, option, seconds
 from tester.campaign.engine_choice import Choice
-from tester.limits import LIMITS
+from tester.limits import HISTORY_ROWS, LIMITS, SHOWN_ROWS
 
 
 class Delay(StrEnum):
@@ -49,6 +49,15 @@ def _number(section: str, limit: str, help: str, *names: str, default: int | Non
 
 _system_number = partial(_number, _SYSTEM)
 _program_number = partial(_number, _PROGRAM)
+
+
+def _rows(text: str) -> int:
+    """The default comes as the number that it is."""
+    if text == "all":
+        return HISTORY_ROWS
+    if not str(text).isdecimal():
+        raise ValueError(f"{text}: a number of rows, or all")
+    return integer(LIMITS["history"].refusal)(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +158,12 @@ class OutputOptions:
     """What is shown and written of the legs that run."""
 
     coverage: Path | None = _output(None, "Write transition counts as JSON.", metavar="FILE")
+    history: int = _output(
+        SHOWN_ROWS,
+        f"Rows of the line's history that a report shows ({SHOWN_ROWS}).",
+        metavar="N|all",
+        read=_rows,
+    )
     quiet: bool = _output(False, "Print the verdict only.", "--quiet", "-q")
     no_progress: bool = _output(False, "No live progress.")
 

@@ -162,7 +162,7 @@ class Session:
         path = self._file_of(leg)
         failure = self.campaign.explain(leg, run, finding)
         failure.reproduce = self._command("replay", path)
-        print(f"\n{render(failure)}")
+        print(f"\n{render(failure, self.options.history)}")
 
     def _our_bug(self, error: Exception, leg: Leg, verb: str, use: str) -> None:
         """Report a bug of the tester, and the command that shows it."""

@@ -19,15 +19,15 @@ from typing import Any, Final
 from runtime.requesters.port import AccessKind
 from tester.diagnosis.history import History, Row
 from tester.diagnosis.likely_causes import likely_causes
+from tester.diagnosis.row_selection import choose, gaps
 from tester.diagnosis.value_attribution import INITIAL, ByteVerdict, Version, classify, judge_bytes
 from tester.diagnosis.wait_for_graph import line_graph, wait_graph
 from tester.execution.events import Finding, Request, Role, Verdict
 from tester.execution.leg import LegRun
+from tester.limits import SHOWN_ROWS
 from tester.program.program import Program
 from tester.program.replay_file import Leg
 
-MAX_HISTORY_ROWS: Final = 48
-_LEAST_HISTORY_ROWS: Final = 16
 _ATOMIC_ROWS: Final = 10
 _VALUE_VERDICTS: Final = (Verdict.WRONG_VALUE, Verdict.LOST_WRITE)
 _ATOMIC_VERDICTS: Final = (
@@ -65,8 +65,8 @@ def bytes_of(finding: Finding, program: Program) -> list[ByteVerdict]:
     return judge_bytes(program, finding.address, finding.size, finding.got, row)
 
 
-def render(failure: Failure) -> str:
-    """The report as text of at most a hundred columns, mostly."""
+def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
+    """The report as text; ``history_rows``: at most so many rows of the line's history."""
     finding = failure.finding
     blocks: list[tuple[str, list[str]]] = [("", _verdict(failure))]
     causes = likely_causes(finding, failure.run.program, failure.run.system)
@@ -89,7 +89,7 @@ def render(failure: Failure) -> str:
         line = finding.address & -run.program.line_size
         who = line_graph(run.checker, run.system, line, run.program.line_size)
         blocks.append(("who has to do with the line", who))
-    title, rows = _line_history(failure)
+    title, rows = _line_history(failure, history_rows)
     blocks.append((title, rows))
     if _is_value(failure):
         blocks.append(("synchronisation", _sync_chain(failure)))
@@ -322,18 +322,12 @@ def _mark(failure: Failure, value: int) -> str:
     return "  the wrong value" if value == finding.got else ""
 
 
-def _line_history(failure: Failure) -> tuple[str, list[str]]:
-    """What happened to the line: from the version that came instead, or where a hang began."""
+def _line_history(failure: Failure, limit: int) -> tuple[str, list[str]]:
+    """What happened to the line, as far as there is room: see `row_selection`."""
     finding, history = failure.finding, failure.history
     rows = [row for row in history.rows if row.tick <= finding.tick]
     if not rows:
         return "", []
-    since = _interesting_since(failure)
-    first = next((n for n, row in enumerate(rows) if row.tick >= since), len(rows))
-    last = len(rows)
-    if finding.verdict is Verdict.HANG and last - first > MAX_HISTORY_ROWS:
-        last = first + MAX_HISTORY_ROWS
-    first = max(0, min(first, last - _LEAST_HISTORY_ROWS), last - MAX_HISTORY_ROWS)
     line_size = failure.run.program.line_size
     if finding.address >= 0:
         what = f"line {finding.address & -line_size:#x}"
@@ -341,12 +335,18 @@ def _line_history(failure: Failure) -> tuple[str, list[str]]:
         what = ", ".join(f"line {line:#x}" for line in sorted(history.lines))
     else:
         what = "the system"
-    left_out = [f"{first:,} earlier"] if first else []
-    left_out += [f"{len(rows) - last:,} later"] if last < len(rows) else []
-    title = f"history of {what}" + (
-        f" ({' and '.join(left_out)} rows not shown)" if left_out else ""
-    )
-    return title, format_rows(rows[first:last] + _last_straw(failure))
+    chosen = choose(rows, limit, _spans_that_matter(failure))
+    left_out = gaps(chosen, len(rows))
+    shown = format_rows([*(rows[number] for number in chosen), *_last_straw(failure)])
+    text = []
+    for place, line in enumerate(shown):
+        number = chosen[place] if place < len(chosen) else len(rows)
+        if number in left_out:
+            text.append(f"... {left_out[number]:,} not shown")
+        text.append(line)
+    missing = sum(left_out.values())
+    more = f" ({missing:,} of {len(rows):,} rows not shown: --history all)" if missing else ""
+    return f"history of {what}{more}", text
 
 
 def _last_straw(failure: Failure) -> list[Row]:
@@ -360,31 +360,40 @@ def _last_straw(failure: Failure) -> list[Row]:
     return [Row(failure.finding.tick, who, f"{error.event}", change, what)]
 
 
-def _interesting_since(failure: Failure) -> int:
-    """Tick from which the history matters: when the version that came instead was stored."""
-    if failure.finding.verdict is Verdict.HANG and failure.finding.request is not None:
-        return failure.finding.request.issued
+def _spans_that_matter(failure: Failure) -> list[tuple[int, int]]:
+    """Ticks, besides the last ones: a hang's first, and the stores of the bytes in question."""
+    finding = failure.finding
+    if finding.verdict is Verdict.HANG and finding.request is not None:
+        return [(finding.request.issued, finding.tick)]
     if not _is_value(failure):
-        return failure.finding.tick
-    ticks = []
-    for verdict in bytes_of(failure.finding, failure.run.program):
-        version = verdict.found
-        if not verdict.right and version is not None and version.row != INITIAL:
+        return []
+    spans = set()
+    for verdict in bytes_of(finding, failure.run.program):
+        if verdict.right:
+            continue
+        for version in (verdict.expected, verdict.found):
+            if version is None or version.row == INITIAL:
+                continue
             record = failure.history.of_action(version.row)
             if record is not None:
-                ticks.append(record.request.issued)
-    return min(ticks, default=0)
+                complete = max(record.completed, default=-1)
+                spans.add((record.request.issued, finding.tick if complete < 0 else complete))
+    return sorted(spans)
 
 
 def format_rows(rows: list[Row]) -> list[str]:
-    """A table: tick, who, what, change, where; ``*`` marks the bytes in question."""
+    """A table: tick, who, line if there are several, what, change, where; ``*`` marks the bytes
+    in question."""
     tick = max(len(f"{row.tick:,}") for row in rows)
     who = min(28, max(len(row.who) for row in rows))
     what = min(48, max(len(row.what) for row in rows))
     change = max((len(row.change) for row in rows if row.where), default=0)
+    named = len({row.line for row in rows if row.line >= 0}) > 1
+    line = max(len(f"{row.line:#x}") for row in rows) + 2 if named else 0
     return [
-        f"{row.tick:>{tick},} {'*' if row.touched else ' '} {row.who:<{who}}  {row.what:<{what}}  "
-        f"{row.change:<{change}}  {row.where}".rstrip()
+        f"{row.tick:>{tick},} {'*' if row.touched else ' '} {row.who:<{who}}  "
+        f"{f'{row.line:#x}' if named and row.line >= 0 else '':<{line}}"
+        f"{row.what:<{what}}  {row.change:<{change}}  {row.where}".rstrip()
         for row in rows
     ]
 

@@ -17,9 +17,8 @@ from runtime.types.message import Message
 from tester.diagnosis.message_rows import MessageRows, Send
 from tester.diagnosis.system_inspection import controller_name, transition_location
 from tester.execution.events import Request, Role
+from tester.limits import HISTORY_ROWS
 
-MAX_ROWS: Final = 4000
-"""Rows kept; older ones are dropped."""
 _SHOWN_LANES: Final = 3
 
 
@@ -34,6 +33,7 @@ class Row:
     where: str = ""
     touched: bool = False
     """Whether it concerns the very bytes that failed."""
+    line: int = -1
 
 
 class Record:
@@ -62,7 +62,7 @@ class History:
         self, lines: Iterable[int] | None, line_size: int, failed: range = range(0)
     ) -> None:
         self.lines = None if lines is None else set(lines)
-        self._rows: deque[Row] = deque(maxlen=MAX_ROWS)
+        self._rows: deque[Row] = deque(maxlen=HISTORY_ROWS)
         self._messages: MessageRows | None = None
         self.records: dict[int, Record] = {}
         self.transitions = 0
@@ -90,8 +90,24 @@ class History:
         sent, self._messages.sent = self._messages.sent, []
         return sent
 
+    def _add_earlier_sends(self, tick: int) -> None:
+        """Those of a part that makes no transitions: memory."""
+        if self._messages is not None and self._messages.sent:
+            sends = self._take_sends()
+            self._add_sends(send for send in sends if send.tick < tick)
+            self._messages.sent = [send for send in sends if send.tick >= tick]
+
     def _add_sends(self, sends: Iterable[Send]) -> None:
-        self._rows += [Row(send.tick, send.sender, str(send), "") for send in sends]
+        self._rows += [
+            Row(
+                send.tick,
+                send.sender,
+                str(send),
+                "",
+                line=send.message.line_address() & self._line_mask,
+            )
+            for send in sends
+        ]
 
     def transition(
         self,
@@ -112,8 +128,6 @@ class History:
         what = controller.EVENTS.name_of(event)
         if comment:
             what = f"{what} ({comment})"
-        if self.lines is None:
-            what = f"{what} {address:#x}"
         if self._messages is not None:
             taken = self._messages.taken_by(controller)
             what = " ".join([what, *(f"on {text}" for text in taken)])
@@ -121,7 +135,8 @@ class History:
         sends = self._take_sends()
         self._add_sends(send for send in sends if send.sender != who)
         where = transition_location(type(controller), state, event)
-        self._rows.append(Row(now, who, what, change, where))
+        line = address & self._line_mask
+        self._rows.append(Row(now, who, what, change, where, line=line))
         self._add_sends(send for send in sends if send.sender == who)
 
     # ------------------------------------------------------------------ ports
@@ -208,6 +223,7 @@ class History:
         """One row per line of interest: ``load/4 +2c=0x63 (lane 7)``, offsets in hexadecimal."""
         if self.lines is None:
             return
+        self._add_earlier_sends(tick)
         by_line: dict[int, list[_Part]] = {}
         for part in _parts(request, indices, values):
             line = part.address & self._line_mask
@@ -226,7 +242,7 @@ class History:
             who = f"agent {request.agent} lane{'s' if len(lanes) > 1 else ''} {lane_list(lanes)}"
             what = f"{request.what}/{request.size} {' '.join(parts)}"
             touched = any(self._touches(part) for part in mine)
-            self._rows.append(Row(tick, who, what, change, touched=touched))
+            self._rows.append(Row(tick, who, what, change, touched=touched, line=line))
 
     def _touches(self, part: _Part) -> bool:
         """Whether it overlaps the bytes in question."""

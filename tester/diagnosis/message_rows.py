@@ -61,7 +61,7 @@ class Send:
         network = "" if self.virtual_network < 0 else f", vnet {self.virtual_network}"
         text = f"sends {kind_of(self.message)} to {shown}{network}"
         details = details_of(self.message, self.sender)
-        return f"{text}, {details}" if details else text
+        return f"{text}: {details}" if details else text
 
 
 class MessageRows:

@@ -92,6 +92,12 @@ def test_check_of_a_good_protocol(here: Path) -> None:
     assert list(here.iterdir()) == []
 
 
+def test_a_shipped_protocol_is_known_by_its_name(here: Path) -> None:
+    done = slicc("check", "MSI", "GPU_VIPER")
+    assert done.returncode == 0
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["MSI", "GPU_VIPER"]
+
+
 def test_check_of_a_bad_protocol(here: Path) -> None:
     Path("bad.sm").write_text(BROKEN)
     done = slicc("check", "bad.sm")
