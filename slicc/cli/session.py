@@ -74,7 +74,7 @@ def compiling(files: Sequence[Path], options: CompilerOptions) -> Iterator[Sessi
         if not root.is_dir():
             raise Stop(f"cannot read from {root}: it is not a directory")
     sink = DiagnosticSink()
-    files = [file if file.exists() else shipped().get(str(file), file) for file in files]
+    files = [file if file.is_file() else shipped().get(str(file), file) for file in files]
     try:
         protocols = compile_files(files, options.include, sink, options.prelude)
     except CannotRead as error:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, NoReturn
 
 from slicc.text.command.command_line import Verb, imported, new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
+from slicc.text.command.options import written
 from slicc.text.command.version import version_option
 from tester.cli.options import (
     DiffOptions,
@@ -56,11 +57,10 @@ VERBS: Final = (
 def with_verb(arguments: Sequence[str]) -> list[str]:
     """The arguments of a command with a verb; older spellings, which reports name, get theirs.
 
-    A protocol may stand in place of the verb, and ``--seed`` without a value is one to be drawn.
+    A protocol may stand in place of the verb.
     """
     if arguments[:1] == ["diff-engines"]:
         return with_verb(["--diff-engines", *arguments[1:]])
-    arguments = _without_bare_seed(arguments)
     first = arguments[0] if arguments else ""
     if _is_protocol(first):
         return with_verb(["--protocol", *arguments])
@@ -70,6 +70,13 @@ def with_verb(arguments: Sequence[str]) -> list[str]:
     if "--diff-engines" in rest:
         return ["diff", *(word for word in rest if word != "--diff-engines")]
     return ["replay" if replays else "run", *rest]
+
+
+def meant(arguments: Sequence[str]) -> list[str]:
+    """The arguments with a verb, and without a ``--seed`` that has no value: one is to be drawn."""
+    words = with_verb(arguments)
+    seeded = any(words[:1] == [verb.name] and "--seed" in written(verb.options) for verb in VERBS)
+    return _without_bare_seed(words) if seeded else words
 
 
 def _is_protocol(word: str) -> bool:
@@ -98,7 +105,7 @@ def _without_replay(arguments: Sequence[str]) -> tuple[bool, list[str]]:
     return False, list(arguments)
 
 
-app = new_app("gpu-tester", _HELP, VERBS, rewrite=with_verb, epilog=_EPILOG)
+app = new_app("gpu-tester", _HELP, VERBS, rewrite=meant, epilog=_EPILOG)
 
 
 @app.callback()

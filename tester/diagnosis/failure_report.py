@@ -13,6 +13,7 @@ a report never fails because a system is broken; what cannot be found out is lef
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from textwrap import wrap
 from typing import Any, Final
 
@@ -336,15 +337,13 @@ def _line_history(failure: Failure, limit: int) -> tuple[str, list[str]]:
     else:
         what = "the system"
     chosen = choose(rows, limit, _spans_that_matter(failure))
-    left_out = gaps(chosen, len(rows))
-    shown = format_rows([*(rows[number] for number in chosen), *_last_straw(failure)])
+    several = history.lines is None or len(history.lines) > 1
+    shown = format_rows([*(rows[n] for n in chosen), *_last_straw(failure)], several)
     text = []
-    for place, line in enumerate(shown):
-        number = chosen[place] if place < len(chosen) else len(rows)
-        if number in left_out:
-            text.append(f"... {left_out[number]:,} not shown")
-        text.append(line)
-    missing = sum(left_out.values())
+    for line, left_out in zip_longest(shown, gaps(chosen), fillvalue=0):
+        text += [f"... {left_out:,} not shown"] if left_out else []
+        text.append(str(line))
+    missing = len(rows) - len(chosen)
     more = f" ({missing:,} of {len(rows):,} rows not shown: --history all)" if missing else ""
     return f"history of {what}{more}", text
 
@@ -381,18 +380,16 @@ def _spans_that_matter(failure: Failure) -> list[tuple[int, int]]:
     return sorted(spans)
 
 
-def format_rows(rows: list[Row]) -> list[str]:
-    """A table: tick, who, line if there are several, what, change, where; ``*`` marks the bytes
-    in question."""
+def format_rows(rows: list[Row], name_lines: bool = False) -> list[str]:
+    """A table: tick, who, line (if wanted), what, change, where; ``*``: the bytes in question."""
     tick = max(len(f"{row.tick:,}") for row in rows)
     who = min(28, max(len(row.who) for row in rows))
     what = min(48, max(len(row.what) for row in rows))
     change = max((len(row.change) for row in rows if row.where), default=0)
-    named = len({row.line for row in rows if row.line >= 0}) > 1
-    line = max(len(f"{row.line:#x}") for row in rows) + 2 if named else 0
+    line = max(len(f"{row.line:#x}") for row in rows) + 2 if name_lines else 0
     return [
         f"{row.tick:>{tick},} {'*' if row.touched else ' '} {row.who:<{who}}  "
-        f"{f'{row.line:#x}' if named and row.line >= 0 else '':<{line}}"
+        f"{f'{row.line:#x}' if name_lines and row.line >= 0 else '':<{line}}"
         f"{row.what:<{what}}  {row.change:<{change}}  {row.where}".rstrip()
         for row in rows
     ]

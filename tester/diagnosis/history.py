@@ -8,7 +8,7 @@ nothing is sorted afterwards.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -64,6 +64,8 @@ class History:
         self.lines = None if lines is None else set(lines)
         self._rows: deque[Row] = deque(maxlen=HISTORY_ROWS)
         self._messages: MessageRows | None = None
+        self._sent: list[Send] = []
+        """Sends of which there is no row yet: those of a transition come after its own."""
         self.records: dict[int, Record] = {}
         self.transitions = 0
         self.bytes = failed
@@ -72,42 +74,29 @@ class History:
     @property
     def rows(self) -> Sequence[Row]:
         """What happened so far, the sends of a transition that failed included."""
-        self._add_sends(self._take_sends())
+        self._add_sends()
         return self._rows
 
     # ------------------------------------------------------------------ controllers
 
     def watch_messages(self, system: Any) -> None:
         """Note sends as well, and which message each transition took."""
-        self._messages = MessageRows(system, self._concerns)
+        self._messages = MessageRows(system, self._concerns, self._sent)
 
     def _concerns(self, message: Message) -> bool:
-        return self.lines is None or message.line_address() & self._line_mask in self.lines
+        return self.lines is None or self._line_of(message) in self.lines
 
-    def _take_sends(self) -> list[Send]:
-        if self._messages is None:
-            return []
-        sent, self._messages.sent = self._messages.sent, []
-        return sent
+    def _line_of(self, message: Message) -> int:
+        return message.line_address() & self._line_mask
 
-    def _add_earlier_sends(self, tick: int) -> None:
-        """Those of a part that makes no transitions: memory."""
-        if self._messages is not None and self._messages.sent:
-            sends = self._take_sends()
-            self._add_sends(send for send in sends if send.tick < tick)
-            self._messages.sent = [send for send in sends if send.tick >= tick]
-
-    def _add_sends(self, sends: Iterable[Send]) -> None:
+    def _add_sends(self, wanted: Callable[[Send], bool] = lambda send: True) -> None:
+        """Rows of the sends that are wanted; the others wait."""
         self._rows += [
-            Row(
-                send.tick,
-                send.sender,
-                str(send),
-                "",
-                line=send.message.line_address() & self._line_mask,
-            )
-            for send in sends
+            Row(each.tick, each.sender, str(each), "", line=self._line_of(each.message))
+            for each in self._sent
+            if wanted(each)
         ]
+        self._sent[:] = [each for each in self._sent if not wanted(each)]
 
     def transition(
         self,
@@ -132,12 +121,11 @@ class History:
             taken = self._messages.taken_by(controller)
             what = " ".join([what, *(f"on {text}" for text in taken)])
         who, now = controller_name(controller), controller.engine.now
-        sends = self._take_sends()
-        self._add_sends(send for send in sends if send.sender != who)
+        self._add_sends(lambda send: send.sender != who)
         where = transition_location(type(controller), state, event)
         line = address & self._line_mask
         self._rows.append(Row(now, who, what, change, where, line=line))
-        self._add_sends(send for send in sends if send.sender == who)
+        self._add_sends()
 
     # ------------------------------------------------------------------ ports
 
@@ -223,7 +211,7 @@ class History:
         """One row per line of interest: ``load/4 +2c=0x63 (lane 7)``, offsets in hexadecimal."""
         if self.lines is None:
             return
-        self._add_earlier_sends(tick)
+        self._add_sends(lambda send: send.tick < tick)
         by_line: dict[int, list[_Part]] = {}
         for part in _parts(request, indices, values):
             line = part.address & self._line_mask

@@ -1,4 +1,4 @@
-"""What messages say, who sent each and which transition took it: rows of a history.
+"""Who sent which message to whom, and which transition took it: rows of a history.
 
 Invariant: looking changes nothing. What is put into a buffer is put there first and noted after.
 """
@@ -10,74 +10,50 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.sim.message_buffer import MessageBuffer
-from runtime.types.message import LINE_FIELDS, Message
-from runtime.types.values import DataBlock
+from runtime.types.message import Message
+from tester.diagnosis.message_text import details_of, kind_of
+from tester.diagnosis.system_inspection import controller_name
 
-_NOT_A_KIND = frozenset({"MessageSize", "AccessMode", "Prefetch"})
-"""Enumerations that say how a message travels, not what it asks."""
-_SHOWN_ELSEWHERE = frozenset({"Destination", "MessageSize", "pkt", *LINE_FIELDS})
 _SHOWN_RECEIVERS = 4
+_MEMORY = "memory"
 
 Put = Callable[[Message], object]
 
 
-def kind_of(message: Message) -> str:
-    """``GETX``: what the message says; the name of its class where it says nothing."""
-    for field, enumeration in message.ENUMERATIONS.items():
-        if field not in _NOT_A_KIND:
-            return enumeration.name_of(getattr(message, field))
-    return type(message).__name__
-
-
-def details_of(message: Message, sender: str = "") -> str:
-    """``Acks=1 with data``: what its sender set, besides kind, line, receivers and itself."""
-    shown = []
-    data = False
-    for name, text in message.fields():
-        value = getattr(message, name)
-        if isinstance(value, DataBlock):
-            data = True
-        elif name in _SHOWN_ELSEWHERE or text in (kind_of(message), sender.replace(" ", "-")):
-            continue
-        elif value != getattr(type(message), name):
-            shown.append(f"{name}={text}")
-    return " ".join([*shown, "with data"] if data else shown)
-
-
 @dataclass(eq=False)
 class Send:
-    """One enqueue: who said what to whom, on which virtual network (-1: within the machine)."""
+    """One enqueue: who said what to whom, on which virtual network (None: within the machine)."""
 
     tick: int
     sender: str
     message: Message
-    virtual_network: int
     receivers: list[str]
+    virtual_network: int | None = None
+    sender_id: str = ""
+    """The sender as fields of messages name it."""
 
     def __str__(self) -> str:
         shown = ", ".join(self.receivers[:_SHOWN_RECEIVERS])
         if len(self.receivers) > _SHOWN_RECEIVERS:
             shown += f" and {len(self.receivers) - _SHOWN_RECEIVERS} more"
-        network = "" if self.virtual_network < 0 else f", vnet {self.virtual_network}"
+        network = "" if self.virtual_network is None else f", vnet {self.virtual_network}"
         text = f"sends {kind_of(self.message)} to {shown}{network}"
-        details = details_of(self.message, self.sender)
+        details = details_of(self.message, self.sender_id)
         return f"{text}: {details}" if details else text
 
 
 class MessageRows:
     """Notes every message about the lines that ``concerns`` accepts, from now on.
 
-    ``sent``: the sends since they were last taken. Requests that a requester puts into a mandatory
-    queue are no sends: the rows of its port show them.
+    Each send is appended to ``sent``. Requests that a requester puts into a mandatory queue are no
+    sends: the rows of its port show them.
     """
 
-    def __init__(self, system: Any, concerns: Callable[[Message], bool]) -> None:
-        self.sent: list[Send] = []
+    def __init__(self, system: Any, concerns: Callable[[Message], bool], sent: list[Send]) -> None:
         self._concerns = concerns
-        self._ports = {
-            port.name: (_words(port.owner), port.virtual_network) for port in system.network.ports
-        }
-        self._nodes = system.topology.nodes
+        self._sent = sent
+        self._ports = {port.name: port for port in system.network.ports}
+        self._names = {each.machineID.node: controller_name(each) for each in system.controllers}
         self._buffers: dict[str, MessageBuffer] = system.buffers
         self._senders: dict[int, tuple[Message, str]] = {}
         """By ``id`` of the message, which is kept so that no other gets its ``id``."""
@@ -90,17 +66,15 @@ class MessageRows:
 
     def taken_by(self, controller: Any) -> list[str]:
         """``GETX from L1Cache 2``: what it has taken since this was last asked."""
-        waiting = self._arrived.get(id(controller))
-        if not waiting:
-            return []
-        left = self._arrived[id(controller)] = [
-            (buffer, message)
-            for buffer, message in waiting
-            if message in buffer.messages
-            or any(message in stalled for stalled in buffer.stalled.values())
-        ]
-        still = {id(message) for _, message in left}
-        return [self._words_of(message) for _, message in waiting if id(message) not in still]
+        taken, left = [], []
+        for buffer, message in self._arrived.get(id(controller), ()):
+            stalled = (message in waiting for waiting in buffer.stalled.values())
+            if message in buffer.messages or any(stalled):
+                left.append((buffer, message))
+            else:
+                taken.append(self._words_of(message))
+        self._arrived[id(controller)] = left
+        return taken
 
     def _words_of(self, message: Message) -> str:
         known = self._senders.pop(id(message), None)
@@ -110,50 +84,47 @@ class MessageRows:
         if not self._concerns(message):
             return
         port = self._ports.get(name)
-        if port is None:
-            buffer = self._buffers.get(name)
-            owner = None if buffer is None else buffer.consumer
-            if owner is None or buffer is getattr(owner, "mandatory_queue", None):
-                return
-            mine = _words(owner)
-            sender, receiver = mine, "itself"
-            if buffer is getattr(owner, "memory_request", None):
-                receiver = "memory"
-            elif buffer is getattr(owner, "memory_response", None):
-                sender, receiver = "memory", mine
-            network, receivers = -1, [receiver]
+        send = self._within(name, message) if port is None else self._between(port, message)
+        if send is None:
+            return
+        if send.receivers != [_MEMORY]:
+            self._senders[id(message)] = message, send.sender
+        last = self._sent[-1] if self._sent else None
+        if port is not None and last is not None and last.message.identity == message.identity:
+            last.receivers += send.receivers  # a further copy of a multicast
         else:
-            sender, network = port
-            bits = message.Destination.bits  # type: ignore[attr-defined]
-            receivers = [_words(self._nodes[bits.bit_length() - 1])]
-        self._senders[id(message)] = message, sender
-        last = self.sent[-1] if self.sent else None
-        if (
-            last is not None
-            and port
-            and (last.sender, last.message.identity)
-            == (
-                sender,
-                message.identity,
-            )
-        ):
-            last.receivers += receivers
-        else:
-            self.sent.append(Send(message.created, sender, message, network, receivers))
+            self._sent.append(send)
+
+    def _between(self, port: Any, message: Message) -> Send:
+        """From one controller to another; each copy of a multicast names its receiver."""
+        (receiver,) = vars(message)["Destination"].nodes()
+        sender = self._names[port.owner.node]
+        receivers = [self._names[receiver]]
+        network = port.virtual_network
+        return Send(message.created, sender, message, receivers, network, repr(port.owner))
+
+    def _within(self, name: str, message: Message) -> Send | None:
+        """From a controller to itself, to its memory or from there."""
+        buffer = self._buffers.get(name)
+        owner = None if buffer is None else buffer.consumer
+        if owner is None or buffer is getattr(owner, "mandatory_queue", None):
+            return None
+        mine = controller_name(owner)
+        sender, receiver = mine, "itself"
+        if buffer is getattr(owner, "memory_request", None):
+            receiver = _MEMORY
+        elif buffer is getattr(owner, "memory_response", None):
+            sender, receiver = _MEMORY, mine
+        return Send(message.created, sender, message, [receiver])
 
     def _noting(self, buffer: MessageBuffer, put: Put) -> Put:
-        receiver = id(buffer.consumer)
+        arrived = self._arrived.setdefault
 
         def noted(message: Message) -> None:
             put(message)
             if self._concerns(message):
-                waiting = self._arrived.setdefault(receiver, [])
+                waiting = arrived(id(buffer.consumer), [])
                 if not any(known is message for _, known in waiting):
                     waiting.append((buffer, message))
 
         return noted
-
-
-def _words(whom: Any) -> str:
-    """``L1Cache 2``, as reports call a controller and its machine id."""
-    return f"{whom!r}".replace("-", " ")

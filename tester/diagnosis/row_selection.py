@@ -41,14 +41,7 @@ def choose(rows: Sequence[Row], limit: int, spans: Sequence[tuple[int, int]]) ->
     return sorted(kept)
 
 
-def gaps(chosen: Sequence[int], count: int) -> dict[int, int]:
-    """Rows left out before each chosen row, where there are any; ``count``: after the last."""
-    found = {}
-    expected = 0
-    for number in chosen:
-        if number > expected:
-            found[number] = number - expected
-        expected = number + 1
-    if expected < count:
-        found[count] = count - expected
-    return found
+def gaps(chosen: Sequence[int]) -> list[int]:
+    """How many rows are left out before each chosen one; after the last there are none."""
+    before = [-1, *chosen]
+    return [number - last - 1 for last, number in zip(before, chosen)]

@@ -20,7 +20,7 @@ from runtime.structures.cache_memory import CacheMemory, PerfectCacheMemory
 from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.tbe_table import TBETable
 from runtime.types.message import Message
-from tester.diagnosis.message_rows import details_of, kind_of
+from tester.diagnosis.message_text import details_of, kind_of
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tester.cli import verify
-from tester.cli.main import VERBS, app, with_verb
+from tester.cli.main import VERBS, app
+from tester.cli.main import meant as given_to_the_verb
 from tester.program import verifier
 from tester.program.program import Program
 from tester.program.replay_file import load_leg
@@ -49,10 +50,11 @@ def gpu_tester(*words: str, width: int = 80) -> Result:
         ("--episodes 5 --seed", "run --episodes 5"),
         ("generate a.leg --seed -p MI", "generate a.leg -p MI"),
         ("--seed -5", "run --seed -5"),
+        ("replay a.leg --seed", "replay a.leg --seed"),
     ],
 )
 def test_spellings(words: str, meant: str) -> None:
-    assert with_verb(words.split()) == meant.split()
+    assert given_to_the_verb(words.split()) == meant.split()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from runtime.types.messages import MemoryMsg, MemoryRequestType, MessageSizeType
 from runtime.types.values import DataBlock
 from tester.campaign.campaign import Campaign, Options, leg_run
 from tester.diagnosis.history import History
-from tester.diagnosis.message_rows import details_of, kind_of
+from tester.diagnosis.message_text import details_of, kind_of
 from tester.diagnosis.system_inspection import entry_of, state_of
 from tests.planted.bugs import BY_NAME
 
@@ -90,7 +90,6 @@ def test_the_state_of_a_line_needs_no_name_of_a_function(tmp_path: Path) -> None
         path.write_text(text.replace("getCacheEntry", "whatIsKept"), encoding="utf-8")
     assert "whatIsKept" in (tmp_path / "MI-cache.sm").read_text(encoding="utf-8")
     protocol = load_protocol(str(source))
-    system = build_system(protocol.info, protocol.description, 1)
     leg = Campaign(protocol, Options(1, 30, "coherence", leg_episodes=30)).plan(0).leg
     system = build_system(protocol.info, leg.description, leg.run_key)
     leg_run(leg, system).run()
