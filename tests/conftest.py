@@ -14,9 +14,7 @@ from hypothesis import HealthCheck, settings
 Golden = Callable[[str, str], None]
 
 # How long an example takes is the machine's business: one that is busy is no failure.
-settings.register_profile(
-    "untimed", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
 

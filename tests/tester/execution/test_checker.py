@@ -320,7 +320,7 @@ def explainable(events: list[tuple[int, int, int, int]]) -> bool:
     return False
 
 
-@settings(max_examples=100)
+@settings(max_examples=200)
 @given(
     st.integers(1, 5).flatmap(
         lambda count: st.tuples(
@@ -345,7 +345,7 @@ def test_fetch_adds_against_brute_force(
     assert (fetch_adds(*events) is None) == explainable(events)
 
 
-@settings(max_examples=75)
+@settings(max_examples=150)
 @given(
     st.integers(1, 5).flatmap(
         lambda count: st.tuples(
