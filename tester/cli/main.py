@@ -80,11 +80,14 @@ def meant(arguments: Sequence[str]) -> list[str]:
 
 
 def _is_protocol(word: str) -> bool:
+    """Whether it names a protocol, or is so close to the name of one that it was meant."""
     if not word or word.startswith("-") or word in {verb.name for verb in VERBS}:
         return False
     from protocols import shipped
+    from slicc.text.suggest import suggest
 
-    return word in shipped() or word.endswith((".slicc", ".sm"))
+    known = shipped()
+    return word in known or word.endswith((".slicc", ".sm")) or suggest(word, known) is not None
 
 
 def _without_bare_seed(arguments: Sequence[str]) -> list[str]:

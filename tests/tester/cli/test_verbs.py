@@ -46,7 +46,8 @@ def gpu_tester(*words: str, width: int = 80) -> Result:
         ("rn --seed 3", "rn --seed 3"),
         ("MI --episodes 5", "run --protocol MI --episodes 5"),
         ("x/Mine.slicc -q", "run --protocol x/Mine.slicc -q"),
-        ("MIX", "MIX"),
+        ("MSX", "run --protocol MSX"),
+        ("elsewhere", "elsewhere"),
         ("--episodes 5 --seed", "run --episodes 5"),
         ("generate a.leg --seed -p MI", "generate a.leg -p MI"),
         ("--seed -5", "run --seed -5"),
@@ -61,6 +62,7 @@ def test_spellings(words: str, meant: str) -> None:
     ("words", "message"),
     [
         ("rn", "No such command 'rn'. Did you mean 'run'?"),
+        ("MSX", "there is no protocol MSX; did you mean MSI?"),
         ("run --history al", "al: a number of rows, or all"),
         ("run --history 0", "0: 1 to 4000 are possible"),
         ("run --sed 3", "No such option: --sed (Possible options: --seed"),
