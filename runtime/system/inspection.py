@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from runtime.structures.tbe_table import TBETable, TimerTable
 from runtime.types.message import Message
@@ -56,8 +56,9 @@ class Inspected(Protocol):
 class Copy:
     """The bytes of one line in one place.
 
-    ``kind`` is ``cache``, ``tbe``, ``message`` or ``memory``. ``data`` is the line as a
-    little-endian integer, ``mask`` the byte-expanded mask kept with it (None: none is kept).
+    ``kind`` is ``cache``, ``tbe``, ``message`` or ``memory``; ``state`` that of the line, or what a
+    message says. ``data`` is the line as a little-endian integer, ``mask`` the byte-expanded mask
+    kept with it (None: none is kept).
     """
 
     kind: str
@@ -98,36 +99,53 @@ def state_name(controller: Controller, record: object) -> str:
 # ------------------------------------------------------------------ leaks
 
 
-def leaks(system: Inspected) -> list[str]:
-    """What should be empty in a system at rest and is not, one line of text each."""
-    found: list[str] = []
+class Leak(NamedTuple):
+    """Something that should be empty in a system at rest and is not; ``line`` -1: of no line."""
+
+    line: int
+    text: str
+
+
+def leaks(system: Inspected) -> list[Leak]:
+    """All of them, controllers first, then messages, then requesters."""
+    found: list[Leak] = []
     for controller in system.controllers:
         found.extend(_controller_leaks(controller))
     for name, buffer in system.buffers.items():
-        found.extend(f"{name}: {message!r} was never taken" for message in buffer.messages)
         found.extend(
-            f"{name}: {message!r} waits for line {line:#x}"
+            _left(message, f"{name}: {message!r} was never taken") for message in buffer.messages
+        )
+        found.extend(
+            Leak(line, f"{name}: {message!r} waits for line {line:#x}")
             for line in sorted(buffer.stalled)
             for message in buffer.stalled[line]
         )
-    found.extend(f"{where}: {message!r} is under way" for where, message in _under_way(system))
+    found.extend(
+        _left(message, f"{where}: {message!r} is under way")
+        for where, message in _under_way(system)
+    )
     for requester in (*system.requesters, *system.idle_requesters):
-        found.extend(requester.leaks())
+        found.extend(Leak(-1, text) for text in requester.leaks())
     return found
 
 
-def _controller_leaks(controller: Controller) -> Iterator[str]:
+def _left(message: Message, text: str) -> Leak:
+    return Leak(message.line_address() if message.LINE_FIELD else -1, text)
+
+
+def _controller_leaks(controller: Controller) -> Iterator[Leak]:
     for _, table in attributes(controller):
         if isinstance(table, TBETable):
             for line in sorted(table.records):
                 state = state_name(controller, table.records[line])
-                yield f"{controller!r}: {table.name} still has line {line:#x} {state}".rstrip()
+                text = f"{controller!r}: {table.name} still has line {line:#x} {state}".rstrip()
+                yield Leak(line, text)
         elif isinstance(table, TimerTable) and len(table):
-            yield f"{controller!r}: {len(table)} alarms of {table.name} are set"
+            yield Leak(-1, f"{controller!r}: {len(table)} alarms of {table.name} are set")
     for line in sorted(controller.waiting):
-        yield f"{controller!r}: messages wait for line {line:#x}"
+        yield Leak(line, f"{controller!r}: messages wait for line {line:#x}")
     for line in sorted(controller.blocked):
-        yield f"{controller!r}: line {line:#x} is locked"
+        yield Leak(line, f"{controller!r}: line {line:#x} is locked")
 
 
 def _under_way(system: Inspected) -> Iterator[tuple[str, Message]]:
@@ -154,23 +172,28 @@ def copies(system: Inspected, address: int) -> list[Copy]:
     line = address & -size
     found: list[Copy] = []
     for controller in system.controllers:
-        for cache in controller.caches():
-            entry = cache.visible.get(line)
-            if entry is not None:
-                found.extend(_blocks(controller, "cache", cache.name, line, entry))
-        for _, table in attributes(controller):
-            if isinstance(table, TBETable) and line in table.records:
-                where = f"{controller!r} {table.name}"
-                found.extend(_blocks(controller, "tbe", where, line, table.records[line]))
+        found.extend(held(controller, line))
     for name, buffer in system.buffers.items():
         stalled = [message for waiting in buffer.stalled.values() for message in waiting]
         for message in (*buffer.messages, *stalled):
-            found.extend(_message_blocks(name, line, size, message))
+            found.extend(carried(name, line, size, message))
     for name, message in _under_way(system):
-        found.extend(_message_blocks(name, line, size, message))
+        found.extend(carried(name, line, size, message))
     data = system.memory.read_line(line)
     found.append(Copy("memory", "memory", "", line, data))
     return found
+
+
+def held(controller: Controller, line: int) -> Iterator[Copy]:
+    """The blocks of one line in a controller's caches and TBEs."""
+    for cache in controller.caches():
+        entry = cache.visible.get(line)
+        if entry is not None:
+            yield from _blocks(controller, "cache", cache.name, line, entry)
+    for _, table in attributes(controller):
+        if isinstance(table, TBETable) and line in table.records:
+            where = f"{controller!r} {table.name}"
+            yield from _blocks(controller, "tbe", where, line, table.records[line])
 
 
 def _blocks(
@@ -190,7 +213,7 @@ def _blocks(
         yield Copy(kind, place, state, line, data, mask, permission)
 
 
-def _message_blocks(where: str, line: int, size: int, message: Message) -> Iterator[Copy]:
+def carried(where: str, line: int, size: int, message: Message) -> Iterator[Copy]:
     """Blocks that the message really carries: those that its sender stored in it."""
     if not line <= message.line_address() < line + size:
         return
@@ -200,4 +223,4 @@ def _message_blocks(where: str, line: int, size: int, message: Message) -> Itera
             mask = value.bits
     for value in vars(message).values():
         if isinstance(value, DataBlock):
-            yield Copy("message", where, type(message).__name__, line, value.data, mask)
+            yield Copy("message", where, message.kind(), line, value.data, mask)

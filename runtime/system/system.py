@@ -92,7 +92,7 @@ class System:
 
     def leaks(self) -> list[str]:
         """What should be empty at rest and is not, as text. Empty for a clean system."""
-        return leaks(self)
+        return [leak.text for leak in leaks(self)]
 
     def copies(self, address: int) -> list[Copy]:
         """Every place that has bytes of the address's line; memory comes last."""

@@ -13,6 +13,8 @@ from typing import ClassVar, Self, TypeVar
 from runtime.types.enumeration import Enumeration
 
 _RUNTIME_FIELDS = frozenset({"arrival", "sequence", "created", "identity"})
+_NOT_A_KIND = frozenset({"MessageSize", "AccessMode", "Prefetch"})
+"""Enumerations that say how a message travels, not what it asks."""
 LINE_FIELDS = ("addr", "LineAddress", "Addr", "Address", "address", "lineAddr", "PhysicalAddress")
 
 
@@ -64,6 +66,18 @@ class Message:
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={value}" for name, value in self.fields())
         return f"{type(self).__name__}({fields})"
+
+    @classmethod
+    def kind_field(cls) -> str | None:
+        """The field that says what the message asks; None: its class says it."""
+        return next((field for field in cls.ENUMERATIONS if field not in _NOT_A_KIND), None)
+
+    def kind(self) -> str:
+        """``GETX``: what the message says; the name of its class where no field does."""
+        field = self.kind_field()
+        if field is None:
+            return type(self).__name__
+        return self.ENUMERATIONS[field].name_of(getattr(self, field))
 
     def fields(self) -> Iterator[tuple[str, str]]:
         """The protocol's own fields that the sender set, with their values as one reads them."""

@@ -29,8 +29,9 @@ from tester.campaign.coverage import Coverage
 from tester.campaign.engine_selection import CANNOT, PYTHON, Chosen, confirm
 from tester.campaign.leg_summary import leg_summary
 from tester.campaign.watcher import Watcher, Watching
-from tester.diagnosis.failure_report import Failure, refine
+from tester.diagnosis.failure_report import Failure, in_question, refine
 from tester.diagnosis.history import History
+from tester.diagnosis.line_history import lines_concerned
 from tester.errors import ConfigError
 from tester.execution.events import Finding, RequestObserver
 from tester.execution.handover import HandoverRules
@@ -266,11 +267,10 @@ class Campaign:
         """Run a failed leg again and record its history."""
         program = leg.program
         system = build_system(self.protocol.info, leg.description, leg.run_key)
-        failed = range(finding.address, finding.address + max(1, finding.size))
-        lines = _lines_of(first, finding)
-        history = History(lines, program.line_size, failed if finding.address >= 0 else range(0))
+        about = in_question(finding, program)
+        history = History(lines_concerned(first, finding), program.line_size, about)
         watching = Watching(self._watchers, system)
-        history.watch_messages(system)
+        history.watch(system)
         run = leg_run(leg, system, (history, *watching.attach(history.transition)))
         watching.run(run)
         again = run.outcome.finding
@@ -400,16 +400,3 @@ def _check_size(config: GeneratorConfig, episodes: int) -> None:
 def _inferred(requester: RequesterDescription) -> RequesterDescription:
     """An inferred requester without what depends on the shape."""
     return structs.replace(requester, tokens=None, outstanding=None, context=None)
-
-
-def _lines_of(run: LegRun, finding: Finding) -> list[int] | None:
-    """The lines whose history explains a finding; None: unknown."""
-    line_size = run.program.line_size
-    if finding.address >= 0:
-        return [finding.address & -line_size]
-    lines: dict[int, None] = {}
-    for requester in run.system.requesters:
-        for part in requester.outstanding():
-            if part.line >= 0:
-                lines.setdefault(part.line & -line_size)
-    return list(lines)[:4] or None

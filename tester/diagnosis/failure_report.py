@@ -13,17 +13,20 @@ a report never fails because a system is broken; what cannot be found out is lef
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import zip_longest
 from textwrap import wrap
 from typing import Any, Final
 
+from runtime.errors import ErrorKind
 from runtime.requesters.port import AccessKind
-from tester.diagnosis.history import History, Row
-from tester.diagnosis.likely_causes import likely_causes
-from tester.diagnosis.row_selection import choose, gaps
+from tester.diagnosis.bytes_in_question import BytesInQuestion
+from tester.diagnosis.history import History
+from tester.diagnosis.likely_causes import elsewhere, likely_causes
+from tester.diagnosis.line_history import line_history
+from tester.diagnosis.message_text import details_of
+from tester.diagnosis.system_inspection import failed_controller
 from tester.diagnosis.value_attribution import INITIAL, ByteVerdict, Version, classify, judge_bytes
 from tester.diagnosis.wait_for_graph import line_graph, wait_graph
-from tester.execution.events import Finding, Request, Role, Verdict
+from tester.execution.events import ATOMIC_VERDICTS, Finding, Request, Role, Verdict
 from tester.execution.leg import LegRun
 from tester.limits import SHOWN_ROWS
 from tester.program.program import Program
@@ -31,12 +34,6 @@ from tester.program.replay_file import Leg
 
 _ATOMIC_ROWS: Final = 10
 _VALUE_VERDICTS: Final = (Verdict.WRONG_VALUE, Verdict.LOST_WRITE)
-_ATOMIC_VERDICTS: Final = (
-    Verdict.ATOMIC_REPEATED,
-    Verdict.ATOMIC_SKIPPED,
-    Verdict.ATOMIC_ORDER,
-    Verdict.ATOMIC_FOREIGN,
-)
 
 
 @dataclass
@@ -66,16 +63,24 @@ def bytes_of(finding: Finding, program: Program) -> list[ByteVerdict]:
     return judge_bytes(program, finding.address, finding.size, finding.got, row)
 
 
+def in_question(finding: Finding, program: Program) -> BytesInQuestion:
+    """The bytes that a finding is about, and which of them were wrong."""
+    if finding.address < 0:
+        return BytesInQuestion()
+    verdicts = bytes_of(finding, program) if is_value(finding) else []
+    return BytesInQuestion.of(finding, verdicts)
+
+
 def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
     """The report as text; ``history_rows``: at most so many rows of the line's history."""
     finding = failure.finding
     blocks: list[tuple[str, list[str]]] = [("", _verdict(failure))]
-    causes = likely_causes(finding, failure.run.program, failure.run.system)
+    causes = likely_causes(finding, failure.run.program, failure.run.system) + _elsewhere(failure)
     if finding.request is not None or finding.address >= 0:
         blocks.append(("", _access(failure)))
-    if _is_value(failure):
+    if is_value(failure.finding):
         blocks.append(("", _versions(failure)))
-    if finding.verdict in _ATOMIC_VERDICTS:
+    if finding.verdict in ATOMIC_VERDICTS:
         blocks.append(("fetch-adds of this word, in the order of their answers", _atomics(failure)))
     if finding.notes:
         blocks.append(("", finding.notes))
@@ -90,11 +95,15 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
         line = finding.address & -run.program.line_size
         who = line_graph(run.checker, run.system, line, run.program.line_size)
         blocks.append(("who has to do with the line", who))
-    title, rows = _line_history(failure, history_rows)
-    blocks.append((title, rows))
-    if _is_value(failure):
+    blocks.append(line_history(failure.run, failure.finding, failure.history, history_rows))
+    if is_value(failure.finding):
         blocks.append(("synchronisation", _sync_chain(failure)))
-    blocks.append(("likely cause", [part for text in causes for part in wrap(text, 96)]))
+    blocks.append(
+        (
+            "likely cause",
+            [part for text in causes for part in wrap(text, 96, break_on_hyphens=False)],
+        )
+    )
     blocks.append(("run it again", [failure.reproduce] if failure.reproduce else []))
     text: list[str] = []
     for title, lines in blocks:
@@ -129,9 +138,35 @@ def _verdict(failure: Failure) -> list[str]:
         if error.action is not None:
             where += f", action {error.action}"
         lines.append(f"  in {where}" + (f"  [{error.location}]" if error.location else ""))
+        lines += [f"  on {message}" for message in _messages_of_error(failure)]
     if not failure.repeated:
         lines.append("  !! the second run of this leg did not fail alike: that is a bug of ours")
     return lines
+
+
+def _messages_of_error(failure: Failure) -> list[str]:
+    """What the controller was working on: ``GETX from L1Cache 2 for line 0x40, sent at 1,234``."""
+    controller = failed_controller(failure.run.system.controllers, failure.run.outcome.error)
+    if controller is None:
+        return []
+    text = []
+    for received in failure.history.failed_on(controller):
+        message = received.message
+        details = details_of(message)
+        text.append(
+            f"{received} for line {message.line_address() & -failure.run.program.line_size:#x}, "
+            f"sent at {message.created:,}" + (f" ({details})" if details else "")
+        )
+    return text
+
+
+def _elsewhere(failure: Failure) -> list[str]:
+    """For a missing transition: where the machine has one on the same event."""
+    error = failure.run.outcome.error
+    controller = failed_controller(failure.run.system.controllers, error)
+    if controller is None or error is None or error.kind is not ErrorKind.UNDEFINED_TRANSITION:
+        return []
+    return elsewhere(controller, error)
 
 
 def _access(failure: Failure) -> list[str]:
@@ -316,83 +351,11 @@ def _bytes(data: int | None, offset: int, size: int) -> int | None:
 
 def _mark(failure: Failure, value: int) -> str:
     finding = failure.finding
-    if not _is_value(failure):
+    if not is_value(failure.finding):
         return ""
     if value == finding.expected:
         return "  as expected"
     return "  the wrong value" if value == finding.got else ""
-
-
-def _line_history(failure: Failure, limit: int) -> tuple[str, list[str]]:
-    """What happened to the line, as far as there is room: see `row_selection`."""
-    finding, history = failure.finding, failure.history
-    rows = [row for row in history.rows if row.tick <= finding.tick]
-    if not rows:
-        return "", []
-    line_size = failure.run.program.line_size
-    if finding.address >= 0:
-        what = f"line {finding.address & -line_size:#x}"
-    elif history.lines is not None:
-        what = ", ".join(f"line {line:#x}" for line in sorted(history.lines))
-    else:
-        what = "the system"
-    chosen = choose(rows, limit, _spans_that_matter(failure))
-    several = history.lines is None or len(history.lines) > 1
-    shown = format_rows([*(rows[n] for n in chosen), *_last_straw(failure)], several)
-    text = []
-    for line, left_out in zip_longest(shown, gaps(chosen), fillvalue=0):
-        text += [f"... {left_out:,} not shown"] if left_out else []
-        text.append(str(line))
-    missing = len(rows) - len(chosen)
-    more = f" ({missing:,} of {len(rows):,} rows not shown: --history all)" if missing else ""
-    return f"history of {what}{more}", text
-
-
-def _last_straw(failure: Failure) -> list[Row]:
-    """The transition that was tried and failed: no controller has reported it."""
-    error = failure.run.outcome.error
-    if error is None or error.machine is None or error.state is None or error.event is None:
-        return []
-    who = f"{error.machine} {error.version}"
-    what = "FAILED" if error.kind.value != "undefined_transition" else "UNDEFINED"
-    change = f"{error.state} -> ?"
-    return [Row(failure.finding.tick, who, f"{error.event}", change, what)]
-
-
-def _spans_that_matter(failure: Failure) -> list[tuple[int, int]]:
-    """Ticks, besides the last ones: a hang's first, and the stores of the bytes in question."""
-    finding = failure.finding
-    if finding.verdict is Verdict.HANG and finding.request is not None:
-        return [(finding.request.issued, finding.tick)]
-    if not _is_value(failure):
-        return []
-    spans = set()
-    for verdict in bytes_of(finding, failure.run.program):
-        if verdict.right:
-            continue
-        for version in (verdict.expected, verdict.found):
-            if version is None or version.row == INITIAL:
-                continue
-            record = failure.history.of_action(version.row)
-            if record is not None:
-                complete = max(record.completed, default=-1)
-                spans.add((record.request.issued, finding.tick if complete < 0 else complete))
-    return sorted(spans)
-
-
-def format_rows(rows: list[Row], name_lines: bool = False) -> list[str]:
-    """A table: tick, who, line (if wanted), what, change, where; ``*``: the bytes in question."""
-    tick = max(len(f"{row.tick:,}") for row in rows)
-    who = min(28, max(len(row.who) for row in rows))
-    what = min(48, max(len(row.what) for row in rows))
-    change = max((len(row.change) for row in rows if row.where), default=0)
-    line = max(len(f"{row.line:#x}") for row in rows) + 2 if name_lines else 0
-    return [
-        f"{row.tick:>{tick},} {'*' if row.touched else ' '} {row.who:<{who}}  "
-        f"{f'{row.line:#x}' if name_lines and row.line >= 0 else '':<{line}}"
-        f"{row.what:<{what}}  {row.change:<{change}}  {row.where}".rstrip()
-        for row in rows
-    ]
 
 
 # ------------------------------------------------------------------ order
@@ -453,15 +416,16 @@ def _at_end(finding: Finding) -> bool:
     return finding.request is None or finding.request.role == Role.READ_BACK
 
 
-def _is_value(failure: Failure) -> bool:
-    return failure.finding.verdict in (
+def is_value(finding: Finding) -> bool:
+    """Whether a finding is about loaded bytes that were compared one by one."""
+    return finding.verdict in (
         Verdict.WRONG_VALUE,
         Verdict.STALE_READ,
         Verdict.EARLY_WRITE,
         Verdict.TORN_BYTES,
         Verdict.FOREIGN_BYTES,
         Verdict.LOST_WRITE,
-    ) and (failure.finding.address >= 0)
+    ) and (finding.address >= 0)
 
 
 def copies_of(system: Any, address: int) -> list[Any]:

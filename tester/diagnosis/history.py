@@ -1,39 +1,30 @@
-"""Records a run: every request with its ticks, and every transition of the lines of interest.
+"""Records a run: every request with its ticks, and the events of the lines of interest.
 
 Switched on only when a failing leg is run again (same leg, same run), so that remembering costs
-nothing while nothing is wrong. Invariant: rows stand in the order in which things happened;
-nothing is sorted afterwards.
+nothing while nothing is wrong. Invariant: events stand in the order in which things happened, an
+answer behind the transition that gave it; nothing is sorted afterwards.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from runtime.requesters.port import AccessKind
 from runtime.types.message import Message
-from tester.diagnosis.message_rows import MessageRows, Send
-from tester.diagnosis.system_inspection import controller_name, transition_location
+from tester.diagnosis.bytes_in_question import NO_BYTES, BytesInQuestion, Copies
+from tester.diagnosis.line_events import AtPort, Event, Sent, Transition
+from tester.diagnosis.message_tap import MEMORY, MessageTap, Received
+from tester.diagnosis.system_inspection import controller_name, record_of, transition_location
 from tester.execution.events import Request, Role
 from tester.limits import HISTORY_ROWS
 
 _SHOWN_LANES: Final = 3
-
-
-@dataclass(frozen=True)
-class Row:
-    """One thing that happened: a transition, or something at a port."""
-
-    tick: int
-    who: str
-    what: str
-    change: str
-    where: str = ""
-    touched: bool = False
-    """Whether it concerns the very bytes that failed."""
-    line: int = -1
+ISSUED: Final = "issued"
+"""The first step of an access."""
+_Place = tuple[str, int]
+"""A controller's name and a line."""
 
 
 class Record:
@@ -54,49 +45,56 @@ class Record:
 class History:
     """An observer of requests and of controllers.
 
-    ``lines`` are the lines whose transitions are kept; None keeps those of all lines (the last
-    ones: for failures that have no address); ``failed`` are the byte addresses in question.
+    ``lines`` are the lines whose events are kept; None keeps those of all lines (the last ones: for
+    failures that have no address); ``failed`` are the bytes in question.
     """
 
     def __init__(
-        self, lines: Iterable[int] | None, line_size: int, failed: range = range(0)
+        self,
+        lines: Iterable[int] | None,
+        line_size: int,
+        failed: BytesInQuestion = NO_BYTES,
     ) -> None:
         self.lines = None if lines is None else set(lines)
-        self._rows: deque[Row] = deque(maxlen=HISTORY_ROWS)
-        self._messages: MessageRows | None = None
-        self._sent: list[Send] = []
-        """Sends of which there is no row yet: those of a transition come after its own."""
         self.records: dict[int, Record] = {}
         self.transitions = 0
         self.bytes = failed
+        self._system: Any = None
+        self._tap: MessageTap | None = None
+        self._copies = Copies(failed, line_size) if failed.followed else None
         self._line_mask = -line_size
+        self._events: deque[Event] = deque(maxlen=HISTORY_ROWS)
+        self._count = 0
+        self._sent: list[Sent] = []
+        """Messages of which there is no event yet: those of a transition come after its own."""
+        self._answers: list[AtPort] = []
+        """Answers of which there is no event yet, for the same reason."""
+        self._last: dict[_Place, Transition] = {}
+        self._decisive: dict[_Place, dict[str, int]] = {}
+        """The last transitions there that exchanged messages, changed the state, or the bytes."""
+        self._open: set[_Place] = set()
+        """Where there is a transaction."""
+        self._to_memory: dict[_Place, int] = {}
+        self._issued: dict[tuple[int, int], int] = {}
+        """Issues of requests, by ``id`` of the request and line."""
 
     @property
-    def rows(self) -> Sequence[Row]:
+    def events(self) -> Sequence[Event]:
         """What happened so far, the sends of a transition that failed included."""
         self._add_sends()
-        return self._rows
+        self._add_answers()
+        return self._events
 
     # ------------------------------------------------------------------ controllers
 
-    def watch_messages(self, system: Any) -> None:
-        """Note sends as well, and which message each transition took."""
-        self._messages = MessageRows(system, self._concerns, self._sent)
+    def watch(self, system: Any) -> None:
+        """Note messages and copies as well."""
+        self._system = system
+        self._tap = MessageTap(system, self._concerns, self._line_of, self._data_of, self._sent)
 
-    def _concerns(self, message: Message) -> bool:
-        return self.lines is None or self._line_of(message) in self.lines
-
-    def _line_of(self, message: Message) -> int:
-        return message.line_address() & self._line_mask
-
-    def _add_sends(self, wanted: Callable[[Send], bool] = lambda send: True) -> None:
-        """Rows of the sends that are wanted; the others wait."""
-        self._rows += [
-            Row(each.tick, each.sender, str(each), "", line=self._line_of(each.message))
-            for each in self._sent
-            if wanted(each)
-        ]
-        self._sent[:] = [each for each in self._sent if not wanted(each)]
+    def failed_on(self, controller: Any) -> list[Received]:
+        """The messages that a controller was working on when it failed."""
+        return [] if self._tap is None else self._tap.failed_on(controller)
 
     def transition(
         self,
@@ -109,30 +107,123 @@ class History:
     ) -> None:
         """Called by a controller after each of its transitions."""
         self.transitions += 1
-        if self.lines is not None and address & self._line_mask not in self.lines:
-            return
-        states = controller.STATES
-        before, after = states.name_of(state), states.name_of(next_state)
-        change = before if before == after else f"{before} -> {after}"
-        what = controller.EVENTS.name_of(event)
-        if comment:
-            what = f"{what} ({comment})"
-        if self._messages is not None:
-            taken = self._messages.taken_by(controller)
-            what = " ".join([what, *(f"on {text}" for text in taken)])
-        who, now = controller_name(controller), controller.engine.now
-        self._add_sends(lambda send: send.sender != who)
-        where = transition_location(type(controller), state, event)
         line = address & self._line_mask
-        self._rows.append(Row(now, who, what, change, where, line=line))
+        if self.lines is not None and line not in self.lines:
+            return
+        states, who = controller.STATES, controller_name(controller)
+        new = Transition(
+            tick=controller.engine.now,
+            who=who,
+            line=line,
+            event=controller.EVENTS.name_of(event),
+            state=states.name_of(state),
+            next_state=states.name_of(next_state),
+            comment=comment,
+            location=transition_location(type(controller), state, event),
+        )
+        self._add_sends(lambda send: send.who != who)
+        taken = self._note_messages(new, controller)
+        self._note_transaction(new, controller)
+        if not self._repeats(new, taken):
+            self._add_transition(new, taken)
         self._add_sends()
+        self._add_answers(new)
+
+    def _note_messages(self, new: Transition, controller: Any) -> list[Received]:
+        """What the transition took and set aside, and what became of the bytes in question."""
+        if self._tap is None:
+            return []
+        taken, waiting = self._tap.consumed_by(controller)
+        new.messages = [str(each) for each in taken]
+        new.waiting = "" if waiting is None else str(waiting)
+        if self._copies is not None:
+            messages = [each.message for each in taken]
+            new.data, new.touched = self._copies.after(controller, messages)
+            new.last_copy = self._copies.last_copy_went(self._system, messages)
+        return taken
+
+    def _note_transaction(self, new: Transition, controller: Any) -> None:
+        place = new.who, new.line
+        is_open = record_of(controller, new.line) is not None
+        new.opened = is_open and place not in self._open
+        (self._open.add if is_open else self._open.discard)(place)
+
+    def _repeats(self, new: Transition, taken: list[Received]) -> bool:
+        """Count a transition that did the same as the last one there, which was nothing."""
+        place = new.who, new.line
+        last = self._last.get(place)
+        idle = not (new.changes_state or new.opened or taken or self._sent or new.data)
+        if last is None or not idle or last.number in self._decisive[place].values():
+            return False
+        if (last.event, last.state, last.comment) != (new.event, new.state, new.comment):
+            return False
+        if new.waiting not in ("", last.waiting):
+            return False
+        last.times += 1
+        last.until = new.tick
+        return True
+
+    def _add_transition(self, new: Transition, taken: list[Received]) -> None:
+        place = new.who, new.line
+        sent = [each.sent for each in taken if each.sent is not None]
+        new.causes = [each.number for each in sent]
+        issues = (self._issued.get((id(each.request), new.line)) for each in taken)
+        new.causes += [number for number in issues if number is not None]
+        new.exchanged = bool(sent or self._sent)
+        decisive = self._decisive.setdefault(place, {})
+        before = [self._last[place].number] if place in self._last else []
+        new.causes += dict.fromkeys([*decisive.values(), *before])
+        self._append(new)
+        self._last[place] = new
+        for kind, is_one in (
+            ("messages", new.exchanged),
+            ("state", new.changes_state),
+            ("bytes", new.data),
+        ):
+            if is_one:
+                decisive[kind] = new.number
+
+    # ------------------------------------------------------------------ messages
+
+    def _concerns(self, message: Message) -> bool:
+        return self.lines is None or self._line_of(message) in self.lines
+
+    def _line_of(self, message: Message) -> int:
+        return message.line_address() & self._line_mask
+
+    def _data_of(self, message: Message) -> tuple[str, bool]:
+        return ("", False) if self._copies is None else self._copies.in_message(message)
+
+    def _add_sends(self, wanted: Callable[[Sent], bool] = lambda send: True) -> None:
+        """Events of the sends that are wanted; the others wait."""
+        waiting = [each for each in self._sent if not wanted(each)]
+        for each in self._sent:
+            if wanted(each):
+                self._add_send(each)
+        self._sent[:] = waiting
+
+    def _add_send(self, sent: Sent) -> None:
+        if sent.who == MEMORY:
+            asked = self._to_memory.get((sent.receivers[0], sent.line))
+            sent.causes = [] if asked is None else [asked]
+        else:
+            last = self._last.get((sent.who, sent.line))
+            sent.causes = [] if last is None else [last.number]
+        self._append(sent)
+        if sent.receivers == [MEMORY]:
+            self._to_memory[sent.who, sent.line] = sent.number
+
+    def _append(self, event: Event) -> None:
+        event.number = self._count
+        self._count += 1
+        self._events.append(event)
 
     # ------------------------------------------------------------------ ports
 
     def issued(self, request: Request, tick: int) -> None:
         self.records[request.identity] = Record(request)
         values = request.values if request.kind == AccessKind.STORE else None
-        self._port(tick, request, range(len(request.addresses)), values, "issued")
+        self._port(tick, request, range(len(request.addresses)), values, ISSUED)
 
     def loaded(self, request: Request, indices: list[int], line: int, data: int, tick: int) -> None:
         record = self.records[request.identity]
@@ -198,7 +289,16 @@ class History:
             and record.values[index] == value
         ]
 
-    # ------------------------------------------------------------------ rows
+    # ------------------------------------------------------------------ events at ports
+
+    def _add_answers(self, giver: Transition | None = None) -> None:
+        """Events of the answers that wait; the line's were given by the transition just noted."""
+        for each in self._answers:
+            mine = giver is not None and (each.tick, each.line) == (giver.tick, giver.line)
+            if giver is not None and mine:
+                each.causes.append(giver.number)
+            self._append(each)
+        self._answers.clear()
 
     def _port(
         self,
@@ -206,9 +306,9 @@ class History:
         request: Request,
         indices: Sequence[int],
         values: list[int] | None,
-        change: str,
+        step: str,
     ) -> None:
-        """One row per line of interest: ``load/4 +2c=0x63 (lane 7)``, offsets in hexadecimal."""
+        """One event per line of interest: ``load/4 +2c=0x63 (lane 7)``, offsets in hexadecimal."""
         if self.lines is None:
             return
         self._add_sends(lambda send: send.tick < tick)
@@ -227,15 +327,29 @@ class History:
             if len(mine) > _SHOWN_LANES:
                 parts.append(f"and {len(mine) - _SHOWN_LANES} more")
             lanes = sorted({part.lane for part in mine})
-            who = f"agent {request.agent} lane{'s' if len(lanes) > 1 else ''} {lane_list(lanes)}"
-            what = f"{request.what}/{request.size} {' '.join(parts)}"
-            touched = any(self._touches(part) for part in mine)
-            self._rows.append(Row(tick, who, what, change, touched=touched, line=line))
+            event = AtPort(
+                tick=tick,
+                who=f"agent {request.agent} lane{'s' if len(lanes) > 1 else ''} {lane_list(lanes)}",
+                line=line,
+                touched=any(self._touches(part) for part in mine),
+                request=request,
+                access=f"{request.what}/{request.size} {' '.join(parts)}",
+                step=step,
+            )
+            if step == ISSUED:
+                self._add_issue(event, request)
+            else:
+                self._answers.append(event)
+
+    def _add_issue(self, event: AtPort, request: Request) -> None:
+        self._add_answers()
+        self._append(event)
+        self._issued[id(request), event.line] = event.number
 
     def _touches(self, part: _Part) -> bool:
         """Whether it overlaps the bytes in question."""
-        first = part.address
-        return first < self.bytes.stop and self.bytes.start < first + part.size
+        first, failed = part.address, self.bytes.range
+        return first < failed.stop and failed.start < first + part.size
 
 
 class _Part(NamedTuple):

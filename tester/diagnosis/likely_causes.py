@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from runtime.errors import ProtocolError
 from runtime.requesters.port import AccessKind
-from tester.diagnosis.system_inspection import controller_name, messages_about
+from tester.diagnosis.system_inspection import (
+    controller_name,
+    messages_about,
+    transitions_of,
+)
 from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
 from tester.execution.events import Finding, Role, Verdict
 from tester.program.program import Program
+
+_PLACES: Final = 8
+"""Of transitions on the same event that a report shows."""
 
 
 def likely_causes(finding: Finding, program: Program, system: Any) -> list[str]:
@@ -22,6 +30,28 @@ def likely_causes(finding: Finding, program: Program, system: Any) -> list[str]:
         return _hang(finding, program, system)
     usual = _USUAL.get(verdict)
     return [usual] if usual else []
+
+
+def elsewhere(controller: Any, error: ProtocolError) -> list[str]:
+    """Where a machine handles the event that it has no transition for here, and what else it
+    handles in this state."""
+    on_event: dict[str, list[str]] = {}
+    in_state: dict[str, list[str]] = {}
+    for state, event, place in transitions_of(type(controller)):
+        if event == error.event:
+            on_event.setdefault(place, []).append(state)
+        elif state == error.state:
+            in_state.setdefault(place, []).append(event)
+    return [
+        *_places(f"{error.event} is handled in", on_event),
+        *_places(f"{error.state} handles", in_state),
+    ]
+
+
+def _places(start: str, names: dict[str, list[str]]) -> list[str]:
+    shown = [f"{', '.join(each)} [{place}]" for place, each in names.items()]
+    more = [f"{len(shown) - _PLACES} more"] if len(shown) > _PLACES else []
+    return [f"{start} {'; '.join(shown[:_PLACES] + more)}"] if shown else []
 
 
 _USUAL = {

@@ -8,19 +8,20 @@ function that fails while it is asked costs one field of the report, never the r
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from runtime.errors import source_location
+from runtime.errors import ProtocolError, source_location
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import CacheMemory, PerfectCacheMemory
 from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.tbe_table import TBETable
 from runtime.types.message import Message
-from tester.diagnosis.message_text import details_of, kind_of
+from runtime.types.messages import AccessPermission
+from tester.diagnosis.message_text import details_of
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,15 @@ class Waiting:
     message: Message
     behind: int = -1
     """Line of the message at the head of the queue, when that is another one."""
+    until: int = -1
+    """The line that has to be woken up before it is looked at again, when that is another one."""
 
     def __str__(self) -> str:
         details = details_of(self.message)
-        text = kind_of(self.message) + (f" ({details})" if details else "")
+        text = self.message.kind() + (f" ({details})" if details else "")
         text += f" sent at {self.message.created:,}, {self.place} in {self.buffer}"
+        if self.until >= 0:
+            text += f" until line {self.until:#x} is woken up"
         return text if self.behind < 0 else f"{text}, behind one for line {self.behind:#x}"
 
 
@@ -77,15 +82,29 @@ def entry_of(controller: Any, line: int) -> Any:
     return None
 
 
+def is_busy(controller: Any, line: int, line_size: int) -> bool:
+    """Whether a controller has more to do about a line: a transaction, a transient state, messages
+    that it has not taken."""
+    if record_of(controller, line) is not None or messages_about(controller, line, line_size):
+        return True
+    state = _state_number(controller, line)
+    known = state is not None and 0 <= state < len(controller.PERMISSIONS)
+    return known and controller.PERMISSIONS[state] == AccessPermission.Busy
+
+
 def state_of(controller: Any, line: int) -> str:
     """Name of the line's state; empty when the controller does not know it."""
+    state = _state_number(controller, line)
+    return "" if state is None else str(controller.STATES.name_of(state))
+
+
+def _state_number(controller: Any, line: int) -> int | None:
     try:
         get_state = controller.accessors()[0]
-        state = get_state(record_of(controller, line), entry_of(controller, line), line)
-        return str(controller.STATES.name_of(state))
+        return int(get_state(record_of(controller, line), entry_of(controller, line), line))
     except Exception:
         # The protocol's own function fails: the report omits this field.
-        return ""
+        return None
 
 
 def messages_about(controller: Any, line: int, line_size: int) -> list[Waiting]:
@@ -108,7 +127,7 @@ def messages_about(controller: Any, line: int, line_size: int) -> list[Waiting]:
             if m.line_address() & mask == line
         ]
         found += [
-            Waiting(buffer.name, "stalled", m)
+            Waiting(buffer.name, "stalled", m, until=where if where != line else -1)
             for where, stalled in buffer.stalled.items()
             for m in stalled
             if where == line or m.line_address() & mask == line
@@ -124,6 +143,33 @@ def stalled_lines(controller: Any) -> Iterator[tuple[str, int, int]]:
                 yield port.buffer.name, line, len(port.buffer.stalled[line])
 
 
+def failed_controller(controllers: Iterable[Any], error: ProtocolError | None) -> Any:
+    """The controller that an error happened in; None if in none."""
+    if error is None:
+        return None
+    name = f"{error.machine} {error.version}"
+    return next((each for each in controllers if controller_name(each) == name), None)
+
+
+def head_message(controller: Any) -> Message | None:
+    """The message at the head of the in-port that a controller polled last, if there is one."""
+    buffer = getattr(getattr(controller, "current", None), "buffer", None)
+    if isinstance(buffer, MessageBuffer) and buffer.messages:
+        return buffer.messages[0]
+    return None
+
+
+def waits_for(controllers: Iterable[Any], line: int, line_size: int) -> list[int]:
+    """The line, and others that must be woken up before messages about it are looked at again."""
+    lines = [line]
+    for each in lines:
+        for controller in controllers:
+            for waiting in messages_about(controller, each, line_size):
+                if waiting.until >= 0 and waiting.until not in lines:
+                    lines.append(waiting.until)
+    return lines
+
+
 _LOCATIONS: dict[tuple[type, int, int], str] = {}
 
 
@@ -133,6 +179,17 @@ def transition_location(kind: type, state: int, event: int) -> str:
     if known is None:
         known = _LOCATIONS[kind, state, event] = _find_transition(kind, state, event)
     return known
+
+
+def transitions_of(kind: type) -> list[tuple[str, str, str]]:
+    """(state, event, location) of all transitions of a machine."""
+    table: Any = getattr(kind, "TRANSITIONS", {})
+    states: Any = getattr(kind, "STATES", None)
+    events: Any = getattr(kind, "EVENTS", None)
+    return [
+        (states.name_of(s), events.name_of(e), transition_location(kind, s, e))
+        for s, e in sorted(table)
+    ]
 
 
 def _find_transition(kind: type, state: int, event: int) -> str:

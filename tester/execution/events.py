@@ -204,6 +204,15 @@ class Verdict(Enum):
     FAILED_CHECK = "failed-check"
 
 
+ATOMIC_VERDICTS: Final = (
+    Verdict.ATOMIC_REPEATED,
+    Verdict.ATOMIC_SKIPPED,
+    Verdict.ATOMIC_ORDER,
+    Verdict.ATOMIC_FOREIGN,
+)
+"""Those about what fetch-adds returned."""
+
+
 @dataclass
 class Finding:
     """One fault, as far as the component that found it knows: what, when, and on which bytes."""

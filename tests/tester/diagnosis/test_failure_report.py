@@ -9,7 +9,7 @@ from protocols.identity import ProtocolIdentity
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
 from runtime.requesters.port import AccessKind
-from tester.diagnosis.failure_report import Failure, refine, render
+from tester.diagnosis.failure_report import Failure, in_question, refine, render
 from tester.diagnosis.history import History, lane_list
 from tester.diagnosis.likely_causes import likely_causes
 from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
@@ -56,8 +56,7 @@ def failure(fault: Fault, program: Program | None = None) -> Failure:
 
     found = LegRun(test, system(), 1000).run().finding
     assert found is not None
-    failed = range(found.address, found.address + max(1, found.size))
-    history = History([found.address & -64], 64, failed)
+    history = History([found.address & -64], 64, in_question(found, test))
     run = LegRun(test, system(), 1000, observers=[history])
     again = run.run().finding
     assert again is not None

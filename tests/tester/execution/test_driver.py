@@ -140,7 +140,7 @@ def test_same_program_same_system_same_run() -> None:
         lines = sorted({int(a) & -64 for a in test.lane_address[test.lane_address >= 0]})
         history = History(lines, 64)
         LegRun(test, system(test, refusals=0.1), 20_000, observers=[history]).run()
-        return [(row.tick, row.who, row.what, row.change) for row in history.rows]
+        return [(row.tick, row.who, row.what, row.change) for row in history.events]
 
     assert events() == events()
 

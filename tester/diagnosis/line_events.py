@@ -1,0 +1,138 @@
+"""What happened to the lines of interest, as values: transitions, messages, accesses.
+
+One stream, in the order in which things happened. Reports choose from it and print it; whatever
+else draws a run reads the same stream. Invariant: an event names the events that led to it by
+their numbers, and these numbers grow along the stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tester.execution.events import Request
+
+_SHOWN_RECEIVERS = 4
+
+
+@dataclass(eq=False, kw_only=True)
+class Event:
+    """Something that happened in one tick. ``line`` is -1 for what is about no line."""
+
+    tick: int
+    who: str
+    line: int = -1
+    number: int = -1
+    """Its place in the stream."""
+    causes: list[int] = field(default_factory=list)
+    """Numbers of the events that led to this one directly."""
+    touched: bool = False
+    """Whether it concerns the very bytes that failed: an access to them, or a change of them."""
+    last_copy: bool = False
+    """Whether no copy of the expected bytes is left after it."""
+
+    @property
+    def what(self) -> str:
+        """What happened, without who did it."""
+        raise NotImplementedError
+
+    @property
+    def change(self) -> str:
+        """State before and after, or how far an access has come."""
+        return ""
+
+    @property
+    def where(self) -> str:
+        """Position in the protocol; empty where there is none."""
+        return ""
+
+
+@dataclass(eq=False, kw_only=True)
+class Sent(Event):
+    """A message that a controller put on its way.
+
+    ``network`` is its virtual network (None: within the machine); ``details`` are the fields that
+    its sender set; ``data``: the bytes in question as it carries them.
+    """
+
+    kind: str
+    details: str = ""
+    receivers: list[str] = field(default_factory=list)
+    network: int | None = None
+    data: str = ""
+
+    @property
+    def what(self) -> str:
+        shown = ", ".join(self.receivers[:_SHOWN_RECEIVERS])
+        if len(self.receivers) > _SHOWN_RECEIVERS:
+            shown += f" and {len(self.receivers) - _SHOWN_RECEIVERS} more"
+        text = f"sends {self.kind} to {shown}"
+        if self.network is not None:
+            text += f", vnet {self.network}"
+        details = " ".join(part for part in (self.details, self.data) if part)
+        return f"{text}: {details}" if details else text
+
+    def __str__(self) -> str:
+        return f"{self.kind} from {self.who}"
+
+
+@dataclass(eq=False, kw_only=True)
+class Transition(Event):
+    """A controller's transition. ``messages``: those that it took from its in-ports.
+
+    ``waiting``: a message that it set aside, by stalling or recycling it. ``exchanged``: whether it
+    took a message of a controller, or sent one. ``opened``: whether it began a transaction.
+    ``data``: the bytes in question as the controller has them from now on; empty when it did not
+    change them. ``times`` counts repetitions that changed nothing, up to tick ``until``.
+    """
+
+    event: str
+    state: str
+    next_state: str
+    comment: str = ""
+    messages: list[str] = field(default_factory=list)
+    waiting: str = ""
+    exchanged: bool = False
+    opened: bool = False
+    data: str = ""
+    location: str = ""
+    times: int = 1
+    until: int = -1
+
+    @property
+    def changes_state(self) -> bool:
+        """Whether the line has another state afterwards."""
+        return self.state != self.next_state
+
+    @property
+    def what(self) -> str:
+        text = f"{self.event} ({self.comment})" if self.comment else self.event
+        text = " ".join([text, *(f"on {message}" for message in self.messages)])
+        if self.waiting:
+            text += f", {self.waiting} waits"
+        return text if self.times == 1 else f"{text}, {self.times} times until {self.until:,}"
+
+    @property
+    def change(self) -> str:
+        text = f"{self.state} -> {self.next_state}" if self.changes_state else self.state
+        return f"{text} {self.data}" if self.data else text
+
+    @property
+    def where(self) -> str:
+        return self.location
+
+
+@dataclass(eq=False, kw_only=True)
+class AtPort(Event):
+    """A step of an access at a requester's port; ``access``: what, where, which values."""
+
+    request: Request
+    access: str
+    step: str
+
+    @property
+    def what(self) -> str:
+        return self.access
+
+    @property
+    def change(self) -> str:
+        return self.step

@@ -1,0 +1,92 @@
+"""Reports of planted bugs show the place: the changed machine, and a changed transition that ran.
+
+Opt-in, with the catalogue: ``python -m pytest -n 2 -m planted tests/planted``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tester.campaign.campaign import Campaign, Options
+from tester.diagnosis.failure_report import render
+from tester.execution.leg import LegRun
+from tests.planted.bug import PROTOCOLS, Bug
+from tests.planted.bugs import BUGS, ELUSIVE
+from tests.planted.run import EPISODES, fast_engine, load_planted
+
+TRANSITIONS: Final = 0.95
+"""Of reports show a transition that was changed, or that runs a changed action."""
+MACHINES: Final = 0.98
+"""Of reports show a transition of the changed file."""
+_BLOCK: Final = re.compile(r"^  (transition|action)\((\w*)[^\0]*?^  }", re.MULTILINE)
+
+
+def report_of(bug: Bug, directory: Path) -> str:
+    """The report of the default campaign on seed 1; empty if it does not find the bug."""
+    protocol = load_planted(bug, directory)
+    campaign = Campaign(protocol, Options(1, EPISODES), fast_engine(protocol))
+    for plan in campaign.plans():
+        run, finding = campaign.run_leg(plan.leg)
+        if finding is not None and isinstance(run, LegRun):
+            return render(campaign.explain(plan.leg, run, finding))
+    return ""
+
+
+def changed_transitions(old: str, new: str) -> Iterator[int]:
+    """First lines, in the new text, of transitions that differ or run an action that does."""
+    changed = set()
+    for tag, _, _, first, last in SequenceMatcher(
+        None, old.splitlines(), new.splitlines(), autojunk=False
+    ).get_opcodes():
+        if tag != "equal":
+            changed |= set(range(first + 1, max(last, first + 1) + 1))
+    blocks = [
+        (match[1], match[2], new.count("\n", 0, match.start()) + 1, match[0])
+        for match in _BLOCK.finditer(new)
+    ]
+    touched = [b for b in blocks if changed & set(range(b[2], b[2] + b[3].count("\n") + 1))]
+    actions = {name for kind, name, _, _ in touched if kind == "action"}
+    for kind, _, line, text in blocks:
+        runs = actions & set(re.findall(r"\w+", text))
+        if kind == "transition" and (runs or (line in {b[2] for b in touched})):
+            yield line
+
+
+def test_changed_transitions() -> None:
+    old = '  action(a_b, "a") {\n    x;\n  }\n  transition(I, E) {\n    a_b;\n  }\n'
+    assert list(changed_transitions(old, old.replace("x;", "y;"))) == [4]
+    other = old + "  transition(M, E, I) {\n    c;\n  }\n"
+    assert list(changed_transitions(other, other.replace("c;", "d;"))) == [7]
+
+
+@pytest.mark.planted
+def test_reports_show_what_was_changed(tmp_path: Path) -> None:
+    without_transition, without_machine = [], []
+    reports = places = 0
+    for bug in BUGS:
+        if bug.name in ELUSIVE:
+            continue
+        directory = tmp_path / bug.name
+        directory.mkdir()
+        report = report_of(bug, directory)
+        old = (PROTOCOLS / bug.file).read_text(encoding="utf-8")
+        lines = set(changed_transitions(old, (directory / bug.file).read_text(encoding="utf-8")))
+        if not report:
+            continue
+        reports += 1
+        if bug.file not in report:
+            without_machine.append(bug.name)
+        if lines:
+            places += 1
+            shown = re.findall(rf"{re.escape(bug.file)}:(\d+)", report)
+            if not lines & set(map(int, shown)):
+                without_transition.append(bug.name)
+    assert reports > 100
+    assert len(without_machine) <= (1 - MACHINES) * reports, without_machine
+    assert len(without_transition) <= (1 - TRANSITIONS) * places, without_transition
