@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Final
+from typing import Any, Final
 
-from runtime.errors import ErrorKind
+from runtime.errors import ErrorKind, ProtocolError
 from runtime.system.inspection import leaks
 from runtime.system.system import System
 from tester.diagnosis.history import History
@@ -20,6 +20,7 @@ from tester.diagnosis.system_inspection import (
     failed_controller,
     head_message,
     is_busy,
+    transitions_of,
     waits_for,
 )
 from tester.diagnosis.value_attribution import INITIAL, Version, judge_bytes
@@ -95,6 +96,8 @@ def _effects(
     if run.outcome.error is not None:
         mine = [e for e in events if isinstance(e, Transition) and e.who == events[-1].who]
         yield from mine[-_LATEST:]
+        for last in _of_holders(mine[-1:], run, history):
+            yield from _of_transaction(events, last)
     elif finding.verdict is Verdict.LEAK:
         for last in _of_holders(_last_transitions(events), run, history):
             yield from _of_transaction(events, last)
@@ -111,6 +114,17 @@ def _effects(
             yield event
 
 
+def _place_of_failure(run: LegRun, finding: Finding, events: Sequence[Event]) -> str:
+    """The controller that failed, or that gave the wrong answer; empty if there is none."""
+    if run.outcome.error is not None:
+        return events[-1].who
+    by_number = {event.number: event for event in events}
+    for event in reversed(events):
+        if isinstance(event, AtPort) and event.request is finding.request and event.causes:
+            return by_number[event.causes[0]].who
+    return ""
+
+
 def _doubles(finding: Finding, history: History, events: Sequence[Event]) -> list[AtPort]:
     """The fetch-adds that returned the value of a wrong one, and the latest others."""
     if finding.verdict not in ATOMIC_VERDICTS:
@@ -123,7 +137,11 @@ def _doubles(finding: Finding, history: History, events: Sequence[Event]) -> lis
 def _origins(
     run: LegRun, finding: Finding, history: History, events: Sequence[Event]
 ) -> Iterator[Event]:
-    """Accesses whose consequences matter: the stores, and what a hang never answered."""
+    """Events whose consequences matter: the stores, what a hang never answered, and how the line
+    came to the place of the failure, of which others had to know."""
+    place = _place_of_failure(run, finding, events)
+    mine = [e for e in events if isinstance(e, Transition) and e.who == place and e.changes_state]
+    yield from mine[-_LATEST:]
     stores = set(_stores(run, finding, history))
     unanswered = set()
     if finding.verdict is Verdict.HANG:
@@ -207,10 +225,21 @@ def _failed(
             state=error.state or "?",
             next_state="?",
             messages=[str(each) for each in messages],
-            location="FAILED" if error.kind is not ErrorKind.UNDEFINED_TRANSITION else "UNDEFINED",
+            location=_place_in_text(controller, error),
             causes=[*last, *(each.sent.number for each in messages if each.sent is not None)],
         )
     ]
+
+
+def _place_in_text(controller: Any, error: ProtocolError) -> str:
+    if error.kind is ErrorKind.UNDEFINED_TRANSITION:
+        return "UNDEFINED"
+    places = [
+        place
+        for state, event, place in transitions_of(type(controller))
+        if (state, event) == (error.state, error.event)
+    ]
+    return " ".join(["FAILED", *places])
 
 
 def format_rows(events: Sequence[Event], name_lines: bool = False) -> list[str]:
