@@ -17,10 +17,10 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from runtime.controller.declarations import Parameter, Transition
+from protocols.known_defects import NO_BODIES, Bodies, may_show
+from runtime.controller.declarations import Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import (
-    DefectDescription,
     MachineDescription,
     RequesterDescription,
     SystemDescription,
@@ -49,12 +49,18 @@ class Written(NamedTuple):
 
 
 def written_system(
-    path: Path, system: Path | None, protocol: ProtocolInfo, names: Iterable[str], known: Path
+    path: Path,
+    system: Path | None,
+    protocol: ProtocolInfo,
+    names: Iterable[str],
+    known: Path,
+    bodies: Bodies = NO_BODIES,
 ) -> Written:
     """The written description of a protocol's system: ``system``, else the TOML file beside the
     protocol's own ``path``, else a file of the directory ``known``, else an empty one.
 
-    Defects that the protocol cannot have are left out. Raises DescriptionError.
+    Defects that the protocol cannot have, going by its table and the ``bodies`` of its actions, are
+    left out. Raises DescriptionError.
     """
     beside = path.with_suffix(".toml")
     if system is not None:
@@ -64,7 +70,7 @@ def written_system(
     else:
         found = known_system(protocol, names, known)
     description = found.description
-    kept = tuple(defect for defect in description.defects if may_show(defect, protocol))
+    kept = tuple(defect for defect in description.defects if may_show(defect, protocol, bodies))
     return Written(replace(description, defects=kept), found.note)
 
 
@@ -190,37 +196,6 @@ def _undriven(known: SystemDescription, protocol: ProtocolInfo) -> list[str]:
 def _declared(protocol: ProtocolInfo) -> dict[str, set[str]]:
     """Names of the parameters and buffers of each machine."""
     return {m.MACHINE: {parameter.name for parameter in m.PARAMETERS} for m in protocol.machines}
-
-
-def may_show(defect: DefectDescription, protocol: ProtocolInfo) -> bool:
-    """Whether a protocol can have a defect, by the transitions that the defect needs and lacks.
-
-    The states and events of those it lacks must exist, and at least one transition must not.
-    """
-    needed = [_cell(text, protocol) for text in defect.needs]
-    lacked = [_cell(text, protocol) for text in defect.lacks]
-    return all(needed) and None not in lacked and (not lacked or not all(lacked))
-
-
-def _cell(text: str, protocol: ProtocolInfo) -> bool | None:
-    """Whether ``Machine.STATE.EVENT`` has a transition, of that action if one is added.
-
-    None: the protocol has no such machine, state or event.
-    """
-    machine, state, event, *action = text.split(".")
-    for kind in protocol.machines:
-        if machine == kind.MACHINE:
-            states, events = kind.STATES.members(), kind.EVENTS.members()
-            if state not in states or event not in events:
-                return None
-            row = kind.TRANSITIONS.get((states.index(state), events.index(event)))
-            return row is not None and {*action} <= _actions(row)
-    return None
-
-
-def _actions(row: Transition) -> set[str]:
-    """The names of the actions of a transition."""
-    return {action.__name__ for action in row.actions} | ({"z_stall"} if row.stalls else set())
 
 
 def fit(known: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:

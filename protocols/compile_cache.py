@@ -1,9 +1,9 @@
 """Compiles a protocol, or reuses what an earlier run compiled from the same texts.
 
 The front end takes most of a second; its result is kept in the user's cache: the identity of
-the protocol, the path and byte code of its Python controllers, and its native sources. Invariant:
-a cached result was made from byte for byte the same files, at the same paths, by the same compiler;
-only bytes whose digest was checked are executed.
+the protocol, the path and byte code of its Python controllers, hashes of its actions, and its
+native sources. Invariant: a cached result was made from byte for byte the same files, at the same
+paths, by the same compiler; only bytes whose digest was checked are executed.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from protocols.known_defects import Bodies
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.native.build import SHAPE, Sources
 from runtime.native.toolchain.object_cache import (
@@ -49,6 +50,7 @@ _KIND: Final = "front"
 _ENTRY: Final = "front.json"
 _NATIVE: Final = "native.json"
 _CODE: Final = "code.bin"
+_SHORT: Final = 12
 _MOST_FILES: Final = 500
 _MOST_BYTES: Final = 16 << 20
 _TEXTS: Final = re.compile(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'")
@@ -66,6 +68,7 @@ class Front:
     info: ProtocolInfo
     native: Sources | None = None
     why_not_native: str = ""
+    bodies: Bodies = field(default_factory=dict)
 
 
 def remembered(path: Path, include: Sequence[Path], preludes: Sequence[Path] = ()) -> Front | None:
@@ -87,9 +90,8 @@ def remembered(path: Path, include: Sequence[Path], preludes: Sequence[Path] = (
             native = Sources(header["name"], files)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return Front(
-        Path(header["path"]), header["digest"], info, native, header["why_not_native"] or ""
-    )
+    why = header["why_not_native"] or ""
+    return Front(Path(header["path"]), header["digest"], info, native, why, header["bodies"])
 
 
 def finish(
@@ -123,7 +125,21 @@ def _generate(compiled: CompiledProtocol, native: bool) -> tuple[Front, ModuleTy
     module = load_package(compiled.protocol)
     sources, why = native_sources(compiled.protocol) if native else (None, "")
     digest = digest_of(compiled)
-    return Front(compiled.path, digest, module.PROTOCOL, sources, why), module
+    bodies = bodies_of(compiled.protocol)
+    return Front(compiled.path, digest, module.PROTOCOL, sources, why, bodies), module
+
+
+def bodies_of(protocol: ir.Protocol) -> Bodies:
+    """Short hashes of the statements of each machine's actions, as ``slicc ir`` prints them."""
+    from slicc.ir.expression_printer import statements
+
+    return {
+        machine.name: {
+            action.ref.name: _digest("\n".join(statements(action.body, "")).encode())[:_SHORT]
+            for action in machine.actions
+        }
+        for machine in protocol.machines
+    }
 
 
 def digest_of(compiled: CompiledProtocol) -> str:
@@ -157,6 +173,7 @@ def _remember(key: str, front: Front, module: ModuleType) -> None:
         "package": str(package),
         "files": files,
         "code": _digest(code),
+        "bodies": front.bodies,
         "why_not_native": None if front.native is not None else front.why_not_native,
     }
     texts: dict[str, str | bytes] = {_ENTRY: json_text(header), _CODE: code}

@@ -161,7 +161,7 @@ def _described(
 ) -> LoadedProtocol:
     """A generated protocol with its description; ``names``: what its files are called."""
     info = front.info
-    written, note = written_system(front.path, system, info, names, SYSTEMS)
+    written, note = written_system(front.path, system, info, names, SYSTEMS, front.bodies)
     _check_named(written, {*names, info.name}, wanted)
     description = require_agents(complete(written, info), info)
     return LoadedProtocol(

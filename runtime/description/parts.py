@@ -308,6 +308,13 @@ class DefectDescription(Piece, frozen=True):
             "with all of them the defect is mended"
         ),
     ] = ()
+    same: Annotated[
+        Text,
+        doc(
+            "digest of these transitions (`python -m protocols.defect_digests DRIVER`): a protocol "
+            "whose text differs there does not have the defect"
+        ),
+    ] = ""
 
 
 class HandoverDescription(Piece, frozen=True):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from protocols import SYSTEMS, shipped
 from protocols.catalog import written_system
+from protocols.compile_cache import bodies_of
 from runtime.description import DescriptionError, parse_assignment
 from runtime.description.export import editable_toml
 from runtime.description.inference import complete
@@ -41,8 +42,8 @@ def _system_text(
     """The completed description of a compiled protocol's system. Raises Stop, OSError."""
     try:
         protocol = load_package(compiled.protocol).PROTOCOL
-        names = [compiled.path.stem]
-        written, note = written_system(compiled.path, system, protocol, names, SYSTEMS)
+        names, bodies = [compiled.path.stem], bodies_of(compiled.protocol)
+        written, note = written_system(compiled.path, system, protocol, names, SYSTEMS, bodies)
         if assignments:
             written = written.override(dict(map(parse_assignment, assignments)))
         completed = complete(written, protocol)

@@ -12,9 +12,9 @@ from protocols.catalog import (
     known_files,
     known_states,
     known_system,
-    may_show,
     written_system,
 )
+from protocols.known_defects import may_show
 from runtime.controller.shapes import Controller, Parameter, ProtocolInfo, Transition
 from runtime.description import DescriptionError, SystemDescription, load_description
 from runtime.description.inference import complete
@@ -233,6 +233,7 @@ def test_the_files_that_come_along_read_and_name_their_protocol(name: str) -> No
     assert {machine.of or group for group, machine in described.machines.items()} <= set(states)
     for defect in described.defects:
         assert defect.needs or defect.lacks, "else every similar protocol has the defect"
+        assert defect.same, "else one with other statements has it as well"
         for cell in (*defect.needs, *defect.lacks):
             machine, state, *_ = cell.split(".")
             assert state in states[machine], cell
