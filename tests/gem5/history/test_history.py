@@ -1,0 +1,83 @@
+"""The table of history: that it is well formed, and how two texts are compared.
+
+The table itself is opt-in: ``python -m tests.gem5.history --clone DIR``.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.gem5.history.attack import Answer, attack
+from tests.gem5.history.judgement import Verdict, compare
+from tests.gem5.history.rows import ROWS, Row
+from tests.gem5.history.texts import both_texts
+from tests.planted.bugs import BY_NAME
+
+PASSED = Answer(episodes=5000)
+
+
+def failed(what: str) -> Answer:
+    return Answer(failure=what, episodes=7)
+
+
+def test_rows_name_each_commit_once() -> None:
+    assert len(ROWS) >= 60
+    assert len({row.commit for row in ROWS}) == len(ROWS)
+    for row in ROWS:
+        assert re.fullmatch("[0-9a-f]{10}", row.commit)
+        assert row.fault
+        assert row.takes
+        assert "|" not in row.fault + row.takes
+
+
+@pytest.mark.parametrize(
+    ("faulty", "mended", "verdict"),
+    [
+        ([PASSED, PASSED], [PASSED, PASSED], Verdict.MISSED),
+        ([PASSED, failed("hang")], [PASSED, PASSED], Verdict.FOUND),
+        ([failed("hang"), PASSED], [failed("hang"), PASSED], Verdict.MASKED),
+        ([failed("hang"), failed("leak")], [failed("hang"), PASSED], Verdict.UNCLEAR),
+        ([PASSED, PASSED], [failed("hang"), PASSED], Verdict.MISSED),
+        ([Answer(refused="why"), PASSED], [PASSED, PASSED], Verdict.REFUSED),
+        ([failed("hang"), PASSED], [Answer(refused="why"), PASSED], Verdict.REFUSED),
+    ],
+)
+def test_how_two_texts_compare(
+    faulty: list[Answer], mended: list[Answer], verdict: Verdict
+) -> None:
+    assert compare(faulty, mended).verdict is verdict
+
+
+def test_an_attack_on_a_text_of_our_own(tmp_path: Path) -> None:
+    driver = BY_NAME["mi-fill-wakes-nothing"].plant(tmp_path)
+    assert attack(driver, 600, 1).failure == "hang"
+    broken = tmp_path / "Broken.slicc"
+    broken.write_text('protocol "Broken";\ninclude "nothing.sm";\n', encoding="utf-8")
+    assert "nothing.sm" in attack(broken, 10, 1).refused
+
+
+def test_both_texts_come_out_of_a_clone(tmp_path: Path) -> None:
+    """A clone of two commits, the second of which mends the first."""
+    clone = tmp_path / "clone"
+    folder = clone / "src" / "mem" / "protocol"
+    folder.mkdir(parents=True)
+
+    def git(*arguments: str) -> str:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+        command = ["git", "-C", str(clone), *identity, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    git("init", "-q")
+    for text in ("faulty", "mended"):
+        (folder / "Mine.slicc").write_text(text, encoding="utf-8")
+        git("add", ".")
+        git("commit", "-q", "-m", text)
+    row = Row(git("rev-parse", "HEAD"), "Mine", "it", "that")
+    before, after = both_texts(clone, row, tmp_path / "out")
+    assert (before.read_text(), after.read_text()) == ("faulty", "mended")
+    with pytest.raises(FileNotFoundError, match=r"has no Other\.slicc"):
+        both_texts(clone, Row(row.commit, "Other", "it", "that"), tmp_path / "out")
