@@ -5,7 +5,6 @@ Invariant: findings go to stderr before the command's own output goes to stdout.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import typer
 
 from slicc.cli.options import Color, CompilerOptions, DiagnosticFormat
 from slicc.text.command.exit_status import FOUND, Stop
+from slicc.text.command.progress import colored
 from slicc.text.terminal import own
 
 if TYPE_CHECKING:
@@ -107,8 +107,7 @@ def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> Non
 def _colored(color: Color) -> bool:
     if color is not Color.AUTO:
         return color is Color.ALWAYS
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return sys.stderr.isatty() and not plain
+    return colored(sys.stderr)
 
 
 def _summary(sink: DiagnosticSink) -> str:

@@ -27,7 +27,7 @@ from runtime.system.system import System, agent_places, build_system
 from tester.campaign import profile_schedule
 from tester.campaign.coverage import Coverage
 from tester.campaign.engine_selection import CANNOT, PYTHON, Chosen, confirm
-from tester.campaign.leg_summary import leg_summary
+from tester.campaign.leg_summary import LegSummary, leg_summary
 from tester.campaign.watcher import Watcher, Watching
 from tester.diagnosis.failure_report import Failure, in_question, refine
 from tester.diagnosis.history import History
@@ -122,7 +122,7 @@ class Plan:
     """A leg before its first tick. ``summary`` is its description for users."""
 
     leg: Leg
-    summary: str
+    summary: LegSummary
 
 
 class Campaign:

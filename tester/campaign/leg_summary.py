@@ -1,4 +1,4 @@
-"""A leg in a few lines, before its first tick: its system, and the program that runs on it.
+"""A leg in one line, and in a few: its system, and the program that runs on it.
 
 Invariant: only what this system has is listed. Profiles set second levels, scopes and lanes; for a
 protocol without them such fields would mislead.
@@ -7,7 +7,7 @@ protocol without them such fields would mislead.
 from __future__ import annotations
 
 import textwrap
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Final
 
 from runtime.description import MachineDescription, SystemDescription
@@ -16,6 +16,8 @@ from tester.program.address_map import MapConfig
 from tester.scenario import machine_roles
 
 _WIDTH: Final = 96
+_PROFILE: Final = 17
+"""The longest name of one that is dealt by default."""
 _PLACES: Final = ("groups", "locations", "lines", "layout", "fill_percent", "cluster_bytes")
 _OF_THE_SYSTEM: Final = frozenset({"agents", "episodes", "map", "isolation_groups", "abilities"})
 _FOR_WAVEFRONTS: Final = frozenset({"scope_percent", "atomic_scope_percent"})
@@ -30,22 +32,35 @@ _FOR_LANES: Final = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class LegSummary:
+    """``line``: profile, system and length; ``details``: what the system has, and the program's
+    parameters as they apply to it."""
+
+    line: str
+    details: tuple[str, ...] = ()
+
+
+NO_SUMMARY: Final = LegSummary("")
+
+
 def leg_summary(
     profile: str,
     description: SystemDescription,
     config: GeneratorConfig,
     crowding: int | None = None,
-) -> str:
-    """Profile and size, the system as completed, the program's parameters as they apply to it."""
+) -> LegSummary:
+    """What a leg is before its first tick."""
+    machines = ", ".join(f"{m.count} {name}" for name, m in description.machines.items() if m.count)
     lanes = sorted({agent.lanes for agent in config.agents})
-    width = " or ".join(str(n) for n in lanes)
-    return "\n".join(
+    width = f" of {' or '.join(map(str, lanes))} lanes" if lanes != [1] else ""
+    return LegSummary(
+        f"{profile:<{_PROFILE}}  {config.episodes:>4} episodes  {machines}",
         (
-            f"{profile}: {config.episodes} episodes by {len(config.agents)} agents "
-            f"of {width} lane{'s' if lanes != [1] else ''}",
+            f"{len(config.agents)} agents{width}",
             *_wrapped(_system(description)),
             *_wrapped(_program(config, crowding, machine_roles.has_gpu(description))),
-        )
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from typing import Final
 
 from tester.campaign.campaign import Totals
 from tester.campaign.coverage import Coverage
+from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
 from tester.errors import ConfigError
 
 _AHEAD: Final = 4
@@ -39,7 +40,7 @@ class LegResult:
     """
 
     number: int
-    summary: str = ""
+    summary: LegSummary = NO_SUMMARY
     ending: str = ""
     totals: Totals | None = None
     coverage: Coverage | None = None

@@ -165,6 +165,7 @@ class OutputOptions:
         read=_rows,
     )
     quiet: bool = _output(False, "Print the verdict only.", "--quiet", "-q")
+    verbose: bool = _output(False, "Print each leg's system and parameters.", "--verbose", "-v")
     no_progress: bool = _output(False, "No live progress.")
 
 

@@ -18,6 +18,7 @@ from tester.campaign.workers import LegResult, OnProgress, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options
 from tester.cli.options import LegOptions, ProtocolOptions, RunOptions
 from tester.cli.session import Failed, Session, ending, engine_for, tune_collector
+from tester.cli.usable_options import check_usable
 from tester.cli.verify import ProgramWrong, require_right
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.program.replay_file import Leg, save_leg
@@ -65,12 +66,14 @@ def _described_protocol(system: Path | None) -> str | None:
 
 
 def drawn_options(options: LegOptions, protocol: LoadedProtocol) -> Options:
-    """What legs are drawn from; a seed is chosen if none is given."""
+    """What legs are drawn from; a seed is chosen if none is given. Raises ConfigError."""
+    fixed = fixed_options(options, protocol.description.line_size)
+    check_usable(options, protocol)
     return Options(
         seed=secrets.randbelow(1 << 32) if options.seed is None else options.seed,
         episodes=options.episodes,
         profile=options.profile,
-        fixed=fixed_options(options, protocol.description.line_size),
+        fixed=fixed,
         assignments=dict(parse_assignment(text) for text in options.assignments),
         one_request_per_lane=options.one_request_per_lane,
         known_defects=options.known_defects,
@@ -157,8 +160,7 @@ class Series:
 
 def _next_leg(session: Session, number: int) -> Failed | None:
     plan = session.campaign.plan(number)
-    session.say(f"leg {number}: {_indented(plan.summary)}")
-    return session.leg(plan.leg)
+    return session.leg(plan.leg, plan.summary)
 
 
 def _take(session: Session, result: LegResult) -> Failed | None:
@@ -170,8 +172,7 @@ def _take(session: Session, result: LegResult) -> Failed | None:
         or campaign.totals.episodes + totals.episodes > session.drawn.episodes
     ):
         return _next_leg(session, result.number)
-    session.say(f"leg {result.number}: {_indented(result.summary)}")
-    session.say(result.ending)
+    session.say_leg(result.number, result.summary, "passed", result.ending)
     campaign.totals.merge(totals)
     campaign.coverage.merge(result.coverage)
     return None
@@ -202,7 +203,3 @@ def _whole_leg(session: Session, number: int, on_progress: OnProgress) -> LegRes
     if finding is not None or notes:
         return LegResult(number)
     return LegResult(number, plan.summary, ending(run), campaign.totals, campaign.coverage)
-
-
-def _indented(text: str) -> str:
-    return text.replace("\n", "\n  ")

@@ -7,6 +7,7 @@ progress and errors go to stderr. Invariant: whatever happens, what was complete
 from __future__ import annotations
 
 import gc
+import math
 import shlex
 import sys
 import time
@@ -21,8 +22,10 @@ from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import AnyRun, Campaign, Options
 from tester.campaign.engine_choice import Choice
 from tester.campaign.engine_selection import EngineDisagreement, choose
+from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
 from tester.campaign.workers import WorkerDied
 from tester.cli.options import LegsOptions
+from tester.cli.trace_output import Tracer
 from tester.cli.verify import ProgramWrong
 from tester.diagnosis.failure_report import render
 from tester.errors import ConfigError
@@ -68,6 +71,7 @@ class Session:
         self.options = options
         self.protocol = protocol
         self.drawn = drawn
+        self.seed_given = file is not None or getattr(options, "seed", 0) is not None
         self.file = file
         self._output = output
         self._before = before
@@ -77,11 +81,9 @@ class Session:
         self._progress = Progress(self._line, wanted)
         self.engine = choose(engine_for(engine, trace), protocol, self.say, warn=_warn)
         self.campaign = Campaign(protocol, drawn, self.engine)
-        self._tracer: Callable[..., None] | None = None
+        self._tracer: Tracer | None = None
         if trace is not None:
-            from tester.cli.trace_output import tracer
-
-            self._tracer = tracer(trace, protocol.description.line_size)
+            self._tracer = Tracer(trace, protocol.description.line_size)
 
     @property
     def seconds(self) -> float:
@@ -113,6 +115,8 @@ class Session:
             status = OURS
         finally:
             self.engine.close()
+        if self._tracer is not None and self._tracer.missed():
+            _warn(f"--trace: {self._tracer.missed()}")
         self._summary(status)
         if self.options.coverage is not None:
             self.campaign.coverage.write(self.options.coverage)
@@ -123,7 +127,7 @@ class Session:
         if self._before is not None:
             self._before(self, leg)
 
-    def leg(self, leg: Leg) -> Failed | None:
+    def leg(self, leg: Leg, summary: LegSummary = NO_SUMMARY) -> Failed | None:
         """Run one leg and print its result."""
         self.prepare(leg)
         done = self.campaign.totals.episodes
@@ -134,8 +138,9 @@ class Session:
         run, finding = self.campaign.run_leg(leg, progress, self._tracer)
         if finding is not None:
             assert isinstance(run, LegRun), "findings are confirmed by the Python engine"
+            self.say_leg(leg.number, summary, "FAILED")
             return leg, run, finding
-        self.say(ending(run))
+        self.say_leg(leg.number, summary, "passed", ending(run))
         self.show(self.campaign.totals.episodes, self.campaign.transitions)
         return None
 
@@ -146,16 +151,29 @@ class Session:
         if not self.options.quiet:
             self._progress.say(text)
 
+    def say_leg(self, number: int, summary: LegSummary, result: str, ending: str = "") -> None:
+        """A leg that has ended, in a line; with --verbose, how it was and how it went."""
+        self.say(f"leg {number:>3}  {f'{summary.line}  ' if summary.line else ''}{result}")
+        if self.options.verbose:
+            for line in (*summary.details, ending):
+                self.say(f"  {line}")
+
     def show(self, episodes: int, transitions: int) -> None:
         """How far the run is, for the live progress."""
         self._live_episodes, self._live_transitions = episodes, transitions
 
     def _line(self) -> str:
-        episodes, transitions = self._live_episodes, self._live_transitions
-        share = "" if self.file is not None else f"/{self.drawn.episodes:,}"
+        """``412/1,000 episodes  41 %  0:03, 0:05 left  1,390 episodes/s``."""
+        episodes, seconds = self._live_episodes, self.seconds
+        rate = f"{episodes / seconds:,.0f} episodes/s"
+        if self.file is not None:
+            return f"{episodes:,} episodes  {duration(seconds)}  {rate}"
+        wanted = self.drawn.episodes
+        left = seconds * (wanted - episodes) / episodes if episodes else math.inf
+        coming = f", {duration(left)} left" if left < math.inf else ""
         return (
-            f"{episodes:,}{share} episodes, {episodes / self.seconds:,.0f}/s; "
-            f"{transitions:,} transitions, {transitions / self.seconds:,.0f}/s"
+            f"{episodes:,}/{wanted:,} episodes  {100 * episodes // wanted} %  "
+            f"{duration(seconds)}{coming}  {rate}"
         )
 
     def _report(self, leg: Leg, run: LegRun, finding: Finding) -> None:
@@ -209,10 +227,12 @@ class Session:
         totals, campaign = self.campaign.totals, self.campaign
         verdict = _VERDICTS.get(status, "INTERRUPTED")
         legs = f"{totals.legs} leg{'s' if totals.legs != 1 else ''}"
-        print(
-            f"{verdict}: {totals.episodes:,} episodes in {legs}, {totals.lane_accesses:,} lane "
-            f"accesses, {campaign.transitions:,} transitions, {totals.ticks:,} ticks"
+        seed = "" if self.seed_given else f", seed {self.drawn.seed}"
+        rest = (
+            f"{totals.episodes:,} episodes in {legs}, {totals.lane_accesses:,} lane "
+            f"accesses, {campaign.transitions:,} transitions, {totals.ticks:,} ticks{seed}"
         )
+        self._progress.verdict(verdict, rest, good=status == FINE)
         if self.options.quiet:
             return
         print(
@@ -233,6 +253,13 @@ class Session:
         )
 
 
+def duration(seconds: float) -> str:
+    """``0:07``, ``1:02:30``."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def engine_for(choice: Choice, trace: str | None) -> Choice:
     """Options that print transitions need the Python engine. Raises ConfigError."""
     if trace is None:
@@ -243,10 +270,10 @@ def engine_for(choice: Choice, trace: str | None) -> Choice:
 
 
 def ending(run: AnyRun) -> str:
-    """The result line of a passed leg."""
+    """How a leg that passed went."""
     outcome, statistics = run.outcome, run.outcome.statistics
     return (
-        f"  passed: {outcome.lane_accesses:,} lane accesses in {outcome.ticks:,} ticks, "
+        f"{outcome.lane_accesses:,} lane accesses in {outcome.ticks:,} ticks, "
         f"{statistics.mean_live:.1f} of {len(run.driver.agents)} agents live, "
         f"{100 * statistics.handover_share:.0f} % of their time waiting"
     )

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from slicc.text.terminal import printable_lines
 from tester.diagnosis.system_inspection import controller_name, transition_location
 from tester.errors import ConfigError
 
+_SHOWN: Final = 8
 
-def tracer(text: str, line_size: int) -> Callable[..., None]:
-    """An observer that prints transitions of all lines or of one."""
-    wanted = None
-    if text != "all":
-        try:
-            wanted = int(text, 0) & -line_size
-        except ValueError:
-            raise ConfigError(f"--trace {text}: expected all or an address") from None
 
-    def observe(
-        controller: Any, address: int, state: int, event: int, next_state: int, comment: str
+class Tracer:
+    """An observer that prints transitions of all lines, or of the one that ``text`` names.
+
+    Raises ConfigError if it names none.
+    """
+
+    def __init__(self, text: str, line_size: int) -> None:
+        self._mask = -line_size
+        self._wanted: int | None = None
+        self._lines: dict[int, None] = {}
+        if text != "all":
+            try:
+                self._wanted = int(text, 0) & self._mask
+            except ValueError:
+                raise ConfigError(f"--trace {text}: expected all or an address") from None
+
+    def __call__(
+        self, controller: Any, address: int, state: int, event: int, next_state: int, comment: str
     ) -> None:
-        if wanted is not None and address & -line_size != wanted:
+        line = address & self._mask
+        self._lines.setdefault(line)
+        if self._wanted is not None and line != self._wanted:
             return
         states = controller.STATES
         change = states.name_of(state)
@@ -31,10 +41,19 @@ def tracer(text: str, line_size: int) -> Callable[..., None]:
             change += f" -> {states.name_of(next_state)}"
         name = controller.EVENTS.name_of(event)
         where = transition_location(type(controller), state, event)
-        line = (
+        text = (
             f"{controller.engine.now:>9,}  {controller_name(controller):<12} {address:#x}  "
             f"{name:<24} {change:<16} {where} {comment}".rstrip()
         )
-        sys.stdout.write(f"{printable_lines(line)}\n")
+        sys.stdout.write(f"{printable_lines(text)}\n")
 
-    return observe
+    def missed(self) -> str:
+        """That the line was never touched, and which ones were; empty if it was."""
+        if self._wanted is None or self._wanted in self._lines:
+            return ""
+        known = sorted(self._lines)
+        shown = ", ".join(f"{line:#x}" for line in known[:_SHOWN])
+        more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
+        return (
+            f"no transition of line {self._wanted:#x}; there were some of {shown or 'none'}{more}"
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass
+from enum import Enum
 from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -16,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from slicc.text.command.options import Spec, names_of, specs, written
+from slicc.text.command.options import Spec, names_of, one_of, specs, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,12 @@ def _command(verb: Verb) -> Any:
     return get_command(app)
 
 
+def _members(hint: Any) -> dict[str, Any]:
+    """The members of an enumeration, by value; empty for other types. ``hint`` may have None."""
+    kinds = [kind for kind in (get_args(hint) or (hint,)) if isinstance(kind, type)]
+    return {str(m.value): m for kind in kinds if issubclass(kind, Enum) for m in kind}
+
+
 def _is_tuple(hint: Any) -> bool:
     return get_origin(hint) is tuple
 
@@ -117,11 +124,15 @@ def _parameter(field: Field[Any], spec: Spec, hint: Any) -> Parameter:
         kind, default = list[get_args(hint)[0]], default or None  # type: ignore[misc]
     info = typer.Argument if spec.is_argument else typer.Option
     names = () if spec.is_argument else names_of(field, spec)
+    read, metavar = spec.read, spec.metavar
+    members = _members(kind)
+    if members and read is None:
+        read, metavar = one_of(members), metavar or f"[{'|'.join(members)}]"
     settings = info(
         *names,
         help=spec.help,
-        metavar=spec.metavar,
-        parser=None if spec.read is None else _reader(spec.read),
+        metavar=metavar,
+        parser=None if read is None else _reader(read),
         rich_help_panel=spec.section or None,
         show_default=spec.shows_default,
     )

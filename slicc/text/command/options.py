@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING as MISSING
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+from slicc.text.suggest import suggest
 
 _KEY: Final = "option"
 
@@ -125,6 +127,22 @@ def integer(refusal: Callable[[int], str | None]) -> Callable[[str], int]:
         if wrong is not None:
             raise ValueError(f"{value}: {wrong}")
         return value
+
+    return read
+
+
+def one_of(members: Mapping[str, Any]) -> Callable[[str], Any]:
+    """A reader of members of an enumeration, by their values."""
+
+    def read(text: str) -> Any:
+        if text in members:
+            return members[text]
+        for member in members.values():
+            if text is member or str(text) == str(member):  # a default is one already
+                return member
+        near = suggest(str(text), members)
+        help_ = f"; did you mean {near}?" if near else ""
+        raise ValueError(f"{text}: {', '.join(members)} are possible{help_}")
 
     return read
 

@@ -7,12 +7,21 @@ holds results only.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 from slicc.text.terminal import own, printable_lines
+
+_GOOD, _BAD, _PLAIN = "\x1b[1;32m", "\x1b[1;31m", "\x1b[0m"
+
+
+def colored(stream: TextIO) -> bool:
+    """Whether to colour what a stream shows: a terminal, unless NO_COLOR or TERM=dumb is set."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not plain and stream.isatty()
 
 
 class Progress:
@@ -44,6 +53,15 @@ class Progress:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+
+    def verdict(self, word: str, rest: str, *, good: bool) -> None:
+        """``PASSED: ...``: the word in green or red where there are colours."""
+        if colored(sys.stdout):
+            stream = own(sys.stdout)
+            stream.write(f"{_GOOD if good else _BAD}{printable_lines(word)}{_PLAIN}")
+            print(f": {rest}", flush=True)
+        else:
+            print(f"{word}: {rest}", flush=True)
 
     def say(self, text: str) -> None:
         """A line of results, above the progress if there is any."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -69,18 +70,19 @@ def test_a_leg_says_what_was_built_and_what_applies_to_it(mi: LoadedProtocol) ->
     }
     fixed |= {"write_back": True, "lengths": (4,), "cluster_bytes": 16, "crowding": 70}
     options = Options(4, 40, profile="coherence", fixed=fixed, leg_episodes=40)
-    text = Campaign(mi, options).plan(0).summary
-    first, machines, *program = text.splitlines()
-    assert first.startswith("coherence: 40 episodes by ") and first.endswith(" of 1 lane")
+    summary = Campaign(mi, options).plan(0).summary
+    assert re.fullmatch(r"coherence +40 episodes  3 L1Cache, \d Directory, \d DMA", summary.line)
+    agents, machines, *program = summary.details
+    assert re.fullmatch(r"\d+ agents", agents)
     assert machines.startswith("3 L1Cache (4x2), ")
     knobs = " ".join(program)
     assert " layout=dense " in knobs and " lengths=4 " in knobs and " crowding=" in knobs
     words = ("units", "wavefronts", "lanes=", "l2", "l3", "WB", "scope", "cluster", "flush", "None")
-    assert [word for word in words if word in text] == []
-    assert all(len(line) <= 96 for line in text.splitlines())
+    assert [word for word in words if word in "\n".join(summary.details)] == []
+    assert all(len(line) <= 96 for line in summary.details)
 
     options = Options(4, 40, profile="lane-merge", fixed=fixed, leg_episodes=40)
-    gpu = Campaign(load_protocol("GPU_VIPER"), options).plan(0).summary
+    gpu = "\n".join(Campaign(load_protocol("GPU_VIPER"), options).plan(0).summary.details)
     assert "3 TCP (4x2)" in gpu and "WB=true" in gpu and "scope_percent=30" in gpu
     assert "cluster_bytes=16" in gpu and " of 1 or 8 lanes" in gpu
     assert all(len(line) <= 96 for line in gpu.splitlines())

@@ -42,7 +42,7 @@ def test_a_run_that_passes(empty_directory: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[0].startswith("gpu-tester ")
     assert lines[0].endswith("120 episodes, seed 3")
-    assert any(line.startswith("leg 0: ") for line in lines)
+    assert any(re.fullmatch(r"leg +0  .* episodes  .* L1Cache.*  passed", line) for line in lines)
     assert any(line.startswith("PASSED: 120 episodes in ") for line in lines)
     assert any("L1Cache" in line and "%" in line for line in lines)
     assert "episodes/s" in lines[-1]
@@ -184,7 +184,10 @@ def umask() -> int:
         (["--l1-size", "192"], "--l1-size 192: 3 sets of 1 ways: a power of two is needed"),
         (["--l2-size", "-4k"], "'--l2-size': '-4k' is not a size in bytes"),
         (["--l2-sets", "2048", "--l2-ways", "1024"], "--l2-sets 2048 with --l2-ways 1024: "),
-        (["--cus", "64", "--wavefronts", "64"], "4096 agents, no more than 512 are possible"),
+        (
+            ["--cus", "64", "--wavefronts", "64", "-p", "GPU_VIPER"],
+            "4096 agents, no more than 512 are possible",
+        ),
         (["--episodes", "9999999", "--leg-episodes", "999999", "--episode-length", "50"], "too la"),
         (["--l1-size", "100"], "--l1-size 100 is not a number of 64-byte lines"),
         (["--l1-size", "big"], "not a size in bytes"),

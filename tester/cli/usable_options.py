@@ -1,0 +1,79 @@
+"""Options that nothing in a protocol's system could obey are refused by name.
+
+Invariant: an option is refused only if no value of it would change any system or program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from protocols.loader import LoadedProtocol
+from slicc.text.command.options import names_of, specs
+from tester.cli.options import LegOptions
+from tester.errors import ConfigError
+from tester.scenario.machine_roles import has_gpu, overrides
+from tester.scenario.scenario import Shape
+
+_LACKS: Final = {
+    "units": "first-level cache with a port",
+    "wavefronts": "wavefronts",
+    "lanes": "lanes",
+    "cpus": "processors beside a GPU",
+    "banks": "second level",
+    "directories": "directory",
+    "l1_sets": "first-level cache whose size could be set",
+    "l1_ways": "first-level cache whose size could be set",
+    "l2_sets": "second level",
+    "l2_ways": "second level",
+    "write_back": "second level that may or may not keep dirty data",
+}
+"""What is missing where the field of a shape has no effect."""
+_SIZES: Final = {"l1_size": "l1_sets", "l2_size": "l2_sets"}
+
+
+def check_usable(options: LegOptions, protocol: LoadedProtocol) -> None:
+    """Raises ConfigError for the first option that cannot have an effect."""
+    for option, value, lack in _useless(options, protocol):
+        machines = ", ".join(name for name, m in protocol.description.machines.items() if m.count)
+        given = f"{option} {value}".rstrip()
+        name = protocol.identity.name
+        raise ConfigError(f"{given} would have no effect: {name} has no {lack} (it has {machines})")
+
+
+def _useless(options: LegOptions, protocol: LoadedProtocol) -> Iterator[tuple[str, Any, str]]:
+    """(option, value, what the protocol lacks) of options that were given."""
+    for field, spec in specs(LegOptions):
+        value = getattr(options, field.name)
+        if value == field.default:
+            continue
+        lack = _lack(_SIZES.get(field.name, field.name), protocol)
+        if lack:
+            names = names_of(field, spec)[0].split("/")
+            flag = isinstance(value, bool)
+            name = names[0] if not flag or value else names[-1]
+            yield name, "" if flag else value, lack
+
+
+def _lack(name: str, protocol: LoadedProtocol) -> str:
+    if name == "scope_percent" and not has_gpu(protocol.description):
+        return "access that bypasses caches"
+    if name == "one_request_per_lane" and not _coalesces(protocol):
+        return "coalescer"
+    if name not in _LACKS:
+        return ""
+    plain = overrides(Shape(), protocol.info, protocol.description)
+    other = _other(getattr(Shape(), name))
+    changed = overrides(replace(Shape(), **{name: other}), protocol.info, protocol.description)
+    return _LACKS[name] if changed == plain else ""
+
+
+def _other(value: Any) -> Any:
+    """Another value of the same type."""
+    return not value if isinstance(value, bool) else 2 * value
+
+
+def _coalesces(protocol: LoadedProtocol) -> bool:
+    requesters = protocol.description.requesters.values()
+    return any((each.class_name or "").endswith("Coalescer") for each in requesters)
