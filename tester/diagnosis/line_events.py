@@ -8,10 +8,13 @@ their numbers, and these numbers grow along the stream.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from textwrap import shorten
 
 from tester.execution.events import Request
 
 _SHOWN_RECEIVERS = 4
+_COMMENT = 48
+"""Characters that are shown of what a protocol's text says about a transition."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -105,7 +108,8 @@ class Transition(Event):
 
     @property
     def what(self) -> str:
-        text = f"{self.event} ({self.comment})" if self.comment else self.event
+        comment = shorten(self.comment, _COMMENT, placeholder="...")
+        text = f"{self.event} ({comment})" if comment else self.event
         text = " ".join([text, *(f"on {message}" for message in self.messages)])
         if self.waiting:
             text += f", {self.waiting} waits"
