@@ -16,6 +16,10 @@ _RUNTIME_FIELDS = frozenset({"arrival", "sequence", "created", "identity"})
 LINE_FIELDS = ("addr", "LineAddress", "Addr", "Address", "address", "lineAddr", "PhysicalAddress")
 
 
+_NOT_A_KIND = frozenset({"MessageSize", "AccessMode", "Prefetch"})
+"""Enumerations that say how a message travels, not what it asks."""
+
+
 class Message:
     """What travels between controllers.
 
@@ -74,3 +78,16 @@ class Message:
 
 
 M = TypeVar("M", bound=Message)
+
+
+def kind_of(message: Message) -> str:
+    """``GETX``: what the message says; the name of its class where it says nothing."""
+    field = kind_field(message)
+    if field is None:
+        return type(message).__name__
+    return message.ENUMERATIONS[field].name_of(getattr(message, field))
+
+
+def kind_field(message: Message) -> str | None:
+    """The field that says what a message is."""
+    return next((field for field in message.ENUMERATIONS if field not in _NOT_A_KIND), None)

@@ -32,7 +32,7 @@ from tester.campaign.watcher import Watcher, Watching
 from tester.diagnosis.failure_report import Failure, refine
 from tester.diagnosis.history import History
 from tester.errors import ConfigError
-from tester.execution.events import Finding, RequestObserver
+from tester.execution.events import Finding, RequestObserver, Verdict
 from tester.execution.handover import HandoverRules
 from tester.execution.leg import DEADLOCK_LIMIT, LegRun, Outcome
 from tester.execution.native_leg import NativeLegRun, NativeProtocol
@@ -270,7 +270,8 @@ class Campaign:
         lines = _lines_of(first, finding)
         history = History(lines, program.line_size, failed if finding.address >= 0 else range(0))
         watching = Watching(self._watchers, system)
-        history.watch_messages(system)
+        if finding.verdict is not Verdict.RUNAWAY:
+            history.watch_messages(system)  # takes time for each message that there is
         run = leg_run(leg, system, (history, *watching.attach(history.transition)))
         watching.run(run)
         again = run.outcome.finding

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from runtime.controller.source_location import transition_location
 from slicc.text.terminal import printable_lines
-from tester.diagnosis.system_inspection import controller_name, transition_location
+from tester.diagnosis.system_inspection import controller_name
 from tester.errors import ConfigError
 
 

@@ -353,6 +353,8 @@ def _last_straw(failure: Failure) -> list[Row]:
     error = failure.run.outcome.error
     if error is None or error.machine is None or error.state is None or error.event is None:
         return []
+    if failure.finding.verdict is Verdict.RUNAWAY:
+        return []  # the transition has been made, again and again
     who = f"{error.machine} {error.version}"
     what = "FAILED" if error.kind.value != "undefined_transition" else "UNDEFINED"
     change = f"{error.state} -> ?"

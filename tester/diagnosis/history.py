@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from runtime.controller.source_location import transition_location
 from runtime.requesters.port import AccessKind
 from runtime.types.message import Message
 from tester.diagnosis.message_rows import MessageRows, Send
-from tester.diagnosis.system_inspection import controller_name, transition_location
+from tester.diagnosis.system_inspection import controller_name
 from tester.execution.events import Request, Role
 from tester.limits import HISTORY_ROWS
 

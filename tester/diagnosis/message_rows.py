@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.sim.message_buffer import MessageBuffer
-from runtime.types.message import Message
-from tester.diagnosis.message_text import details_of, kind_of
+from runtime.types.message import Message, kind_of
+from tester.diagnosis.message_text import details_of
 from tester.diagnosis.system_inspection import controller_name
 
 _SHOWN_RECEIVERS = 4

@@ -7,20 +7,16 @@ function that fails while it is asked costs one field of the report, never the r
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from runtime.errors import source_location
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import CacheMemory, PerfectCacheMemory
 from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.tbe_table import TBETable
-from runtime.types.message import Message
-from tester.diagnosis.message_text import details_of, kind_of
+from runtime.types.message import Message, kind_of
+from tester.diagnosis.message_text import details_of
 
 
 @dataclass(frozen=True)
@@ -122,38 +118,3 @@ def stalled_lines(controller: Any) -> Iterator[tuple[str, int, int]]:
         if isinstance(port.buffer, MessageBuffer):
             for line in sorted(port.buffer.stalled):
                 yield port.buffer.name, line, len(port.buffer.stalled[line])
-
-
-_LOCATIONS: dict[tuple[type, int, int], str] = {}
-
-
-def transition_location(kind: type, state: int, event: int) -> str:
-    """``MI-cache.sm:464``: where the protocol declares a transition; empty when unknown."""
-    known = _LOCATIONS.get((kind, state, event))
-    if known is None:
-        known = _LOCATIONS[kind, state, event] = _find_transition(kind, state, event)
-    return known
-
-
-def _find_transition(kind: type, state: int, event: int) -> str:
-    """Look the row up in the generated text, and its line in the package's line map."""
-    module = sys.modules.get(kind.__module__)
-    file = getattr(module, "__file__", None)
-    if file is None:
-        return ""
-    states: Any = getattr(kind, "STATES", None)
-    events: Any = getattr(kind, "EVENTS", None)
-    row = f"(State.{states.name_of(state)}, Event.{events.name_of(event)}):"
-    for number, text in enumerate(_lines(file), 1):
-        if text.lstrip().startswith(row):
-            found = source_location(Path(file), number)
-            return "" if found.startswith(Path(file).name) else found
-    return ""
-
-
-@lru_cache(maxsize=64)
-def _lines(file: str) -> tuple[str, ...]:
-    try:
-        return tuple(Path(file).read_text(encoding="utf-8").splitlines())
-    except OSError:
-        return ()

@@ -138,6 +138,9 @@ class LegRun:
         except ProtocolError as error:
             outcome.error = error
             outcome.finding = self.checker.finding or protocol_finding(error, self.system.engine)
+        finding, watch = outcome.finding, self.system.engine.watch
+        if finding is not None and finding.verdict is Verdict.HANG and watch is not None:
+            finding.notes += filter(None, [watch.busiest()])
         self.take_stock()
         return outcome
 
@@ -283,6 +286,8 @@ ERROR_VERDICTS: Final = {
     ErrorKind.UNDEFINED_TRANSITION: Verdict.UNDEFINED_TRANSITION,
     ErrorKind.PANIC: Verdict.PANIC,
     ErrorKind.ASSERTION: Verdict.PANIC,
+    ErrorKind.TOO_MANY_TRANSITIONS: Verdict.RUNAWAY,
+    ErrorKind.TOO_MANY_MESSAGES: Verdict.RUNAWAY,
 }
 """Errors of the protocol's own checks that have a verdict of their own."""
 

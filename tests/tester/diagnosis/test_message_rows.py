@@ -8,11 +8,12 @@ import pytest
 
 from protocols.loader import load_protocol
 from runtime.system.system import System, build_system
+from runtime.types.message import kind_of
 from runtime.types.messages import MemoryMsg, MemoryRequestType, MessageSizeType, RubyRequest
 from runtime.types.values import DataBlock
 from tester.campaign.campaign import Campaign, Options, leg_run
 from tester.diagnosis.history import History
-from tester.diagnosis.message_text import details_of, kind_of
+from tester.diagnosis.message_text import details_of
 from tester.diagnosis.system_inspection import entry_of, state_of
 from tests.planted.bugs import BY_NAME
 
