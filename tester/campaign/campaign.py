@@ -212,8 +212,10 @@ class Campaign:
             native = self._run_natively(leg, self._engine.native, on_progress)
             if native is not None and native.outcome.finding is None:
                 return native, None
-        run = self._run_in_python(leg, on_progress, observer)
-        if native is not None:
+        if native is None:
+            run = self._run_in_python(leg, on_progress, observer)
+        else:  # what was found is confirmed, however long it takes
+            run = self._run_in_python(leg, None, observer)
             confirm(leg, native, run)
         finding = run.outcome.finding
         return run, None if finding is None else refine(finding, leg.program)
