@@ -42,6 +42,7 @@ class ErrorKind(Enum):
     BANK_CONFLICT = "bank_conflict"
     BAD_MEMORY_REQUEST = "bad_memory_request"
     BAD_CALLBACK = "bad_callback"
+    TOO_MANY_MESSAGES = "too_many_messages"
 
 
 class ProtocolError(Exception):

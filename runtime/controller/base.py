@@ -28,11 +28,11 @@ class ControllerBase(Consumer):
 
     ``current``: the port being polled, None outside of a wake-up. ``woken``: a message was
     woken since the last complete pass over the ports. ``blocked``: line -> the queue whose
-    locked access holds it. ``waiting``: line -> :data:`Waiters`.
+    locked access holds it. ``waiting``: line -> :data:`Waiters`. ``held_responses``: answers of
+    memory that wait for room. ``stalled_at``: tick, state and event of the last stall.
     """
 
     __slots__ = (
-        "_held_responses",
         "blocked",
         "buffer_size",
         "busy_tick",
@@ -42,6 +42,7 @@ class ControllerBase(Consumer):
         "delays_seen",
         "downstream",
         "full_mask",
+        "held_responses",
         "left",
         "line_bits",
         "line_mask",
@@ -56,6 +57,7 @@ class ControllerBase(Consumer):
         "number_of_TBEs",
         "parameters",
         "recycle_latency",
+        "stalled_at",
         "topology",
         "transaction_latencies",
         "transition_event",
@@ -91,7 +93,7 @@ class ControllerBase(Consumer):
         self.memory_request: MessageBuffer | None = None
         self.memory_response: MessageBuffer | None = None
         self.memory_tick = -1
-        self._held_responses: deque[MemoryMsg] = deque()
+        self.held_responses: deque[MemoryMsg] = deque()
         self.mandatory_queue: MessageBuffer | None = None
         self.current: InPort | None = None
         self.woken = False
@@ -99,6 +101,7 @@ class ControllerBase(Consumer):
         self.busy_tick = -1
         self.waiting: dict[int, Waiters] = {}
         self.blocked: dict[int, MessageBuffer] = {}
+        self.stalled_at = (-1, 0, 0)
         self.transition_event = 0
         self.transition_state = 0
         self.delays_seen: dict[int, list[int]] = {}
@@ -345,21 +348,21 @@ class ControllerBase(Consumer):
 
     def _respond(self, response: MemoryMsg) -> None:
         """The memory has its answer; a full response queue makes it wait."""
-        self._held_responses.append(response)
+        self.held_responses.append(response)
         self._offer_responses(None)
 
     def _offer_responses(self, _: object) -> None:
         queue = self.memory_response
         assert queue is not None
-        while self._held_responses and queue.areNSlotsAvailable(1):
-            queue.enqueue(self._held_responses.popleft(), 1)
+        while self.held_responses and queue.areNSlotsAvailable(1):
+            queue.enqueue(self.held_responses.popleft(), 1)
 
     def dequeueMemRespQueue(self) -> None:
         """Remove the head of the response queue and let the memory use its slot."""
         if self.memory_response is None:
             raise ProtocolError(ErrorKind.EMPTY_BUFFER, f"{self!r} has no responseFromMemory")
         self.memory_response.dequeue()
-        if self._held_responses:
+        if self.held_responses:
             self.engine.post(self._offer_responses, None, self.engine.now + 1)
 
     def functionalMemoryRead(self, packet: Packet) -> None:

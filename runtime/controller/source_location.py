@@ -7,8 +7,10 @@ of the error, so a run without errors pays nothing for good reports.
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import Any
 
 from runtime.controller.base import ControllerBase
 from runtime.errors import (
@@ -87,3 +89,44 @@ def _fill(
     if generated:
         # The outermost frame of the protocol's text is the action, function or port.
         verdict.action = generated[0].tb_frame.f_code.co_name
+
+
+def port_location(kind: type, action: str) -> str | None:
+    """Where the protocol declares the port whose body is the function of that name."""
+    code = getattr(getattr(kind, action, None), "__code__", None)
+    return None if code is None else source_location(Path(code.co_filename), code.co_firstlineno)
+
+
+_LOCATIONS: dict[tuple[type, int, int], str] = {}
+
+
+def transition_location(kind: type, state: int, event: int) -> str:
+    """``MI-cache.sm:464``: where the protocol declares a transition; empty when unknown."""
+    known = _LOCATIONS.get((kind, state, event))
+    if known is None:
+        known = _LOCATIONS[kind, state, event] = _find_transition(kind, state, event)
+    return known
+
+
+def _find_transition(kind: type, state: int, event: int) -> str:
+    """Look the row up in the generated text, and its line in the package's line map."""
+    module = sys.modules.get(kind.__module__)
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return ""
+    states: Any = getattr(kind, "STATES", None)
+    events: Any = getattr(kind, "EVENTS", None)
+    row = f"(State.{states.name_of(state)}, Event.{events.name_of(event)}):"
+    for number, text in enumerate(_lines(file), 1):
+        if text.lstrip().startswith(row):
+            found = source_location(Path(file), number)
+            return "" if found.startswith(Path(file).name) else found
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _lines(file: str) -> tuple[str, ...]:
+    try:
+        return tuple(Path(file).read_text(encoding="utf-8").splitlines())
+    except OSError:
+        return ()

@@ -24,7 +24,7 @@ from runtime.controller.declarations import (
     Transition,
     TransitionTable,
 )
-from runtime.controller.source_location import explain
+from runtime.controller.source_location import explain, port_location
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.sim.message_buffer import MessageBuffer, Occupancy
 from runtime.types.enumeration import Enumeration
@@ -231,6 +231,7 @@ class Controller(ControllerBase):
     def _poll_ports(self, left: int) -> int:
         """Make up to ``left`` transitions; what is left of them when nothing more can be done."""
         polls = self._polls
+        passes = 0
         while left:
             for ready, poll, port in polls:
                 if ready:
@@ -244,7 +245,21 @@ class Controller(ControllerBase):
                 if not self.woken:
                     break
                 self.woken = False
+                passes += 1
+                if passes > self.engine.max_rounds:
+                    raise self._endless_passes()
         return left
+
+    def _endless_passes(self) -> ProtocolError:
+        """Ports wake messages again and again of which no transition takes any."""
+        error = ProtocolError(
+            ErrorKind.TOO_MANY_TRANSITIONS,
+            f"more than {self.engine.max_rounds:,} passes over the ports in one wake-up",
+        )
+        if self.current is not None:
+            error.action = self.current.poll.__name__
+            error.location = port_location(type(self), error.action)
+        return error
 
     def trigger(self, event: int, address: int, entry: Any = None, tbe: Any = None) -> bool:
         """Run the transition of the line's state on ``event``; false if it stalled."""
@@ -318,7 +333,9 @@ class Controller(ControllerBase):
     def _stalled(self, handler: Callable[[], bool] | None) -> bool:
         if handler is not None and handler():
             return True
-        self.engine.schedule(self, self.engine.now + 1)
+        now = self.engine.now
+        self.stalled_at = (now, self.transition_state, self.transition_event)
+        self.engine.schedule(self, now + 1)
         return False
 
     def _undefined(self, state: int, event: int) -> ProtocolError:

@@ -243,6 +243,9 @@ class _Exporter:
                 HeadWord.DELAY_POLICY: POLICY_NAMES.index(description.network.delays),
                 HeadWord.MEMORY_LATENCY: self.system.memory.latency,
                 HeadWord.MAX_ROUNDS: self.system.engine.max_rounds,
+                HeadWord.MAX_MESSAGES: self.system.engine.limits.messages,
+                HeadWord.MAX_WORK: self.system.engine.limits.work,
+                HeadWord.CREDIT: self.system.engine.limits.credit,
                 HeadWord.TYPES: MachineType.NUM,
             },
         )

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Final
 
 MAGIC: Final = 0x31564C53
-VERSION: Final = 2
+VERSION: Final = 3
 NONE: Final = (1 << 64) - 1
 """No tick, no address, no object."""
 
@@ -25,7 +25,10 @@ class HeadWord(IntEnum):
     DELAY_POLICY = 4
     MEMORY_LATENCY = 5
     MAX_ROUNDS = 6
-    TYPES = 7
+    MAX_MESSAGES = 7
+    MAX_WORK = 8
+    CREDIT = 9
+    TYPES = 10
 
 
 class TypeWord(IntEnum):

@@ -21,7 +21,7 @@ from runtime.native.external_requester import LANE_BYTES, LANES
 from runtime.native.system import ErrorWord, RunStatus, StepWord
 from runtime.requesters.base import RefusalReason
 from runtime.requesters.port import AccessKind, AnswerKind, Scope
-from runtime.sim import delay_policy
+from runtime.sim import delay_policy, engine
 from runtime.structures import replacement_policy
 from runtime.types import enumerations
 from runtime.types.atomic_op import AtomicKind
@@ -135,6 +135,9 @@ def headers() -> dict[Path, str]:
                 pools,
                 "POOL_",
             ),
+            constant("u64", "LOOK_WAKEUPS", engine.LOOK_WAKEUPS)
+            + constant("u64", "LOOK_SHARE", engine.LOOK_SHARE)
+            + constant("u64", "IDLE_SHARE", engine.IDLE_SHARE),
             _named("DelayPolicy", delay_policy.POLICY_NAMES, "DELAY_"),
             _named("ReplacementPolicy", replacement_policy.POLICY_NAMES, "REPLACEMENT_"),
             plain(RunStatus, "i64", "STATUS_"),

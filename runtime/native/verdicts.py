@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 
 from runtime.controller.protocol_info import ProtocolInfo
+from runtime.controller.source_location import port_location, transition_location
+from runtime.controller.wakeup import Controller
 from runtime.description import SystemDescription
 from runtime.errors import ProtocolError
 from runtime.native.build import Sources
@@ -29,6 +31,7 @@ class Verdicts:
         metadata = json.loads(sources.files[_METADATA])
         self._actions = metadata["actions"]
         self._machines = {machine["name"]: machine for machine in metadata["machines"]}
+        self._protocol = protocol
         self._controllers = [
             (machine.MACHINE, version)
             for machine in protocol.machines
@@ -49,7 +52,18 @@ class Verdicts:
             machine = self._machines[verdict.machine]
             verdict.state = _name(machine["states"], error.state)
             verdict.event = _name(machine["events"], error.event)
+            if not error.site:
+                verdict.location = _declared(
+                    self._protocol.machine(verdict.machine), error, verdict
+                )
         return verdict
+
+
+def _declared(machine: type[Controller], error: NativeError, verdict: ProtocolError) -> str | None:
+    """The place of the transition, else of the port, for a verdict without a statement."""
+    if error.state is not None and error.event is not None:
+        return transition_location(machine, error.state, error.event) or None
+    return None if verdict.action is None else port_location(machine, verdict.action)
 
 
 def _name(names: list[str], number: int | None) -> str | None:

@@ -87,6 +87,11 @@ class RequesterBase(Consumer):
             return access.issued
         return None
 
+    @property
+    def completed(self) -> int:
+        """How many requests were taken and are answered; one with many lanes may count as many."""
+        return self._next_sequence - len(self._live)
+
     def outstanding(self) -> list[Outstanding]:
         parts = self._parts()
         for access in self._live.values():

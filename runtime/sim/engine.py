@@ -3,14 +3,16 @@
 Time is an integer: a tick is a cycle. Pending work is a dictionary from tick to what happens
 then, with a heap of those ticks, so idle ticks cost nothing. Invariant: inside a tick every due
 message is in its buffer before the first consumer runs, and consumers run in ascending id;
-what asks for the current tick again runs in a further round of it. Nothing is polled.
+what asks for the current tick again runs in a further round of it. Nothing is polled. No run
+works without end: what watches it looks again and again, see `runtime.system.watchdog`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from runtime.errors import ErrorKind, ProtocolError
 
@@ -18,6 +20,38 @@ if TYPE_CHECKING:
     from runtime.types.message import Message
 
 MAX_ROUNDS = 10_000
+LOOK_WAKEUPS: Final = 1 << 13
+"""Wake-ups between two looks of what watches the engine."""
+LOOK_SHARE: Final = 4
+"""Looks while as many messages are sent as may be under way."""
+IDLE_SHARE: Final = 4
+"""A runaway with more than so many wake-ups for each transition is one of wake-ups."""
+_NEVER: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Beyond what a run is a runaway (`runtime.system.watchdog.limits_of`).
+
+    ``messages``: under way at once. ``work``: wake-ups and transitions without a completed
+    request, each of which allows for ``credit`` more.
+    """
+
+    messages: int
+    work: int
+    credit: int
+
+
+class Watch(Protocol):
+    """What looks for runaways: what the engine asks of it."""
+
+    def look(self) -> ProtocolError | None: ...
+
+    def suspect(self) -> None: ...
+
+    def endless_tick(self) -> ProtocolError: ...
+
+    def busiest(self) -> str: ...
 
 
 class Receiver(Protocol):
@@ -56,11 +90,14 @@ class Engine:
     ``slots``: tick -> [(put, message, consumer bit), ...] in the order of sending, where
     ``put(message)`` delivers. ``wakes``: tick -> mask of consumers to run. ``ticks``: heap of
     the ticks that are in either. Enqueueing code of the runtime writes into them directly.
-    ``wakeups``: consumer bit -> its ``wakeup``.
+    ``wakeups``: consumer bit -> its ``wakeup``. ``wakeups_made``: how many there were.
     """
 
     __slots__ = (
+        "_look_sequence",
+        "_look_wakeups",
         "consumers",
+        "limits",
         "max_rounds",
         "now",
         "pending",
@@ -72,6 +109,8 @@ class Engine:
         "ticks",
         "wakes",
         "wakeups",
+        "wakeups_made",
+        "watch",
     )
 
     def __init__(self, max_rounds: int = MAX_ROUNDS) -> None:
@@ -86,7 +125,18 @@ class Engine:
         self.running = False
         self.stopped = False
         self.max_rounds = max_rounds
+        self.wakeups_made = 0
+        self.limits = Limits(_NEVER, _NEVER, 0)
+        self.watch: Watch | None = None
+        self._look_wakeups = self._look_sequence = _NEVER
         self.tap: Callable[[str, Message, int], None] | None = None
+
+    def watched(self, watch: Watch, limits: Limits) -> None:
+        """Let ``watch`` look for runaways from now on."""
+        self.watch = watch
+        self.limits = limits
+        self._look_wakeups = self.wakeups_made + LOOK_WAKEUPS
+        self._look_sequence = self.sequence + limits.messages // LOOK_SHARE
 
     def register(self, consumer: Consumer) -> int:
         number = len(self.consumers)
@@ -165,6 +215,7 @@ class Engine:
                 self.pending = 0
             rounds = 0
             while mask:
+                self.wakeups_made += mask.bit_count()
                 while mask:
                     lowest = mask & -mask
                     mask ^= lowest
@@ -173,9 +224,26 @@ class Engine:
                 if mask:
                     self.pending = 0
                     rounds += 1
-                    if rounds > self.max_rounds:
-                        raise self._no_progress()
+                    if rounds >= self.max_rounds >> 1:
+                        self._many_rounds(rounds)
             self.running = False
+            if self.sequence >= self._look_sequence or self.wakeups_made >= self._look_wakeups:
+                self._look()
+
+    def _look(self) -> None:
+        assert self.watch is not None, "looks are for what watches"
+        self.watched(self.watch, self.limits)
+        verdict = self.watch.look()
+        if verdict is not None:
+            raise verdict
+
+    def _many_rounds(self, rounds: int) -> None:
+        """Half of the rounds that a tick may have are over: see what the other half does."""
+        watch = self.watch
+        if watch is not None and rounds == self.max_rounds >> 1:
+            watch.suspect()
+        if rounds > self.max_rounds:
+            raise self._no_progress() if watch is None else watch.endless_tick()
 
     def _no_progress(self) -> ProtocolError:
         error = ProtocolError(

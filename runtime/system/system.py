@@ -42,6 +42,7 @@ from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.main_memory import Memory
 from runtime.structures.prefetcher import RubyPrefetcher
 from runtime.system.inspection import Copy, copies, leaks
+from runtime.system.watchdog import Watchdog, limits_of
 from runtime.types.values import MachineID
 
 AnyRequester = VIPERCoalescer | Sequencer | DMASequencer
@@ -238,6 +239,10 @@ class _Builder:
         idle = [r for key, r in self.made.items() if key not in listed]
         for key in (*listed, *(key for key in self.made if key not in listed)):
             self._attach(key)
+        controllers = list(self.controllers.values())
+        requesters = [*self.made.values()]
+        watch = Watchdog(self.engine, controllers, requesters, self.buffers, self.network)
+        self.engine.watched(watch, limits_of(self.description, self._outstanding()))
         return System(
             self.description,
             self.protocol,
@@ -246,10 +251,17 @@ class _Builder:
             self.topology,
             self.network,
             self.memory,
-            list(self.controllers.values()),
+            controllers,
             [self.made[key] for key in listed],
             idle,
             self.buffers,
+        )
+
+    def _outstanding(self) -> int:
+        """Line requests that all requesters may have at once."""
+        return sum(
+            (each.outstanding or 64) * self._count(each.machine)
+            for each in self.description.requesters.values()
         )
 
     def _cache(self, name: str, geometry: CacheDescription) -> AnyCache:

@@ -33,7 +33,7 @@ from tester.diagnosis.failure_report import Failure, in_question, refine
 from tester.diagnosis.history import History
 from tester.diagnosis.line_history import lines_concerned
 from tester.errors import ConfigError
-from tester.execution.events import Finding, RequestObserver
+from tester.execution.events import Finding, RequestObserver, Verdict
 from tester.execution.handover import HandoverRules
 from tester.execution.leg import DEADLOCK_LIMIT, LegRun, Outcome
 from tester.execution.native_leg import NativeLegRun, NativeProtocol
@@ -213,8 +213,10 @@ class Campaign:
             native = self._run_natively(leg, self._engine.native, on_progress)
             if native is not None and native.outcome.finding is None:
                 return native, None
-        run = self._run_in_python(leg, on_progress, observer)
-        if native is not None:
+        if native is None:
+            run = self._run_in_python(leg, on_progress, observer)
+        else:  # what was found is confirmed, however long it takes
+            run = self._run_in_python(leg, None, observer)
             confirm(leg, native, run)
         finding = run.outcome.finding
         return run, None if finding is None else refine(finding, leg.program)
@@ -270,7 +272,8 @@ class Campaign:
         about = in_question(finding, program)
         history = History(lines_concerned(first, finding), program.line_size, about)
         watching = Watching(self._watchers, system)
-        history.watch(system)
+        if finding.verdict is not Verdict.RUNAWAY:
+            history.watch(system)  # takes time for each message that there is
         run = leg_run(leg, system, (history, *watching.attach(history.transition)))
         watching.run(run)
         again = run.outcome.finding

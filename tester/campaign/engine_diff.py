@@ -6,7 +6,7 @@ first one in the order in which transitions happen, or there is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from protocols.loader import LoadedProtocol
+from runtime.controller.source_location import transition_location
 from runtime.system.system import System, build_system
-from tester.campaign.campaign import handover_rules_of, leg_run
-from tester.diagnosis.system_inspection import controller_name, transition_location
+from tester.campaign.campaign import AnyRun, handover_rules_of, leg_run
+from tester.diagnosis.system_inspection import controller_name
 from tester.execution.leg import Outcome
 from tester.execution.native_leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from runtime.controller.shapes import Controller
 
 SHOWN_BEFORE: Final = 12
+
+OnProgress = Callable[[AnyRun], None]
 
 Numbers = tuple[int, ...]
 """(tick, controller, address, state, event, next state)."""
@@ -44,11 +47,14 @@ class Difference:
 
 
 def first_difference(
-    protocol: LoadedProtocol, native: NativeProtocol, leg: Leg
+    protocol: LoadedProtocol,
+    native: NativeProtocol,
+    leg: Leg,
+    on_progress: OnProgress | None = None,
 ) -> Difference | None:
-    """Compare a leg transition by transition, and how it ends."""
-    mine, python_end = _in_python(protocol, leg)
-    theirs, native_end = _natively(native, leg)
+    """Compare a leg transition by transition, and how it ends. ``on_progress`` may raise."""
+    mine, python_end = _in_python(protocol, leg, on_progress)
+    theirs, native_end = _natively(native, leg, on_progress)
     shared = min(len(mine), len(theirs))
     differs = (mine[:shared] != theirs[:shared]).any(axis=1)
     place = int(np.argmax(differs)) if differs.any() else shared
@@ -62,7 +68,9 @@ def first_difference(
     )
 
 
-def _in_python(protocol: LoadedProtocol, leg: Leg) -> tuple[npt.NDArray[np.uint64], str]:
+def _in_python(
+    protocol: LoadedProtocol, leg: Leg, on_progress: OnProgress | None
+) -> tuple[npt.NDArray[np.uint64], str]:
     system = build_system(protocol.info, leg.description, leg.run_key)
     steps: list[Numbers] = []
 
@@ -74,12 +82,14 @@ def _in_python(protocol: LoadedProtocol, leg: Leg) -> tuple[npt.NDArray[np.uint6
 
     for controller in system.controllers:
         controller.observer = note
-    outcome = leg_run(leg, system).run()
+    outcome = leg_run(leg, system, on_progress=on_progress).run()
     return np.array(steps, np.uint64).reshape(-1, 6), _end(outcome)
 
 
-def _natively(native: NativeProtocol, leg: Leg) -> tuple[npt.NDArray[np.uint64], str]:
-    run = NativeLegRun(leg, native, handover_rules_of(leg))
+def _natively(
+    native: NativeProtocol, leg: Leg, on_progress: OnProgress | None
+) -> tuple[npt.NDArray[np.uint64], str]:
+    run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress)
     run.steps = []
     outcome = run.run()
     return np.concatenate([np.zeros((0, 6), np.uint64), *run.steps]), _end(outcome)

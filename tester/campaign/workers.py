@@ -53,6 +53,10 @@ class _Progress:
     transitions: int
 
 
+class OutOfTime(Exception):
+    """The time that the run was given is over, within a leg."""
+
+
 class WorkerDied(RuntimeError):
     """A worker ended without a result."""
 
@@ -66,15 +70,23 @@ Work = Callable[[int, OnProgress], LegResult]
 class Workers:
     """``jobs`` processes; a context manager. Results come from :meth:`results`.
 
-    ``on_progress`` is called with the sums over all legs whose turn has not come.
+    ``on_progress`` is called with the sums over all legs whose turn has not come. ``left``: the
+    seconds that waiting may take from now on, if there is a limit.
     """
 
-    def __init__(self, jobs: int, work: Work, on_progress: OnProgress) -> None:
+    def __init__(
+        self,
+        jobs: int,
+        work: Work,
+        on_progress: OnProgress,
+        left: Callable[[], float | None] = lambda: None,
+    ) -> None:
         if "fork" not in multiprocessing.get_all_start_methods():
             raise ConfigError("--jobs: this operating system cannot fork processes; leave it away")
         self._jobs = jobs
         self._work = work
         self._on_progress = on_progress
+        self._left = left
         self._processes: dict[Connection, BaseProcess] = {}
         self._under_way: dict[Connection, int] = {}
         self._shown: dict[int, _Progress] = {}
@@ -108,7 +120,7 @@ class Workers:
         self._processes.clear()
 
     def results(self) -> Iterator[LegResult]:
-        """Leg after leg from number 0 on, without end. Raises WorkerDied."""
+        """Leg after leg from number 0 on, without end. Raises WorkerDied, OutOfTime."""
         taken = handed_out = 0
         while True:
             for connection in self._processes:
@@ -127,7 +139,10 @@ class Workers:
                 taken += 1
 
     def _receive(self) -> None:
-        for ready in wait(list(self._under_way)):
+        answering = wait(list(self._under_way), self._left())
+        if not answering:
+            raise OutOfTime
+        for ready in answering:
             assert isinstance(ready, Connection)
             try:
                 message = ready.recv()

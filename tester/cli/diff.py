@@ -35,7 +35,7 @@ def _compare(session: Session, leg: Leg) -> None:
     """Print where the engines diverge, if they do. Raises EngineDisagreement then."""
     native = session.engine.native
     assert native is not None, "asking for both engines asks for the native one"
-    difference = first_difference(session.protocol, native, leg)
+    difference = first_difference(session.protocol, native, leg, session.check_time)
     if difference is None:
         session.say("  both engines make the same transitions")
         return

@@ -148,7 +148,7 @@ class SeriesOptions(LegOptions):
     """A series of drawn legs."""
 
     max_seconds: float | None = _run(
-        None, "Begin no further leg after this time.", metavar="SECONDS", read=seconds
+        None, "End after this time, within a leg if need be.", metavar="SECONDS", read=seconds
     )
     output: Path = _output(Path(), "Where replay files of failures go (here).", metavar="DIR")
 

@@ -14,7 +14,7 @@ from slicc.text.command.version import installed_version
 from tester.campaign.campaign import AnyRun, Campaign, Options
 from tester.campaign.engine_choice import Choice
 from tester.campaign.leg_summary import defects_summary
-from tester.campaign.workers import LegResult, OnProgress, Workers
+from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options
 from tester.cli.options import LegOptions, ProtocolOptions, RunOptions
 from tester.cli.session import Failed, Session, ending, engine_for, tune_collector
@@ -100,6 +100,7 @@ class Series:
     def run(self, session: Session) -> Failed | None:
         """For `Session.run`."""
         self._announce(session)
+        session.max_seconds = self._max_seconds
         if self._save_program is not None:
             save_leg(session.campaign.plan(0).leg, self._save_program)
         return self._several_at_once(session) if self._jobs > 1 else self._in_turn(session)
@@ -121,7 +122,13 @@ class Series:
         while session.campaign.totals.episodes < session.drawn.episodes:
             if number and self._out_of_time(session):
                 return None
-            failed = _next_leg(session, number)
+            before = session.campaign.totals.episodes
+            try:
+                failed = _next_leg(session, number)
+            except OutOfTime:
+                done = session.campaign.totals.episodes - before
+                self._say_stopped(session, f"; leg {number} after {done:,} episodes, unchecked")
+                return None
             if failed is not None:
                 return failed
             number += 1
@@ -138,24 +145,30 @@ class Series:
         def work(number: int, on_progress: OnProgress) -> LegResult:
             return _whole_leg(session, number, on_progress)
 
-        with Workers(self._jobs, work, show) as workers:
-            for result in workers.results():
-                session.engine.update()
-                if result.number and self._out_of_time(session):
-                    return None
-                failed = _take(session, result)
-                if failed is not None:
-                    return failed
-                if campaign.totals.episodes >= episodes:
-                    break
+        with Workers(self._jobs, work, show, lambda: session.seconds_left) as workers:
+            try:
+                for result in workers.results():
+                    session.engine.update()
+                    if result.number and self._out_of_time(session):
+                        return None
+                    failed = _take(session, result)
+                    if failed is not None:
+                        return failed
+                    if campaign.totals.episodes >= episodes:
+                        break
+            except OutOfTime:
+                self._say_stopped(session, "; legs that were running do not count")
         return None
 
     def _out_of_time(self, session: Session) -> bool:
         limit = self._max_seconds
         if limit is None or session.seconds <= limit:
             return False
-        session.say(f"stopped after {limit:g} seconds, as asked")
+        self._say_stopped(session)
         return True
+
+    def _say_stopped(self, session: Session, more: str = "") -> None:
+        session.say(f"stopped after {self._max_seconds:g} seconds, as asked{more}")
 
 
 def _next_leg(session: Session, number: int) -> Failed | None:

@@ -23,7 +23,7 @@ from tester.campaign.campaign import AnyRun, Campaign, Options
 from tester.campaign.engine_choice import Choice
 from tester.campaign.engine_selection import EngineDisagreement, choose
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
-from tester.campaign.workers import WorkerDied
+from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.options import LegsOptions
 from tester.cli.trace_output import Tracer
 from tester.cli.verify import ProgramWrong
@@ -75,6 +75,8 @@ class Session:
         self.file = file
         self._output = output
         self._before = before
+        self.max_seconds: float | None = None
+        """The time that there is for legs; one that takes longer is cut."""
         self._started = time.monotonic()
         self._live_episodes = self._live_transitions = 0
         wanted = not (options.no_progress or options.quiet or trace is not None)
@@ -89,6 +91,16 @@ class Session:
     def seconds(self) -> float:
         """How long it runs."""
         return max(1e-9, time.monotonic() - self._started)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the end of `max_seconds`, if there is one."""
+        return None if self.max_seconds is None else max(0.0, self.max_seconds - self.seconds)
+
+    def check_time(self, _: AnyRun | None = None) -> None:
+        """For what takes long. Raises OutOfTime."""
+        if self.seconds_left == 0.0:
+            raise OutOfTime
 
     def run(self, legs: Callable[[Session], Failed | None]) -> int:
         """Run legs until they are done or one fails. Returns the exit status."""
@@ -128,12 +140,14 @@ class Session:
             self._before(self, leg)
 
     def leg(self, leg: Leg, summary: LegSummary = NO_SUMMARY) -> Failed | None:
-        """Run one leg and print its result."""
+        """Run one leg and print its result. Raises OutOfTime, with the leg counted as far as it is
+        complete."""
         self.prepare(leg)
         done = self.campaign.totals.episodes
 
         def progress(run: AnyRun) -> None:
             self.show(done + run.driver.completed, self.campaign.transitions)
+            self.check_time()
 
         run, finding = self.campaign.run_leg(leg, progress, self._tracer)
         if finding is not None:

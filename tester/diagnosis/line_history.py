@@ -211,8 +211,8 @@ def _failed(
     """What a controller was doing when it failed, which it has not reported."""
     error = run.outcome.error
     controller = failed_controller(run.system.controllers, error)
-    if error is None or controller is None:
-        return []
+    if error is None or controller is None or finding.verdict is Verdict.RUNAWAY:
+        return []  # the transition of a runaway was made, again and again
     messages = history.failed_on(controller)
     who = controller_name(controller)
     last = [e.number for e in _last_transitions(events) if e.who == who]

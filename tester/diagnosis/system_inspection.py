@@ -7,14 +7,12 @@ function that fails while it is asked costs one field of the report, never the r
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from runtime.errors import ProtocolError, source_location
+from runtime.controller.source_location import transition_location
+from runtime.errors import ProtocolError
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import CacheMemory, PerfectCacheMemory
 from runtime.structures.directory_memory import DirectoryMemory
@@ -170,17 +168,6 @@ def waits_for(controllers: Iterable[Any], line: int, line_size: int) -> list[int
     return lines
 
 
-_LOCATIONS: dict[tuple[type, int, int], str] = {}
-
-
-def transition_location(kind: type, state: int, event: int) -> str:
-    """``MI-cache.sm:464``: where the protocol declares a transition; empty when unknown."""
-    known = _LOCATIONS.get((kind, state, event))
-    if known is None:
-        known = _LOCATIONS[kind, state, event] = _find_transition(kind, state, event)
-    return known
-
-
 def transitions_of(kind: type) -> list[tuple[str, str, str]]:
     """(state, event, location) of all transitions of a machine."""
     table: Any = getattr(kind, "TRANSITIONS", {})
@@ -190,27 +177,3 @@ def transitions_of(kind: type) -> list[tuple[str, str, str]]:
         (states.name_of(s), events.name_of(e), transition_location(kind, s, e))
         for s, e in sorted(table)
     ]
-
-
-def _find_transition(kind: type, state: int, event: int) -> str:
-    """Look the row up in the generated text, and its line in the package's line map."""
-    module = sys.modules.get(kind.__module__)
-    file = getattr(module, "__file__", None)
-    if file is None:
-        return ""
-    states: Any = getattr(kind, "STATES", None)
-    events: Any = getattr(kind, "EVENTS", None)
-    row = f"(State.{states.name_of(state)}, Event.{events.name_of(event)}):"
-    for number, text in enumerate(_lines(file), 1):
-        if text.lstrip().startswith(row):
-            found = source_location(Path(file), number)
-            return "" if found.startswith(Path(file).name) else found
-    return ""
-
-
-@lru_cache(maxsize=64)
-def _lines(file: str) -> tuple[str, ...]:
-    try:
-        return tuple(Path(file).read_text(encoding="utf-8").splitlines())
-    except OSError:
-        return ()

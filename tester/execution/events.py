@@ -202,6 +202,7 @@ class Verdict(Enum):
     PANIC = "panic"
     PROTOCOL_ERROR = "protocol-error"
     FAILED_CHECK = "failed-check"
+    RUNAWAY = "runaway"
 
 
 ATOMIC_VERDICTS: Final = (

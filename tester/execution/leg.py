@@ -138,6 +138,9 @@ class LegRun:
         except ProtocolError as error:
             outcome.error = error
             outcome.finding = self.checker.finding or protocol_finding(error, self.system.engine)
+        finding, watch = outcome.finding, self.system.engine.watch
+        if finding is not None and finding.verdict is Verdict.HANG and watch is not None:
+            finding.notes += filter(None, [watch.busiest()])
         self.take_stock()
         return outcome
 
@@ -166,11 +169,14 @@ class LegRun:
             self.outcome.finding = checker.finding or checker.overdue(engine.now, self.limit)
             if self.outcome.finding is not None:
                 return False
-            if self._on_progress is not None:
-                self._on_progress(self)
+            self._show_progress()
         if not driver.finished:
             self.outcome.finding = checker.stuck(engine.now) or _stuck_agents(driver, engine.now)
         return self.outcome.finding is None
+
+    def _show_progress(self) -> None:
+        if self._on_progress is not None:
+            self._on_progress(self)
 
     def _come_to_rest(self) -> bool:
         """Everything in flight arrives; what never ends is a livelock.
@@ -179,7 +185,11 @@ class LegRun:
         """
         engine = self.system.engine
         limit = DRAIN_LIMITS * self.limit
-        engine.run(engine.now + limit)
+        until = engine.now + limit
+        ticks = slice_ticks(self.limit)
+        while engine.ticks and engine.ticks[0] <= until and self.checker.finding is None:
+            engine.run(min(until, engine.ticks[0] + ticks))
+            self._show_progress()
         self.outcome.finding = self.checker.finish(engine.now)
         if self.outcome.finding is None and engine.ticks:
             self.outcome.finding = Finding(
@@ -226,6 +236,7 @@ class LegRun:
             )
             if self.outcome.finding is not None:
                 return False
+            self._show_progress()
         self.outcome.flushed = True
         return self._come_to_rest() and self._compare_memory(final)
 
@@ -283,6 +294,8 @@ ERROR_VERDICTS: Final = {
     ErrorKind.UNDEFINED_TRANSITION: Verdict.UNDEFINED_TRANSITION,
     ErrorKind.PANIC: Verdict.PANIC,
     ErrorKind.ASSERTION: Verdict.PANIC,
+    ErrorKind.TOO_MANY_TRANSITIONS: Verdict.RUNAWAY,
+    ErrorKind.TOO_MANY_MESSAGES: Verdict.RUNAWAY,
 }
 """Errors of the protocol's own checks that have a verdict of their own."""
 

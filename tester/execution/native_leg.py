@@ -42,7 +42,7 @@ from tester.execution.handover import (
     flushing_requesters,
     has_flush,
 )
-from tester.execution.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
+from tester.execution.leg import DEADLOCK_LIMIT, DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
 from tester.execution.native_program import ProgramView
 from tester.execution.native_system import NativeFinding, TesterSystem
 from tester.program.expectations import touched_lines
@@ -231,9 +231,7 @@ class NativeLegRun:
             if self._judged(status):
                 return False
             finished = bool(system.statistics(driver).finished)
-            if self._on_progress is not None:
-                self.driver.completed = system.statistics(0).completed
-                self._on_progress(self)
+            self._show_progress()
         if not finished:
             if not system.stuck() and system.refused() is None:
                 waiting = "agents wait for hand-overs although nothing is open"
@@ -243,6 +241,11 @@ class NativeLegRun:
                 self._found(Verdict.HANG)
             return False
         return True
+
+    def _show_progress(self) -> None:
+        if self._on_progress is not None:
+            self.driver.completed = self.system.statistics(0).completed
+            self._on_progress(self)
 
     def _slices(self, driver: int, until: int) -> tuple[int, int]:
         """Run on for some slices. (status, end of the last one)"""
@@ -287,8 +290,12 @@ class NativeLegRun:
 
     def _come_to_rest(self) -> bool:
         system = self.system
-        if self._judged(self._advance(system.now + DRAIN_LIMITS * self.limit)):
-            return False
+        until = system.now + DRAIN_LIMITS * self.limit
+        while (tick := system.next_tick) is not None and tick <= until:
+            # One call for all of it, but for a limit that was set very high.
+            if self._judged(self._advance(min(until, tick + DRAIN_LIMITS * DEADLOCK_LIMIT))):
+                return False
+            self._show_progress()
         if system.finish() and self._judged(RunStatus.FINDING):
             return False
         if system.next_tick is not None:
@@ -314,6 +321,7 @@ class NativeLegRun:
                 return False
             if self._overdue():
                 return False
+            self._show_progress()
         self.outcome.flushed = True
         return self._come_to_rest() and self._compare_memory(final.addresses, final.contents)
 

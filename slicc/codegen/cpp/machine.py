@@ -385,11 +385,11 @@ class MachineWriter:
         out = Emitter()
         with out.block("inline void wakeup(Context& x, Machine& c)"):
             out.line("u32 left = controller_begin(x, c);")
+            out.line("u64 passes = 0;")
             with out.block("while (left && !troubled(x))"):
                 for port in self.machine.in_ports:
                     self._poll_one(out, port)
-                out.line("if (!c.woken) break;")
-                out.line("c.woken = false;")
+                out.line("if (!controller_pass(x, c, passes)) break;")
             out.line("controller_end(x, c, left);")
         return out.text()
 

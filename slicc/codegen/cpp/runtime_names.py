@@ -302,6 +302,7 @@ CONTROLLER_FIELDS = name_set(
     "machineID number_of_TBEs transitions_per_cycle buffer_size max_transitions limit left "
     "current mandatory_queue memory_request memory_response held last_held counts waiting "
     "tracked neighbours downstream upstream transition_state transition_event woken has_memory "
-    "arrays ports buffers ranked rank_of_port buffer_of_port port_buffer locked locks "
+    "arrays ports buffers stall_tick stall_state stall_event "
+    "ranked rank_of_port buffer_of_port port_buffer locked locks "
 )
 """Members of the structures that generated ones derive from."""

@@ -85,8 +85,7 @@ class Transitions:
                     with out.block(f"if (c.current == Port::{poll})"):
                         out.line(f"x.action = {self.numbers[handler]};")
                         out.line(f"if ({self.own.functions[handler.name]}(x, c)) return true;")
-            out.line("schedule(x, c.id, now(x) + 1);")
-            out.line("x.event = x.state = -1;")
+            out.line("controller_stalled(x, c);")
             out.line("x.action = polling;")
             out.line("return false;")
         return out.text()

@@ -38,6 +38,7 @@ inline void requesters_mark(Context&, Marker&) {}
 inline void context_bind(Context&) {}
 inline void requesters_start(Context&, const PlanView&) {}
 inline void requester_wakeup(Context&, u32) {}
+inline u64 requesters_completed(const Context&) { return 0; }
 inline void client_wakeup(Context&, u32) {}
 inline void controller_memory_respond(Context&, u32, Message&) {}
 inline void controller_memory_offer(Context&, u32) {}

@@ -128,6 +128,7 @@ def plan_words(
         return hash_name(name) if delayed else 0
 
     words = [MAGIC, VERSION, shape.run_key, 6, POLICY_NAMES.index(shape.policy), 40, 10_000]
+    words += [1 << 62, 1 << 62, 0]  # no limits to messages and work
     words.append(MachineType.NUM)
     for kind in range(MachineType.NUM):
         count = shape.controllers if kind == MachineType.Cache else 0

@@ -398,8 +398,28 @@ def test_help_is_quick() -> None:
     assert loaded.stdout.strip() == "False"
 
 
-def test_a_time_limit_ends_a_run_after_a_whole_leg() -> None:
-    done = gpu_tester("-p", "MI", "--seed", "3", "--episodes", "100000", "--max-seconds", "0")
+@pytest.mark.parametrize("engine", ["native", "python"])
+def test_a_time_limit_ends_a_run_within_a_leg(engine: str) -> None:
+    done = gpu_tester(
+        *("-p", "MI", "--seed", "3", "--episodes", "100000", "--leg-episodes", "20000"),
+        *("--max-seconds", "0", "--engine", engine),
+    )
     assert done.exit_code == 0, done.output
-    assert "stopped after 0 seconds, as asked" in done.stdout
-    assert " in 1 leg, " in done.stdout
+    cut = re.search(
+        r"^stopped after 0 seconds, as asked; leg 0 after ([\d,]+) episodes, unchecked$",
+        done.stdout,
+        re.MULTILINE,
+    )
+    assert cut is not None, done.stdout
+    assert int(cut[1].replace(",", "")) < 20_000
+    assert f"PASSED: {cut[1]} episodes in 1 leg, " in done.stdout
+
+
+def test_a_time_limit_ends_workers_within_their_legs() -> None:
+    done = gpu_tester(
+        *("-p", "MI", "--seed", "3", "--episodes", "100000", "--leg-episodes", "20000"),
+        *("--max-seconds", "0", "--engine", "python", "--jobs", "2"),
+    )
+    assert done.exit_code == 0, done.output
+    assert "stopped after 0 seconds, as asked; legs that were running do not count" in done.stdout
+    assert "PASSED: 0 episodes in 0 legs" in done.stdout

@@ -32,6 +32,7 @@ struct System {
     u32 buffers;
     u32 ports;
     EngineState engine;
+    Watchdog watchdog;
     TraceState trace;
     Limbo limbo;
     LineMap lines;

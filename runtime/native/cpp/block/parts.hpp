@@ -46,6 +46,22 @@ struct EngineState {
     Array<u64> flags;
     Array<u64> pending;
     Array<FarItem> far;  // a heap
+    u64 wakeups;         // made so far
+    u64 look_wakeups;    // when the watchdog looks
+    u64 look_sequence;
+};
+
+// What looks for runaways: see system/watchdog.hpp.
+struct Watchdog {
+    u64 messages;  // limits: see runtime.sim.engine.Limits
+    u64 work;
+    u64 credit;
+    u64 paid;
+    u64 completed;
+    u64 since;  // NONE: nothing is suspicious
+    u64 wakeups_before;
+    u64 transitions_before;
+    Array<u64> before;  // counts of transitions
 };
 
 // Slots that the running wake-up may still look at, and the last one where that is needed:

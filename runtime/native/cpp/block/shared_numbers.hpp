@@ -6,7 +6,7 @@
 
 inline constexpr u64 SLICC_ABI = 6;
 inline constexpr u64 PLAN_MAGIC = 827739219;
-inline constexpr u64 PLAN_VERSION = 2;
+inline constexpr u64 PLAN_VERSION = 3;
 
 // How a plan begins; a TypeWord for each machine type follows.
 enum HeadWord : u32 {
@@ -17,9 +17,12 @@ enum HeadWord : u32 {
     PLAN_HEAD_DELAY_POLICY = 4,
     PLAN_HEAD_MEMORY_LATENCY = 5,
     PLAN_HEAD_MAX_ROUNDS = 6,
-    PLAN_HEAD_TYPES = 7,
+    PLAN_HEAD_MAX_MESSAGES = 7,
+    PLAN_HEAD_MAX_WORK = 8,
+    PLAN_HEAD_CREDIT = 9,
+    PLAN_HEAD_TYPES = 10,
 };
-inline constexpr u32 PLAN_HEAD_WORDS = 8;
+inline constexpr u32 PLAN_HEAD_WORDS = 11;
 
 // A machine type; the interleave bit is NONE where lines are not interleaved.
 enum TypeWord : u32 {
@@ -163,6 +166,10 @@ enum PoolName : u32 {
     POOL_TABLES = 12,
 };
 
+inline constexpr u64 LOOK_WAKEUPS = 8192;
+inline constexpr u64 LOOK_SHARE = 4;
+inline constexpr u64 IDLE_SHARE = 4;
+
 enum DelayPolicy : u32 {
     DELAY_NOMINAL = 0,
     DELAY_UNIFORM = 1,
@@ -234,6 +241,7 @@ enum class ErrorKind : u32 {
     BANK_CONFLICT = 20,
     BAD_MEMORY_REQUEST = 21,
     BAD_CALLBACK = 22,
+    TOO_MANY_MESSAGES = 23,
 };
 
 // What one instruction asks of memory.

@@ -84,6 +84,7 @@ inline void controller_start(Context& x, Controller& c, const PlanWords& words) 
     c.memory_response = words.handle(PLAN_CONTROLLER_MEMORY_RESPONSE);
     c.arrays = words.word(PLAN_CONTROLLER_ARRAYS) != 0;
     c.busy_tick = NONE;
+    c.stall_tick = NONE;
     c.memory_tick = NONE;
     c.current = NIL;
     c.waiting = NIL;
@@ -521,6 +522,24 @@ inline u32 controller_begin(Context& x, Controller& c) {
     if (c.busy_tick == now(x)) return c.left;
     c.busy_tick = now(x);
     return c.limit;
+}
+
+// The transition that was tried has stalled: it is tried again in the next cycle.
+inline COLD void controller_stalled(Context& x, Controller& c) {
+    c.stall_tick = now(x);
+    c.stall_state = x.state;
+    c.stall_event = x.event;
+    schedule(x, c.id, now(x) + 1);
+    x.event = x.state = -1;
+}
+
+// Whether there may be one more pass over the ports of this wake-up because messages were woken.
+inline bool controller_pass(Context& x, Controller& c, u64& passes) {
+    if (LIKELY(!c.woken)) return false;
+    c.woken = false;
+    if (LIKELY(++passes <= x.s->engine.max_rounds)) return true;
+    fail(x, ErrorKind::TOO_MANY_TRANSITIONS, 0);
+    return false;
 }
 
 // A body is about to be polled.

@@ -63,6 +63,9 @@ struct Controller {
     u32 last_held;
     i32 transition_state;
     i32 transition_event;
+    i32 stall_state;  // of the transition that stalled last, and when that was
+    i32 stall_event;
+    u64 stall_tick;
     u32 locked;  // lines that are locked for a queue
     bool woken;  // a message was woken since the last complete pass over the ports
 };

@@ -46,6 +46,17 @@ inline void requester_wakeup(Context& x, u32 requester) {
 // Nothing here holds a value whose log or operations are collected.
 inline void requesters_mark(Context&, Marker&) {}
 
+// How many requests were taken and are answered; one with many lanes may count as many.
+inline u64 requesters_completed(const Context& x) {
+    const RequesterParts& parts = requester_parts(x);
+    u64 found = 0;
+    for (u32 i = 0; i < parts.requesters.count; ++i) {
+        const Requester& r = parts.requesters.at(x, i);
+        found += r.next_sequence - r.live;
+    }
+    return found;
+}
+
 // How many requesters have something outstanding.
 inline u64 requesters_leaking(Context& x) {
     RequesterParts& parts = requester_parts(x);

@@ -13,6 +13,10 @@
 inline void deliver(Context& x, Message& item);
 inline void consumer_wakeup(Context& x, u32 consumer);
 
+// Defined above it, too: what watches for runaways.
+inline void watchdog_suspect(Context& x);
+inline void watchdog_endless_tick(Context& x);
+
 // ---------------------------------------------------------------- the far future
 
 inline bool far_before(const FarItem& one, const FarItem& other) {
@@ -225,6 +229,7 @@ inline void deliver_slot(Context& x, u32 slot) {
 
 // Run the consumers of a mask in ascending id; false when something went wrong.
 inline bool run_consumers(Context& x, u32 first, u64 mask) {
+    x.s->engine.wakeups += static_cast<u64>(__builtin_popcountll(mask));
     while (mask) {
         const u32 consumer = first + static_cast<u32>(__builtin_ctzll(mask));
         mask &= mask - 1;
@@ -275,11 +280,10 @@ inline void run_tick(Context& x, u64 tick) {
             mask = flags[i];
         }
         more = any_pending(x, words);
-        if (UNLIKELY(more && ++rounds > e.max_rounds)) {
-            x.controller = NIL;
-            x.state = x.event = -1;
-            fail(x, ErrorKind::TOO_MANY_TRANSITIONS, 0);
-            return;
+        if (UNLIKELY(more && ++rounds >= e.max_rounds >> 1)) {
+            // Half of the rounds are over: see what the other half does.
+            if (rounds == e.max_rounds >> 1) watchdog_suspect(x);
+            if (rounds > e.max_rounds) return watchdog_endless_tick(x);
         }
     } while (more);
     e.running = 0;

@@ -30,6 +30,9 @@ struct PlanView {
     u64 delay_policy;
     u64 memory_latency;
     u64 max_rounds;
+    u64 max_messages;
+    u64 max_work;
+    u64 credit;
     const u64* types;
     u64 type_count;
     Capacities capacities;
@@ -69,6 +72,9 @@ inline bool read_plan(const u64* words, u64 count, PlanView& plan) {
     plan.delay_policy = words[PLAN_HEAD_DELAY_POLICY];
     plan.memory_latency = words[PLAN_HEAD_MEMORY_LATENCY];
     plan.max_rounds = words[PLAN_HEAD_MAX_ROUNDS];
+    plan.max_messages = words[PLAN_HEAD_MAX_MESSAGES];
+    plan.max_work = words[PLAN_HEAD_MAX_WORK];
+    plan.credit = words[PLAN_HEAD_CREDIT];
     plan.type_count = words[PLAN_HEAD_TYPES];
     plan.types = words + PLAN_HEAD_WORDS;
     const u64* at = plan.types + PLAN_TYPE_WORDS * plan.type_count;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "system/core.hpp"
+#include "system/watchdog.hpp"
 #include "block/line_slots.hpp"
 
 // What layout() of the parts of other layers adds to the block.
@@ -50,6 +51,10 @@ inline RunEnd run(Context& x, u64 until) {
         if (tick == NONE) return RUN_IDLE;
         if (tick > until) return RUN_UNTIL;
         run_tick(x, tick);
+        if (UNLIKELY(s.engine.wakeups >= s.engine.look_wakeups ||
+                     s.engine.sequence >= s.engine.look_sequence)) {
+            watchdog_look(x);
+        }
         if (UNLIKELY(s.trouble)) return s.pool.name ? RUN_EXHAUSTED : RUN_TROUBLE;
         if (UNLIKELY(s.logs.live > s.logs_limit || s.atomics.live > s.atomics_limit ||
                      s.triggers.live > s.triggers_limit)) {
@@ -182,6 +187,7 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     layout.reserve(s.entries, MACHINES);
     layout.reserve(s.records, MACHINES);
     layout.reserve(s.counts, counts);
+    layout.reserve(s.watchdog.before, counts);
     layout.reserve(s.controller_parts, 1);
     layout.reserve(s.requester_parts, 1);
     layout.reserve(s.client_parts, 1);
@@ -375,6 +381,10 @@ inline bool system_start(void* block, u64 bytes, const u64* words, u64 count) {
     s.memory.run_key = plan.run_key;
     s.memory.latency = plan.memory_latency;
     s.engine.max_rounds = plan.max_rounds;
+    s.watchdog.messages = plan.max_messages;
+    s.watchdog.work = plan.max_work;
+    s.watchdog.credit = plan.credit;
+    watchdog_start(x);
     wheel_start(x);
     s.limbo.last_message = LIMBO_FRONT;
     topology_start(x, plan);

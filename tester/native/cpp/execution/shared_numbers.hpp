@@ -38,6 +38,7 @@ enum class Verdict : u32 {
     PANIC = 16,
     PROTOCOL_ERROR = 17,
     FAILED_CHECK = 18,
+    RUNAWAY = 19,
 };
 
 inline constexpr u32 EPISODE_BARE = 8;

@@ -1,0 +1,139 @@
+"""Protocols that work without end: both engines end them alike, and name the culprit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from protocols.loader import LoadedProtocol
+from runtime.errors import ProtocolError
+from runtime.native.system import NativeError
+from runtime.native.verdicts import Verdicts
+from runtime.sim.engine import Limits
+from runtime.system import system as building
+from tester.campaign.campaign import Campaign, Options
+from tester.execution.leg import LegRun
+from tester.execution.native_leg import NativeLegRun, NativeProtocol
+from tester.program.replay_file import Leg
+from tests.tester.native import equality
+from tests.tester.native.runaways import NUMBERS, WAYS, load
+
+Compiled = tuple[LoadedProtocol, NativeProtocol]
+FAST = 40
+"""How much sooner than usual the tests want their verdicts."""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Compiled]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        protocol = load(tmp_path_factory.mktemp("runaway"), monkeypatch)
+        engine = equality.native_engine(protocol).native
+        assert engine is not None
+        yield protocol, engine
+
+
+def leg_of(protocol: LoadedProtocol, way: str | None, seed: int = 3) -> Leg:
+    times = 2 if way == "messages that two machines multiply" else 1
+    assignments = {
+        "machine.L1Cache.count": 1,
+        "machine.L1Cache.parameters.transitions_per_cycle": 8,
+        "machine.L1Cache.parameters.which": NUMBERS[way] if way else 0,
+        "machine.Directory.parameters.times": times,
+    }
+    options = Options(seed, 60, assignments=assignments, leg_episodes=30)
+    return Campaign(protocol, options).plan(0).leg
+
+
+def sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Smaller limits: the looks stay as they are."""
+    usual = building.limits_of
+
+    def limits(description: object, outstanding: int) -> Limits:
+        found = usual(description, outstanding)  # type: ignore[arg-type]
+        return replace(found, work=found.work // FAST)
+
+    monkeypatch.setattr(building, "limits_of", limits)
+
+
+def on_both(compiled: Compiled, leg: Leg) -> tuple[LegRun, NativeLegRun]:
+    protocol, engine = compiled
+    engine.plans._kept.clear()  # limits are words of a plan
+    mine, native = equality.run_natively(protocol, engine, leg)
+    theirs, python = equality.run_in_python(protocol, leg)
+    assert mine == theirs
+    return python, native
+
+
+def named(compiled: Compiled, leg: Leg, error: NativeError) -> ProtocolError:
+    """The native verdict by the author's names."""
+    protocol = compiled[0]
+    assert protocol.native is not None
+    return Verdicts(protocol.native, protocol.info, leg.description)(error)
+
+
+def said(error: ProtocolError) -> tuple[object, ...]:
+    """Everything but the sentence."""
+    where = error.machine, error.version, error.state, error.event, error.location
+    return (error.kind, error.tick, *where)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_runaway_ends_alike_on_both_engines_and_is_named(
+    way: str, compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, culprit, message = WAYS[way]
+    if kind == "too_many_transitions":
+        sooner(monkeypatch)
+    leg = leg_of(compiled[0], way)
+    python, native = on_both(compiled, leg)
+    error = python.outcome.error
+    assert error is not None and native.error is not None
+    assert python.outcome.finding is not None
+    assert python.outcome.finding.verdict.value == "runaway"
+    assert (error.kind.value, error.machine) == (kind, "L1Cache")
+    assert culprit in error.message and message in error.message
+    assert error.location is None or error.location.startswith("Solo.sm:")
+    assert error.location or "[Solo.sm:" in error.message
+    assert said(named(compiled, leg, native.error)) == said(error)
+
+
+def test_the_protocol_passes_when_nothing_runs_away(compiled: Compiled) -> None:
+    python, _ = on_both(compiled, leg_of(compiled[0], None))
+    assert python.outcome.finding is None
+
+
+def test_a_hang_names_what_is_busy(compiled: Compiled) -> None:
+    leg = replace(leg_of(compiled[0], "negative acknowledgement"), deadlock_limit=20_000)
+    python, _ = on_both(compiled, leg)
+    finding = python.outcome.finding
+    assert finding is not None and finding.verdict.value == "hang"
+    assert " in Never" in finding.notes[0] and "[Solo.sm:" in finding.notes[0]
+
+
+@pytest.mark.parametrize("name", ["MESI_Two_Level", "GPU_VIPER_APU"])
+def test_both_engines_look_at_the_same_points(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With limits that legal runs exceed: a wake-up, a message or a request that one engine counts
+    and the other does not would end them in different ticks."""
+    leg = equality.leg_of(name, "default", 5, 60)
+    made = equality.loaded(name), equality.native(name)
+    found = set()
+    never = 1 << 40
+    for limits in (
+        Limits(8, never, 0),
+        Limits(20, never, 0),
+        Limits(40, 900, 0),
+        Limits(40, 2_000, 2),
+        Limits(100, 1_000, 5),
+    ):
+        monkeypatch.setattr(building, "limits_of", lambda *_, limits=limits: limits)
+        python, native = on_both(made, leg)
+        error = python.outcome.error
+        if error is None or native.error is None:
+            assert error is native.error
+            continue
+        assert said(named(made, leg, native.error)) == said(error)
+        found.add(error.kind.value)
+    made[1].plans._kept.clear()
+    assert found == {"too_many_messages", "too_many_transitions"}
