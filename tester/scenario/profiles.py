@@ -21,7 +21,7 @@ from tester.program.address_map import BANK_SKEW, DENSE, LINE_DUEL, SET_CONFLICT
 from tester.scenario.profile_sampler import SIZES, ProfileSampler, set_stride
 from tester.scenario.scenario import Scenario as Scenario
 from tester.scenario.scenario import Shape as Shape
-from tester.scenario.special_profiles import COMPARISONS, LATER_ROUNDS, ON_REQUEST
+from tester.scenario.special_profiles import COMPARISONS, CONTENTION, ON_REQUEST
 
 
 def _replacement(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
@@ -102,7 +102,7 @@ def _hot_ping_pong(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
 def _line_duel(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
     """Two to four lines in total: every request meets another one for its line."""
     shape = sampler.shape(
-        units=(2, 4, 8),
+        units=(2, 4, 8, 12),
         wavefronts=(1, 2),
         lanes=(1, 1, 2, 4),
         cpus=(1, 2, 3),
@@ -368,12 +368,11 @@ ROTATION: Final[Mapping[str, Profile]] = MappingProxyType(
         "relay": _relay,
         "system": _system,
         "bank-skew": _bank_skew,
+        **CONTENTION,
     }
 )
 """What `default` runs in turn (`tester.campaign.profile_schedule`)."""
-PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
-    {**ROTATION, **LATER_ROUNDS, **ON_REQUEST}
-)
+PROFILES: Final[Mapping[str, Profile]] = MappingProxyType({**ROTATION, **ON_REQUEST})
 """All that look for bugs."""
 DEFAULT: Final = "default"
 
