@@ -31,8 +31,11 @@ class Turn:
         return _LONGEST.get(self.profile)
 
 
-_LONGEST: Final = MappingProxyType({"system": 90, "scope-mix": 150, "starvation": 150})
-"""What these find depends on the system that is drawn more than on how long it runs."""
+_LONGEST: Final = MappingProxyType(
+    {"system": 90, "scope-mix": 150, "starvation": 150, "scarcity": 60, "probe-crossing": 250}
+)
+"""What these find depends on the system that is drawn more than on how long it runs. Where tables
+are small, a port of low priority may even be passed over for as long as there is work."""
 
 _WRITE_THROUGH: Final = Turn("replacement", {"write_back": False, "dmas": 1})
 _WRITE_BACK: Final = Turn("write-back", {"pressure": 3, "dmas": 1})
@@ -56,8 +59,10 @@ _CPU_OPENING: Final = (
 
 _GPU_ROTATION: Final = (
     *["relay"] * 5,
+    *["probe-crossing"] * 5,
     *["system"] * 4,
     *["scarcity"] * 2,
+    "whole-line",
     "replacement",
     "coherence",
     "hot-ping-pong",
@@ -79,6 +84,7 @@ _CPU_ROTATION: Final = (
     *["replacement"] * 2,
     *["system"] * 2,
     *["scarcity"] * 2,
+    "probe-crossing",
     "coherence",
     "hot-ping-pong",
     "write-back",

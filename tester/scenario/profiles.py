@@ -195,6 +195,34 @@ def _lane_merge(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
     )
 
 
+def _whole_line(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
+    """Lanes that fill a line with one store, beside others that fill a part of it."""
+    shape = sampler.shape(
+        units=(2, 4),
+        wavefronts=(1, 2),
+        lanes=(8, 8, 16),
+        l1_sets=(4, 16),
+        l1_ways=(2, 4),
+        l2_sets=(2, 4, 16),
+        l2_ways=(2, 4),
+        banks=(1, 1, 2),
+        write_back=(False, True, True),
+    )
+    lengths = sampler("lengths", (6,), (10,), (4, 12))
+    crowding, groups = sampler("crowding", 300, 400), sampler("groups", 2, 4)
+    places = sampler.crowded(shape, lengths, crowding, groups, cluster_bytes=64)
+    return shape, sampler.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=(0, 0, 0, 1),
+        load_percent=sampler("load_percent", (0, 40), (20, 60)),
+        pattern_percent=100,
+        shared_group_percent=100,
+        lane_percent=sampler("lane_percent", 90, 95),
+    )
+
+
 def _write_back(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
     """Dirty lines in a second level of about the size of the data: partial lines, late victims."""
     shape = sampler.shape(
@@ -363,6 +391,7 @@ ROTATION: Final[Mapping[str, Profile]] = MappingProxyType(
         "line-duel": _line_duel,
         "set-conflict": _set_conflict,
         "lane-merge": _lane_merge,
+        "whole-line": _whole_line,
         "write-back": _write_back,
         "acquire-crossing": _acquire_crossing,
         "relay": _relay,

@@ -124,12 +124,52 @@ def _starvation(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
     )
 
 
+def _probe_crossing(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
+    """Atomic operations and stores of every kind of agent on a few lines: probes meet requests of
+    the shared cache that are under way."""
+    shape = sampler.shape(
+        units=(4, 8),
+        wavefronts=(1, 2),
+        lanes=(2, 4),
+        cpus=(2, 3),
+        dmas=(2, 3, 5),
+        fetchers=(0, 1),
+        scalars=(0, 0, 1),
+        l1_sets=(2, 4),
+        l1_ways=(1, 2),
+        l2_sets=(2, 4),
+        l2_ways=(1, 2),
+        l3_sets=(2,),
+        banks=(1, 1, 2),
+        directories=(1, 1, 2),
+        write_back=(False, True),
+    )
+    lengths = sampler("lengths", (4,), (10,), (4, 10))
+    groups = sampler("groups", 2, 4)
+    places = sampler.build(
+        MapConfig, groups=groups, locations=None, lines=sampler("lines", 2, 4, 6), layout=DENSE
+    )
+    return shape, sampler.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=sampler("size_weights", (1, 1, 4, 2), (0, 0, 1, 1)),
+        load_percent=sampler("load_percent", (10, 30), (10, 30), (30, 70)),
+        scope_percent=sampler("scope_percent", 0, 0, 20, 40),
+        atomic_percent=sampler("atomic_percent", 30, 80, 80),
+        quiet_percent=sampler("quiet_percent", 0, 30),
+        flush_percent=sampler("flush_percent", 0, 15),
+        bare_percent=sampler("bare_percent", 50, 100, 100),
+        chase_percent=sampler("chase_percent", 0, 20),
+    )
+
+
 def _scarcity(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
     """Busy banks, small tables and bounded buffers: transitions that must be tried again."""
     shape = sampler.shape(
         units=(2, 4, 8),
         wavefronts=(1, 2),
-        lanes=(2, 4, 8),
+        lanes=(1, 2, 4),
         dmas=(1, 1, 2),
         l1_sets=(2, 4),
         l1_ways=(1, 2),
@@ -139,13 +179,13 @@ def _scarcity(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         directories=(1, 2),
         write_back=(False, True),
         entries=(0, 4, 8),
-        directory_entries=(0, 2, 4, 8),
+        directory_entries=(0, 4, 8),
         dma_entries=(0, 1, 2),
         busy_cycles=(0, 1, 2, 4),
         array_banks=(1, 2),
         send_slots=(0, 1, 2),
     )
-    lengths = sampler("lengths", (4,), (10,), (20,))
+    lengths = sampler("lengths", (4,), (10,))
     lines = max(4, shape.l2_lines * sampler("pressure", 1, 2))
     groups = sampler("groups", 2, 4)
     places = sampler.spread(shape, lengths, lines, groups, layout=DENSE)
@@ -189,7 +229,12 @@ def _resource_famine(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
 
 
 CONTENTION: Final = MappingProxyType(
-    {"scope-mix": _scope_mix, "starvation": _starvation, "scarcity": _scarcity}
+    {
+        "scope-mix": _scope_mix,
+        "starvation": _starvation,
+        "probe-crossing": _probe_crossing,
+        "scarcity": _scarcity,
+    }
 )
 ON_REQUEST: Final = MappingProxyType({"resource-famine": _resource_famine})
 COMPARISONS: Final = MappingProxyType({"random-check": _random_check, "own-bytes": _own_bytes})
