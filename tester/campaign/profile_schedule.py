@@ -58,38 +58,48 @@ _CPU_OPENING: Final = (
 """The same for protocols without wavefronts: lanes, acquires and scopes mean nothing there."""
 
 _GPU_ROTATION: Final = (
-    *["relay"] * 5,
-    *["probe-crossing"] * 5,
-    *["system"] * 4,
-    *["scarcity"] * 2,
-    "whole-line",
-    "replacement",
-    "coherence",
-    "hot-ping-pong",
-    "line-duel",
-    "set-conflict",
-    "lane-merge",
-    "write-back",
-    "acquire-crossing",
-    "bank-skew",
-    "scope-mix",
-    "starvation",
+    *[Turn("relay")] * 5,
+    *[Turn("probe-crossing", {"write_back": False})] * 3,
+    *[Turn("probe-crossing", {"write_back": True})] * 5,
+    *[Turn("system")] * 4,
+    *[Turn("scarcity")] * 2,
+    *[Turn("whole-line")] * 2,
+    Turn("replacement"),
+    Turn("coherence"),
+    Turn("hot-ping-pong"),
+    Turn("line-duel"),
+    Turn("set-conflict"),
+    Turn("lane-merge"),
+    Turn("write-back"),
+    Turn("acquire-crossing"),
+    Turn("bank-skew"),
+    Turn("scope-mix"),
+    Turn("starvation"),
 )
 """A round of `default` after these. What relays look for is rare, and their episodes are short and
 cheap; a system has more kinds of agents than any other profile, so that each of them gets fewer
 episodes."""
+_TWO_FRAMES: Final = {
+    "l1_sets": 2,
+    "l1_ways": 1,
+    "delays": "stragglers",
+    "instruction_percent": 50,
+}
+"""Lines are given up and asked for again while answers to the eviction are under way."""
 _CPU_ROTATION: Final = (
-    *["set-conflict"] * 5,
-    *["line-duel"] * 3,
-    *["replacement"] * 2,
-    *["system"] * 2,
-    *["scarcity"] * 2,
-    "probe-crossing",
-    "coherence",
-    "hot-ping-pong",
-    "write-back",
-    "bank-skew",
-    "starvation",
+    *[Turn("set-conflict")] * 4,
+    *[Turn("set-conflict", _TWO_FRAMES)] * 3,
+    *[Turn("line-duel")] * 2,
+    *[Turn("line-duel", _TWO_FRAMES)] * 2,
+    *[Turn("replacement")] * 2,
+    *[Turn("system")] * 2,
+    *[Turn("scarcity")] * 2,
+    Turn("probe-crossing"),
+    Turn("coherence"),
+    Turn("hot-ping-pong"),
+    Turn("write-back"),
+    Turn("bank-skew"),
+    Turn("starvation"),
 )
 
 
@@ -105,4 +115,4 @@ def turn_of_leg(profile: str, prng: Prng, number: int, is_gpu: bool = True) -> T
     rotation = _GPU_ROTATION if is_gpu else _CPU_ROTATION
     turn, place = divmod(number - len(opening), len(rotation))
     order = shuffled(CounterRng(prng.fork(f"round {turn}")), len(rotation))
-    return Turn(rotation[int(order[place])])
+    return rotation[int(order[place])]

@@ -144,6 +144,7 @@ def _probe_crossing(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         directories=(1, 1, 2),
         write_back=(False, True),
     )
+    back = shape.write_back  # dirty lines are lost by what passes them, clean ones by operations
     lengths = sampler("lengths", (4,), (10,), (4, 10))
     groups = sampler("groups", 2, 4)
     places = sampler.build(
@@ -154,11 +155,11 @@ def _probe_crossing(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         places,
         lengths=lengths,
         size_weights=sampler("size_weights", (1, 1, 4, 2), (0, 0, 1, 1)),
-        load_percent=sampler("load_percent", (10, 30), (10, 30), (30, 70)),
-        scope_percent=sampler("scope_percent", 0, 0, 20, 40),
-        atomic_percent=sampler("atomic_percent", 30, 80, 80),
+        load_percent=sampler("load_percent", *(((10, 30), (30, 70)) if back else ((10, 30),))),
+        scope_percent=sampler("scope_percent", *((20, 40) if back else (0, 0, 0, 20))),
+        atomic_percent=sampler("atomic_percent", *((30, 80) if back else (80,))),
         quiet_percent=sampler("quiet_percent", 0, 30),
-        flush_percent=sampler("flush_percent", 0, 15),
+        flush_percent=sampler("flush_percent", *((0, 15, 30) if back else (0, 0, 15))),
         bare_percent=sampler("bare_percent", 50, 100, 100),
         chase_percent=sampler("chase_percent", 0, 20),
     )
