@@ -52,6 +52,7 @@ _GROWTH: Final = 20
 LEG_ACCESSES: Final = 60_000
 """Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
 MAX_LEG_ACCESSES: Final = 1 << 24
+_PATIENCE: Final = 3
 _ROUNDS: Final = 3
 """But at least this many episodes per agent."""
 
@@ -188,7 +189,7 @@ class Campaign:
             program,
             description,
             self.protocol.identity,
-            options.deadlock_limit,
+            self._deadlock_limit(scenario.shape),
             options.seed,
             number,
             scenario.profile,
@@ -284,6 +285,12 @@ class Campaign:
         return Failure(leg, run, history, shown, alike)
 
     # ------------------------------------------------------------------ drawing
+
+    def _deadlock_limit(self, shape: profiles.Shape) -> int:
+        """What the user says; else longer where resources are scarce: ports of low priority are
+        passed over there."""
+        patient = shape.limited and self.options.deadlock_limit == DEADLOCK_LIMIT
+        return DEADLOCK_LIMIT * _PATIENCE if patient else self.options.deadlock_limit
 
     def _leg_episodes(
         self, number: int, prng: Prng, config: GeneratorConfig, agents: int, longest: int | None

@@ -57,15 +57,18 @@ _CPU_OPENING: Final = (
 )
 """The same for protocols without wavefronts: lanes, acquires and scopes mean nothing there."""
 
+_MANY_READERS: Final = Turn("coherence", {"units": 16, "load_percent": (60, 95)})
+"""More copies of a line than a byte has bits."""
 _GPU_ROTATION: Final = (
-    *[Turn("relay")] * 5,
-    *[Turn("probe-crossing", {"write_back": False})] * 3,
+    *[Turn("relay")] * 4,
+    *[Turn("probe-crossing", {"write_back": False})] * 4,
     *[Turn("probe-crossing", {"write_back": True})] * 5,
     *[Turn("system")] * 4,
     *[Turn("scarcity")] * 2,
     *[Turn("whole-line")] * 2,
     Turn("replacement"),
     Turn("coherence"),
+    _MANY_READERS,
     Turn("hot-ping-pong"),
     Turn("line-duel"),
     Turn("set-conflict"),
@@ -96,6 +99,7 @@ _CPU_ROTATION: Final = (
     *[Turn("scarcity")] * 2,
     Turn("probe-crossing"),
     Turn("coherence"),
+    _MANY_READERS,
     Turn("hot-ping-pong"),
     Turn("write-back"),
     Turn("bank-skew"),

@@ -46,7 +46,7 @@ def _arrays(
         "resource_stalls": True,
         "tag_banks": shape.array_banks,
         "data_banks": shape.array_banks,
-        "tag_latency": shape.busy_cycles,
+        "tag_latency": 1,
         "data_latency": shape.busy_cycles,
         "atomic_latency": shape.busy_cycles,
         "atomic_alus": shape.array_banks,

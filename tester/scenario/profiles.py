@@ -216,7 +216,7 @@ def _whole_line(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         places,
         lengths=lengths,
         size_weights=(0, 0, 0, 1),
-        load_percent=sampler("load_percent", (0, 40), (20, 60)),
+        load_percent=sampler("load_percent", (0, 20), (10, 40)),
         pattern_percent=100,
         shared_group_percent=100,
         lane_percent=sampler("lane_percent", 90, 95),

@@ -58,7 +58,7 @@ class Shape:
     dma_entries: int = 0
     """The same of DMA engines."""
     busy_cycles: int = 0
-    """How long an access occupies a bank of a cache, or an atomic unit; 0: nothing is ever busy."""
+    """How long an access occupies a bank of data, or an atomic unit; 0: nothing is ever busy."""
     array_banks: int = 1
     """Banks of each array of a cache, and its atomic units, where accesses occupy them."""
     send_slots: int = 0
@@ -73,6 +73,12 @@ class Shape:
     @property
     def agents(self) -> int:
         return self.units * self.wavefronts
+
+    @property
+    def limited(self) -> bool:
+        """Whether anything but the frames of caches is scarce."""
+        tables = self.entries or self.directory_entries or self.dma_entries
+        return bool(tables or self.busy_cycles or self.send_slots)
 
     @property
     def l2_lines(self) -> int:
