@@ -32,7 +32,7 @@ class Turn:
 
 
 _LONGEST: Final = MappingProxyType(
-    {"system": 90, "scope-mix": 150, "starvation": 150, "scarcity": 60, "probe-crossing": 250}
+    {"system": 90, "scope-mix": 150, "starvation": 150, "scarcity": 60}
 )
 """What these find depends on the system that is drawn more than on how long it runs. Where tables
 are small, a port of low priority may even be passed over for as long as there is work."""
@@ -61,9 +61,9 @@ _MANY_READERS: Final = Turn("coherence", {"units": 16, "load_percent": (60, 95)}
 """More copies of a line than a byte has bits."""
 _GPU_ROTATION: Final = (
     *[Turn("relay")] * 4,
-    *[Turn("probe-crossing", {"write_back": False})] * 4,
-    *[Turn("probe-crossing", {"write_back": True})] * 5,
-    *[Turn("system")] * 4,
+    *[Turn("probe-crossing", {"write_back": False})] * 6,
+    *[Turn("probe-crossing", {"write_back": True})] * 6,
+    *[Turn("system")] * 8,
     *[Turn("scarcity")] * 2,
     *[Turn("whole-line")] * 2,
     Turn("replacement"),

@@ -128,11 +128,11 @@ def _probe_crossing(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
     """Atomic operations and stores of every kind of agent on a few lines: probes meet requests of
     the shared cache that are under way."""
     shape = sampler.shape(
-        units=(4, 8),
+        units=(2, 4, 8),
         wavefronts=(1, 2),
         lanes=(2, 4),
         cpus=(2, 3),
-        dmas=(2, 3, 5),
+        dmas=(2, 3, 5, 6),
         fetchers=(0, 1),
         scalars=(0, 0, 1),
         l1_sets=(2, 4),
@@ -147,9 +147,8 @@ def _probe_crossing(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
     back = shape.write_back  # dirty lines are lost by what passes them, clean ones by operations
     lengths = sampler("lengths", (4,), (10,), (4, 10))
     groups = sampler("groups", 2, 4)
-    places = sampler.build(
-        MapConfig, groups=groups, locations=None, lines=sampler("lines", 2, 4, 6), layout=DENSE
-    )
+    lines = sampler("lines", *((4, 6, 8) if back else (2, 4, 6)))
+    places = sampler.build(MapConfig, groups=groups, locations=None, lines=lines, layout=DENSE)
     return shape, sampler.program(
         shape,
         places,
@@ -159,7 +158,7 @@ def _probe_crossing(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         scope_percent=sampler("scope_percent", *((20, 40) if back else (0, 0, 0, 20))),
         atomic_percent=sampler("atomic_percent", *((30, 80) if back else (80,))),
         quiet_percent=sampler("quiet_percent", 0, 30),
-        flush_percent=sampler("flush_percent", *((0, 15, 30) if back else (0, 0, 15))),
+        flush_percent=sampler("flush_percent", *((15, 30) if back else (0, 0, 15))),
         bare_percent=sampler("bare_percent", 50, 100, 100),
         chase_percent=sampler("chase_percent", 0, 20),
     )

@@ -105,7 +105,7 @@ def test_the_default_deals_every_profile_in_each_round(is_gpu: bool) -> None:
     turns = [turn_of_leg("default", Prng(3), n, is_gpu) for n in range(200)]
     drawn = [turn.profile for turn in turns]
     count = next(n for n in range(200) if set(drawn[5:n]) == wanted)
-    assert count <= 5 + 34
+    assert count <= 5 + 42
     assert set(drawn[105:]) == wanted
     assert drawn != [turn_of_leg("default", Prng(9), n, is_gpu).profile for n in range(200)]
     assert turn_of_leg("line-duel", Prng(1), 7).profile == "line-duel"
@@ -128,7 +128,7 @@ def test_the_first_five_legs_have_what_short_runs_need(is_gpu: bool) -> None:
 
 def test_system_legs_are_many_and_short() -> None:
     turns = [turn_of_leg("default", Prng(1), n) for n in range(100)]
-    assert sum(turn.profile == "system" for turn in turns) >= 12
+    assert sum(turn.profile == "system" for turn in turns) >= 17
     assert {turn.longest for turn in turns if turn.profile == "system"} == {90}
 
 
@@ -139,7 +139,7 @@ def test_some_legs_have_more_than_eight_first_level_caches() -> None:
             profiles.draw(turn.profile, Prng(n), turn.pinned).shape.units
             for n, turn in enumerate(turns)
         ]
-        assert sum(count > 8 for count in units) >= 3
+        assert sum(count > 8 for count in units) >= 2
 
 
 def test_scarcity_limits_each_resource_by_what_a_row_needs() -> None:
@@ -162,7 +162,8 @@ def test_scarcity_limits_each_resource_by_what_a_row_needs() -> None:
                     assert described.capacity == need * shape.send_slots
                     seen.add(buffer)
             for cache in machine.caches.values():
-                assert cache.resource_stalls == (name in BANKED and shape.busy_cycles > 0)
+                banked = name in BANKED and machine.count and shape.busy_cycles
+                assert cache.resource_stalls == bool(banked)
         for name, wanted in (
             ("TCC", shape.entries),
             ("Directory", shape.directory_entries),
@@ -208,7 +209,7 @@ def test_fixing_one_option_changes_no_other() -> None:
 @pytest.mark.parametrize(
     ("fixed", "message"),
     [
-        ({"colour": 3}, "no option 'colour'; there are atomic_percent, atomic_scope"),
+        ({"colour": 3}, "no option 'colour'; there are array_banks, atomic_percent, "),
         ({"agents": ()}, "no option 'agents'"),
         ({"units": "four"}, "option units is 'four', int is needed"),
         ({"units": 0}, "units is 0, 1 to 64"),
