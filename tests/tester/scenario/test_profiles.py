@@ -118,9 +118,7 @@ def test_the_first_five_legs_have_what_short_runs_need(is_gpu: bool) -> None:
         drawn = [profiles.draw(t.profile, Prng(seed), t.pinned) for t in turns]
         assert all(scenario.shape.dmas for scenario in drawn)
         smaller = {
-            s.shape.write_back
-            for s in drawn
-            if (s.program.map.lines or 0) >= 2 * s.shape.l2_lines
+            s.shape.write_back for s in drawn if (s.program.map.lines or 0) >= 2 * s.shape.l2_lines
         }
         assert smaller == {False, True}
         assert "starvation" in {turn.profile for turn in turns}
