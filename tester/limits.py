@@ -53,6 +53,11 @@ SHAPE: Final[Mapping[str, Limit]] = MappingProxyType(
         "l3_sets": _SETS,
         "l3_ways": _WAYS,
         "entries": Limit(0, 1 << 16),
+        "directory_entries": Limit(0, 1 << 16),
+        "dma_entries": Limit(0, 1 << 16),
+        "busy_cycles": Limit(0, 1 << 10),
+        "array_banks": Limit(1, 1 << 10),
+        "send_slots": Limit(0, 1 << 10),
         "outstanding": Limit(0, 1 << 16),
     }
 )

@@ -41,7 +41,7 @@ from tester.generator.config import EPISODES
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.program.program import DMA, FETCH, AgentSpec
 from tester.program.replay_file import Leg
-from tester.scenario import machine_roles, profiles
+from tester.scenario import limited_resources, machine_roles, profiles
 
 LEAST_EPISODES: Final = 30
 MOST_EPISODES: Final = 500
@@ -53,6 +53,7 @@ _GROWTH: Final = 20
 LEG_ACCESSES: Final = 60_000
 """Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
 MAX_LEG_ACCESSES: Final = 1 << 24
+_PATIENCE: Final = 3
 _ROUNDS: Final = 3
 """But at least this many episodes per agent."""
 
@@ -162,13 +163,14 @@ class Campaign:
         """Draw leg ``number``. Raises ConfigError, DescriptionError."""
         options = self.options
         prng = self._prng.fork(f"leg {number}")
-        profile = profile_schedule.profile_of_leg(
+        turn = profile_schedule.turn_of_leg(
             options.profile,
             self._prng.fork("deck"),
             number,
             machine_roles.has_gpu(self.protocol.description),
         )
-        scenario = profiles.draw(profile, prng.fork("scenario"), options.fixed)
+        fixed = {**turn.pinned, **options.fixed}
+        scenario = profiles.draw(turn.profile, prng.fork("scenario"), fixed)
         description = self._description(scenario.shape)
         agents, groups = agents_of(description)
         rules = HandoverRules.of(description, groups)
@@ -179,7 +181,7 @@ class Campaign:
             config = replace(config, scope_percent=0, atomic_scope_percent=0)
         episodes = min(
             options.episodes - self.totals.episodes,
-            self._leg_episodes(number, prng, config, len(agents)),
+            self._leg_episodes(number, prng, config, len(agents), turn.longest),
         )
         _check_size(config, episodes)
         config = replace(config, episodes=episodes)
@@ -188,7 +190,7 @@ class Campaign:
             program,
             description,
             self.protocol.identity,
-            options.deadlock_limit,
+            self._deadlock_limit(scenario.shape),
             options.seed,
             number,
             scenario.profile,
@@ -287,13 +289,21 @@ class Campaign:
 
     # ------------------------------------------------------------------ drawing
 
-    def _leg_episodes(self, number: int, prng: Prng, config: GeneratorConfig, agents: int) -> int:
+    def _deadlock_limit(self, shape: profiles.Shape) -> int:
+        """What the user says; else longer where resources are scarce: ports of low priority are
+        passed over there."""
+        patient = shape.limited and self.options.deadlock_limit == DEADLOCK_LIMIT
+        return DEADLOCK_LIMIT * _PATIENCE if patient else self.options.deadlock_limit
+
+    def _leg_episodes(
+        self, number: int, prng: Prng, config: GeneratorConfig, agents: int, longest: int | None
+    ) -> int:
         if self.options.leg_episodes is not None:
             return self.options.leg_episodes
         if config.pattern != EPISODES:
             return LEG_ACCESSES // max(config.lengths)
         most = _EARLY_EPISODES + _GROWTH * max(0, number + 1 - _EARLY_LEGS)
-        spread = min(most, MOST_EPISODES) - LEAST_EPISODES
+        spread = min(most, longest or MOST_EPISODES) - LEAST_EPISODES
         drawn = LEAST_EPISODES + prng.fork("episodes").below(spread + 1)
         lanes = sum(agent.lanes for agent in config.agents) / agents
         width = lanes * (2 + sum(config.lengths) / len(config.lengths))
@@ -327,8 +337,12 @@ class Campaign:
                     changes[path] = self.options.one_request_per_lane
         if not self.options.known_defects:
             changes |= avoided(base, whole)
-        shaped = base.override(changes | dict(self.options.assignments))
-        return complete(structs.replace(shaped, defects=()), self.protocol.info)
+        assigned = dict(self.options.assignments)
+        shaped = base.override(changes | assigned)
+        completed = complete(structs.replace(shaped, defects=()), self.protocol.info)
+        limits = limited_resources.limits(shape, self.protocol.info, completed)
+        limits = {path: value for path, value in limits.items() if path not in assigned}
+        return complete(completed.override(limits), self.protocol.info) if limits else completed
 
 
 def avoided(description: SystemDescription, whole: SystemDescription) -> dict[str, object]:

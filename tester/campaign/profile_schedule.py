@@ -1,55 +1,122 @@
 """Which profile each leg of a run gets.
 
 A run of some twenty legs should have run every profile, so `default` goes through a shuffled list
-of them instead of drawing each on its own. Invariant: the profile of a leg depends on the seed and
-its number alone.
+of them instead of drawing each on its own. The first few legs are dealt apart: most runs are short,
+and many a fault is gross. Invariant: what a leg gets depends on the seed and its number alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from runtime.prng import Prng
 from tester.counter_rng import CounterRng, shuffled
-from tester.scenario.profiles import DEFAULT, ROTATION
-from tester.scenario.special_profiles import LATER_ROUNDS
+from tester.scenario.profiles import DEFAULT
 
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one leg runs."""
+
+    profile: str
+    pinned: Mapping[str, object] = field(default_factory=dict)
+    """Options that the leg has unless the user fixes them."""
+
+    @property
+    def longest(self) -> int | None:
+        """Episodes of the leg at most, where all legs of the profile are short."""
+        return _LONGEST.get(self.profile)
+
+
+_LONGEST: Final = MappingProxyType(
+    {"system": 90, "scope-mix": 150, "starvation": 150, "scarcity": 60}
+)
+"""What these find depends on the system that is drawn more than on how long it runs. Where tables
+are small, a port of low priority may even be passed over for as long as there is work."""
+
+_WRITE_THROUGH: Final = Turn("replacement", {"write_back": False, "dmas": 1})
+_WRITE_BACK: Final = Turn("write-back", {"pressure": 3, "dmas": 1})
+_GPU_OPENING: Final = (
+    _WRITE_THROUGH,
+    _WRITE_BACK,
+    Turn("system"),
+    Turn("scope-mix", {"dmas": 1}),
+    Turn("starvation", {"dmas": 1}),
+)
+"""The first legs of a run, in an order that is drawn. Each has a DMA engine at work, if there are
+any; a second level smaller than the data is written through and written back."""
+_CPU_OPENING: Final = (
+    _WRITE_THROUGH,
+    _WRITE_BACK,
+    Turn("system"),
+    Turn("line-duel", {"dmas": 1}),
+    Turn("starvation", {"dmas": 1}),
+)
+"""The same for protocols without wavefronts: lanes, acquires and scopes mean nothing there."""
+
+_MANY_READERS: Final = Turn("coherence", {"units": 16, "load_percent": (60, 95)})
+"""More copies of a line than a byte has bits."""
 _GPU_ROTATION: Final = (
-    *ROTATION,
-    *["relay"] * 6,
-    *["system"] * 3,
+    *[Turn("relay")] * 4,
+    *[Turn("probe-crossing", {"write_back": False})] * 6,
+    *[Turn("probe-crossing", {"write_back": True})] * 6,
+    *[Turn("system")] * 8,
+    *[Turn("scarcity")] * 2,
+    *[Turn("whole-line")] * 2,
+    Turn("replacement"),
+    Turn("coherence"),
+    _MANY_READERS,
+    Turn("hot-ping-pong"),
+    Turn("line-duel"),
+    Turn("set-conflict"),
+    Turn("lane-merge"),
+    Turn("write-back"),
+    Turn("acquire-crossing"),
+    Turn("bank-skew"),
+    Turn("scope-mix"),
+    Turn("starvation"),
 )
-"""A round of `default`. What relays look for is rare, and their episodes are short and cheap; a
-system has more kinds of agents than any other profile, so that each of them gets fewer episodes."""
+"""A round of `default` after these. What relays look for is rare, and their episodes are short and
+cheap; a system has more kinds of agents than any other profile, so that each of them gets fewer
+episodes."""
+_TWO_FRAMES: Final = {
+    "l1_sets": 2,
+    "l1_ways": 1,
+    "delays": "stragglers",
+    "instruction_percent": 50,
+}
+"""Lines are given up and asked for again while answers to the eviction are under way."""
 _CPU_ROTATION: Final = (
-    *["set-conflict"] * 5,
-    *["line-duel"] * 3,
-    *["replacement"] * 2,
-    *["system"] * 2,
-    "coherence",
-    "hot-ping-pong",
-    "write-back",
-    "bank-skew",
+    *[Turn("set-conflict")] * 4,
+    *[Turn("set-conflict", _TWO_FRAMES)] * 3,
+    *[Turn("line-duel")] * 2,
+    *[Turn("line-duel", _TWO_FRAMES)] * 2,
+    *[Turn("replacement")] * 2,
+    *[Turn("system")] * 2,
+    *[Turn("scarcity")] * 2,
+    Turn("probe-crossing"),
+    Turn("coherence"),
+    _MANY_READERS,
+    Turn("hot-ping-pong"),
+    Turn("write-back"),
+    Turn("bank-skew"),
+    Turn("starvation"),
 )
-"""The same for protocols without wavefronts: lanes and acquires mean nothing there."""
 
 
-_GPU_LATER: Final = tuple(LATER_ROUNDS)
-_CPU_LATER: Final = tuple(name for name in LATER_ROUNDS if name != "scope-mix")
-"""Added from the second round on, which only long runs reach: the bugs they look for are rare, and
-short runs should not pay for them. Scopes are for wavefronts."""
-
-
-def profile_of_leg(profile: str, prng: Prng, number: int, is_gpu: bool = True) -> str:
-    """The profile of leg `number`: for `default` all of them in turn, in an order that is drawn
-    for every round, so that a short run covers (nearly) all of them."""
+def turn_of_leg(profile: str, prng: Prng, number: int, is_gpu: bool = True) -> Turn:
+    """What leg `number` runs: for `default` every profile in turn, in an order that is drawn for
+    every round, so that a short run covers (nearly) all of them."""
     if profile != DEFAULT:
-        return profile
+        return Turn(profile)
+    opening = _GPU_OPENING if is_gpu else _CPU_OPENING
+    if number < len(opening):
+        order = shuffled(CounterRng(prng.fork("opening")), len(opening))
+        return opening[int(order[number])]
     rotation = _GPU_ROTATION if is_gpu else _CPU_ROTATION
-    turn, place = 0, number
-    if number >= len(rotation):
-        first, rotation = len(rotation), (*rotation, *(_GPU_LATER if is_gpu else _CPU_LATER))
-        turn, place = divmod(number - first, len(rotation))
-        turn += 1
+    turn, place = divmod(number - len(opening), len(rotation))
     order = shuffled(CounterRng(prng.fork(f"round {turn}")), len(rotation))
     return rotation[int(order[place])]

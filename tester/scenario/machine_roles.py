@@ -21,7 +21,6 @@ from tester.scenario.scenario import Shape
 
 _WRITE_BACK_PARAMETER = "WB"
 _L3_WRITES_PARAMETER = "useL3OnWT"
-_ENTRIES_PARAMETER = "number_of_TBEs"
 SWITCHES = (_WRITE_BACK_PARAMETER, _L3_WRITES_PARAMETER)
 """Parameters of machines that a shape decides."""
 
@@ -221,9 +220,6 @@ def overrides(
         for name in machines:
             if switch in declared[description.machines[name].of or name]:
                 result[f"machine.{name}.parameters.{switch}"] = value
-    for name in roles.first + roles.second + roles.processors:
-        if shape.entries and _ENTRIES_PARAMETER in description.machines[name].parameters:
-            result[f"machine.{name}.parameters.{_ENTRIES_PARAMETER}"] = shape.entries
     return result
 
 

@@ -74,7 +74,7 @@ class ProfileSampler:
             "chase_percent": self("chase_percent", 0, 0, 10),
             "peek_percent": self("peek_percent", 0, 50, 100),
             "plain_percent": self("plain_percent", 50, 80, 100),
-            "instruction_percent": self("instruction_percent", 0, 10, 30),
+            "instruction_percent": self("instruction_percent", 0, 20, 50),
             "unaligned_percent": self("unaligned_percent", 0, 20, 50),
             "flush_percent": self("flush_percent", 0, 0, 15),
         } | drawn

@@ -21,7 +21,7 @@ from tester.program.address_map import BANK_SKEW, DENSE, LINE_DUEL, SET_CONFLICT
 from tester.scenario.profile_sampler import SIZES, ProfileSampler, set_stride
 from tester.scenario.scenario import Scenario as Scenario
 from tester.scenario.scenario import Shape as Shape
-from tester.scenario.special_profiles import COMPARISONS, LATER_ROUNDS, ON_REQUEST
+from tester.scenario.special_profiles import COMPARISONS, CONTENTION, ON_REQUEST
 
 
 def _replacement(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
@@ -102,7 +102,7 @@ def _hot_ping_pong(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
 def _line_duel(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
     """Two to four lines in total: every request meets another one for its line."""
     shape = sampler.shape(
-        units=(2, 4, 8),
+        units=(2, 4, 8, 12),
         wavefronts=(1, 2),
         lanes=(1, 1, 2, 4),
         cpus=(1, 2, 3),
@@ -192,6 +192,34 @@ def _lane_merge(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         pattern_percent=sampler("pattern_percent", 60, 90),
         shared_group_percent=sampler("shared_group_percent", 60, 90),
         lane_percent=sampler("lane_percent", 70, 100),
+    )
+
+
+def _whole_line(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
+    """Lanes that fill a line with one store, beside others that fill a part of it."""
+    shape = sampler.shape(
+        units=(2, 4),
+        wavefronts=(1, 2),
+        lanes=(8, 8, 16),
+        l1_sets=(4, 16),
+        l1_ways=(2, 4),
+        l2_sets=(2, 4, 16),
+        l2_ways=(2, 4),
+        banks=(1, 1, 2),
+        write_back=(False, True, True),
+    )
+    lengths = sampler("lengths", (6,), (10,), (4, 12))
+    crowding, groups = sampler("crowding", 300, 400), sampler("groups", 2, 4)
+    places = sampler.crowded(shape, lengths, crowding, groups, cluster_bytes=64)
+    return shape, sampler.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=(0, 0, 0, 1),
+        load_percent=sampler("load_percent", (0, 20), (10, 40)),
+        pattern_percent=100,
+        shared_group_percent=100,
+        lane_percent=sampler("lane_percent", 90, 95),
     )
 
 
@@ -363,17 +391,17 @@ ROTATION: Final[Mapping[str, Profile]] = MappingProxyType(
         "line-duel": _line_duel,
         "set-conflict": _set_conflict,
         "lane-merge": _lane_merge,
+        "whole-line": _whole_line,
         "write-back": _write_back,
         "acquire-crossing": _acquire_crossing,
         "relay": _relay,
         "system": _system,
         "bank-skew": _bank_skew,
+        **CONTENTION,
     }
 )
 """What `default` runs in turn (`tester.campaign.profile_schedule`)."""
-PROFILES: Final[Mapping[str, Profile]] = MappingProxyType(
-    {**ROTATION, **LATER_ROUNDS, **ON_REQUEST}
-)
+PROFILES: Final[Mapping[str, Profile]] = MappingProxyType({**ROTATION, **ON_REQUEST})
 """All that look for bugs."""
 DEFAULT: Final = "default"
 

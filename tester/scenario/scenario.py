@@ -53,6 +53,17 @@ class Shape:
     """Whether the second level keeps dirty data."""
     entries: int = 0
     """Transactions that a first-level or second-level cache has room for; 0: as described."""
+    directory_entries: int = 0
+    """The same of directories."""
+    dma_entries: int = 0
+    """The same of DMA engines."""
+    busy_cycles: int = 0
+    """How long an access occupies a bank of data, or an atomic unit; 0: nothing is ever busy."""
+    array_banks: int = 1
+    """Banks of each array of a cache, and its atomic units, where accesses occupy them."""
+    send_slots: int = 0
+    """Slots of each buffer towards the network or memory, for every one that a single transition
+    may fill; 0: as described."""
     outstanding: int = 0
     """Requests that the port of a one-lane agent has room for; 0: as described."""
     replacement: str = "tree_plru"
@@ -62,6 +73,12 @@ class Shape:
     @property
     def agents(self) -> int:
         return self.units * self.wavefronts
+
+    @property
+    def limited(self) -> bool:
+        """Whether anything but the frames of caches is scarce."""
+        tables = self.entries or self.directory_entries or self.dma_entries
+        return bool(tables or self.busy_cycles or self.send_slots)
 
     @property
     def l2_lines(self) -> int:

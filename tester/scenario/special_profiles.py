@@ -1,8 +1,7 @@
-"""Profiles that `default` runs late or not at all.
+"""Profiles of contention for lines and resources, and those that `default` does not run.
 
-`LATER_ROUNDS`: from the second round on (`tester.campaign.profile_schedule`), so that short runs
-find what they always found. `ON_REQUEST`: a correct protocol may need more resources than this one
-leaves. `COMPARISONS`: for processors alone, so that rates can be compared with those of other
+`CONTENTION`: run by `default`. `ON_REQUEST`: a correct protocol may need more resources than this
+one leaves. `COMPARISONS`: for processors alone, so that rates can be compared with those of other
 testers.
 Invariant: as in `tester.scenario.profiles`.
 """
@@ -94,7 +93,7 @@ def _scope_mix(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
 def _starvation(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
     """One line, or two, that all agents access: every waiting request must be served in the end."""
     shape = sampler.shape(
-        units=(4, 8),
+        units=(4, 8, 16),
         wavefronts=(1, 2),
         lanes=(1, 2, 4),
         dmas=(0, 1, 2),
@@ -122,6 +121,82 @@ def _starvation(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         size_weights=sampler("size_weights", (4, 2, 1, 1), (1, 0, 0, 0)),
         repeat_percent=sampler("repeat_percent", 30, 60),
         tight_percent=sampler("tight_percent", 40, 100),
+    )
+
+
+def _probe_crossing(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
+    """Atomic operations and stores of every kind of agent on a few lines: probes meet requests of
+    the shared cache that are under way."""
+    shape = sampler.shape(
+        units=(2, 4, 8),
+        wavefronts=(1, 2),
+        lanes=(2, 4),
+        cpus=(2, 3),
+        dmas=(2, 3, 5, 6),
+        fetchers=(0, 1),
+        scalars=(0, 0, 1),
+        l1_sets=(2, 4),
+        l1_ways=(1, 2),
+        l2_sets=(2, 4),
+        l2_ways=(1, 2),
+        l3_sets=(2,),
+        banks=(1, 1, 2),
+        directories=(1, 1, 2),
+        write_back=(False, True),
+    )
+    back = shape.write_back  # dirty lines are lost by what passes them, clean ones by operations
+    lengths = sampler("lengths", (4,), (10,), (4, 10))
+    groups = sampler("groups", 2, 4)
+    lines = sampler("lines", *((4, 6, 8) if back else (2, 4, 6)))
+    places = sampler.build(MapConfig, groups=groups, locations=None, lines=lines, layout=DENSE)
+    return shape, sampler.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=sampler("size_weights", (1, 1, 4, 2), (0, 0, 1, 1)),
+        load_percent=sampler("load_percent", *(((10, 30), (30, 70)) if back else ((10, 30),))),
+        scope_percent=sampler("scope_percent", *((20, 40) if back else (0, 0, 0, 20))),
+        atomic_percent=sampler("atomic_percent", *((30, 80) if back else (80,))),
+        quiet_percent=sampler("quiet_percent", 0, 30),
+        flush_percent=sampler("flush_percent", *((15, 30) if back else (0, 0, 15))),
+        bare_percent=sampler("bare_percent", 50, 100, 100),
+        chase_percent=sampler("chase_percent", 0, 20),
+    )
+
+
+def _scarcity(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
+    """Busy banks, small tables and bounded buffers: transitions that must be tried again."""
+    shape = sampler.shape(
+        units=(2, 4, 8),
+        wavefronts=(1, 2),
+        lanes=(1, 2, 4),
+        dmas=(1, 2, 3),
+        l1_sets=(2, 4),
+        l1_ways=(1, 2),
+        l2_sets=(2, 4),
+        l2_ways=(1, 2),
+        banks=(1, 2),
+        directories=(1, 2),
+        write_back=(False, True),
+        entries=(0, 4, 8),
+        directory_entries=(0, 2, 2, 4),
+        dma_entries=(0, 1, 2),
+        busy_cycles=(0, 2, 4),
+        array_banks=(1, 2),
+        send_slots=(0, 1, 2),
+    )
+    lengths = sampler("lengths", (4,), (10,))
+    lines = max(4, shape.l2_lines * sampler("pressure", 1, 2))
+    groups = sampler("groups", 2, 4)
+    places = sampler.spread(shape, lengths, lines, groups, layout=DENSE)
+    return shape, sampler.program(
+        shape,
+        places,
+        lengths=lengths,
+        size_weights=sampler("size_weights", *SIZES),
+        hot_percent=sampler("hot_percent", 0, 30),
+        atomic_percent=sampler("atomic_percent", 10, 30),
+        chase_percent=sampler("chase_percent", 0, 30),
     )
 
 
@@ -153,6 +228,13 @@ def _resource_famine(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
     return shape, sampler.program(shape, places, lengths=lengths, size_weights=sizes)
 
 
-LATER_ROUNDS: Final = MappingProxyType({"scope-mix": _scope_mix, "starvation": _starvation})
+CONTENTION: Final = MappingProxyType(
+    {
+        "scope-mix": _scope_mix,
+        "starvation": _starvation,
+        "probe-crossing": _probe_crossing,
+        "scarcity": _scarcity,
+    }
+)
 ON_REQUEST: Final = MappingProxyType({"resource-famine": _resource_famine})
 COMPARISONS: Final = MappingProxyType({"random-check": _random_check, "own-bytes": _own_bytes})

@@ -53,6 +53,7 @@ class BugClass(Enum):
     UNDEFINED_PAIR = "undefined pair"
     REPEATED_ATOMIC = "repeated atomic"
     SKIPPED_ATOMIC = "skipped atomic"
+    NO_ROOM = "no room"
 
 
 class Misplanted(ValueError):
@@ -124,6 +125,8 @@ class Bug:
     """One sentence: what the protocol does wrong."""
     edits: tuple[Edit, ...]
     verdicts: frozenset[Verdict]
+    episodes: int = 2000
+    """Within which the default campaign finds it, whatever the seed."""
 
     @property
     def protocol(self) -> str:

@@ -10,6 +10,7 @@ from tests.planted.mesi_bugs import MESI_BUGS
 from tests.planted.mi_bugs import MI_BUGS
 from tests.planted.msi_bugs import MSI_BUGS
 from tests.planted.pair_bugs import PAIR_BUGS
+from tests.planted.resource_bugs import RESOURCE_BUGS
 from tests.planted.viper_bugs import TCC_BUGS, TCP_BUGS
 
 BUGS: Final[tuple[Bug, ...]] = (
@@ -20,6 +21,7 @@ BUGS: Final[tuple[Bug, ...]] = (
     *MSI_BUGS,
     *MESI_BUGS,
     *PAIR_BUGS,
+    *RESOURCE_BUGS,
 )
 ELUSIVE: Final = {
     "apu-line-of-a-pair-covers-dirty-bytes": "a TCC that answers a probe before the line's owner",

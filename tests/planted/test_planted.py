@@ -80,7 +80,7 @@ def test_a_gross_bug_is_found_at_once(name: str, tmp_path: Path) -> None:
 def test_the_default_campaign_finds(bug: Bug, tmp_path: Path) -> None:
     protocol = load_planted(bug, tmp_path)
     engine = fast_engine(protocol)
-    found = {seed: hunt(protocol, seed, engine=engine) for seed in SEEDS}
+    found = {seed: hunt(protocol, seed, bug.episodes, engine) for seed in SEEDS}
     missed = [seed for seed, one in found.items() if one.verdict is None]
     assert not missed, f"{bug.wrong} Not found with seeds {missed}."
     assert all(one.verdict in bug.verdicts for one in found.values()), found

@@ -67,7 +67,7 @@ def test_every_leg_avoids_them(loaded: LoadedProtocol) -> None:
 
 def test_they_are_attacked_on_request(loaded: LoadedProtocol) -> None:
     legs = descriptions(loaded, known_defects=True)
-    assert {leg.machines["Directory"].count for leg in legs} > {1, 2}
+    assert {leg.machines["Directory"].count for leg in legs} >= {1, 2}
     assert not any(leg.agents["dma"].without for leg in legs if "dma" in leg.agents)
 
 

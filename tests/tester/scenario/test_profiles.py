@@ -13,14 +13,15 @@ from protocols.loader import load_protocol
 from runtime.controller.declarations import Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
+from runtime.description.inference import complete
 from runtime.description.parts import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
 from runtime.prng import Prng
 from tester import limits
-from tester.campaign import profile_schedule
+from tester.campaign.profile_schedule import turn_of_leg
 from tester.errors import ConfigError
 from tester.generator.generator import generate_program
 from tester.program.verifier import verify
-from tester.scenario import machine_roles, profiles, special_profiles
+from tester.scenario import limited_resources, machine_roles, profiles, special_profiles
 from tests.tester.programs import Execution, cpu, gpu
 
 ALL = tuple(profiles.PROFILES)
@@ -40,8 +41,9 @@ def test_every_profile_gives_legal_and_concurrent_programs(name: str) -> None:
         slots = int(np.diff(program.episode_first_action).sum()) * scenario.shape.lanes
         assert program.active().sum() > 0.3 * slots
         live.append(Execution(program, seed).live / agents)
-    # Agents that target others' stores mostly wait.
-    assert np.mean(live) >= (0.2 if name in ("relay", "system") else 0.6)
+    # Agents that target others' stores mostly wait, and so do many on few lines.
+    waiting = ("relay", "system", "probe-crossing", "scarcity")
+    assert np.mean(live) >= (0.2 if name in waiting else 0.6)
 
 
 def test_the_large_shapes_are_legal_too() -> None:
@@ -85,35 +87,93 @@ def test_famine_leaves_room_for_few_requests() -> None:
         shape = profiles.draw("resource-famine", Prng(seed)).shape
         description = load_protocol("MESI_Two_Level").description
         info = load_protocol("MESI_Two_Level").info
-        system = description.override(machine_roles.overrides(shape, info, description))
+        limits = limited_resources.limits(shape, info, description)
+        shaped = machine_roles.overrides(shape, info, description)
+        system = description.override(shaped | limits)
         assert system.machines["L1Cache"].parameters["number_of_TBEs"] == shape.entries <= 4
-        assert system.machines["L2Cache"].parameters["number_of_TBEs"] == shape.entries
-        assert "number_of_TBEs" not in system.machines["Directory"].parameters or (
-            system.machines["Directory"].parameters["number_of_TBEs"] > 4
-        )
+        assert system.machines["Directory"].parameters["number_of_TBEs"] > 4
         assert system.requesters["cpu"].outstanding == shape.outstanding <= 2
         seen.add((shape.entries, shape.outstanding))
     assert len(seen) > 2
 
 
-def test_the_default_deals_every_profile_in_each_round() -> None:
-    # Some have several turns, some none in the first round, one none at all; a protocol without a
-    # GPU has no use for some others.
-    early, late = set(profiles.ROTATION), set(special_profiles.LATER_ROUNDS)
-    of_gpus = {"lane-merge", "acquire-crossing", "relay", "scope-mix"}
-    for count, is_gpu, left_out in ((20, True, set()), (16, False, of_gpus), (20, True, set())):
-        drawn = [
-            profile_schedule.profile_of_leg("default", Prng(count), n, is_gpu)
-            for n in range(3 * count + 4)
+@pytest.mark.parametrize("is_gpu", [True, False])
+def test_the_default_deals_every_profile_in_each_round(is_gpu: bool) -> None:
+    # A protocol without a GPU has no use for some.
+    of_gpus = {"lane-merge", "whole-line", "acquire-crossing", "relay", "scope-mix"}
+    wanted = set(profiles.ROTATION) - (set() if is_gpu else of_gpus)
+    turns = [turn_of_leg("default", Prng(3), n, is_gpu) for n in range(200)]
+    drawn = [turn.profile for turn in turns]
+    count = next(n for n in range(200) if set(drawn[5:n]) == wanted)
+    assert count <= 5 + 42
+    assert set(drawn[105:]) == wanted
+    assert drawn != [turn_of_leg("default", Prng(9), n, is_gpu).profile for n in range(200)]
+    assert turn_of_leg("line-duel", Prng(1), 7).profile == "line-duel"
+
+
+@pytest.mark.parametrize("is_gpu", [True, False])
+def test_the_first_five_legs_have_what_short_runs_need(is_gpu: bool) -> None:
+    for seed in range(6):
+        turns = [turn_of_leg("default", Prng(seed), n, is_gpu) for n in range(5)]
+        drawn = [profiles.draw(t.profile, Prng(seed), t.pinned) for t in turns]
+        assert all(scenario.shape.dmas for scenario in drawn)
+        smaller = {
+            s.shape.write_back for s in drawn if (s.program.map.lines or 0) >= 2 * s.shape.l2_lines
+        }
+        assert smaller == {False, True}
+        assert "starvation" in {turn.profile for turn in turns}
+
+
+def test_system_legs_are_many_and_short() -> None:
+    turns = [turn_of_leg("default", Prng(1), n) for n in range(100)]
+    assert sum(turn.profile == "system" for turn in turns) >= 17
+    assert {turn.longest for turn in turns if turn.profile == "system"} == {90}
+
+
+def test_some_legs_have_more_than_eight_first_level_caches() -> None:
+    for is_gpu in (True, False):
+        turns = [turn_of_leg("default", Prng(1), n, is_gpu) for n in range(60)]
+        units = [
+            profiles.draw(turn.profile, Prng(n), turn.pinned).shape.units
+            for n, turn in enumerate(turns)
         ]
-        second = count + len(late - left_out)
-        assert set(drawn[:count]) == early - left_out
-        for first in (count, count + second):
-            assert set(drawn[first : first + second]) == (early | late) - left_out
-    assert drawn[:count] != [
-        profile_schedule.profile_of_leg("default", Prng(9), n) for n in range(count)
-    ]
-    assert profile_schedule.profile_of_leg("line-duel", Prng(1), 7) == "line-duel"
+        assert sum(count > 8 for count in units) >= 2
+
+
+def test_scarcity_limits_each_resource_by_what_a_row_needs() -> None:
+    seen = set()
+    loaded = load_protocol("GPU_VIPER_APU")
+    needs = {
+        (machine.MACHINE, need.target): need.count
+        for machine in loaded.info.machines
+        for row in machine.TRANSITIONS.values()
+        for need in row.needs
+    }
+    for seed in range(12):
+        shape = profiles.draw("scarcity", Prng(seed)).shape
+        limits = limited_resources.limits(shape, loaded.info, loaded.description)
+        system = complete(loaded.description.override(limits), loaded.info)
+        for name, machine in system.machines.items():
+            for buffer, described in machine.buffers.items():
+                if described.capacity:
+                    need = needs[machine.of or name, buffer]
+                    assert described.capacity == need * shape.send_slots
+                    seen.add(buffer)
+            for cache in machine.caches.values():
+                banked = name in BANKED and machine.count and shape.busy_cycles
+                assert cache.resource_stalls == bool(banked)
+        for name, wanted in (
+            ("TCC", shape.entries),
+            ("Directory", shape.directory_entries),
+            ("DMA", shape.dma_entries),
+        ):
+            if wanted:
+                assert system.machines[name].parameters["number_of_TBEs"] == wanted
+    assert "mandatoryQueue" not in seen and "responseToCore" in seen and "requestToMemory" in seen
+
+
+BANKED = ("TCP", "TCC", "SQC", "Scalar")
+"""Machines of GPU_VIPER_APU whose rows name the arrays that they use."""
 
 
 def test_a_round_has_every_kind_of_stimulus() -> None:
@@ -147,7 +207,7 @@ def test_fixing_one_option_changes_no_other() -> None:
 @pytest.mark.parametrize(
     ("fixed", "message"),
     [
-        ({"colour": 3}, "no option 'colour'; there are atomic_percent, atomic_scope"),
+        ({"colour": 3}, "no option 'colour'; there are array_banks, atomic_percent, "),
         ({"agents": ()}, "no option 'agents'"),
         ({"units": "four"}, "option units is 'four', int is needed"),
         ({"units": 0}, "units is 0, 1 to 64"),

@@ -1,0 +1,108 @@
+"""Busy arrays, small tables and bounded buffers of a system, as a shape asks for them.
+
+What a transition does when it has no room is code of the protocol as well: it is tried again, and
+must then do what it would have done at once. Which tables and buffers a transition checks is known
+from its row, and so is how much it needs.
+
+Invariant: a transition always finds room in the end. A table or buffer has at least what the
+neediest row asks for; only buffers that empty without the help of another machine are bounded
+(those towards the network and memory: a message leaves them when its latency is over), and tables
+only where rows check them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from runtime.controller.declarations import BufferParameter
+from runtime.controller.protocol_info import ProtocolInfo
+from runtime.controller.wakeup import Controller
+from runtime.description import SystemDescription
+from tester.scenario.machine_roles import find_roles
+from tester.scenario.scenario import Shape
+
+_ENTRIES: Final = "number_of_TBEs"
+_TO_MEMORY: Final = "requestToMemory"
+
+
+def limits(
+    shape: Shape, protocol: ProtocolInfo, description: SystemDescription
+) -> dict[str, object]:
+    """Assignments for `SystemDescription.override` that limit a completed description."""
+    return {
+        **dict(_arrays(shape, protocol, description)),
+        **dict(_tables(shape, protocol, description)),
+        **dict(_buffers(shape, protocol, description)),
+    }
+
+
+def _arrays(
+    shape: Shape, protocol: ProtocolInfo, description: SystemDescription
+) -> Iterator[tuple[str, object]]:
+    if not shape.busy_cycles:
+        return
+    values = {
+        "resource_stalls": True,
+        "tag_banks": shape.array_banks,
+        "data_banks": shape.array_banks,
+        "tag_latency": 1,
+        "data_latency": shape.busy_cycles,
+        "atomic_latency": shape.busy_cycles,
+        "atomic_alus": shape.array_banks,
+    }
+    for name, machine in _machines(protocol, description):
+        if any(row.requests for row in machine.TRANSITIONS.values()):
+            for cache in description.machines[name].caches:
+                for field, value in values.items():
+                    yield f"machine.{name}.cache.{cache}.{field}", value
+
+
+def _tables(
+    shape: Shape, protocol: ProtocolInfo, description: SystemDescription
+) -> Iterator[tuple[str, object]]:
+    roles = find_roles(protocol, description)
+    caches = roles.first + roles.second + roles.processors
+    entries = {
+        **dict.fromkeys(caches, shape.entries),
+        **dict.fromkeys(roles.directories, shape.directory_entries),
+        **dict.fromkeys(roles.dmas, shape.dma_entries),
+    }
+    for name, machine in _machines(protocol, description):
+        buffers = _buffer_names(machine)
+        need = max((n for target, n in _needs(machine) if target not in buffers), default=0)
+        if need and entries.get(name) and _ENTRIES in description.machines[name].parameters:
+            yield f"machine.{name}.parameters.{_ENTRIES}", max(need, entries[name])
+
+
+def _buffers(
+    shape: Shape, protocol: ProtocolInfo, description: SystemDescription
+) -> Iterator[tuple[str, object]]:
+    if not shape.send_slots:
+        return
+    for name, machine in _machines(protocol, description):
+        needs = list(_needs(machine))
+        for buffer in machine.PARAMETERS:
+            if not isinstance(buffer, BufferParameter):
+                continue
+            sends = buffer.direction == "To" and buffer.virtual_network is not None
+            need = max((n for target, n in needs if target == buffer.name), default=0)
+            if need and (sends or buffer.name == _TO_MEMORY):
+                yield f"machine.{name}.buffer.{buffer.name}.capacity", need * shape.send_slots
+
+
+def _machines(
+    protocol: ProtocolInfo, description: SystemDescription
+) -> Iterator[tuple[str, type[Controller]]]:
+    for name, group in description.machines.items():
+        if group.count:
+            yield name, protocol.machine(group.of or name)
+
+
+def _needs(machine: type[Controller]) -> Iterable[tuple[str, int]]:
+    """What rows ask for: object, and how many slots of it."""
+    return ((n.target, n.count) for row in machine.TRANSITIONS.values() for n in row.needs)
+
+
+def _buffer_names(machine: type[Controller]) -> frozenset[str]:
+    return frozenset(p.name for p in machine.PARAMETERS if isinstance(p, BufferParameter))
