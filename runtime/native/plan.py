@@ -49,6 +49,7 @@ from runtime.structures.chi_tables import TBEStorage
 from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.prefetcher import RubyPrefetcher
 from runtime.structures.tbe_table import TBETable
+from runtime.system import watchdog
 from runtime.system.inspection import attributes
 from runtime.system.system import AnyCache, AnyRequester, System, build_completed, steady_buffers
 from runtime.types.messages import MachineType
@@ -233,6 +234,7 @@ class _Exporter:
     def words(self) -> tuple[list[int], int]:
         """All words, and where those of SizeWord begin."""
         topology, description = self.system.topology, self.description
+        limits = watchdog.limits_of(description)  # the system was built with small caches
         words = _in_order(
             HeadWord,
             {
@@ -243,9 +245,9 @@ class _Exporter:
                 HeadWord.DELAY_POLICY: POLICY_NAMES.index(description.network.delays),
                 HeadWord.MEMORY_LATENCY: self.system.memory.latency,
                 HeadWord.MAX_ROUNDS: self.system.engine.max_rounds,
-                HeadWord.MAX_MESSAGES: self.system.engine.limits.messages,
-                HeadWord.MAX_WORK: self.system.engine.limits.work,
-                HeadWord.CREDIT: self.system.engine.limits.credit,
+                HeadWord.MAX_MESSAGES: limits.messages,
+                HeadWord.MAX_WORK: limits.work,
+                HeadWord.CREDIT: limits.credit,
                 HeadWord.TYPES: MachineType.NUM,
             },
         )

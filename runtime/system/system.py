@@ -41,8 +41,8 @@ from runtime.structures.cache_memory import AbstractCacheEntry, CacheMemory
 from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.main_memory import Memory
 from runtime.structures.prefetcher import RubyPrefetcher
+from runtime.system import watchdog
 from runtime.system.inspection import Copy, copies, leaks
-from runtime.system.watchdog import Watchdog, limits_of
 from runtime.types.values import MachineID
 
 AnyRequester = VIPERCoalescer | Sequencer | DMASequencer
@@ -241,8 +241,8 @@ class _Builder:
             self._attach(key)
         controllers = list(self.controllers.values())
         requesters = [*self.made.values()]
-        watch = Watchdog(self.engine, controllers, requesters, self.buffers, self.network)
-        self.engine.watched(watch, limits_of(self.description, self._outstanding()))
+        watch = watchdog.Watchdog(self.engine, controllers, requesters, self.buffers, self.network)
+        self.engine.watched(watch, watchdog.limits_of(self.description))
         return System(
             self.description,
             self.protocol,
@@ -255,13 +255,6 @@ class _Builder:
             [self.made[key] for key in listed],
             idle,
             self.buffers,
-        )
-
-    def _outstanding(self) -> int:
-        """Line requests that all requesters may have at once."""
-        return sum(
-            (each.outstanding or 64) * self._count(each.machine)
-            for each in self.description.requesters.values()
         )
 
     def _cache(self, name: str, geometry: CacheDescription) -> AnyCache:

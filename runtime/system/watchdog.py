@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from runtime.sim.engine import Engine
 
 
-def limits_of(description: SystemDescription, outstanding: int) -> Limits:
-    """What a system of this size may do; ``outstanding``: line requests that its ports may have.
+def limits_of(description: SystemDescription) -> Limits:
+    """What a system of this size may do; ``description`` is complete.
 
     A request and what it causes is in a few messages at once, a dozen at most on average; a line
     that a cache gives up is in two, its replacement and its write-back; what a controller sends
@@ -42,20 +42,23 @@ def limits_of(description: SystemDescription, outstanding: int) -> Limits:
 
     Work is wake-ups and transitions. Between two completed requests every controller may retry
     through 10,000 cycles (a wake-up and a transition each), one of them through ten times as many,
-    and every line of every cache may be written back, at 50 wake-ups and transitions. A completed
+    and every line of every cache may be written back, at 10 wake-ups and transitions. A completed
     request allows for more: 100 in each controller, since it may have asked all of them, and 50 for
     each of its 64 lanes.
 
     Measured: docs/semantics.md, "Runaways".
     """
-    controllers = lines = 0
+    controllers = lines = outstanding = 0
     for machine in description.machines.values():
         count = machine.count or 0
         controllers += count
         lines += count * sum(each.sets * each.ways for each in machine.caches.values())
+    for requester in description.requesters.values():
+        count = description.machines[requester.machine].count or 0
+        outstanding += count * (requester.outstanding or 64)
     return Limits(
         messages=10_000 + 1_000 * controllers + 12 * outstanding + 2 * lines,
-        work=200_000 + 20_000 * controllers + 50 * lines,
+        work=200_000 + 20_000 * controllers + 10 * lines,
         credit=100 * controllers + 50 * 64,
     )
 

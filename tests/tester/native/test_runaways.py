@@ -8,11 +8,15 @@ from dataclasses import replace
 import pytest
 
 from protocols.loader import LoadedProtocol
+from runtime.description import SystemDescription
 from runtime.errors import ProtocolError
+from runtime.native.plan import Capacities
+from runtime.native.plan_words import HeadWord
 from runtime.native.system import NativeError
 from runtime.native.verdicts import Verdicts
 from runtime.sim.engine import Limits
-from runtime.system import system as building
+from runtime.system import watchdog
+from runtime.system.system import build_system
 from tester.campaign.campaign import Campaign, Options
 from tester.execution.leg import LegRun
 from tester.execution.native_leg import NativeLegRun, NativeProtocol
@@ -48,13 +52,13 @@ def leg_of(protocol: LoadedProtocol, way: str | None, seed: int = 3) -> Leg:
 
 def sooner(monkeypatch: pytest.MonkeyPatch) -> None:
     """Smaller limits: the looks stay as they are."""
-    usual = building.limits_of
+    usual = watchdog.limits_of
 
-    def limits(description: object, outstanding: int) -> Limits:
-        found = usual(description, outstanding)  # type: ignore[arg-type]
+    def limits(description: SystemDescription) -> Limits:
+        found = usual(description)
         return replace(found, work=found.work // FAST)
 
-    monkeypatch.setattr(building, "limits_of", limits)
+    monkeypatch.setattr(watchdog, "limits_of", limits)
 
 
 def on_both(compiled: Compiled, leg: Leg) -> tuple[LegRun, NativeLegRun]:
@@ -127,7 +131,7 @@ def test_both_engines_look_at_the_same_points(name: str, monkeypatch: pytest.Mon
         Limits(40, 2_000, 2),
         Limits(100, 1_000, 5),
     ):
-        monkeypatch.setattr(building, "limits_of", lambda *_, limits=limits: limits)
+        monkeypatch.setattr(watchdog, "limits_of", lambda *_, limits=limits: limits)
         python, native = on_both(made, leg)
         error = python.outcome.error
         if error is None or native.error is None:
@@ -137,3 +141,14 @@ def test_both_engines_look_at_the_same_points(name: str, monkeypatch: pytest.Mon
         found.add(error.kind.value)
     made[1].plans._kept.clear()
     assert found == {"too_many_messages", "too_many_transitions"}
+
+
+def test_the_limits_are_words_of_the_plan() -> None:
+    """Plans are read off systems that were built with small caches: not so the limits."""
+    leg = equality.leg_of("MESI_Two_Level", "default", 5, 60)
+    limits = build_system(
+        equality.loaded("MESI_Two_Level").info, leg.description, leg.run_key
+    ).engine.limits
+    plan = equality.native("MESI_Two_Level").plans.plan(leg.description, 1, Capacities(), 1)
+    first = HeadWord.MAX_MESSAGES
+    assert plan[first : first + 3].tolist() == [limits.messages, limits.work, limits.credit]

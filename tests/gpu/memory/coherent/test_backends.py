@@ -19,6 +19,8 @@ from runtime.controller.trace import TraceHash
 from runtime.errors import ProtocolError
 from runtime.native.plan import Capacities
 from runtime.requesters.port import AccessKind, AnswerKind
+from runtime.sim.engine import Limits
+from runtime.system import watchdog
 from tests.gpu.memory.coherent.streams import (
     ENGINES,
     PROTOCOLS,
@@ -128,6 +130,42 @@ def test_a_mistake_of_the_protocol_is_a_verdict_of_both(tmp_path: Path) -> None:
         errors.append((pair, error.kind, error.tick, error.address, error.location))
     assert errors[0] == errors[1]
     assert errors[0][0] == ("TCP", 1, "IV", "Evict"), "TCP 0 is the front end's"
+
+
+MISSES_FOR_EVER = Bug(
+    "tcp-load-miss-without-a-pop",
+    BugClass.UNDEFINED_PAIR,
+    "GPU_VIPER-TCP.sm",
+    "A load that misses does nothing, and so it stands at the head of its queue for ever.",
+    (
+        Edit("a_allocateFrame;", "", "transition(I, Load, IV)"),
+        Edit("n_issueRdBlk;", "", "transition(I, Load, IV)"),
+        Edit("p_popMandatoryQueue;", "", "transition(I, Load, IV)"),
+        Edit("transition(I, Load, IV)", "transition(I, Load)"),
+    ),
+    UNDEFINED,
+)
+
+
+def test_work_without_end_is_a_verdict_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    soon = Limits(messages=1 << 20, work=50_000, credit=1_000)
+    monkeypatch.setattr(watchdog, "limits_of", lambda _: soon)
+    path = MISSES_FOR_EVER.plant(tmp_path)
+    system = load_system(str(path), cus=1, tccs=1, system=DIRECTORY / "GPU_VIPER.toml", native=True)
+    errors = []
+    for engine in ENGINES:
+        memory = on_engine(system, engine)
+        start = memory.space.allocate(64).start
+        memory.push(MemoryRequest(0, AccessKind.LOAD, 1, words(start)))
+        with pytest.raises(ProtocolError) as caught:
+            settle(memory)
+        error = caught.value
+        pair = (error.machine, error.version, error.state, error.event)
+        errors.append((pair, error.kind.value, error.tick, error.location))
+    assert errors[0] == errors[1]
+    assert errors[0][:2] == (("TCP", 1, "I", "Load"), "too_many_transitions")
 
 
 def crossings(memory: CoherentMemory) -> tuple[int, int]:
