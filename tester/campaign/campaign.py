@@ -337,11 +337,11 @@ class Campaign:
                     changes[path] = self.options.one_request_per_lane
         if not self.options.known_defects:
             changes |= avoided(base, whole)
-        assigned = dict(self.options.assignments)
-        shaped = base.override(changes | assigned)
+        changes |= self.options.assignments
+        shaped = base.override(changes)
         completed = complete(structs.replace(shaped, defects=()), self.protocol.info)
         limits = limited_resources.limits(shape, self.protocol.info, completed)
-        limits = {path: value for path, value in limits.items() if path not in assigned}
+        limits = {path: value for path, value in limits.items() if path not in changes}
         return complete(completed.override(limits), self.protocol.info) if limits else completed
 
 

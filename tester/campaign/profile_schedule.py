@@ -32,7 +32,7 @@ class Turn:
 
 
 _LONGEST: Final = MappingProxyType(
-    {"system": 90, "scope-mix": 150, "starvation": 150, "scarcity": 60}
+    {"system": 150, "scope-mix": 150, "starvation": 150, "scarcity": 60}
 )
 """What these find depends on the system that is drawn more than on how long it runs. Where tables
 are small, a port of low priority may even be passed over for as long as there is work."""
