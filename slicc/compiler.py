@@ -120,7 +120,7 @@ def compile_loaded(
 ) -> ir.Protocol | None:
     """One loaded protocol, or None if it has errors.
 
-    One that does not compile is tried again with the types of a library in its own checkout.
+    One that does not compile is tried again with the library of its own checkout.
     """
     if not loaded.complete:
         return None
@@ -128,7 +128,7 @@ def compile_loaded(
     protocol = _compile_with(loaded, sink, extensions)
     if protocol is None:
         beside = read_library(loaded.path, frozenset(LIBRARY_FILES))
-        if beside.adds_types:
+        if not beside.is_empty:
             sink.take_back(before)
             more = beside if extensions is None else extensions.beside(beside)
             protocol = _compile_with(loaded, sink, more)

@@ -20,6 +20,7 @@ from slicc.resolve.bodies.lvalues import check_changeable
 from slicc.resolve.bodies.overloads import choose, report_no_match
 from slicc.resolve.declarations.functions import signature_text
 from slicc.resolve.library.extensions import IN_PORT
+from slicc.resolve.library.externals import declare_external
 from slicc.resolve.library.older_calls import older_method, older_port_call
 from slicc.resolve.library.stubs import declare_stub_functions, declare_stub_methods
 from slicc.resolve.scope.scopes import MachineScope
@@ -31,6 +32,7 @@ from slicc.resolve.scope.symbols import (
     TypeKind,
     TypeSymbol,
     VariableKind,
+    VariableSymbol,
     did_you_mean,
 )
 from slicc.source import Span
@@ -68,6 +70,8 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
         stubs = declare_stub_functions(body.machine, name, node.function.span)
         chosen = choose(body.scope, stubs, arguments) or chosen
         overloads = [*stubs, *overloads]
+        if chosen is not None and chosen.target is CallTarget.MISSING:
+            chosen = declare_external(body.machine, chosen)
     if chosen is None and name in older.NO_EFFECT:
         note_dialect(body.sink, f"`{name}`", node.function.span, "nothing: it feeds statistics")
         return ir.Local("?", ir.VOID, span=node.span)
@@ -205,14 +209,17 @@ def _pass_arguments(
 def method_call(body: Body, node: syntax.MethodCall) -> ir.Expr:
     """``x.m(a, b)``."""
     receiver = node.receiver
+    holder: VariableSymbol | None = None
     if isinstance(receiver, syntax.Variable):
-        variable = body.locals.find(receiver.name.text)
+        holder = variable = body.locals.find(receiver.name.text)
         if variable is not None and variable.port is not None:
             if variable.kind is VariableKind.IN_PORT:
                 return _port_call(body, node, variable.port)
             return _no_method(body, node, "an out-port", ())
     value = ex.expression(body, receiver)
-    return call_method(body, value, node.method.text, node.method.span, node.arguments, node.span)
+    return call_method(
+        body, value, node.method.text, node.method.span, node.arguments, node.span, holder
+    )
 
 
 def index(body: Body, node: syntax.Index) -> ir.Expr:
@@ -229,7 +236,9 @@ def call_method(
     name_span: Span,
     argument_nodes: tuple[syntax.Expression, ...],
     span: Span,
+    holder: VariableSymbol | None = None,
 ) -> ir.Expr:
+    """``holder``: the variable that the receiver is, if it is one."""
     arguments = tuple([ex.expression(body, argument) for argument in argument_nodes])
     if isinstance(receiver.type, ir.UnknownType):
         return unknown(span)
@@ -249,10 +258,14 @@ def call_method(
             overloads = symbol.find_methods(name)
             chosen = choose(body.scope, overloads, arguments)
     if (chosen is None or chosen.target is CallTarget.MISSING) and symbol is not None:
-        stubs = [] if body.machine is None else _stub_methods(body.machine, symbol, name)
+        stubs = [] if body.machine is None else _stub_methods(
+            body.machine, symbol, name, receiver.type, holder
+        )
         if stubs:
             overloads = [*stubs, *overloads]
             chosen = choose(body.scope, stubs, arguments) or chosen
+        if chosen is not None and chosen.target is CallTarget.MISSING and body.machine is not None:
+            chosen = declare_external(body.machine, chosen, symbol.name)
     if not overloads:
         described = type_rules.describe(receiver.type)
         if not body.scope.misses.first(f"{described}()", name, name_span):
@@ -283,6 +296,8 @@ def call_method(
     kept = _pass_arguments(body, chosen, arguments)
     if chosen.target is CallTarget.FUNCTION:
         assert chosen.function is not None
+        if chosen.receiver is not None:
+            kept = (receiver, *kept)
         return ir.CallFunction(chosen.function, kept, chosen.result, chosen.by_reference, span=span)
     if chosen.target is CallTarget.STRUCT_METHOD:
         assert chosen.function is not None
@@ -293,11 +308,17 @@ def call_method(
     return _class_method(body, receiver, chosen, kept, span)
 
 
-def _stub_methods(machine: MachineScope, symbol: TypeSymbol, name: str) -> list[Overload]:
+def _stub_methods(
+    machine: MachineScope,
+    symbol: TypeSymbol,
+    name: str,
+    receiver: ir.Type,
+    holder: VariableSymbol | None,
+) -> list[Overload]:
     """Methods that the user's prelude gives to a class or to what it inherits from."""
     owner: TypeSymbol | None = symbol
     while owner is not None:
-        found = declare_stub_methods(machine, owner.name, name)
+        found = declare_stub_methods(machine, owner.name, name, receiver, holder)
         if found:
             return found
         owner = owner.interface

@@ -17,6 +17,7 @@ from slicc.ir import type_rules
 from slicc.resolve.bodies import calls, operators
 from slicc.resolve.bodies.context import Body, BodyKind, unknown
 from slicc.resolve.bodies.suggestions import suggest_variable
+from slicc.resolve.library.object_state import state_of
 from slicc.resolve.scope.symbols import (
     TypeKind,
     VariableKind,
@@ -198,6 +199,11 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
 
 
 def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
+    if body.machine is not None and isinstance(node.receiver, syntax.Variable):
+        holder = body.locals.find(node.receiver.name.text)
+        state = {} if holder is None else state_of(body.machine, holder)
+        if node.field.text in state:
+            return variable_value(state[node.field.text], node.span)
     receiver = expression(body, node.receiver)
     type_ = receiver.type
     if isinstance(type_, ir.UnknownType):

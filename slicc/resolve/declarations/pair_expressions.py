@@ -257,7 +257,7 @@ class _Reader:
             return ir.BoolConst(token == "true", span=self.span)
         if token == "m_ruby_system" and self._peek() == "->":
             self._take()  # the system is asked for what its class once knew
-            return self._call(f"RubySystem::{self._take()}")
+            return self._call(f"RubySystem::{self._take().removeprefix('RubySystem::')}")
         if token in ("nullptr", "NULL"):
             return ir.Null(ir.UNKNOWN, span=self.span)
         if self._peek() == "(":

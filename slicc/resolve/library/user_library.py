@@ -6,7 +6,8 @@ of a checkout are not reported.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import os.path
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from slicc.resolve.library.extensions import Extensions
 from slicc.source import SourceFile
 
 _LIBRARY_PATTERN = "RubySlicc_*.sm"
+_CHECKOUT_FOLDERS = ("src/mem/ruby/protocol", "src/mem/protocol")
+"""Where a checkout keeps its library; protocols may lie anywhere else in it."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +52,33 @@ def read_preludes(paths: Sequence[Path], sink: DiagnosticSink) -> UserPrelude:
 
 
 def read_library(driver: Path, names: Collection[str]) -> Extensions:
-    """The types that the library files beside a driver, or above it, add to ours."""
+    """What the library files of the checkout that contains a driver add to ours."""
     extensions = Extensions()
-    for folder in dict.fromkeys((driver.parent, driver.parent.parent)):
-        files = sorted(folder.glob(_LIBRARY_PATTERN))
-        if not any(path.name in names for path in files):
+    for path in _library_files(driver, names):
+        unheard = DiagnosticSink()
+        try:
+            source = decode(str(path), read_bytes(path), unheard)
+        except Unreadable:
             continue
-        for path in files:
-            unheard = DiagnosticSink()
-            try:
-                source = decode(str(path), read_bytes(path), unheard)
-            except Unreadable:
-                continue
-            unit = None if source is None else parse(source, unheard)
-            if unit is not None:
-                extensions.add_types(unit.declarations)
-        break
+        unit = None if source is None else parse(source, unheard)
+        if unit is not None:
+            extensions.add(unit.declarations, None)
     return extensions
+
+
+def _library_files(driver: Path, names: Collection[str]) -> list[Path]:
+    """Those of the first folder that has some."""
+    for folder in _library_folders(driver):
+        files = sorted(folder.glob(_LIBRARY_PATTERN))
+        if any(path.name in names for path in files):
+            return files
+    return []
+
+
+def _library_folders(driver: Path) -> Iterator[Path]:
+    """The driver's folder, the one above, and the protocols' folders of a checkout further up."""
+    yield driver.parent
+    yield driver.parent.parent
+    for above in Path(os.path.abspath(driver)).parents:
+        for folder in _CHECKOUT_FOLDERS:
+            yield above / folder
