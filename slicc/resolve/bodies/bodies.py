@@ -72,6 +72,17 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
         )
     parameters = _parameters(body, symbol)
     statements = block(body, node.body)
+    if body.asked is not None:
+        name, span = body.asked
+        scope.sink.warning(
+            "controller-in-structure",
+            f"the method `{called.name}` asks the controller, and a structure has none",
+            span,
+            f"`{name}` cannot be called here",
+            notes=["calling the method ends the run"],
+        )
+        text = f"`{called.name}` calls `{name}`, which a structure cannot"
+        statements = (ir.Panic(text, span=span),)
     if not isinstance(called.result, ir.VoidType) and falls_through(statements):
         report = scope.sink.error if called.by_reference else scope.sink.warning
         report(

@@ -5,11 +5,9 @@ Invariant: a call node names its final target; backends choose no overload.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from slicc import ir, prelude
-from slicc.diagnostics.model import Label
 from slicc.diagnostics.older_dialect import note_dialect
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
@@ -18,7 +16,6 @@ from slicc.resolve.bodies import expressions as ex
 from slicc.resolve.bodies.context import Body, BodyKind, note_change, unknown
 from slicc.resolve.bodies.lvalues import check_changeable
 from slicc.resolve.bodies.overloads import choose, report_no_match
-from slicc.resolve.declarations.functions import signature_text
 from slicc.resolve.library.extensions import IN_PORT
 from slicc.resolve.library.externals import declare_external
 from slicc.resolve.library.older_calls import older_method, older_port_call
@@ -70,8 +67,7 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
         stubs = declare_stub_functions(body.machine, name, node.function.span)
         chosen = choose(body.scope, stubs, arguments) or chosen
         overloads = [*stubs, *overloads]
-        if chosen is not None and chosen.target is CallTarget.MISSING:
-            chosen = declare_external(body.machine, chosen)
+        chosen = _external(body, chosen)
     if chosen is None and name in older.NO_EFFECT:
         note_dialect(body.sink, f"`{name}`", node.function.span, "nothing: it feeds statistics")
         return ir.Local("?", ir.VOID, span=node.span)
@@ -87,7 +83,7 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
         case CallTarget.FUNCTION:
             assert chosen.function is not None
             if body.kind is BodyKind.METHOD:
-                _needs_controller(body, node)
+                _needs_controller(body, name, node.function.span)
             return ir.CallFunction(
                 chosen.function, kept, chosen.result, chosen.by_reference, span=node.span
             )
@@ -96,22 +92,19 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
         case CallTarget.BUILTIN:
             assert chosen.signature is not None
             if chosen.home is ir.BuiltinHome.CONTROLLER and body.kind is BodyKind.METHOD:
-                _needs_controller(body, node)
+                _needs_controller(body, name, node.function.span)
             return ir.CallBuiltin(
                 chosen.signature.python, chosen.home, kept, chosen.result, span=node.span
             )
         case _:
-            _missing_at_runtime(body, "function", chosen, overloads, node.function.span)
+            _needs_controller(body, name, node.function.span)
             return ir.Local("?", chosen.result, span=node.span)
 
 
-def _needs_controller(body: Body, node: syntax.Call) -> None:
-    body.sink.error(
-        "misplaced-expression",
-        f"`{node.function.text}` asks the controller, and a structure has none",
-        node.function.span,
-        "called in a method of a structure",
-    )
+def _needs_controller(body: Body, name: str, span: Span) -> None:
+    """A method of a structure has no controller: one that asks for it ends the run."""
+    if body.asked is None:
+        body.asked = (name, span)
 
 
 def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:
@@ -133,22 +126,12 @@ def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:
     return unknown(node.span)
 
 
-def _missing_at_runtime(
-    body: Body, what: str, chosen: Overload, offered: Sequence[Overload], span: Span
-) -> None:
-    """``offered`` are all overloads of that name; those that the runtime has are listed."""
-    if not body.scope.misses.first(f"external {what} of {chosen.owner}", chosen.name, span):
-        return
-    known = [signature_text(o) for o in offered if o.target is not CallTarget.MISSING]
-    body.sink.error(
-        f"unknown-external-{what}",
-        f"the runtime has no {what} `{chosen.name}` of this shape",
-        span,
-        "cannot be called",
-        secondary=[Label(chosen.span, "declared here, without a body")],
-        notes=[f"there is `{text}`" for text in dict.fromkeys(known[:8])],
-        help="a prelude file (`--prelude FILE`) can say what it does",
-    )
+def _external(body: Body, chosen: Overload | None, owner: str = "") -> Overload | None:
+    """A function that is only declared, as one of this machine: calling it ends the run."""
+    missing = chosen is not None and chosen.target is CallTarget.MISSING
+    if chosen is None or not missing or body.machine is None or body.kind is BodyKind.METHOD:
+        return chosen
+    return declare_external(body.machine, chosen, owner)
 
 
 def _enumeration_function(
@@ -258,14 +241,15 @@ def call_method(
             overloads = symbol.find_methods(name)
             chosen = choose(body.scope, overloads, arguments)
     if (chosen is None or chosen.target is CallTarget.MISSING) and symbol is not None:
-        stubs = [] if body.machine is None else _stub_methods(
-            body.machine, symbol, name, receiver.type, holder
+        stubs = (
+            []
+            if body.machine is None
+            else _stub_methods(body.machine, symbol, name, receiver.type, holder)
         )
         if stubs:
             overloads = [*stubs, *overloads]
             chosen = choose(body.scope, stubs, arguments) or chosen
-        if chosen is not None and chosen.target is CallTarget.MISSING and body.machine is not None:
-            chosen = declare_external(body.machine, chosen, symbol.name)
+        chosen = _external(body, chosen, symbol.name)
     if not overloads:
         described = type_rules.describe(receiver.type)
         if not body.scope.misses.first(f"{described}()", name, name_span):
@@ -303,7 +287,7 @@ def call_method(
         assert chosen.function is not None
         return ir.CallStructMethod(receiver, chosen.function, kept, chosen.result, span=span)
     if chosen.target is CallTarget.MISSING:
-        _missing_at_runtime(body, "method", chosen, overloads, name_span)
+        _needs_controller(body, name, name_span)
         return ir.Local("?", chosen.result, span=span)
     return _class_method(body, receiver, chosen, kept, span)
 

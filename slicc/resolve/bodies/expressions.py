@@ -281,6 +281,11 @@ def _new(body: Body, node: syntax.New) -> ir.Expr:
     return ir.NewEntry(type_, span=node.span)
 
 
+def _is_number(type_: ir.Type) -> bool:
+    """What C++ keeps as a number; members of enumerations are numbered from 0."""
+    return type_rules.is_integer(type_) or type_ == ir.BOOL or isinstance(type_, ir.EnumType)
+
+
 def _cast(body: Body, node: syntax.StaticCast) -> ir.Expr:
     operand = expression(body, node.operand)
     type_ = body.scope.resolve_type(node.type)
@@ -289,9 +294,7 @@ def _cast(body: Body, node: syntax.StaticCast) -> ir.Expr:
     if type_rules.same(type_, operand.type):
         return operand
     both_pointers = isinstance(type_, ir.PointerType) and isinstance(operand.type, ir.PointerType)
-    both_integers = type_rules.is_integer(type_) and (
-        type_rules.is_integer(operand.type) or operand.type == ir.BOOL
-    )
+    both_integers = _is_number(type_) and _is_number(operand.type)
     if not both_pointers and not both_integers:
         body.sink.error(
             "invalid-cast",
@@ -300,4 +303,8 @@ def _cast(body: Body, node: syntax.StaticCast) -> ir.Expr:
             node.span,
             "no such conversion",
         )
+    elif ir.INT not in (type_, operand.type) and (
+        isinstance(type_, ir.EnumType) or isinstance(operand.type, ir.EnumType)
+    ):
+        operand = ir.Cast(operand, ir.INT, span=node.span)
     return ir.Cast(operand, type_, span=node.span)

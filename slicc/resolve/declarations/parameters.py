@@ -25,6 +25,7 @@ from slicc.syntax import nodes as syntax
 _SCALAR_PARAMETERS = frozenset(
     {"int", "NodeID", "uint32_t", "std::string", "bool", "Cycles", "Addr"}
 )
+_BOOLS = {"true": True, "false": False}
 MAX_NETWORK = 255
 _VNET_TYPES = frozenset(
     {"request", "response", "forward", "unblock", "persistent", "dmaresponse", "none"}
@@ -217,8 +218,8 @@ def _literal(scope: MachineScope, node: syntax.Expression | None, type_: ir.Type
             return _number(scope, ir.IntConst(-value, type_, span=node.span))
         case syntax.BoolLiteral(value) if type_ == ir.BOOL:
             return ir.BoolConst(value, span=node.span)
-        case syntax.StringLiteral(value) if type_ == ir.BOOL and value in ("True", "False"):
-            return ir.BoolConst(value == "True", span=node.span)
+        case syntax.StringLiteral(value) if type_ == ir.BOOL and value.lower() in _BOOLS:
+            return ir.BoolConst(_BOOLS[value.lower()], span=node.span)
         case syntax.NumberLiteral(0 | 1 as value) if type_ == ir.BOOL:
             meant = "true" if value else "false"
             scope.sink.warning(
@@ -273,9 +274,7 @@ def declare_object(scope: MachineScope, node: syntax.ObjectDeclaration, name: st
     scope.variables[name] = VariableSymbol(
         name, VariableKind.OBJECT, type_, node.name.span, ir_name=name, node=node
     )
-    return ir.Object(
-        name, type_, arguments, initial, description(node.pairs), span=node.name.span
-    )
+    return ir.Object(name, type_, arguments, initial, description(node.pairs), span=node.name.span)
 
 
 def _construction(

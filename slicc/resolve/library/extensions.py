@@ -64,9 +64,7 @@ class Extensions:
 
     @property
     def is_empty(self) -> bool:
-        return not (
-            self.types or self.members or self.fields or self.methods or self.functions
-        )
+        return not (self.types or self.members or self.fields or self.methods or self.functions)
 
     def beside(self, other: Extensions) -> Extensions:
         """These extensions, with what they do not have of ``other``."""

@@ -1,4 +1,4 @@
-"""What is declared and not defined, in the protocol or a library: accepted, with one warning a kind.
+"""What is declared and not defined is accepted, with one warning for each kind.
 
 A function or method without a body ends the run when it is called; an object of a class that the
 runtime lacks is null. Invariant: everything accepted here is named in a warning.

@@ -108,8 +108,12 @@ def declare_stub_functions(scope: MachineScope, name: str, span: Span) -> list[O
     """The stubs of that name, now functions of this machine; empty if there are none."""
     known = scope.declared_stubs.get(name)
     if known is None:
-        nodes = [] if scope.functions.get(name) else scope.stubs.find(name)
-        known = scope.declared_stubs[name] = _declare(scope, nodes, name)
+        nodes = scope.stubs.find(name)
+        own_name = name
+        if scope.functions.get(name):
+            nodes = [node for node in nodes if node.span.file.name != _OLDER]
+            own_name = f"{name}_of_library"
+        known = scope.declared_stubs[name] = _declare(scope, nodes, own_name)
         name_overloads(known)
         scope.unresolved_stubs += known
         if nodes and nodes[0].span.file.name == _OLDER:

@@ -6,20 +6,16 @@ of a checkout are not reported.
 
 from __future__ import annotations
 
-import os.path
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from slicc.diagnostics.model import DiagnosticSink
+from slicc.loading.checkout import LIBRARY_PATTERN, library_files
 from slicc.loading.reader import CannotRead, Unreadable, decode, read_bytes
 from slicc.parser.parser import parse
 from slicc.resolve.library.extensions import Extensions
 from slicc.source import SourceFile
-
-_LIBRARY_PATTERN = "RubySlicc_*.sm"
-_CHECKOUT_FOLDERS = ("src/mem/ruby/protocol", "src/mem/protocol")
-"""Where a checkout keeps its library; protocols may lie anywhere else in it."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +42,15 @@ def read_preludes(paths: Sequence[Path], sink: DiagnosticSink) -> UserPrelude:
         if source is not None and unit is not None:
             sources.append(source)
             # A library's own file also declares what every controller has: not reported.
-            is_library = path.match(_LIBRARY_PATTERN)
+            is_library = path.match(LIBRARY_PATTERN)
             extensions.add(unit.declarations, None if is_library else sink)
     return UserPrelude(extensions, tuple(sources), sink.error_count == errors)
 
 
-def read_library(driver: Path, names: Collection[str]) -> Extensions:
+def read_library(driver: Path) -> Extensions:
     """What the library files of the checkout that contains a driver add to ours."""
     extensions = Extensions()
-    for path in _library_files(driver, names):
+    for path in library_files(driver):
         unheard = DiagnosticSink()
         try:
             source = decode(str(path), read_bytes(path), unheard)
@@ -64,21 +60,3 @@ def read_library(driver: Path, names: Collection[str]) -> Extensions:
         if unit is not None:
             extensions.add(unit.declarations, None)
     return extensions
-
-
-def _library_files(driver: Path, names: Collection[str]) -> list[Path]:
-    """Those of the first folder that has some."""
-    for folder in _library_folders(driver):
-        files = sorted(folder.glob(_LIBRARY_PATTERN))
-        if any(path.name in names for path in files):
-            return files
-    return []
-
-
-def _library_folders(driver: Path) -> Iterator[Path]:
-    """The driver's folder, the one above, and the protocols' folders of a checkout further up."""
-    yield driver.parent
-    yield driver.parent.parent
-    for above in Path(os.path.abspath(driver)).parents:
-        for folder in _CHECKOUT_FOLDERS:
-            yield above / folder
