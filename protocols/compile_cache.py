@@ -40,6 +40,7 @@ from slicc.codegen.python.source_import import (
     import_package,
     module_name,
 )
+from slicc.loading.checkout import library_files
 from slicc.text.data import json_text
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def _key(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> str |
     if path.suffix != ".slicc":
         return None
     found: dict[Path, bytes] = {}
-    waiting = [path]
+    waiting = [path, *library_files(path)]
     total = 0
     try:
         while waiting:

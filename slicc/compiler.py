@@ -15,6 +15,7 @@ from slicc import ir
 from slicc.check import check_protocol
 from slicc.compiled import CompiledProtocol, CompileError
 from slicc.diagnostics.model import Diagnostic, DiagnosticSink
+from slicc.loading.checkout import LIBRARY_FILES
 from slicc.loading.loader import LoadedProtocol, load, load_text
 from slicc.loading.reader import CannotRead
 from slicc.parser.parser import parse
@@ -23,17 +24,6 @@ from slicc.resolve.library.user_library import UserPrelude, read_library, read_p
 from slicc.resolve.protocol import resolve
 from slicc.source import SourceFile, Span
 from slicc.syntax import nodes as syntax
-
-LIBRARY_FILES: tuple[str, ...] = (
-    "RubySlicc_interfaces.slicc",
-    "RubySlicc_Exports.sm",
-    "RubySlicc_Types.sm",
-    "RubySlicc_Util.sm",
-    "RubySlicc_ComponentMapping.sm",
-    "RubySlicc_Defines.sm",
-    "RubySlicc_MemControl.sm",
-)
-"""Files whose contents the compiler declares itself; including them is allowed and does nothing."""
 
 
 def compile(
@@ -120,15 +110,15 @@ def compile_loaded(
 ) -> ir.Protocol | None:
     """One loaded protocol, or None if it has errors.
 
-    One that does not compile is tried again with the types of a library in its own checkout.
+    One that does not compile is tried again with the library of its own checkout.
     """
     if not loaded.complete:
         return None
     before = len(sink.diagnostics)
     protocol = _compile_with(loaded, sink, extensions)
     if protocol is None:
-        beside = read_library(loaded.path, frozenset(LIBRARY_FILES))
-        if beside.adds_types:
+        beside = read_library(loaded.path)
+        if not beside.is_empty:
             sink.take_back(before)
             more = beside if extensions is None else extensions.beside(beside)
             protocol = _compile_with(loaded, sink, more)

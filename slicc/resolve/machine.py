@@ -97,7 +97,7 @@ def _resolve_bodies(
         structs=structures_of(scope, resolved_methods),
         tbe=None if scope.tbe is None else ir.TypeRef(scope.name, scope.tbe.name),
         entry=None if scope.entry is None else ir.TypeRef(scope.name, scope.entry.name),
-        objects=objects,
+        objects=(*objects, *scope.state_objects),
         functions=resolved,
         in_ports=in_ports,
         out_ports=out_ports,

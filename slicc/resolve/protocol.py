@@ -22,6 +22,7 @@ from slicc.resolve.library.extension_symbols import (
     further_members,
 )
 from slicc.resolve.library.extensions import Extensions
+from slicc.resolve.library.externals import report_externals
 from slicc.resolve.library.stubs import Stubs
 from slicc.resolve.machine import resolve_machine
 from slicc.resolve.scope.pairs import check_keys
@@ -80,6 +81,7 @@ def resolve(
                 machines.append(machine)
         else:
             _check_global(scope, node)
+    report_externals(scope)
     enums = enumerations_of(scope)
     structs = structures_of(scope, resolved_methods)
     library_enums, library_structs = _library_types(scope)

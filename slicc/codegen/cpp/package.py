@@ -88,6 +88,7 @@ class ProtocolView:
     entries: tuple[MarkedRecord, ...]
     records: tuple[MarkedRecord, ...]
     invalidated: tuple[InvalidatedEntry, ...]
+    shared_entries: bool
 
 
 def package(protocol: ir.Protocol) -> Package:
@@ -115,6 +116,7 @@ def package(protocol: ir.Protocol) -> Package:
         entries=tuple(_marked(definitions, protocol, ir.StructKind.ENTRY)),
         records=tuple(_marked(definitions, protocol, ir.StructKind.TBE)),
         invalidated=tuple(_invalidated(definitions, writers)),
+        shared_entries=has_shared_entries(protocol),
     )
     files = {"types.hpp": _render("types.hpp.jinja", view)}
     for machine in views:
@@ -143,14 +145,20 @@ def _structs_of(protocol: ir.Protocol, machine: ir.Machine, kind: ir.StructKind)
     ]
 
 
+def has_shared_entries(protocol: ir.Protocol) -> bool:
+    """Whether entries are declared outside machines: every machine then numbers its own, too."""
+    return any(each.kind is ir.StructKind.ENTRY and not each.library for each in protocol.structs)
+
+
 def _machine_types(
     definitions: Definitions, protocol: ir.Protocol, writer: MachineWriter
 ) -> MachineTypes:
     machine, names = writer.machine, writer.names
     entries = _structs_of(protocol, machine, ir.StructKind.ENTRY)
     records = _structs_of(protocol, machine, ir.StructKind.TBE)
-    for alike in (entries, records):
-        if len(alike) > 1:
+    shared = has_shared_entries(protocol)
+    for alike, numbered in ((entries, shared), (records, False)):
+        if numbered or len(alike) > 1:
             definitions.kinds |= {each.ref: number for number, each in enumerate(alike)}
     name = names.machines[machine.name]
     enums = [machine.states, machine.events, *machine.enums]
@@ -175,7 +183,7 @@ def _machine_types(
     )
     return MachineTypes(
         name=name,
-        several_entries=len(entries) > 1,
+        several_entries=len(entries) > 1 and not shared,
         several_records=len(records) > 1,
         definitions=(
             *[definitions.enumeration(each) for each in own.values()],

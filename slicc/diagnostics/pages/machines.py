@@ -200,33 +200,6 @@ CODES: tuple[Code, ...] = (
         "in_port(p, M, b) { }",
     ),
     Code(
-        "unknown-external-class",
-        "a class that the runtime does not have",
-        what="The protocol declares a class as external, and the runtime has none of this name.",
-        why="Its objects cannot be built.",
-        example='structure(BloomFilter, external="yes") { bool test(Addr); }\nBloomFilter filter;',
-        instead='structure(TBETable, external="yes") { TBE lookup(Addr); }\n'
-        'TBETable TBEs, template="<L1Cache_TBE>", constructor="m_number_of_TBEs";',
-    ),
-    Code(
-        "unknown-external-method",
-        "a method that the runtime does not have",
-        what="The protocol declares a method of a runtime class, and the class has none of this "
-        "name and\nthese parameters. Declaring it is fine, calling it is not.",
-        why="There is nothing to call.",
-        example='structure(TBETable, external="yes") { void sweep(); }\nTBEs.sweep();',
-        instead="TBEs.deallocate(address);",
-    ),
-    Code(
-        "unknown-external-function",
-        "a function without a body that the runtime does not have",
-        what="The function is only declared, and the runtime has none of this name and these "
-        "parameters.",
-        why="There is nothing to call.",
-        example="Tick now();\nTick t := now();",
-        instead="Tick clockEdge();\nTick t := clockEdge();",
-    ),
-    Code(
         "library-type-mismatch",
         "a library type that differs from the runtime's",
         what="The protocol declares a type that the runtime defines, and declares it differently.",

@@ -48,6 +48,54 @@ CODES: tuple[Code, ...] = (
     _unused("function", "int f() { return 1; }  // never called", "// remove it"),
     _unused("object", "Addr last;  // never read", "// remove it"),
     Code(
+        "external-call",
+        "calls of functions and methods without a body",
+        what="The protocol, or the library of its checkout, declares them without a body, and the "
+        "runtime has none\nof these names and parameters. The protocol compiles; calling one ends "
+        "the run with a message that\nnames it.",
+        why="What such a function does is written in another language, which is not read.",
+        example="Tick now();\nTick t := now();",
+        instead="Tick clockEdge();\nTick t := clockEdge();",
+    ),
+    Code(
+        "external-object",
+        "objects of classes that the runtime does not have",
+        what="The classes are declared external, and the runtime has none of these names. Each "
+        "object is null; its\nmethods have an effect only if a prelude file gives them bodies.",
+        why="What such an object is to do is written in another language, which is not read.",
+        example='structure(BloomFilter, external="yes") { bool test(Addr); }\nBloomFilter filter;',
+        instead='structure(TBETable, external="yes") { TBE lookup(Addr); }\n'
+        'TBETable TBEs, template="<L1Cache_TBE>", constructor="m_number_of_TBEs";',
+    ),
+    Code(
+        "controller-in-structure",
+        "a structure's method that asks a controller",
+        what="The method calls a function of the controller, or one without a body. A structure "
+        "has no controller,\nso calling the method ends the run. Methods of messages for functional "
+        "accesses are never called here.",
+        why="What the method would return is not known.",
+        example='structure(M, interface="Message") {\n  Addr a;\n'
+        "  Addr line() { return makeLineAddress(a); }\n}",
+        instead="makeLineAddress(in_msg.a)   // in the machine",
+    ),
+    Code(
+        "unknown-system-setting",
+        "a setting of another simulator's system",
+        what="The text asks the system for a setting that it does not have here; the value is 0, "
+        "or false.",
+        why="The protocol may behave differently where the setting has another value.",
+        example='bool fast, default="RubySystem::getFast()";',
+        instead='bool fast, default="false";',
+    ),
+    Code(
+        "number-for-bool",
+        "a `bool` initialised with a number",
+        what="0 is read as false, 1 as true.",
+        why="Another version of the language may refuse it.",
+        example="bool busy := 0;",
+        instead="bool busy := false;",
+    ),
+    Code(
         "unreachable-state",
         "a state that no transition leads to",
         what="No transition leads to this state; it is not the default one, and no function "

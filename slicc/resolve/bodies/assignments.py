@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from slicc import ir
 from slicc.diagnostics.model import Label
+from slicc.diagnostics.older_dialect import note_dialect
 from slicc.ir import type_rules
 from slicc.resolve.bodies.context import Body, copying_for, copying_for_new
 from slicc.resolve.bodies.expressions import expression
@@ -52,6 +53,11 @@ def assign(body: Body, node: syntax.Assign, into: Statements) -> None:
     if _is_store(place):
         _assign_place(body, place, value, node.span, into)
         return
+    if isinstance(target, syntax.FieldAccess) and _is_constant_field(body, target):
+        note_dialect(
+            body.sink, f"`{target.field.text}` is set", target.span, "nothing: it keeps its default"
+        )
+        return
     if not _is_place(place):
         body.sink.error(
             "not-assignable", "only variables and fields can be assigned", place.span, "a value"
@@ -63,6 +69,12 @@ def assign(body: Body, node: syntax.Assign, into: Statements) -> None:
         _assign_element(body, place, value, node.span, into)
         return
     _assign_place(body, place, value, node.span, into)
+
+
+def _is_constant_field(body: Body, target: syntax.FieldAccess) -> bool:
+    """Whether the runtime lacks the field of a library message, which has its default."""
+    symbol = body.scope.symbol_of(expression(body, target.receiver).type)
+    return symbol is not None and target.field.text in symbol.constant_fields
 
 
 def _is_place(place: ir.Expr) -> bool:

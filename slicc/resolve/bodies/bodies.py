@@ -16,6 +16,9 @@ from slicc.resolve.scope.symbols import FunctionSymbol, VariableKind, VariableSy
 from slicc.source import NOWHERE
 from slicc.syntax import nodes as syntax
 
+_THIS = "this_object"
+"""The parameter behind ``this``."""
+
 
 def action_body(scope: MachineScope, node: syntax.Action) -> tuple[ir.Stmt, ...]:
     """An action sees ``address`` and, where the machine has them, ``tbe`` and ``cache_entry``."""
@@ -58,6 +61,8 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
             body.locals.add(
                 VariableSymbol(name, VariableKind.FIELD, field.type, field.span, ir_name=name)
             )
+    for visible in symbol.visible:
+        body.locals.add(visible)
     if called.by_reference and not type_rules.is_mutable_value(called.result):
         scope.sink.error(
             "unsupported-feature",
@@ -67,6 +72,17 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
         )
     parameters = _parameters(body, symbol)
     statements = block(body, node.body)
+    if body.asked is not None:
+        name, span = body.asked
+        scope.sink.warning(
+            "controller-in-structure",
+            f"the method `{called.name}` asks the controller, and a structure has none",
+            span,
+            f"`{name}` cannot be called here",
+            notes=["calling the method ends the run"],
+        )
+        text = f"`{called.name}` calls `{name}`, which a structure cannot"
+        statements = (ir.Panic(text, span=span),)
     if not isinstance(called.result, ir.VoidType) and falls_through(statements):
         report = scope.sink.error if called.by_reference else scope.sink.warning
         report(
@@ -93,6 +109,13 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
 def _parameters(body: Body, symbol: FunctionSymbol) -> tuple[ir.FunctionParameter, ...]:
     found = []
     body.locals.push()
+    receiver = symbol.overload.receiver
+    if receiver is not None:
+        this = VariableSymbol(
+            "this", VariableKind.PARAMETER, receiver, symbol.node.name.span, ir_name=_THIS
+        )
+        body.locals.add(this)
+        found.append(ir.FunctionParameter(_THIS, receiver, span=symbol.node.name.span))
     for node, parameter in zip(symbol.node.parameters, symbol.overload.parameters):
         by_reference = node.mode == "reference"
         type_ = parameter.type

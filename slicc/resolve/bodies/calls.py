@@ -5,11 +5,9 @@ Invariant: a call node names its final target; backends choose no overload.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from slicc import ir, prelude
-from slicc.diagnostics.model import Label
 from slicc.diagnostics.older_dialect import note_dialect
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
@@ -18,8 +16,8 @@ from slicc.resolve.bodies import expressions as ex
 from slicc.resolve.bodies.context import Body, BodyKind, note_change, unknown
 from slicc.resolve.bodies.lvalues import check_changeable
 from slicc.resolve.bodies.overloads import choose, report_no_match
-from slicc.resolve.declarations.functions import signature_text
 from slicc.resolve.library.extensions import IN_PORT
+from slicc.resolve.library.externals import declare_external
 from slicc.resolve.library.older_calls import older_method, older_port_call
 from slicc.resolve.library.stubs import declare_stub_functions, declare_stub_methods
 from slicc.resolve.scope.scopes import MachineScope
@@ -31,6 +29,7 @@ from slicc.resolve.scope.symbols import (
     TypeKind,
     TypeSymbol,
     VariableKind,
+    VariableSymbol,
     did_you_mean,
 )
 from slicc.source import Span
@@ -68,6 +67,7 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
         stubs = declare_stub_functions(body.machine, name, node.function.span)
         chosen = choose(body.scope, stubs, arguments) or chosen
         overloads = [*stubs, *overloads]
+        chosen = _external(body, chosen)
     if chosen is None and name in older.NO_EFFECT:
         note_dialect(body.sink, f"`{name}`", node.function.span, "nothing: it feeds statistics")
         return ir.Local("?", ir.VOID, span=node.span)
@@ -83,7 +83,7 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
         case CallTarget.FUNCTION:
             assert chosen.function is not None
             if body.kind is BodyKind.METHOD:
-                _needs_controller(body, node)
+                _needs_controller(body, name, node.function.span)
             return ir.CallFunction(
                 chosen.function, kept, chosen.result, chosen.by_reference, span=node.span
             )
@@ -92,22 +92,19 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
         case CallTarget.BUILTIN:
             assert chosen.signature is not None
             if chosen.home is ir.BuiltinHome.CONTROLLER and body.kind is BodyKind.METHOD:
-                _needs_controller(body, node)
+                _needs_controller(body, name, node.function.span)
             return ir.CallBuiltin(
                 chosen.signature.python, chosen.home, kept, chosen.result, span=node.span
             )
         case _:
-            _missing_at_runtime(body, "function", chosen, overloads, node.function.span)
+            _needs_controller(body, name, node.function.span)
             return ir.Local("?", chosen.result, span=node.span)
 
 
-def _needs_controller(body: Body, node: syntax.Call) -> None:
-    body.sink.error(
-        "misplaced-expression",
-        f"`{node.function.text}` asks the controller, and a structure has none",
-        node.function.span,
-        "called in a method of a structure",
-    )
+def _needs_controller(body: Body, name: str, span: Span) -> None:
+    """A method of a structure has no controller: one that asks for it ends the run."""
+    if body.asked is None:
+        body.asked = (name, span)
 
 
 def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:
@@ -129,22 +126,12 @@ def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:
     return unknown(node.span)
 
 
-def _missing_at_runtime(
-    body: Body, what: str, chosen: Overload, offered: Sequence[Overload], span: Span
-) -> None:
-    """``offered`` are all overloads of that name; those that the runtime has are listed."""
-    if not body.scope.misses.first(f"external {what} of {chosen.owner}", chosen.name, span):
-        return
-    known = [signature_text(o) for o in offered if o.target is not CallTarget.MISSING]
-    body.sink.error(
-        f"unknown-external-{what}",
-        f"the runtime has no {what} `{chosen.name}` of this shape",
-        span,
-        "cannot be called",
-        secondary=[Label(chosen.span, "declared here, without a body")],
-        notes=[f"there is `{text}`" for text in dict.fromkeys(known[:8])],
-        help="a prelude file (`--prelude FILE`) can say what it does",
-    )
+def _external(body: Body, chosen: Overload | None, owner: str = "") -> Overload | None:
+    """A function that is only declared, as one of this machine: calling it ends the run."""
+    missing = chosen is not None and chosen.target is CallTarget.MISSING
+    if chosen is None or not missing or body.machine is None or body.kind is BodyKind.METHOD:
+        return chosen
+    return declare_external(body.machine, chosen, owner)
 
 
 def _enumeration_function(
@@ -205,14 +192,17 @@ def _pass_arguments(
 def method_call(body: Body, node: syntax.MethodCall) -> ir.Expr:
     """``x.m(a, b)``."""
     receiver = node.receiver
+    holder: VariableSymbol | None = None
     if isinstance(receiver, syntax.Variable):
-        variable = body.locals.find(receiver.name.text)
+        holder = variable = body.locals.find(receiver.name.text)
         if variable is not None and variable.port is not None:
             if variable.kind is VariableKind.IN_PORT:
                 return _port_call(body, node, variable.port)
             return _no_method(body, node, "an out-port", ())
     value = ex.expression(body, receiver)
-    return call_method(body, value, node.method.text, node.method.span, node.arguments, node.span)
+    return call_method(
+        body, value, node.method.text, node.method.span, node.arguments, node.span, holder
+    )
 
 
 def index(body: Body, node: syntax.Index) -> ir.Expr:
@@ -229,7 +219,9 @@ def call_method(
     name_span: Span,
     argument_nodes: tuple[syntax.Expression, ...],
     span: Span,
+    holder: VariableSymbol | None = None,
 ) -> ir.Expr:
+    """``holder``: the variable that the receiver is, if it is one."""
     arguments = tuple([ex.expression(body, argument) for argument in argument_nodes])
     if isinstance(receiver.type, ir.UnknownType):
         return unknown(span)
@@ -249,10 +241,15 @@ def call_method(
             overloads = symbol.find_methods(name)
             chosen = choose(body.scope, overloads, arguments)
     if (chosen is None or chosen.target is CallTarget.MISSING) and symbol is not None:
-        stubs = [] if body.machine is None else _stub_methods(body.machine, symbol, name)
+        stubs = (
+            []
+            if body.machine is None
+            else _stub_methods(body.machine, symbol, name, receiver.type, holder)
+        )
         if stubs:
             overloads = [*stubs, *overloads]
             chosen = choose(body.scope, stubs, arguments) or chosen
+        chosen = _external(body, chosen, symbol.name)
     if not overloads:
         described = type_rules.describe(receiver.type)
         if not body.scope.misses.first(f"{described}()", name, name_span):
@@ -283,21 +280,29 @@ def call_method(
     kept = _pass_arguments(body, chosen, arguments)
     if chosen.target is CallTarget.FUNCTION:
         assert chosen.function is not None
+        if chosen.receiver is not None:
+            kept = (receiver, *kept)
         return ir.CallFunction(chosen.function, kept, chosen.result, chosen.by_reference, span=span)
     if chosen.target is CallTarget.STRUCT_METHOD:
         assert chosen.function is not None
         return ir.CallStructMethod(receiver, chosen.function, kept, chosen.result, span=span)
     if chosen.target is CallTarget.MISSING:
-        _missing_at_runtime(body, "method", chosen, overloads, name_span)
+        _needs_controller(body, name, name_span)
         return ir.Local("?", chosen.result, span=span)
     return _class_method(body, receiver, chosen, kept, span)
 
 
-def _stub_methods(machine: MachineScope, symbol: TypeSymbol, name: str) -> list[Overload]:
+def _stub_methods(
+    machine: MachineScope,
+    symbol: TypeSymbol,
+    name: str,
+    receiver: ir.Type,
+    holder: VariableSymbol | None,
+) -> list[Overload]:
     """Methods that the user's prelude gives to a class or to what it inherits from."""
     owner: TypeSymbol | None = symbol
     while owner is not None:
-        found = declare_stub_methods(machine, owner.name, name)
+        found = declare_stub_methods(machine, owner.name, name, receiver, holder)
         if found:
             return found
         owner = owner.interface

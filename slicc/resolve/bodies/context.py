@@ -65,6 +65,8 @@ class Body:
     result: ir.Type = ir.VOID
     by_reference: bool = False
     messages: list[MessageUnderConstruction] = field(default_factory=list)
+    asked: tuple[str, Span] | None = None
+    """What a method of a structure asks of a controller, which it does not have."""
     misses: Misses = field(init=False)
 
     def __post_init__(self) -> None:

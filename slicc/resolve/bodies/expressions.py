@@ -17,6 +17,7 @@ from slicc.ir import type_rules
 from slicc.resolve.bodies import calls, operators
 from slicc.resolve.bodies.context import Body, BodyKind, unknown
 from slicc.resolve.bodies.suggestions import suggest_variable
+from slicc.resolve.library.object_state import state_of
 from slicc.resolve.scope.symbols import (
     TypeKind,
     VariableKind,
@@ -198,6 +199,11 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
 
 
 def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
+    if body.machine is not None and isinstance(node.receiver, syntax.Variable):
+        holder = body.locals.find(node.receiver.name.text)
+        state = {} if holder is None else state_of(body.machine, holder)
+        if node.field.text in state:
+            return variable_value(state[node.field.text], node.span)
     receiver = expression(body, node.receiver)
     type_ = receiver.type
     if isinstance(type_, ir.UnknownType):
@@ -275,6 +281,11 @@ def _new(body: Body, node: syntax.New) -> ir.Expr:
     return ir.NewEntry(type_, span=node.span)
 
 
+def _is_number(type_: ir.Type) -> bool:
+    """What C++ keeps as a number; members of enumerations are numbered from 0."""
+    return type_rules.is_integer(type_) or type_ == ir.BOOL or isinstance(type_, ir.EnumType)
+
+
 def _cast(body: Body, node: syntax.StaticCast) -> ir.Expr:
     operand = expression(body, node.operand)
     type_ = body.scope.resolve_type(node.type)
@@ -283,9 +294,7 @@ def _cast(body: Body, node: syntax.StaticCast) -> ir.Expr:
     if type_rules.same(type_, operand.type):
         return operand
     both_pointers = isinstance(type_, ir.PointerType) and isinstance(operand.type, ir.PointerType)
-    both_integers = type_rules.is_integer(type_) and (
-        type_rules.is_integer(operand.type) or operand.type == ir.BOOL
-    )
+    both_integers = _is_number(type_) and _is_number(operand.type)
     if not both_pointers and not both_integers:
         body.sink.error(
             "invalid-cast",
@@ -294,4 +303,8 @@ def _cast(body: Body, node: syntax.StaticCast) -> ir.Expr:
             node.span,
             "no such conversion",
         )
+    elif ir.INT not in (type_, operand.type) and (
+        isinstance(type_, ir.EnumType) or isinstance(operand.type, ir.EnumType)
+    ):
+        operand = ir.Cast(operand, ir.INT, span=node.span)
     return ir.Cast(operand, type_, span=node.span)

@@ -324,6 +324,8 @@ def check_allocate(body: Body, node: syntax.CheckAllocate, into: Statements) -> 
     symbol = body.scope.symbol_of(variable.type)
     if isinstance(variable.type, ir.UnknownType) and variable.port is None:
         return
+    if symbol is not None and symbol.missing_at_runtime:
+        return  # a null object, as a warning says: it has no slots
     if symbol is None or not symbol.find_methods("areNSlotsAvailable"):
         body.sink.error(
             "not-a-buffer",

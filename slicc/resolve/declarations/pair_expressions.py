@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_]\w*(?:::\w+)*)|(<<|>>|->|[-+*?:(){},]))")
 
+_SYSTEM = "RubySystem::"
 _BINARY: dict[str, tuple[int, ir.BinaryOperator]] = {
     "<<": (1, ir.BinaryOperator.SHIFT_LEFT),
     ">>": (1, ir.BinaryOperator.SHIFT_RIGHT),
@@ -257,7 +258,7 @@ class _Reader:
             return ir.BoolConst(token == "true", span=self.span)
         if token == "m_ruby_system" and self._peek() == "->":
             self._take()  # the system is asked for what its class once knew
-            return self._call(f"RubySystem::{self._take()}")
+            return self._call(_SYSTEM + self._take().removeprefix(_SYSTEM))
         if token in ("nullptr", "NULL"):
             return ir.Null(ir.UNKNOWN, span=self.span)
         if self._peek() == "(":
@@ -279,6 +280,15 @@ class _Reader:
             scalar = type_rules.SCALARS[name]
             return _adapt(arguments[0], scalar) or arguments[0]
         row = PAIR_TEXT_FUNCTIONS.get(name)
+        misspelt = suggest(name, PAIR_TEXT_FUNCTIONS) is not None
+        if row is None and name.startswith(_SYSTEM) and not misspelt:
+            self.scope.sink.warning(
+                "unknown-system-setting",
+                f"the system has no `{name}`",
+                self.span,
+                "read as 0",
+            )
+            return ir.IntConst(0, ir.INT, span=self.span)
         if row is None:
             raise _Unreadable(f"there is no function `{name}`")
         signature = prelude.parse_signature(row.lines[0])

@@ -16,6 +16,7 @@ from slicc.resolve.declarations.pair_expressions import (
     element_type,
     read_value,
 )
+from slicc.resolve.library.externals import OBJECT, note_external
 from slicc.resolve.scope.pairs import check_keys, description, integer
 from slicc.resolve.scope.scopes import MachineScope
 from slicc.resolve.scope.symbols import VariableKind, VariableSymbol
@@ -24,6 +25,7 @@ from slicc.syntax import nodes as syntax
 _SCALAR_PARAMETERS = frozenset(
     {"int", "NodeID", "uint32_t", "std::string", "bool", "Cycles", "Addr"}
 )
+_BOOLS = {"true": True, "false": False}
 MAX_NETWORK = 255
 _VNET_TYPES = frozenset(
     {"request", "response", "forward", "unblock", "persistent", "dmaresponse", "none"}
@@ -99,7 +101,7 @@ def _parameter_type(scope: MachineScope, node: syntax.ObjectDeclaration) -> ir.T
     if symbol is None:
         return type_
     text = node.type.text
-    if symbol.has_stubs:
+    if symbol.missing_at_runtime:
         return type_
     allowed = symbol.parameter if isinstance(type_, ir.ClassType) else text in _SCALAR_PARAMETERS
     if not allowed:
@@ -108,22 +110,26 @@ def _parameter_type(scope: MachineScope, node: syntax.ObjectDeclaration) -> ir.T
             f"a machine parameter cannot be of type `{text}`",
             node.type.span,
             "no system description can provide this",
-            help="a prelude file (`--prelude FILE`) can speak for a class of your own"
-            if symbol.missing_at_runtime
-            else None,
         )
         return ir.UNKNOWN
     return type_
 
 
 def _stand_in(scope: MachineScope, node: syntax.ObjectDeclaration, type_: ir.Type) -> bool:
-    """Declare an object of a class with stubs in the user's prelude as null: no method reads it."""
+    """Declare an object of a class that the runtime lacks as null: no method reads it."""
     symbol = scope.symbol_of(type_)
-    if symbol is None or not symbol.has_stubs:
+    if symbol is None or not symbol.missing_at_runtime:
         return False
     name = node.name.text
+    if not symbol.has_stubs:
+        note_external(scope, OBJECT, f"{symbol.name} {name}", node.name.span)
     scope.variables[name] = VariableSymbol(
-        name, VariableKind.CONSTANT, type_, node.name.span, value=ir.Null(type_, span=node.span)
+        name,
+        VariableKind.CONSTANT,
+        type_,
+        node.name.span,
+        ir_name=name,
+        value=ir.Null(type_, span=node.span),
     )
     return True
 
@@ -212,8 +218,20 @@ def _literal(scope: MachineScope, node: syntax.Expression | None, type_: ir.Type
             return _number(scope, ir.IntConst(-value, type_, span=node.span))
         case syntax.BoolLiteral(value) if type_ == ir.BOOL:
             return ir.BoolConst(value, span=node.span)
-        case syntax.StringLiteral(value) if type_ == ir.BOOL and value in ("True", "False"):
-            return ir.BoolConst(value == "True", span=node.span)
+        case syntax.StringLiteral(value) if type_ == ir.BOOL and value.lower() in _BOOLS:
+            return ir.BoolConst(_BOOLS[value.lower()], span=node.span)
+        case syntax.NumberLiteral(0 | 1 as value) if type_ == ir.BOOL:
+            meant = "true" if value else "false"
+            scope.sink.warning(
+                "number-for-bool",
+                f"the number {value} initialises a `bool`",
+                node.span,
+                f"read as `{meant}`",
+                help=f'write `"{meant.capitalize()}"` or `{meant}`',
+            )
+            return ir.BoolConst(bool(value), span=node.span)
+        case syntax.StaticCast() if node.type.text == type_rules.describe(type_):
+            return _literal(scope, node.operand, type_)
         case syntax.StringLiteral(value) if type_ == ir.STRING:
             return ir.StringConst(value, span=node.span)
         case syntax.StringLiteral("NULL") if isinstance(type_, ir.ClassType):
@@ -241,32 +259,22 @@ def declare_objects(
     for node in nodes:
         check_keys(node.pairs, scope.sink)
         name = node.name.text
-        type_ = element_type(scope, scope.resolve_type(node.type), node.pairs)
-        symbol = scope.symbol_of(type_)
-        if name not in scope.variables and _stand_in(scope, node, type_):
-            continue
-        if symbol is not None and symbol.missing_at_runtime:
-            scope.sink.error(
-                "unknown-external-class",
-                f"the runtime has no class `{symbol.name}`",
-                node.type.span,
-                "cannot be built",
-                secondary=[Label(symbol.span, "declared external here")],
-                help="a prelude file (`--prelude FILE`) can speak for it",
-            )
-            type_ = ir.UNKNOWN
-        type_ = check_element(scope, node, type_)
         if name in scope.variables:
             _report_duplicate(scope, "duplicate-object", "object", node)
-            continue
-        arguments, initial = _construction(scope, node, type_)
-        scope.variables[name] = VariableSymbol(
-            name, VariableKind.OBJECT, type_, node.name.span, ir_name=name, node=node
-        )
-        found.append(
-            ir.Object(name, type_, arguments, initial, description(node.pairs), span=node.name.span)
-        )
+        elif not _stand_in(scope, node, scope.resolve_type(node.type)):
+            found.append(declare_object(scope, node, name))
     return tuple(found)
+
+
+def declare_object(scope: MachineScope, node: syntax.ObjectDeclaration, name: str) -> ir.Object:
+    """An object of the machine, which is to have that name."""
+    type_ = element_type(scope, scope.resolve_type(node.type), node.pairs)
+    type_ = check_element(scope, node, type_)
+    arguments, initial = _construction(scope, node, type_)
+    scope.variables[name] = VariableSymbol(
+        name, VariableKind.OBJECT, type_, node.name.span, ir_name=name, node=node
+    )
+    return ir.Object(name, type_, arguments, initial, description(node.pairs), span=node.name.span)
 
 
 def _construction(

@@ -28,6 +28,7 @@ def prototype(scope: GlobalScope, node: syntax.Function) -> Overload:
         node.name.span,
         # A pointer is one already: older directories return their entries "by reference".
         by_reference="return_by_ref" in node.pairs and not type_rules.is_pointer(result),
+        node=node,
     )
 
 

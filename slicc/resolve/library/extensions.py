@@ -1,7 +1,7 @@
 """What a user library adds to ours: types, members, fields, functions, constants.
 
-Extensions come from the user's prelude file, or (types only) from the library files of the checkout
-that contains the protocol. Invariant: only declarations, not yet resolved.
+Extensions come from the user's prelude file, or from the library files of the checkout that
+contains the protocol. Invariant: only declarations, not yet resolved.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ class Extensions:
     methods: dict[str, list[syntax.Function]] = field(default_factory=dict)
     functions: list[syntax.Function] = field(default_factory=list)
     constants: list[syntax.ObjectDeclaration] = field(default_factory=list)
+    state: dict[str, list[syntax.ObjectDeclaration]] = field(default_factory=dict)
+    """Fields of classes: every object has its own."""
     classes: set[str] = field(default_factory=set)
     """External classes whose methods the user provides."""
 
@@ -60,29 +62,23 @@ class Extensions:
                         "belongs into a protocol",
                     )
 
-    def add_types(self, declarations: Iterable[syntax.Declaration]) -> None:
-        """Add the types among the declarations of a checkout's library, and additions to ours."""
-        for node in declarations:
-            if isinstance(node, syntax.Enumeration):
-                self._add_enumeration(node)
-            elif isinstance(node, syntax.Structure):
-                name = node.type.text
-                if name in prelude.STRUCTURES:
-                    fields = [one for one in node.members if not isinstance(one, syntax.Function)]
-                    self.fields.setdefault(name, []).extend(fields)
-                elif not is_library_type(name) and name not in _NOT_TYPES:
-                    self.types.append(node)
-
     @property
-    def adds_types(self) -> bool:
-        return bool(self.types or self.members or self.fields)
+    def is_empty(self) -> bool:
+        return not (self.types or self.members or self.fields or self.methods or self.functions)
 
     def beside(self, other: Extensions) -> Extensions:
-        """These extensions, with those types of ``other`` that they do not have."""
+        """These extensions, with what they do not have of ``other``."""
         own = {_name(node) for node in self.types}
         merged = replace(self, types=[*self.types], members=dict(self.members))
         merged.types += [node for node in other.types if _name(node) not in own]
         merged.fields = {**other.fields, **self.fields}
+        merged.state = {**other.state, **self.state}
+        merged.functions = [*self.functions, *other.functions]
+        merged.methods = {
+            owner: [*self.methods.get(owner, ()), *other.methods.get(owner, ())]
+            for owner in {**self.methods, **other.methods}
+        }
+        merged.classes = self.classes | other.classes
         for name, members in other.members.items():
             mine = self.members.get(name, [])
             known = {member.name.text for member in mine}
@@ -115,6 +111,8 @@ class Extensions:
             for member in node.members:
                 if isinstance(member, syntax.Function):
                     self.methods.setdefault(name, []).append(member)
+                else:
+                    self.state.setdefault(name, []).append(member)
         else:
             self.types.append(node)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from slicc import ir
 from slicc.resolve.bodies.bodies import function_body
+from slicc.resolve.library.externals import CALL, note_external
 from slicc.resolve.scope.scopes import MachineScope
 from slicc.resolve.scope.symbols import FunctionSymbol
 
@@ -16,9 +17,11 @@ def stub_functions(scope: MachineScope) -> tuple[ir.Function, ...]:
     found = []
     while scope.unresolved_stubs:
         symbol = scope.unresolved_stubs.pop(0)
-        found.append(
-            _external_body(symbol) if symbol.node.body is None else function_body(scope, symbol)
-        )
+        if symbol.node.body is None:
+            note_external(scope, CALL, symbol.overload.name, symbol.node.name.span)
+            found.append(_external_body(symbol))
+        else:
+            found.append(function_body(scope, symbol))
     return tuple(found)
 
 

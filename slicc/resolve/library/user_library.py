@@ -6,17 +6,16 @@ of a checkout are not reported.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from slicc.diagnostics.model import DiagnosticSink
+from slicc.loading.checkout import LIBRARY_PATTERN, library_files
 from slicc.loading.reader import CannotRead, Unreadable, decode, read_bytes
 from slicc.parser.parser import parse
 from slicc.resolve.library.extensions import Extensions
 from slicc.source import SourceFile
-
-_LIBRARY_PATTERN = "RubySlicc_*.sm"
 
 
 @dataclass(frozen=True)
@@ -43,26 +42,21 @@ def read_preludes(paths: Sequence[Path], sink: DiagnosticSink) -> UserPrelude:
         if source is not None and unit is not None:
             sources.append(source)
             # A library's own file also declares what every controller has: not reported.
-            is_library = path.match(_LIBRARY_PATTERN)
+            is_library = path.match(LIBRARY_PATTERN)
             extensions.add(unit.declarations, None if is_library else sink)
     return UserPrelude(extensions, tuple(sources), sink.error_count == errors)
 
 
-def read_library(driver: Path, names: Collection[str]) -> Extensions:
-    """The types that the library files beside a driver, or above it, add to ours."""
+def read_library(driver: Path) -> Extensions:
+    """What the library files of the checkout that contains a driver add to ours."""
     extensions = Extensions()
-    for folder in dict.fromkeys((driver.parent, driver.parent.parent)):
-        files = sorted(folder.glob(_LIBRARY_PATTERN))
-        if not any(path.name in names for path in files):
+    for path in library_files(driver):
+        unheard = DiagnosticSink()
+        try:
+            source = decode(str(path), read_bytes(path), unheard)
+        except Unreadable:
             continue
-        for path in files:
-            unheard = DiagnosticSink()
-            try:
-                source = decode(str(path), read_bytes(path), unheard)
-            except Unreadable:
-                continue
-            unit = None if source is None else parse(source, unheard)
-            if unit is not None:
-                extensions.add_types(unit.declarations)
-        break
+        unit = None if source is None else parse(source, unheard)
+        if unit is not None:
+            extensions.add(unit.declarations, None)
     return extensions

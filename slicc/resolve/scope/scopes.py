@@ -38,6 +38,8 @@ class Stubs(Protocol):
 
     def find_method(self, owner: str, name: str) -> list[syntax.Function]: ...
 
+    def find_state(self, owner: str) -> list[syntax.ObjectDeclaration]: ...
+
     def has_class(self, name: str) -> bool: ...
 
     def declare_type(self, scope: GlobalScope, name: str) -> TypeSymbol | None: ...
@@ -61,6 +63,7 @@ class GlobalScope:
         self.used_library: dict[str, None] = {}
         self._builtins: dict[str, list[Overload]] = {}
         self.misses = Misses(sink)
+        self.externals: dict[str, dict[str, Span]] = {}
 
     # -- types
 
@@ -185,6 +188,9 @@ class MachineScope(GlobalScope):
         self.permissions: dict[str, str] = {}
         self.declared_stubs: dict[str, list[FunctionSymbol]] = {}
         self.unresolved_stubs: list[FunctionSymbol] = []
+        self.object_state: dict[str, dict[str, VariableSymbol]] = {}
+        self.state_objects: list[ir.Object] = []
+        self.externals = parent.externals
 
     def find_type(self, name: str) -> TypeSymbol | None:
         found = self.types.get(name)

@@ -66,6 +66,10 @@ class Overload:
     """The runtime class of a method."""
     element_result: bool = False
     """The result is the receiver's element type."""
+    node: syntax.Function | None = None
+    """The declaration, if it stands in a text of the user."""
+    receiver: ir.Type | None = None
+    """The type of the object, where a function takes it as its first argument."""
 
 
 @dataclass(slots=True)
@@ -142,6 +146,8 @@ class FunctionSymbol:
     node: syntax.Function
     machine: str | None
     owner: TypeSymbol | None = None
+    visible: tuple[VariableSymbol, ...] = ()
+    """What the body sees besides: the state of its object, and ``this``."""
 
     @property
     def ref(self) -> ir.FunctionRef:
