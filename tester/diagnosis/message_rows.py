@@ -57,6 +57,8 @@ class MessageRows:
         self._buffers: dict[str, MessageBuffer] = system.buffers
         self._senders: dict[int, tuple[Message, str]] = {}
         """By ``id`` of the message, which is kept so that no other gets its ``id``."""
+        self._on_bus: dict[int, str] = {}
+        """The senders of messages of which a bus makes copies, by what the copies keep."""
         self._arrived: dict[int, list[tuple[MessageBuffer, Message]]] = {}
         """By ``id`` of the controller: what it was given and is not known to have taken."""
         system.engine.tap = self._enqueued
@@ -77,8 +79,8 @@ class MessageRows:
         return taken
 
     def _words_of(self, message: Message) -> str:
-        known = self._senders.pop(id(message), None)
-        return kind_of(message) if known is None else f"{kind_of(message)} from {known[1]}"
+        _, sender = self._senders.pop(id(message), (message, self._on_bus.get(message.identity)))
+        return kind_of(message) if sender is None else f"{kind_of(message)} from {sender}"
 
     def _enqueued(self, name: str, message: Message, arrival: int) -> None:
         if not self._concerns(message):
@@ -87,7 +89,9 @@ class MessageRows:
         send = self._within(name, message) if port is None else self._between(port, message)
         if send is None:
             return
-        if send.receivers != [_MEMORY]:
+        if len(send.receivers) > 1:
+            self._on_bus[message.identity] = send.sender
+        elif send.receivers != [_MEMORY]:
             self._senders[id(message)] = message, send.sender
         last = self._sent[-1] if self._sent else None
         if port is not None and last is not None and last.message.identity == message.identity:
@@ -96,10 +100,9 @@ class MessageRows:
             self._sent.append(send)
 
     def _between(self, port: Any, message: Message) -> Send:
-        """From one controller to another; each copy of a multicast names its receiver."""
-        (receiver,) = vars(message)["Destination"].nodes()
+        """Between controllers; a copy of a multicast names one receiver, a message on a bus all."""
         sender = self._names[port.owner.node]
-        receivers = [self._names[receiver]]
+        receivers = [self._names[node] for node in vars(message)["Destination"].nodes()]
         network = port.virtual_network
         return Send(message.created, sender, message, receivers, network, repr(port.owner))
 

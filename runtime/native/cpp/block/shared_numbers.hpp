@@ -6,7 +6,7 @@
 
 inline constexpr u64 SLICC_ABI = 6;
 inline constexpr u64 PLAN_MAGIC = 827739219;
-inline constexpr u64 PLAN_VERSION = 2;
+inline constexpr u64 PLAN_VERSION = 3;
 
 // How a plan begins; a TypeWord for each machine type follows.
 enum HeadWord : u32 {
@@ -56,9 +56,11 @@ enum PortWord : u32 {
     PLAN_PORT_ORDERED = 1,
     PLAN_PORT_LATENCY = 2,
     PLAN_PORT_OWNER = 3,
-    PLAN_PORT_CHANNELS = 4,
+    PLAN_PORT_BUS = 4,
+    PLAN_PORT_DELAY = 5,
+    PLAN_PORT_CHANNELS = 6,
 };
-inline constexpr u32 PLAN_PORT_WORDS = 5;
+inline constexpr u32 PLAN_PORT_WORDS = 7;
 
 // The channel from a port to the buffer of one node.
 enum ChannelWord : u32 {
