@@ -19,6 +19,7 @@ from runtime.description import (
     BufferDescription,
     CacheDescription,
     MachineDescription,
+    NetworkDescription,
     RequesterDescription,
     SystemDescription,
 )
@@ -116,7 +117,33 @@ class _Completion:
                 if name not in agents:
                     message = unknown_name("group of agents", name, list(agents))
                     raise self._error(("handover", position, field), name, message)
-        return replace(given, machines=machines, requesters=requesters, agents=agents)
+        return replace(
+            given,
+            network=self._network(),
+            machines=machines,
+            requesters=requesters,
+            agents=agents,
+        )
+
+    def _network(self) -> NetworkDescription:
+        """With the virtual networks that are on the bus, if there is one."""
+        network = self.given.network
+        declared = sorted(
+            {
+                buffer.virtual_network
+                for machine in self.machines.values()
+                for buffer in machine.buffers.values()
+                if buffer.virtual_network is not None
+            }
+        )
+        for position, number in enumerate(network.bus or ()):
+            if number not in declared:
+                there_are = ", ".join(map(str, declared)) or "none"
+                message = f"no machine has a buffer on this virtual network; there are {there_are}"
+                raise self._error(("network", "bus", position), number, message)
+        if network.kind != "bus" or network.bus is not None:
+            return network
+        return replace(network, bus=tuple(declared))
 
     def _error(self, path: Path, value: object, message: str) -> DescriptionError:
         return self.given.origin.error(path, value, message)

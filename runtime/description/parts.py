@@ -22,6 +22,7 @@ MAX_WAVEFRONTS: Final = 256
 V = TypeVar("V")
 Delays = Literal["nominal", "uniform", "heavy_tail", "gem5", "skewed", "stragglers"]
 DELAYS: Final[tuple[str, ...]] = get_args(Delays)
+NetworkKind = Literal["point_to_point", "bus"]
 RequesterClass = Literal[
     "Sequencer", "VIPERCoalescer", "GPUCoalescer", "HTMSequencer", "DMASequencer"
 ]
@@ -74,6 +75,17 @@ class Piece(Struct, frozen=True, forbid_unknown_fields=True):
 class NetworkDescription(Piece, frozen=True):
     """How messages travel."""
 
+    kind: Annotated[
+        NetworkKind,
+        doc(
+            "`bus`: all receivers get a message in the same tick, and messages in one order "
+            "([the bus](semantics.md#the-bus))"
+        ),
+    ] = "point_to_point"
+    bus: Annotated[
+        Listed[int] | None,
+        doc('with `kind = "bus"`: the virtual networks that are on it; absent: all'),
+    ] = None
     latency: Annotated[Hops, doc("cycles added to the sender's latency")] = 1
     delays: Annotated[Delays, doc("random part of message delays; `nominal`: none")] = "nominal"
     ordered: Annotated[

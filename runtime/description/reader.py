@@ -127,9 +127,10 @@ def _expected(kind: Any, value: object, path: Path) -> str:
         if outer is Mapping and isinstance(value, Mapping):
             return f"more than {most} tables"
         if outer is tuple:
-            rows = isinstance(get_args(inner)[0], type)
+            [(element, _)] = alternatives(get_args(inner)[0])
             tables = f"at most {most} tables [[{path[-1]}]]"
-            possible.append(tables if rows else f"a list of at most {most} strings")
+            plural = {str: "strings", int: "integers"}.get(element)
+            possible.append(f"a list of at most {most} {plural}" if plural else tables)
         else:
             possible.append(_NOUNS.get(outer, "a table"))
     return f"expected {', or '.join(possible)}"

@@ -153,10 +153,11 @@ class SystemDescription(Piece, frozen=True):
             f"{name}: {a.wavefronts} x {a.lanes or 1} lanes per {a.requester}"
             for name, a in self.agents.items()
         )
+        network = "bus" if self.network.kind == "bus" else "network"
         return (
             f"{self.protocol or 'protocol not named'}: {machines or 'machines to be inferred'}\n"
             f"agents {agents or 'to be inferred'}\n"
-            f"lines of {self.line_size} bytes, network {self.network.latency} cycles "
+            f"lines of {self.line_size} bytes, {network} {self.network.latency} cycles "
             f"({self.network.delays} delays), memory {self.memory.latency} cycles"
         )
 

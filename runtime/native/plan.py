@@ -38,6 +38,7 @@ from runtime.native.plan_words import (
     SizeWord,
     TypeWord,
 )
+from runtime.network.bus import BusPort
 from runtime.network.network import NetworkPort
 from runtime.prng import hash_name
 from runtime.requesters.dma_sequencer import DMASequencer
@@ -330,11 +331,14 @@ class _Exporter:
         )
 
     def _port(self, port: NetworkPort) -> list[int]:
+        on_bus = isinstance(port, BusPort)
         channels = [
             {
                 ChannelWord.NODE: node,
                 ChannelWord.BUFFER: self.handle[id(buffer)],
-                ChannelWord.DELAY: self._delay_name(f"{port.name}->{buffer.name}"),
+                ChannelWord.DELAY: (
+                    0 if on_bus else self._delay_name(f"{port.name}->{buffer.name}")
+                ),
             }
             for (node, network), buffer in sorted(self.system.network.receivers.items(), key=_place)
             if network == port.virtual_network and buffer.consumer is not None
@@ -346,6 +350,8 @@ class _Exporter:
                 PortWord.ORDERED: port.ordered,
                 PortWord.LATENCY: port.latency,
                 PortWord.OWNER: port.owner.node,
+                PortWord.BUS: port.virtual_network + 1 if on_bus else 0,
+                PortWord.DELAY: self._delay_name(f"{port.name}->bus") if on_bus else 0,
                 PortWord.CHANNELS: len(channels),
             },
         )

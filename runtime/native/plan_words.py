@@ -61,13 +61,18 @@ class BufferWord(IntEnum):
 
 
 class PortWord(IntEnum):
-    """A network port; its channels, a ChannelWord each, follow."""
+    """A network port; its channels, a ChannelWord each, follow.
+
+    BUS: its virtual network + 1 if that is on the bus, else 0. DELAY: of messages to the bus.
+    """
 
     CAPACITY = 0
     ORDERED = 1
     LATENCY = 2
     OWNER = 3
-    CHANNELS = 4
+    BUS = 4
+    DELAY = 5
+    CHANNELS = 6
 
 
 class ChannelWord(IntEnum):

@@ -220,16 +220,9 @@ class NetworkPort(Occupancy):
 
     def _send(self, message: Message, latency: int, bypass: bool) -> None:
         """The general case, and the first message to a destination."""
-        bits = message.Destination.bits  # type: ignore[attr-defined]
-        if not bits:
-            if "Destination" not in message.__dict__:
-                raise ProtocolError(
-                    ErrorKind.MESSAGE_WITHOUT_DESTINATION,
-                    f"{type(message).__name__} enqueued into {self.name} names no destination",
-                )
-            # A set that turned out empty, as "all sharers but one" may: sent to no node.
-            self.network.sent_to_nobody += 1
+        if not self._has_destination(message):
             return
+        bits = message.Destination.bits  # type: ignore[attr-defined]
         if not bits & (bits - 1):
             channel = self.route(bits.bit_length() - 1)
             self.expect(1)
@@ -246,6 +239,18 @@ class NetworkPort(Occupancy):
             copy = message.copy()
             copy.Destination = NetDest(1 << node)  # type: ignore[attr-defined]
             channel.send(copy, latency, bypass)
+
+    def _has_destination(self, message: Message) -> bool:
+        """False for a set that turned out empty, as "all sharers but one" may: sent to no node."""
+        if message.Destination.bits:  # type: ignore[attr-defined]
+            return True
+        if "Destination" not in message.__dict__:
+            raise ProtocolError(
+                ErrorKind.MESSAGE_WITHOUT_DESTINATION,
+                f"{type(message).__name__} enqueued into {self.name} names no destination",
+            )
+        self.network.sent_to_nobody += 1
+        return False
 
     def route(self, node: int) -> Channel:
         """The channel to a node; a verdict if nothing there listens on this virtual network."""
@@ -324,8 +329,8 @@ class Network:
             )
         self.receivers[key] = buffer
 
-    def channel(self, port: NetworkPort, node: int) -> Channel:
-        """A new channel from ``port`` to a node; a verdict if nothing receives there."""
+    def receiver(self, port: NetworkPort, node: int) -> MessageBuffer:
+        """Where a node receives what ``port`` sends; a verdict if nothing receives there."""
         buffer = self.receivers.get((node, port.virtual_network))
         if buffer is None or buffer.consumer is None:
             where = f"node {node}"
@@ -336,6 +341,11 @@ class Network:
                 f"{port.name} sends to {where}, which does not receive on "
                 f"virtual network {port.virtual_network}",
             )
+        return buffer
+
+    def channel(self, port: NetworkPort, node: int) -> Channel:
+        """A new channel from ``port`` to a node."""
+        buffer = self.receiver(port, node)
         delays = None
         if self.delays is not None:
             delays = self.delays.channel(f"{port.name}->{buffer.name}")

@@ -29,6 +29,7 @@ from runtime.description.inference import COALESCERS, DMA, complete
 from runtime.description.machine_groups import Place, neighbours
 from runtime.description.parameters import INHERITED
 from runtime.description.parts import RequesterClass
+from runtime.network.bus import BusNetwork
 from runtime.network.network import Network, NetworkPort, Topology
 from runtime.requesters.base import RequesterBase
 from runtime.requesters.coalescer import VIPERCoalescer
@@ -214,13 +215,22 @@ class _Builder:
         self.below, self.above = neighbours(description.machines)
         steady = steady_buffers(description, protocol)
         self.delays = _Delays(description.network.delays, key, line_bits, steady)
-        self.network = Network(self.engine, self.topology, description.network.latency, self.delays)
+        self.network = self._network()
         self.memory = Memory(key, description.memory.latency, line_bits)
         self.buffers: dict[str, MessageBuffer] = {}
         self.controllers: dict[Place, Controller] = {}
         self.caches: dict[tuple[str, int, str], AnyCache] = {}
         self.made: dict[tuple[str, int, str], AnyRequester] = {}
         """Requesters by group, place in it and parameter."""
+
+    def _network(self) -> Network:
+        described = self.description.network
+        if described.kind == "bus":
+            on_bus = described.bus or ()
+            return BusNetwork(
+                self.engine, self.topology, described.latency, self.delays, on_bus=on_bus
+            )
+        return Network(self.engine, self.topology, described.latency, self.delays)
 
     def _count(self, group: str) -> int:
         return self.description.machines[group].count or 0

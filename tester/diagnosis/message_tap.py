@@ -70,6 +70,8 @@ class MessageTap:
         self._buffers: dict[str, MessageBuffer] = system.buffers
         self._senders: dict[int, Received] = {}
         """By ``id`` of the message, which is kept so that no other gets its ``id``."""
+        self._on_bus: dict[int, Sent] = {}
+        """Messages of which a bus makes copies, by what the copies keep."""
         self._last_identity = -1
         self._arrived: dict[int, list[_Arrival]] = {}
         """By ``id`` of the controller: what it was given and is not known to have taken."""
@@ -114,6 +116,7 @@ class MessageTap:
         send = self._within(name, message) if port is None else self._between(port, message)
         if send is None:
             return
+        receivers = send.receivers
         last = self._sent[-1] if self._sent else None
         if port is not None and last is not None and message.identity == self._last_identity:
             last.receivers += send.receivers  # a further copy of a multicast
@@ -121,15 +124,17 @@ class MessageTap:
         else:
             self._sent.append(send)
         self._last_identity = message.identity if port is not None else -1
-        if send.receivers != [MEMORY]:
+        if len(receivers) > 1:
+            self._on_bus[message.identity] = send
+        elif receivers != [MEMORY]:
             self._senders[id(message)] = Received(message, send)
 
     def _between(self, port: Any, message: Message) -> Sent:
-        """From one controller to another; each copy of a multicast names its receiver."""
-        (receiver,) = vars(message)["Destination"].nodes()
+        """Between controllers; a copy of a multicast names one receiver, a message on a bus all."""
+        receivers = [self._names[node] for node in vars(message)["Destination"].nodes()]
         known = repr(port.owner)
         sender = self._names[port.owner.node]
-        return self._send(message, sender, self._names[receiver], port.virtual_network, known)
+        return self._send(message, sender, receivers, port.virtual_network, known)
 
     def _within(self, name: str, message: Message) -> Sent | None:
         """From a controller to itself, to its memory or from there."""
@@ -139,16 +144,16 @@ class MessageTap:
             return None
         mine = controller_name(owner)
         if buffer is getattr(owner, "memory_request", None):
-            return self._send(message, mine, MEMORY)
+            return self._send(message, mine, [MEMORY])
         if buffer is getattr(owner, "memory_response", None):
-            return self._send(message, MEMORY, mine)
-        return self._send(message, mine, "itself")
+            return self._send(message, MEMORY, [mine])
+        return self._send(message, mine, ["itself"])
 
     def _send(
         self,
         message: Message,
         sender: str,
-        receiver: str,
+        receivers: list[str],
         network: int | None = None,
         known: str = "",
     ) -> Sent:
@@ -159,7 +164,7 @@ class MessageTap:
             line=self._line_of(message),
             kind=message.kind(),
             details=details_of(message, known),
-            receivers=[receiver],
+            receivers=receivers,
             network=network,
             data=data,
             touched=touched,
@@ -180,7 +185,8 @@ class MessageTap:
     def _received(self, buffer: MessageBuffer, message: Message) -> Received:
         requester = self._requesters.get(id(buffer))
         if requester is None:
-            return self._senders.get(id(message), Received(message, None))
+            on_bus = Received(message, self._on_bus.get(message.identity))
+            return self._senders.get(id(message), on_bus)
         return Received(message, None, _request_behind(requester, message))
 
 

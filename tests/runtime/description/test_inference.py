@@ -195,3 +195,14 @@ def test_a_network_in_order_unless_somebody_says_otherwise() -> None:
 
     assert ordered(text) == [False] * 4
     assert ordered(text + "\n[network]\nordered = true") == [True, False, False, False]
+
+
+def test_what_is_on_the_bus() -> None:
+    caches = machine("L1Cache", out("ask", virtual_network=0), into("data", virtual_network=3))
+    assert completed("", caches).network.bus is None
+    assert completed("network.kind = 'bus'", caches).network.bus == (0, 3)
+    assert completed("[network]\nkind = 'bus'\nbus = [3]", caches).network.bus == (3,)
+    with pytest.raises(DescriptionError, match=r"network.bus\[1\] = 1: no machine has") as caught:
+        completed("[network]\nkind = 'bus'\nbus = [0, 1]", caches)
+    assert "there are 0, 3" in str(caught.value)
+    assert caught.value.line == 3

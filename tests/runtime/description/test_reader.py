@@ -92,6 +92,8 @@ def test_every_declared_range_is_enforced(
 
 
 ERRORS = {
+    "kind": ("network.kind = 'bux'", 1, "did you mean `bus`?"),
+    "numbers": ("network.bus = 0", 1, "expected a list of at most 64 integers"),
     "not a number": ("line_size = nan", 1, "line_size = nan: expected an integer"),
     "hexadecimal": (f"\ngpu.x = 0x{'f' * 5000}", 2, "a number of too many digits"),
     "infinite": ("\nnetwork.latency = -inf", 2, "latency = -inf: expected an integer"),

@@ -16,7 +16,8 @@ from tempfile import mkdtemp
 import numpy as np
 
 from runtime.native.plan_words import MAGIC, NONE, VERSION
-from runtime.network.network import Network, NetworkPort, Topology
+from runtime.network.bus import BusNetwork
+from runtime.network.network import NetworkPort, Topology
 from runtime.prng import Prng, hash64, hash_name, mix64
 from runtime.sim.delay_policy import POLICY_NAMES, DelayPolicy
 from runtime.sim.engine import Consumer, Engine
@@ -66,6 +67,8 @@ class Shape:
     policy: str
     latency: int
     run_key: int
+    on_bus: tuple[int, ...]
+    """Which networks are."""
 
     @property
     def buffers(self) -> int:
@@ -102,6 +105,7 @@ class Shape:
             POLICY_NAMES[prng.below(len(POLICY_NAMES))],
             1 + prng.below(4),
             prng.bits64(),
+            tuple(network for network in range(networks) if prng.below(2)),
         )
 
     def buffer_name(self, index: int) -> str:
@@ -142,10 +146,13 @@ def plan_words(
     for port in range(shape.ports):
         controller, network = divmod(port, shape.networks)
         words += [shape.port_capacities[port], shape.port_ordered[port], shape.latency]
-        words += [controller, shape.controllers]
+        on_bus = network in shape.on_bus
+        words += [controller, network + 1 if on_bus else 0]
+        words += [delay(f"port{port}->bus") if on_bus else 0, shape.controllers]
         for node in range(shape.controllers):
             buffer = shape.receiver(node, network)
-            words += [node, buffer, delay(f"port{port}->{shape.buffer_name(buffer)}")]
+            channel = "" if on_bus else f"port{port}->{shape.buffer_name(buffer)}"
+            words += [node, buffer, delay(channel) if channel else 0]
     for one in caches:
         words += one
     for controller in range(shape.controllers):
@@ -172,7 +179,7 @@ class Twin:
         self.next_value = 0
         topology = Topology({MachineType.Cache: shape.controllers})
         policy = DelayPolicy(shape.policy, shape.run_key)
-        self.network = Network(self.engine, topology, shape.latency, policy)
+        self.network = BusNetwork(self.engine, topology, shape.latency, policy, on_bus=shape.on_bus)
         self.recorders = [Recorder(self) for _ in range(shape.controllers)]
         self.buffers: list[MessageBuffer] = []
         for index in range(shape.buffers):

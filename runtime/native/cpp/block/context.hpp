@@ -51,6 +51,7 @@ struct System {
     Array<Pool> records;
     Array<MessageBuffer> message_buffers;
     Array<NetworkPort> network_ports;
+    Bus bus;
     Array<u32> routes;
     Array<Channel> channels;
     u32 place_stride;  // bytes of a line's places

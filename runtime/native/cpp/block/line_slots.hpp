@@ -2,8 +2,8 @@
 //
 // What a controller looks up while it works on a line (its entry, its record, the delays of its
 // channels) stands together, so that it shares a line of the processor's cache. Invariant: every
-// cache, table, directory, timer and delayed channel or buffer has one place, and no two have the
-// same.
+// cache, table, directory, timer and delayed channel, buffer or port has one place, and no two
+// have the same.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "structures/tbe_table.hpp"
 #include "types/net_dest.hpp"
 
-// How many channels and buffers have random delays.
+// How many channels, buffers and ports towards a bus have random delays.
 inline u64 delayed_channels(const PlanView& plan) {
     u64 delayed = 0;
     for (u32 b = 0; b < plan.capacities.buffers; b++) {
@@ -22,6 +22,7 @@ inline u64 delayed_channels(const PlanView& plan) {
     const u64* port = plan.ports;
     for (u32 p = 0; p < plan.capacities.ports; p++) {
         const u64 channels = port[PLAN_PORT_CHANNELS];
+        delayed += port[PLAN_PORT_DELAY] != 0;
         port += PLAN_PORT_WORDS;
         for (u64 i = 0; i < channels; i++, port += PLAN_CHANNEL_WORDS)
             delayed += port[PLAN_CHANNEL_DELAY] != 0;
@@ -102,6 +103,7 @@ inline void each_place(Context& x, const PlanView& plan, F f) {
     for (u32 i = 0; i < s.ports; i++) {
         const u64 channels = port[PLAN_PORT_CHANNELS];
         const u32 owner = static_cast<u32>(port[PLAN_PORT_OWNER]);
+        if (port[PLAN_PORT_DELAY]) x.ports[i].delays = f(owner);
         port += PLAN_PORT_WORDS;
         for (u64 j = 0; j < channels; j++, index++, port += PLAN_CHANNEL_WORDS) {
             if (!port[PLAN_CHANNEL_DELAY]) continue;
@@ -130,6 +132,7 @@ inline void places_start(Context& x, const PlanView& plan) {
         if (b.consumer < s.controllers)
             b.near = map.next[node_of_controller(x, plan.controller(b.consumer))];
     }
+    for (u32 i = 0; i < s.ports; i++) x.ports[i].near = map.next[x.ports[i].owner];
     for (u64 i = 0; i < s.channels.count; i++)
         x.channels[i].near = message_buffer(x, x.channels[i].buffer).near;
     each_place(x, plan, [&](u32 node) { return map.next[node]++; });

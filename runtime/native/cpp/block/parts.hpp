@@ -115,6 +115,7 @@ struct alignas(128) MessageBuffer {
     u32 stalled_lines;
     bool ordered;
     bool special;  // limited, ordered, or without consumer
+    bool awaited;  // the bus has a message for which there was no room
     u64 last_arrival;
     u64 delay_key;
     u64 delay_start;
@@ -145,7 +146,22 @@ struct alignas(64) NetworkPort {
     u64 freed_tick;
     u32 routes;  // first of its row in the routes: a channel + 1 for each node, 0: none
     u32 owner;
+    u32 bus;  // its virtual network + 1 if that is on the bus, else 0
     bool ordered;
+    // Of a port towards the bus.
+    u32 delays;  // as those of a channel
+    u32 near;
+    u64 delay_key;
+    u64 delay_start;
+    u64 last_due;
+};
+
+// What waits for the bus: see sim/bus.hpp.
+struct Bus {
+    u32 head;  // messages that are due, the oldest first
+    u32 tail;
+    u64 free;  // the first tick in which the bus is not taken
+    u64 next;  // the tick of the last arbitration that was asked for
 };
 
 // How many copies of a multicast still hold their sender's slot.

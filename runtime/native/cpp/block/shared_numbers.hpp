@@ -59,9 +59,11 @@ enum PortWord : u32 {
     PLAN_PORT_ORDERED = 1,
     PLAN_PORT_LATENCY = 2,
     PLAN_PORT_OWNER = 3,
-    PLAN_PORT_CHANNELS = 4,
+    PLAN_PORT_BUS = 4,
+    PLAN_PORT_DELAY = 5,
+    PLAN_PORT_CHANNELS = 6,
 };
-inline constexpr u32 PLAN_PORT_WORDS = 5;
+inline constexpr u32 PLAN_PORT_WORDS = 7;
 
 // The channel from a port to the buffer of one node.
 enum ChannelWord : u32 {

@@ -215,7 +215,7 @@ inline TINY Message* MessageBuffer_peek(Context& x, u32 buffer, u16 type) {
 inline COLD void buffer_freed(Context& x, u32 buffer) {
     MessageBuffer& b = message_buffer(x, buffer);
     slots_release(x, b);
-    if (b.waiting) post_event(x, DELIVER_HAND_OVER, buffer, now(x) + 1);
+    if (b.waiting || b.awaited) post_event(x, DELIVER_HAND_OVER, buffer, now(x) + 1);
 }
 
 // Remove the head; the cycles that it waited since its arrival.

@@ -2,6 +2,7 @@
 //
 // Invariant: nothing but the channel, the line and the count of earlier messages decides when a
 // message arrives; a channel both of whose buffers are ordered delivers in the order of sending.
+// What is sent on a bus goes another way: sim/bus.hpp.
 
 #pragma once
 
@@ -10,6 +11,10 @@
 inline NetDest* message_destination(Message& message);  // generated; null: has no Destination
 inline void controller_memory_respond(Context& x, u32 controller, Message& response);
 inline void controller_memory_offer(Context& x, u32 controller);
+
+inline COLD void bus_arbitrate(Context& x);
+inline COLD void bus_request(Context& x, Message& message);
+inline COLD void bus_send(Context& x, u32 port, Message& message, i64 latency, bool bypass);
 
 inline NetworkPort& network_port(const Context& x, u32 port) { return x.ports[port]; }
 
@@ -69,6 +74,10 @@ inline COLD void buffer_admit(Context& x, u32 buffer) {
         Message& message = of_handle<Message>(x, b.waiting);
         b.waiting = message.next;
         channel_hand_over(x, message);
+    }
+    if (b.awaited && slots_available(x, b, 1)) {
+        b.awaited = false;
+        bus_arbitrate(x);
     }
 }
 
@@ -162,6 +171,10 @@ inline void NetworkPort_enqueue(Context& x, u32 port, Message& message, i64 late
         network_send_none(x, message);
         return;
     }
+    if (UNLIKELY(p.bus)) {
+        bus_send(x, port, message, latency, bypass);
+        return;
+    }
     NetDest rest = *to;
     rest.w[node >> 6] &= rest.w[node >> 6] - 1;
     if (UNLIKELY(!NetDest_isEmpty(x, rest))) {
@@ -186,6 +199,8 @@ inline COLD void deliver_event(Context& x, Message& event) {
     pool_give(x, x.s->events, event);
     if (delivery == DELIVER_HAND_OVER) {
         buffer_admit(x, target);
+    } else if (delivery == DELIVER_ARBITRATE) {
+        bus_arbitrate(x);
     } else {
         controller_memory_offer(x, target);
     }
@@ -205,7 +220,11 @@ inline void deliver(Context& x, Message& item) {
         channel_take(x, item);
     } else if (item.delivery == DELIVER_RESPOND) {
         controller_memory_respond(x, item.target, item);
+    } else if (item.delivery == DELIVER_TO_BUS) {
+        bus_request(x, item);
     } else {
         deliver_event(x, item);
     }
 }
+
+#include "sim/bus.hpp"

@@ -310,6 +310,10 @@ inline void buffers_start(Context& x, const PlanView& plan) {
         port.ordered = words[PLAN_PORT_ORDERED] != 0;
         port.latency = static_cast<u32>(words[PLAN_PORT_LATENCY]);
         port.owner = static_cast<u32>(words[PLAN_PORT_OWNER]);
+        port.bus = static_cast<u32>(words[PLAN_PORT_BUS]);
+        port.delays = NIL;
+        if (words[PLAN_PORT_DELAY])
+            delays_start(s.run_key, words[PLAN_PORT_DELAY], port.delay_key, port.delay_start);
         port.routes = i * NODE_WORDS * 64;
         const u64 channels = words[PLAN_PORT_CHANNELS];
         words += PLAN_PORT_WORDS;

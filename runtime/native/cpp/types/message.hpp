@@ -15,6 +15,8 @@ enum Delivery : u8 {
     DELIVER_HAND_OVER,  // no message: buffer `target` has room for what waits
     DELIVER_RESPOND,    // the memory of controller `target` has its answer
     DELIVER_OFFER,      // no message: controller `target` has room for answers
+    DELIVER_TO_BUS,     // it is due at the bus, from port `target`
+    DELIVER_ARBITRATE,  // no message: the bus is not taken any more
 };
 
 struct Message {
