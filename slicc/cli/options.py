@@ -128,6 +128,16 @@ class SystemOptions(CompilerOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewOptions:
+    """``slicc new``."""
+
+    name: str = argument("What the protocol is called: letters, digits and _.", "NAME")
+    output: Path | None = option(
+        None, "Where to write its files; NAME if not given.", "--output", "-o", metavar="DIR"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExplainOptions:
     """``slicc explain``."""
 
