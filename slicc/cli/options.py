@@ -85,8 +85,8 @@ class GraphOptions(FilesOptions):
     """``slicc graph``."""
 
     diagnostics: DiagnosticFormat = option(DiagnosticFormat.TEXT, _FINDINGS, shows_default=True)
-    format: GraphFormat = option(
-        GraphFormat.DOT, "dot is text; svg and png need Graphviz.", shows_default=True
+    format: GraphFormat | None = option(
+        None, "svg and png are drawn by Graphviz's dot; dot is text. svg, or dot without Graphviz."
     )
     output: Path = option(
         *(Path("graphs"), "Where to write graphs.", "--output", "-o"),
