@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -35,6 +36,18 @@ class GraphFormat(StrEnum):
 _FINDINGS: Final = "How findings are written to stderr."
 
 
+def _shipped() -> Iterable[str]:
+    from protocols import shipped
+
+    return shipped()
+
+
+def _slugs() -> Iterable[str]:
+    from slicc.diagnostics.registry import CODES
+
+    return CODES
+
+
 @dataclass(frozen=True, kw_only=True)
 class CompilerOptions:
     """What every verb takes that compiles."""
@@ -61,6 +74,7 @@ class FilesOptions(CompilerOptions):
         "Drivers (.slicc), or .sm files: these stand for the drivers beside them that include "
         "them. Or names of shipped protocols.",
         "FILE",
+        complete=_shipped,
     )
 
 
@@ -120,7 +134,9 @@ class IrOptions(FilesOptions):
 class SystemOptions(CompilerOptions):
     """``slicc system``."""
 
-    protocol: Path = argument("A driver or .sm file, or a shipped protocol's name.", "PROTOCOL")
+    protocol: Path = argument(
+        "A driver or .sm file, or a shipped protocol's name.", "PROTOCOL", complete=_shipped
+    )
     system: Path | None = option(None, "A description to complete.", metavar="TOML")
     assignments: tuple[str, ...] = option(
         (), "A field to change. Repeatable.", "--set", metavar="PATH=VALUE"
@@ -141,4 +157,6 @@ class NewOptions:
 class ExplainOptions:
     """``slicc explain``."""
 
-    slug: str | None = argument("The word in brackets behind `error`.", "SLUG", None)
+    slug: str | None = argument(
+        "The word in brackets behind `error`.", "SLUG", None, complete=_slugs
+    )
