@@ -66,6 +66,7 @@ _ROOM: Final = 1 << 14
 _SHARE: Final = 0.8
 """Share of the memory that is free now which one block may take."""
 _PAGE: Final = 4096
+_MEMORY: Final = Path("/proc/meminfo")
 """Blocks begin with one, so that their layout in lines of the processor's cache holds in memory."""
 
 
@@ -301,14 +302,14 @@ def _allocated(size: int) -> npt.NDArray[np.uint8]:
 def available_memory() -> int | None:
     """Bytes that could be used now; None when it is not known."""
     try:
-        with Path("/proc/meminfo").open(encoding="ascii") as stream:
+        with _MEMORY.open(encoding="ascii") as stream:
             for line in stream:
                 if line.startswith("MemAvailable:"):
                     return _under_limits(int(line.split()[1]) << 10)
     except (OSError, ValueError):
         pass
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return _under_limits(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (OSError, ValueError, AttributeError):
         return None
 

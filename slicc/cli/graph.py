@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from slicc.cli.options import GraphOptions
+import shutil
+import sys
+
+from slicc.cli.options import DiagnosticFormat, GraphFormat, GraphOptions
 from slicc.cli.session import compiling
 from slicc.codegen.state_diagram import GraphvizMissing, render_diagram, state_diagram
 from slicc.text.command.exit_status import Stop
@@ -11,7 +14,8 @@ from slicc.text.files import write_whole
 
 def graph(options: GraphOptions) -> None:
     """Write a picture a machine."""
-    format = options.format.value
+    drawing = shutil.which("dot") is not None
+    format = (options.format or (GraphFormat.SVG if drawing else GraphFormat.DOT)).value
     with compiling(options.files, options) as session:
         session.require_different_names()
         session.require_directory(options.output)
@@ -26,3 +30,10 @@ def graph(options: GraphOptions) -> None:
                     except GraphvizMissing as error:
                         raise Stop(str(error)) from None
                     print(write_whole(options.output / name, content, parents=True))
+        texts_only = options.format is None and not drawing and session.protocols
+        if texts_only and options.diagnostics is DiagnosticFormat.TEXT:
+            print(
+                "slicc: there is no program `dot` of Graphviz to draw pictures with, so the graphs "
+                "are DOT texts",
+                file=sys.stderr,
+            )

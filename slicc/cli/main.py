@@ -21,6 +21,7 @@ from slicc.cli.options import (
     FilesOptions,
     GraphOptions,
     IrOptions,
+    NewOptions,
     SystemOptions,
     TableOptions,
 )
@@ -34,6 +35,7 @@ def _verb(name: str, options: type[Any], help: str) -> Verb:
 
 
 VERBS: Final = (
+    _verb("new", NewOptions, "Write a small working protocol to start from."),
     _verb("check", FilesOptions, "Report everything that is wrong with protocols."),
     _verb(
         "compile",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -35,6 +36,18 @@ class GraphFormat(StrEnum):
 _FINDINGS: Final = "How findings are written to stderr."
 
 
+def _shipped() -> Iterable[str]:
+    from protocols import shipped
+
+    return shipped()
+
+
+def _slugs() -> Iterable[str]:
+    from slicc.diagnostics.registry import CODES
+
+    return CODES
+
+
 @dataclass(frozen=True, kw_only=True)
 class CompilerOptions:
     """What every verb takes that compiles."""
@@ -61,6 +74,7 @@ class FilesOptions(CompilerOptions):
         "Drivers (.slicc), or .sm files: these stand for the drivers beside them that include "
         "them. Or names of shipped protocols.",
         "FILE",
+        complete=_shipped,
     )
 
 
@@ -85,8 +99,8 @@ class GraphOptions(FilesOptions):
     """``slicc graph``."""
 
     diagnostics: DiagnosticFormat = option(DiagnosticFormat.TEXT, _FINDINGS, shows_default=True)
-    format: GraphFormat = option(
-        GraphFormat.DOT, "dot is text; svg and png need Graphviz.", shows_default=True
+    format: GraphFormat | None = option(
+        None, "svg and png are drawn by Graphviz's dot; dot is text. svg, or dot without Graphviz."
     )
     output: Path = option(
         *(Path("graphs"), "Where to write graphs.", "--output", "-o"),
@@ -120,7 +134,9 @@ class IrOptions(FilesOptions):
 class SystemOptions(CompilerOptions):
     """``slicc system``."""
 
-    protocol: Path = argument("A driver or .sm file, or a shipped protocol's name.", "PROTOCOL")
+    protocol: Path = argument(
+        "A driver or .sm file, or a shipped protocol's name.", "PROTOCOL", complete=_shipped
+    )
     system: Path | None = option(None, "A description to complete.", metavar="TOML")
     assignments: tuple[str, ...] = option(
         (), "A field to change. Repeatable.", "--set", metavar="PATH=VALUE"
@@ -128,7 +144,19 @@ class SystemOptions(CompilerOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewOptions:
+    """``slicc new``."""
+
+    name: str = argument("What the protocol is called: letters, digits and _.", "NAME")
+    output: Path | None = option(
+        None, "Where to write its files; NAME if not given.", "--output", "-o", metavar="DIR"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExplainOptions:
     """``slicc explain``."""
 
-    slug: str | None = argument("The word in brackets behind `error`.", "SLUG", None)
+    slug: str | None = argument(
+        "The word in brackets behind `error`.", "SLUG", None, complete=_slugs
+    )

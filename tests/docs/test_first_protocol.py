@@ -71,6 +71,18 @@ def run_console(body: str, options: dict[str, str], directory: Path) -> None:
         check_output(expected, output)
 
 
+def files_at_the_end() -> dict[str, str]:
+    """The protocol with all edits."""
+    files: dict[str, str] = {}
+    for kind, words, body in BLOCK.findall(PAGE.read_text()):
+        name = options_of(words).get("file", "")
+        if kind == "slicc":
+            files[name] = body
+        elif kind == "diff":
+            files[name] = edited(files[name], body)
+    return files
+
+
 @pytest.mark.slow
 def test_the_tutorial_works_as_printed(tmp_path: Path) -> None:
     consoles = 0

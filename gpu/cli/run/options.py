@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -23,6 +24,13 @@ class Trace(StrEnum):
 _call = partial(option, section="The call")
 _system = partial(option, section="The GPU")
 _output = partial(option, section="Output")
+
+
+def _shipped() -> Iterable[str]:
+    """Those shipped protocols that a GPU can stand on."""
+    from protocols import shipped
+
+    return [name for name in shipped() if name.startswith("GPU_")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +72,7 @@ class RunOptions(KernelOptions):
         None,
         "Shipped protocol, or path of a .slicc or .sm file (GPU_VIPER).",
         metavar="NAME|PATH",
+        complete=_shipped,
     )
     cus: int = _system(4, "Compute units (4).", metavar="1..256", read=between(1, 256))
     tccs: int = _system(2, "Banks of the shared cache (2).", metavar="1..64", read=between(1, 64))

@@ -31,6 +31,7 @@ MAX_BYTES: Final = 1 << 29
 _ABANDONED_AFTER: Final = 3600.0
 """Seconds after which the leavings of a process that died are swept away."""
 _SEAL: Final = "seal.json"
+_PROCESSORS: Final = Path("/proc/cpuinfo")
 _MAX_SEAL: Final = 1 << 20
 
 
@@ -47,10 +48,11 @@ def machine_tag() -> str:
 def processor_tag() -> str:
     """What this processor can do, for objects that are compiled for no other."""
     with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n"):
+        for line in _PROCESSORS.read_text(encoding="utf-8", errors="replace").split("\n"):
             if line.startswith(("flags", "Features")):
                 return line
-    return platform.processor()
+    # Not known here (no Linux, no /proc): then such an object is for this one machine.
+    return f"{platform.processor()} of {platform.node()}"
 
 
 def key_of(*parts: str | bytes) -> str:

@@ -34,8 +34,8 @@ CODES: tuple[Code, ...] = (
         "more includes than any protocol needs",
         what="Includes may be nested 32 deep, and one protocol may splice 1000 files.",
         why="Files that include others twice grow without bound.",
-        example='include "a.sm";\ninclude "a.sm";',
-        instead='include "a.sm";',
+        example='// in a.sm, and so on from b.sm to k.sm\ninclude "b.sm";\ninclude "b.sm";',
+        instead='// in a.sm, and so on from b.sm to k.sm\ninclude "b.sm";',
     ),
     Code(
         "duplicate-protocol",
@@ -75,8 +75,8 @@ CODES: tuple[Code, ...] = (
         "a file is too large",
         what="One file may hold 16 MiB.",
         why="It is hardly a protocol, and reading it would take very long.",
-        example="// 20 MiB of text",
-        instead="// several files",
+        example='include "tables.sm";  // a file of 20 MiB',
+        instead='include "tables-1.sm";  // two files of 10 MiB\ninclude "tables-2.sm";',
     ),
     Code(
         "invalid-prelude",

@@ -17,10 +17,10 @@ CODES: tuple[Code, ...] = (
         "two buffers on one virtual network",
         what="In one machine each virtual network has at most one buffer to it and one from it.",
         why="Messages of one could not be distinguished from messages of the other.",
-        example='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";\n'
-        'MessageBuffer * b, network="To", virtual_network="1", vnet_type="response";',
-        instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";\n'
+        example='MessageBuffer * a, network="To", virtual_network="2", vnet_type="request";\n'
         'MessageBuffer * b, network="To", virtual_network="2", vnet_type="response";',
+        instead='MessageBuffer * a, network="To", virtual_network="2", vnet_type="request";\n'
+        'MessageBuffer * b, network="To", virtual_network="3", vnet_type="response";',
     ),
     Code(
         "invalid-pair-value",
@@ -28,8 +28,8 @@ CODES: tuple[Code, ...] = (
         what="`network=` is To or From, `virtual_network=` and `rank=` are numbers, `vnet_type=` "
         "names a kind of network.",
         why="The meaning of the declaration would silently change.",
-        example='MessageBuffer * a, network="Out", virtual_network="1", vnet_type="request";',
-        instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
+        example='MessageBuffer * a, network="Out", virtual_network="2", vnet_type="request";',
+        instead='MessageBuffer * a, network="To", virtual_network="2", vnet_type="request";',
     ),
     Code(
         "missing-pair",
@@ -37,8 +37,8 @@ CODES: tuple[Code, ...] = (
         what="`vnet_type=` belongs to every `virtual_network=`; a table needs `template=`, the "
         "type of what it holds, and `constructor=`, its size.",
         why="The declaration is incomplete.",
-        example='MessageBuffer * a, network="To", virtual_network="1";',
-        instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
+        example='MessageBuffer * a, network="To", virtual_network="2";',
+        instead='MessageBuffer * a, network="To", virtual_network="2", vnet_type="request";',
     ),
     Code(
         "message-lacks-field",
@@ -56,16 +56,19 @@ CODES: tuple[Code, ...] = (
         what="`getState`, `setState`, `getAccessPermission`, `setAccessPermission`, "
         "`functionalRead` and `functionalWrite`\nmust have bodies in the machine.",
         why="The controller calls them around every transition.",
-        example='machine(MachineType:L1Cache, "no setState") : { }',
-        instead="void setState(TBE tbe, Entry cache_entry, Addr addr, State state) { }",
+        example='machine(MachineType:L1Cache, "cache") : {\n  // … all but setState\n}',
+        instead='machine(MachineType:L1Cache, "cache") : {\n'
+        "  void setState(Addr addr, State state) { }\n"
+        "  // …\n"
+        "}",
     ),
     Code(
         "wrong-function-signature",
         "a required function has other parameters than its callers pass",
         what="The parameters depend on whether the machine has a TBE type and an entry type.",
         why="The controller could not call it.",
-        example="State getState(Addr a) { return State:I; }  // machine has a TBE type",
-        instead="State getState(TBE tbe, Addr a) { return State:I; }",
+        example="State getState(Addr a) { return State:I; }  // the machine has TBEs and entries",
+        instead="State getState(TBE tbe, Entry cache_entry, Addr a) { return State:I; }",
     ),
     Code(
         "recursive-function",
@@ -89,49 +92,69 @@ CODES: tuple[Code, ...] = (
         "a declaration that belongs into a machine",
         what="Actions, ports, transitions, states and events stand inside `machine(…) : { … }`.",
         why="Outside there is nothing they could belong to.",
-        example='action(a, "a") { }',
-        instead='machine(MachineType:L1Cache, "cache") : { action(a, "a") { } }',
+        example='action(s_send, "s") { }\nmachine(MachineType:L1Cache, "cache") : {\n  // …\n}',
+        instead='machine(MachineType:L1Cache, "cache") : {\n  action(s_send, "s") { }\n  // …\n}',
     ),
     Code(
         "inside-machine",
         "a declaration that cannot stand in a machine",
         what="Machines do not nest, and `protocol` stands at the top of the driver.",
         why="The declaration has no meaning here.",
-        example="machine(MachineType:A) : { machine(MachineType:B) : { } }",
-        instead="machine(MachineType:A) : { }\nmachine(MachineType:B) : { }",
+        example='machine(MachineType:L1Cache, "cache") : {\n'
+        '  machine(MachineType:Directory, "memory") : { }\n'
+        "  // …\n"
+        "}",
+        instead='machine(MachineType:L1Cache, "cache") : {\n'
+        "  // …\n"
+        "}\n"
+        'machine(MachineType:Directory, "memory") : {\n'
+        "  // …\n"
+        "}",
     ),
     Code(
         "missing-state-declaration",
         "a machine without states",
         what="A machine declares its states with `state_declaration(State, …)` once.",
         why="Without states there are no transitions.",
-        example='machine(MachineType:L1Cache, "cache") : { }',
-        instead='state_declaration(State, default="L1Cache_State_I") { I, '
-        "AccessPermission:Invalid; }",
+        example='machine(MachineType:L1Cache, "cache") : {\n  // … and no states\n}',
+        instead='machine(MachineType:L1Cache, "cache") : {\n'
+        "  state_declaration(State) { I, AccessPermission:Invalid; }\n"
+        "  // …\n"
+        "}",
     ),
     Code(
         "missing-event-enumeration",
         "a machine without events",
         what="A machine declares its events with `enumeration(Event, …)`.",
         why="Without events nothing can be triggered.",
-        example='machine(MachineType:L1Cache, "cache") : { }',
-        instead='enumeration(Event, desc="events") { Load; }',
+        example='machine(MachineType:L1Cache, "cache") : {\n  // … and no events\n}',
+        instead='machine(MachineType:L1Cache, "cache") : {\n'
+        "  enumeration(Event) { Load; }\n"
+        "  // …\n"
+        "}",
     ),
     Code(
         "invalid-state-declaration",
         "a state declaration of another type than `State`",
         what="The states of a machine are the type `State`; a machine has one state declaration.",
         why="The generated controller calls the type by this name.",
-        example="state_declaration(CacheState) { I, AccessPermission:Invalid; }",
-        instead="state_declaration(State) { I, AccessPermission:Invalid; }",
+        example='machine(MachineType:L1Cache, "cache") : {\n'
+        "  state_declaration(CacheState) { I, AccessPermission:Invalid; }\n"
+        "  // …\n"
+        "}",
+        instead='machine(MachineType:L1Cache, "cache") : {\n'
+        "  state_declaration(State) { I, AccessPermission:Invalid; }\n"
+        "  // …\n"
+        "}",
     ),
     Code(
         "multiple-tbe-types",
         "a machine uses two TBE types",
         what="The type named `TBE` is the transaction record of the machine.",
         why="`tbe` in actions could not have both types.",
-        example="structure(TBE) { }\nstructure(TBE) { }",
-        instead="structure(TBE) { }",
+        example="structure(TBE) { State TBEState; int Acks; }\n"
+        "structure(TBE) { DataBlock DataBlk; }",
+        instead="structure(TBE) { State TBEState; int Acks; DataBlock DataBlk; }",
     ),
     Code(
         "multiple-entry-types",
@@ -139,10 +162,10 @@ CODES: tuple[Code, ...] = (
         what='Of several structures with `interface="AbstractCacheEntry"` all but one need '
         '`main="false"`.',
         why="`cache_entry` in actions could not have both types.",
-        example='structure(Entry, interface="AbstractCacheEntry") { }\n'
-        'structure(DirEntry, interface="AbstractCacheEntry") { }',
-        instead='structure(Entry, interface="AbstractCacheEntry") { }\n'
-        'structure(DirEntry, interface="AbstractCacheEntry", main="false") { }',
+        example='structure(Entry, interface="AbstractCacheEntry") { State CacheState; }\n'
+        'structure(DirEntry, interface="AbstractCacheEntry") { State DirState; }',
+        instead='structure(Entry, interface="AbstractCacheEntry") { State CacheState; }\n'
+        'structure(DirEntry, interface="AbstractCacheEntry", main="false") { State DirState; }',
     ),
     Code(
         "wildcard-next-state",
@@ -159,24 +182,24 @@ CODES: tuple[Code, ...] = (
         what="Parameters are numbers, truth values, strings, message buffers or objects of the "
         "runtime such as `CacheMemory`.",
         why="The system description could not say what to pass.",
-        example='machine(MachineType:L1Cache, "c") : TBE * t; { }',
-        instead='machine(MachineType:L1Cache, "c") : CacheMemory * cache; { }',
+        example='machine(MachineType:L1Cache, "cache") : DataBlock block; {\n  // …\n}',
+        instead='machine(MachineType:L1Cache, "cache") : CacheMemory * cache; {\n  // …\n}',
     ),
     Code(
         "unsupported-feature",
         "something the runtime does not offer",
         what="The text is correct SLICC, but uses a facility that this version lacks.",
         why="The generated controller could not run.",
-        example="// see the message",
-        instead="// see the message",
+        example='machine(MachineType:L1Cache, "cache") : {\n  CacheMemory cache;\n  // …\n}',
+        instead='machine(MachineType:L1Cache, "cache") : CacheMemory * cache; {\n  // …\n}',
     ),
     Code(
         "rank-out-of-range",
         "a rank without a slot",
         what="`rank=` of an in-port runs from 0 to the number of in-ports minus one.",
         why="A message stalled on this port could not be stored.",
-        example="in_port(a, M, b, rank=7) { }",
-        instead="in_port(a, M, b, rank=0) { }",
+        example="in_port(reply_in, RequestMsg, requestFromDir, rank=7) { }",
+        instead="in_port(reply_in, RequestMsg, requestFromDir, rank=1) { }",
     ),
     Code(
         "duplicate-rank",
@@ -184,8 +207,10 @@ CODES: tuple[Code, ...] = (
         what="In-ports of one rank, other than 0, share the slot in which stalled messages are "
         "recorded.",
         why="A message stalled on one port would overwrite what is stalled on the other.",
-        example="in_port(a, M, x, rank=1) { }\nin_port(b, M, y, rank=1) { }",
-        instead="in_port(a, M, x, rank=1) { }\nin_port(b, M, y, rank=0) { }",
+        example="in_port(reply_in, RequestMsg, requestFromDir, rank=1) { }\n"
+        "in_port(probe_in, RequestMsg, requestFromDir, rank=1) { }",
+        instead="in_port(reply_in, RequestMsg, requestFromDir, rank=1) { }\n"
+        "in_port(probe_in, RequestMsg, requestFromDir, rank=2) { }",
     ),
     Code(
         "wrong-direction",
@@ -194,10 +219,8 @@ CODES: tuple[Code, ...] = (
         "leads to it.\nReading a buffer to the network is an error. Writing one from the network "
         "is a warning: the\nmessage never leaves the machine.",
         why="The messages would not go where the declaration says.",
-        example='MessageBuffer * b, network="To", virtual_network="1", vnet_type="request";\n'
-        "in_port(p, M, b) { }",
-        instead='MessageBuffer * b, network="From", virtual_network="1", vnet_type="request";\n'
-        "in_port(p, M, b) { }",
+        example='in_port(reply_in, RequestMsg, requestToDir) { }  // network="To"',
+        instead='in_port(reply_in, RequestMsg, requestFromDir) { }  // network="From"',
     ),
     Code(
         "library-type-mismatch",
@@ -213,7 +236,8 @@ CODES: tuple[Code, ...] = (
         what="A machine has a buffer to a virtual network, and no machine has one from it.",
         why="What is sent there is never delivered. A number is wrong, or the buffer is left over.",
         example='MessageBuffer * a, network="To", virtual_network="7", vnet_type="request";',
-        instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
+        instead='MessageBuffer * a, network="To", virtual_network="7", vnet_type="request";\n'
+        'MessageBuffer * b, network="From", virtual_network="7", vnet_type="request";',
     ),
     Code(
         "message-without-size",
@@ -221,9 +245,13 @@ CODES: tuple[Code, ...] = (
         what="The block that builds the message does not set `MessageSize`, and the field has no "
         "default.",
         why="Here sizes have no effect; gem5 ends the run when the network asks for this one.",
-        example="enqueue(tx_out, Msg, 1) { out_msg.addr := address; }",
-        instead="enqueue(tx_out, Msg, 1) {\n  out_msg.addr := address;\n"
-        "  out_msg.MessageSize := MessageSizeType:Request_Control;\n}",
+        example="enqueue(requestNetwork_out, RequestMsg, 2) {\n"
+        "  out_msg.LineAddress := address;\n"
+        "}",
+        instead="enqueue(requestNetwork_out, RequestMsg, 2) {\n"
+        "  out_msg.LineAddress := address;\n"
+        "  out_msg.MessageSize := MessageSizeType:Request_Control;\n"
+        "}",
     ),
     Code(
         "no-machine",

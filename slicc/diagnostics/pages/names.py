@@ -2,14 +2,16 @@
 
 from slicc.diagnostics.code import Code
 
+_ANY_ORDER = "The declaration may stand before or behind its use."
 
-def _unknown(kind: str, where: str, example: str, instead: str, more: str = "") -> Code:
+
+def _unknown(kind: str, where: str, example: str, instead: str, more: str = _ANY_ORDER) -> Code:
     article = "an" if kind[0] in "aeiou" else "a"
     return Code(
         f"unknown-{kind.replace(' ', '-')}",
         f"{article} {kind} that is not declared",
         what=f"No {kind} of this name is declared {where}. {more}".strip(),
-        why="The compiler cannot know what is meant. A declaration must stand before its use.",
+        why="The compiler cannot know what is meant.",
         example=example,
         instead=instead,
     )
@@ -32,14 +34,16 @@ CODES: tuple[Code, ...] = (
     _unknown(
         "type",
         "here, globally or in the library",
-        "structure(TBE) { Stat TBEState; }",
-        "structure(TBE) { State TBEState; }",
+        "structure(Request) { Stat FinalState; }",
+        "structure(Request) { State FinalState; }",
     ),
     _unknown(
         "variable",
         "in this block or around it",
         "count := 0;",
         "int count := 0;",
+        "A variable of a block is declared\nbefore it is used; all other declarations may "
+        "stand in any order.",
     ),
     _unknown(
         "state",
@@ -64,7 +68,7 @@ CODES: tuple[Code, ...] = (
         "in the `enumeration(RequestType)` of the machine",
         "transition(I, Load) {TagRead} { a; }",
         "transition(I, Load) {TagArrayRead} { a; }",
-        "Of two lists behind a transition the first holds request types.",
+        "Of two lists\nbehind a transition the first holds request types.",
     ),
     _unknown(
         "next state",
@@ -81,8 +85,8 @@ CODES: tuple[Code, ...] = (
     _unknown(
         "buffer",
         "among the parameters and objects of the machine",
-        "in_port(request_in, RequestMsg, requestTo) { }",
-        "in_port(request_in, RequestMsg, requestToDir) { }",
+        "in_port(reply_in, RequestMsg, requestFrom) { }",
+        "in_port(reply_in, RequestMsg, requestFromDir) { }",
     ),
     _unknown(
         "field",
@@ -99,8 +103,8 @@ CODES: tuple[Code, ...] = (
     _unknown(
         "function",
         "in the machine, globally or in the library",
-        "mapAdressToMachine(address, MachineType:Directory)",
-        "mapAddressToMachine(address, MachineType:Directory)",
+        "tbe.Sender := mapAdressToMachine(address, MachineType:Directory);",
+        "tbe.Sender := mapAddressToMachine(address, MachineType:Directory);",
     ),
     _unknown(
         "enum member",
@@ -111,54 +115,107 @@ CODES: tuple[Code, ...] = (
     _unknown(
         "machine",
         "as a member of `MachineType`",
-        'machine(MachineType:L1Cach, "cache") : { }',
-        'machine(MachineType:L1Cache, "cache") : { }',
+        'machine(MachineType:L1Cach, "cache") : {\n  // …\n}',
+        'machine(MachineType:L1Cache, "cache") : {\n  // …\n}',
     ),
     _unknown(
         "permission",
         "as a member of `AccessPermission`",
-        "I, AccessPermission:Invald;",
-        "I, AccessPermission:Invalid;",
+        "M, AccessPermission:Read_Wite;",
+        "M, AccessPermission:Read_Write;",
     ),
-    _duplicate("type", "in this scope", "structure(M) { }\nstructure(M) { }", "structure(M) { }"),
-    _duplicate("machine", "", "machine(MachineType:DMA) : { }  // twice", "// once"),
+    _duplicate(
+        "type",
+        "in this scope",
+        "structure(Victim) { Addr addr; }\nstructure(Victim) { bool dirty; }",
+        "structure(Victim) { Addr addr; bool dirty; }",
+    ),
+    _duplicate(
+        "machine",
+        "",
+        'machine(MachineType:L1Cache, "data") : {\n  // …\n}\n'
+        'machine(MachineType:L1Cache, "instructions") : {\n  // …\n}',
+        'machine(MachineType:L1Cache, "data") : {\n  // …\n}\n'
+        'machine(MachineType:L0Cache, "instructions") : {\n  // …\n}',
+    ),
     _duplicate("variable", "in this block", "int n := 0;\nint n := 1;", "int n := 0;\nn := 1;"),
-    _duplicate("parameter", "", "int f(int a, int a);", "int f(int a, int b);"),
-    _duplicate("object", "in the machine", "Addr last;\nAddr last;", "Addr last;"),
-    _duplicate("field", "in the structure", "int n;\nint n;", "int n;"),
-    _duplicate("method", "in the structure", "void f(int a);\nvoid f(int a);", "void f(int a);"),
+    _duplicate(
+        "parameter",
+        "",
+        "int f(int a, int a) { return a; }",
+        "int f(int a, int b) { return a + b; }",
+    ),
+    _duplicate(
+        "object",
+        "in the machine",
+        'int count, default="0";\nbool count, default="false";',
+        'int count, default="0";\nbool counting, default="false";',
+    ),
+    _duplicate(
+        "field", "in the structure", "int count;\nbool count;", "int count;\nbool counting;"
+    ),
+    _duplicate(
+        "method",
+        "in the structure",
+        "structure(Sum) {\n  int n;\n  int plus(int a) { return n + a; }\n"
+        "  int plus(int b) { return n + b; }\n}",
+        "structure(Sum) {\n  int n;\n  int plus(int a) { return n + a; }\n"
+        "  int minus(int b) { return n - b; }\n}",
+    ),
     _duplicate(
         "function",
         "with the same parameter types",
         "int f(int a) { return a; }\nint f(int b) { return b; }",
         "int f(int a) { return a; }\nint f(Addr b) { return 0; }",
     ),
-    _duplicate("state", "in the machine", "I, AccessPermission:Invalid;  // twice", "// once"),
-    _duplicate("event", "in the machine", "Load;\nLoad;", "Load;"),
-    _duplicate("enum member", "in the enumeration", "GETX;\nGETX;", "GETX;"),
-    _duplicate("action", "in the machine", 'action(a, "a") { }  // twice', "// once"),
+    _duplicate(
+        "state",
+        "in the machine",
+        "M, AccessPermission:Read_Write;\nM, AccessPermission:Busy;",
+        "M, AccessPermission:Read_Write;\nMI, AccessPermission:Busy;",
+    ),
+    _duplicate("event", "in the machine", "Store;\nStore;  // again", "Store;\nEvict;"),
+    _duplicate(
+        "enum member",
+        "in the enumeration",
+        "enumeration(Kind) { Ask; Answer; Ask; }",
+        "enumeration(Kind) { Ask; Answer; }",
+    ),
+    _duplicate(
+        "action",
+        "in the machine",
+        'action(s_send, "s") { }\naction(s_send, "t") { }',
+        'action(s_send, "s") { }\naction(t_send, "t") { }',
+    ),
     _duplicate(
         "short name",
         "of the machine",
-        'action(a_send, "a") { }\naction(a_ack, "a") { }',
-        'action(a_send, "a") { }\naction(a_ack, "A") { }',
+        'action(s_send, "s") { }\naction(s_stop, "s") { }',
+        'action(s_send, "s") { }\naction(s_stop, "S") { }',
     ),
-    _duplicate("port", "in the machine", "out_port(o, M, b);\nout_port(o, M, c);", "// two names"),
+    _duplicate(
+        "port",
+        "in the machine",
+        "out_port(reply, RequestMsg, requestToDir);\n"
+        "in_port(reply, RequestMsg, requestFromDir) { }",
+        "out_port(reply_out, RequestMsg, requestToDir);\n"
+        "in_port(reply_in, RequestMsg, requestFromDir) { }",
+    ),
     Code(
         "too-many-overloads",
         "too many functions of one name",
         what="A machine may define 50 functions of one name, and a structure 50 methods.",
         why="Every call is compared with all of them, and no reader knows which one it means.",
-        example="int f(T1 a) { return 1; }  // … to f(T51 a)",
-        instead="int f1(T1 a) { return 1; }",
+        example="int f(bool a) { return 1; }\n// … 50 more functions `f`",
+        instead="int f(bool a) { return 1; }\nint g(int a) { return 1; }",
     ),
     Code(
         "not-an-enumeration",
         "`T:M` where `T` has no members",
         what="`T:M` is the member `M` of the enumeration `T`; this `T` is another kind of type.",
         why="The expression has no value.",
-        example="x := TBE:Count;",
-        instead="x := tbe.Count;",
+        example="int acks := TBE:Acks;",
+        instead="int acks := tbe.Acks;",
     ),
     Code(
         "not-a-variable",
@@ -166,8 +223,8 @@ CODES: tuple[Code, ...] = (
         what="The name belongs to a type, a function or an action, and stands where a value is "
         "needed.",
         why="The expression has no value.",
-        example="x := State;",
-        instead="x := State:I;",
+        example="tbe.TBEState := State;",
+        instead="tbe.TBEState := State:I;",
     ),
     Code(
         "unsupported-dialect",
@@ -176,7 +233,7 @@ CODES: tuple[Code, ...] = (
         "meaning is not defined.",
         why="Leaving it out would change what the protocol does.",
         example="coalescer.wbCallback(address);",
-        instead='// in a prelude file\nstructure(VIPERCoalescer, external="yes") '
-        "{ void wbCallback(Addr address) { } }",
+        instead="// in a file that is given with --prelude\n"
+        'structure(VIPERCoalescer, external="yes") {\n  void wbCallback(Addr address) { }\n}',
     ),
 )

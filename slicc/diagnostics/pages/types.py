@@ -29,8 +29,8 @@ CODES: tuple[Code, ...] = (
         "a condition is not a truth value",
         what="`if`, `!`, `&&`, `||` and `assert` need a `bool`.",
         why="Numbers and pointers are not conditions in SLICC.",
-        example="if (tbe) { f(); }",
-        instead="if (is_valid(tbe)) { f(); }",
+        example="if (tbe) { unset_tbe(); }",
+        instead="if (is_valid(tbe)) { unset_tbe(); }",
     ),
     Code(
         "type-mismatch-return",
@@ -45,8 +45,8 @@ CODES: tuple[Code, ...] = (
         "an operator cannot be applied to these types",
         what="Arithmetic and order need integers, equality needs two values of one type.",
         why=_NO_CONVERSION,
-        example="if (in_msg.Sender == 3) { f(); }",
-        instead="if (in_msg.Sender == machineID) { f(); }",
+        example="if (in_msg.Sender == 3) { unset_tbe(); }",
+        instead="if (in_msg.Sender == machineID) { unset_tbe(); }",
     ),
     Code(
         "type-mismatch-initial",
@@ -71,32 +71,32 @@ CODES: tuple[Code, ...] = (
         what="Variables, fields and indexed elements can be assigned to; constants, results of "
         "calls and `in_msg` cannot.",
         why="A message that was peeked is shared with others; changing it would change theirs.",
-        example="in_msg.Acks := 0;",
-        instead="out_msg.Acks := 0;",
+        example="machineID := in_msg.Sender;",
+        instead="tbe.Sender := in_msg.Sender;",
     ),
     Code(
         "not-a-pointer",
         "a pointer is needed here",
         what="`is_valid`, `is_invalid`, `OOD` and `static_cast` apply to cache entries and TBEs.",
         why="Other values are never null.",
-        example="if (is_valid(address)) { f(); }",
-        instead="if (is_valid(tbe)) { f(); }",
+        example="if (is_valid(address)) { unset_tbe(); }",
+        instead="if (is_valid(tbe)) { unset_tbe(); }",
     ),
     Code(
         "not-a-structure",
         "a value without fields and methods",
         what="The thing before the `.` or `[` is a number, a truth value or an enumeration member.",
         why="It has no parts.",
-        example="address.Type",
-        instead="in_msg.Type",
+        example="tbe.Acks := address.Acks;",
+        instead="tbe.Acks := in_msg.Acks;",
     ),
     Code(
         "not-a-message",
         "a message type is needed here",
         what='`enqueue`, `peek` and out-ports name a structure with `interface="Message"`.',
         why="Buffers carry messages only.",
-        example="enqueue(out, TBE, 1) { }",
-        instead="enqueue(out, RequestMsg, 1) { }",
+        example="enqueue(requestNetwork_out, TBE, 1) { }",
+        instead="enqueue(requestNetwork_out, RequestMsg, 1) { }",
     ),
     Code(
         "not-a-port",
@@ -104,7 +104,7 @@ CODES: tuple[Code, ...] = (
         what="`peek` and waiting name an in-port, `enqueue` an out-port. The name belongs to "
         "something else.",
         why="The statement has nothing to act on.",
-        example="peek(request_out, RequestMsg) { }",
+        example="peek(requestNetwork_out, RequestMsg) { }",
         instead="peek(request_in, RequestMsg) { }",
     ),
     Code(
@@ -112,32 +112,32 @@ CODES: tuple[Code, ...] = (
         "a port needs a buffer",
         what="The third name of a port is a parameter or object whose type can hold messages.",
         why="The port has nothing to read from or write to.",
-        example="in_port(request_in, RequestMsg, cacheMemory) { }",
-        instead="in_port(request_in, RequestMsg, requestToDir) { }",
+        example="in_port(reply_in, RequestMsg, cacheMemory) { }",
+        instead="in_port(reply_in, RequestMsg, requestFromDir) { }",
     ),
     Code(
         "invalid-cast",
         "`static_cast` between unrelated types",
         what="A cast sees an entry as another entry type or turns one integer type into another.",
         why="The value would make no sense.",
-        example='static_cast(TBE, "pointer", cache_entry)',
-        instead='static_cast(Entry, "pointer", cacheMemory[address])',
+        example='int n := static_cast(int, "value", machineID);',
+        instead='int n := static_cast(int, "value", address);',
     ),
     Code(
         "void-value",
         "a call without result is used as a value",
         what="The function returns nothing.",
         why="There is no value to use.",
-        example="x := unset_tbe();",
-        instead="unset_tbe();",
+        example="bool done := wakeUpAllBuffers(address);",
+        instead="wakeUpAllBuffers(address);",
     ),
     Code(
         "return-outside-function",
         "`return` where nothing can be returned",
         what="Only functions with a result type may return.",
         why="An action or in-port runs to its end; use `if` and `else` instead.",
-        example='action(a, "a") { return true; }',
-        instead='action(a, "a") { if (b) { f(); } }',
+        example='action(r_reply, "r") {\n  if (tbe.Acks > 0) { return true; }\n  unset_tbe();\n}',
+        instead='action(r_reply, "r") {\n  if (tbe.Acks == 0) { unset_tbe(); }\n}',
     ),
     Code(
         "misplaced-statement",
@@ -145,8 +145,13 @@ CODES: tuple[Code, ...] = (
         what="Some statements need a place: `trigger` an in-port, `set_tbe` and `check_allocate` "
         "an action, and so on.",
         why="What it refers to does not exist here.",
-        example='action(a, "a") { trigger(Event:Load, address, cache_entry, tbe); }',
-        instead="in_port(p, M, b) { trigger(Event:Load, in_msg.addr, cache_entry, tbe); }",
+        example='action(t_trigger, "t") { trigger(Event:Load, address, cache_entry, tbe); }',
+        instead="in_port(reply_in, RequestMsg, requestFromDir) {\n"
+        "  peek(reply_in, RequestMsg) {\n"
+        "    Addr a := in_msg.LineAddress;\n"
+        "    trigger(Event:Load, a, getCacheEntry(a), TBEs[a]);\n"
+        "  }\n"
+        "}",
     ),
     Code(
         "misplaced-expression",
@@ -154,8 +159,8 @@ CODES: tuple[Code, ...] = (
         what="`OOD` stands behind `return` only; a local declaration is a statement or the left "
         "side of `:=`.",
         why="The expression has no meaning here.",
-        example="f(OOD);",
-        instead="return OOD;",
+        example='TBE first(), return_by_pointer="yes" { TBE none := OOD; return none; }',
+        instead='TBE first(), return_by_pointer="yes" { return OOD; }',
     ),
     Code(
         "invalid-format",
@@ -171,8 +176,8 @@ CODES: tuple[Code, ...] = (
         "a number is divided by zero",
         what="The right side of `/` or `%` is the literal 0.",
         why="Dividing by zero ends a run with a verdict; here it would happen every time.",
-        example="tbe.Count := 8 % 0;",
-        instead="tbe.Count := 8 % 2;",
+        example="tbe.Acks := 8 % 0;",
+        instead="tbe.Acks := 8 % 2;",
     ),
     Code(
         "number-out-of-range",
@@ -189,7 +194,7 @@ CODES: tuple[Code, ...] = (
         "protocols use are\nunderstood: numbers, `true`, `Enum_Member`, `m_parameter`, "
         "`m_object_ptr`, a few calls, `?:`, `-`, `<<`.",
         why="Text that is not understood cannot be run; it is never pasted into generated code.",
-        example='int n, default="system(\\"ls\\")";',
+        example='int n, default="system(ls)";',
         instead='int n, default="0";',
     ),
 )

@@ -21,16 +21,16 @@ CODES: tuple[Code, ...] = (
         "a pair with an unknown key",
         what="The key means nothing on this declaration and is ignored.",
         why="A misspelt key silently changes the meaning.",
-        example='MessageBuffer * a, netwrok="To", virtual_network="1", vnet_type="request";',
-        instead='MessageBuffer * a, network="To", virtual_network="1", vnet_type="request";',
+        example='MessageBuffer * a, netwrok="To", virtual_network="2", vnet_type="request";',
+        instead='MessageBuffer * a, network="To", virtual_network="2", vnet_type="request";',
     ),
     Code(
         "duplicate-pair-key",
         "a pair key given twice",
         what="Of equal keys the first counts.",
         why="The second value is ignored.",
-        example='action(a, desc="send", desc="reply") { }',
-        instead='action(a, desc="send") { }',
+        example='action(s_send, desc="send", desc="reply") { }',
+        instead='action(s_send, desc="send") { }',
     ),
     Code(
         "unknown-option",
@@ -40,13 +40,25 @@ CODES: tuple[Code, ...] = (
         example='protocol "Mine" partial_func_read;',
         instead='protocol "Mine" partial_func_reads;',
     ),
-    _unused("action", 'action(a, "a") { }  // in no transition', "transition(I, Load) { a; }"),
-    _unused("event", "Load;  // triggered nowhere", "trigger(Event:Load, addr, entry, tbe);"),
-    _unused("state", "IS, AccessPermission:Busy;  // in no transition", "// remove it"),
-    _unused("port", "out_port(o, M, b);  // never enqueued to", "enqueue(o, M, 1) { }"),
+    _unused(
+        "action",
+        'action(s_send, "s") { }  // in no transition',
+        'action(s_send, "s") { }\ntransition(S, Load) { s_send; }',
+    ),
+    _unused(
+        "event",
+        "Store;  // triggered nowhere",
+        "// remove it, or trigger it in an in-port",
+    ),
+    _unused("state", "M, AccessPermission:Read_Write;  // in no transition", "// remove it"),
+    _unused(
+        "port",
+        "out_port(reply_out, RequestMsg, requestToDir);  // never enqueued to",
+        "// remove it, or enqueue to it",
+    ),
     _unused("variable", "int n := 0;  // never read", "// remove it"),
     _unused("function", "int f() { return 1; }  // never called", "// remove it"),
-    _unused("object", "Addr last;  // never read", "// remove it"),
+    _unused("object", 'int count, default="0";  // never read', "// remove it"),
     Code(
         "external-call",
         "calls of functions and methods without a body",
@@ -54,8 +66,8 @@ CODES: tuple[Code, ...] = (
         "runtime has none\nof these names and parameters. The protocol compiles; calling one ends "
         "the run with a message that\nnames it.",
         why="What such a function does is written in another language, which is not read.",
-        example="Tick now();\nTick t := now();",
-        instead="Tick clockEdge();\nTick t := clockEdge();",
+        example="Tick now();\nTick due() { return now(); }",
+        instead="Tick due() { return clockEdge(); }",
     ),
     Code(
         "external-object",
@@ -63,20 +75,20 @@ CODES: tuple[Code, ...] = (
         what="The classes are declared external, and the runtime has none of these names. Each "
         "object is null; its\nmethods have an effect only if a prelude file gives them bodies.",
         why="What such an object is to do is written in another language, which is not read.",
-        example='structure(BloomFilter, external="yes") { bool test(Addr); }\nBloomFilter filter;',
-        instead='structure(TBETable, external="yes") { TBE lookup(Addr); }\n'
-        'TBETable TBEs, template="<L1Cache_TBE>", constructor="m_number_of_TBEs";',
+        example='structure(BloomFilter, external="yes") { bool test(Addr a); }\n'
+        "BloomFilter filter;",
+        instead='TBETable filter, template="<L1Cache_TBE>", constructor="m_number_of_TBEs";',
     ),
     Code(
         "controller-in-structure",
         "a structure's method that asks a controller",
         what="The method calls a function of the controller, or one without a body. A structure "
-        "has no controller,\nso calling the method ends the run. Methods of messages for functional "
-        "accesses are never called here.",
+        "has no controller,\nso calling the method ends the run. Methods of messages for "
+        "functional accesses are never called here.",
         why="What the method would return is not known.",
         example='structure(M, interface="Message") {\n  Addr a;\n'
         "  Addr line() { return makeLineAddress(a); }\n}",
-        instead="makeLineAddress(in_msg.a)   // in the machine",
+        instead='structure(M, interface="Message") {\n  Addr a;\n  Addr line() { return a; }\n}',
     ),
     Code(
         "unknown-system-setting",
@@ -101,25 +113,29 @@ CODES: tuple[Code, ...] = (
         what="No transition leads to this state; it is not the default one, and no function "
         "uses it.",
         why="What is written about the state never happens, or a next state is misspelt.",
-        example="transition(I, Load, IS) { a; }   // nothing leads to SI\n"
-        "transition(SI, Ack, I) { b; }",
-        instead="transition(I, Load, SI) { a; }\ntransition(SI, Ack, I) { b; }",
+        example="transition(I, Load) { a; }  // nothing leads to IS\n"
+        "transition(IS, Data, I) { b; }",
+        instead="transition(I, Load, IS) { a; }\ntransition(IS, Data, I) { b; }",
     ),
     Code(
         "dead-end-state",
         "a transient state that cannot be left",
         what="No transition leads from this state to another one.",
         why="A line that gets there stays there, and every request for it waits forever.",
-        example="transition(I, Load, IS) { a; }   // and nothing leads out of IS",
-        instead="transition(I, Load, IS) { a; }\ntransition(IS, Data, S) { b; }",
+        example="transition(I, Load, IS) { a; }\ntransition(IS, Data) { b; }  // stays in IS",
+        instead="transition(I, Load, IS) { a; }\ntransition(IS, Data, I) { b; }",
     ),
     Code(
         "unhandled-event",
         "an event that no state handles",
         what="The code triggers the event, and no transition has it, in any state.",
         why="The run would stop there with an undefined transition.",
-        example="trigger(Event:Inv, in_msg.addr, tbe);   // and no transition on Inv",
-        instead="transition({I, S}, Inv, I) { sendAck; }",
+        example="transition(I, Load, IS) { a; }\n"
+        "transition(IS, Data, I) { b; }\n"
+        "// and none on Inv, which an in-port triggers",
+        instead="transition(I, Load, IS) { a; }\n"
+        "transition(IS, Data, I) { b; }\n"
+        "transition({I, IS}, Inv, I) { b; }",
     ),
     Code(
         "dropped-wakeup",
@@ -167,8 +183,8 @@ CODES: tuple[Code, ...] = (
         "statements that are never run",
         what="They stand behind a `return` or `error`.",
         why="They are left over, or the statement above them ends too early.",
-        example="int f() { return 1; g(); }",
-        instead="int f() { g(); return 1; }",
+        example="int f(int n) { return n; assert(n > 0); }",
+        instead="int f(int n) { assert(n > 0); return n; }",
     ),
     Code(
         "uninitialized-object",
@@ -184,8 +200,8 @@ CODES: tuple[Code, ...] = (
         "a default that is not a member",
         what="`default=` of an enumeration or state declaration names none of its members.",
         why="Values of the type could not start as anything.",
-        example='state_declaration(State, default="L1Cache_State_X") { … }',
-        instead='state_declaration(State, default="L1Cache_State_I") { … }',
+        example='enumeration(Kind, default="Kind_Asc") { Ask; Answer; }',
+        instead='enumeration(Kind, default="Kind_Ask") { Ask; Answer; }',
     ),
     Code(
         "suspicious-transition",
@@ -201,8 +217,8 @@ CODES: tuple[Code, ...] = (
         "a message used after it was dequeued",
         what="An action peeks at a port that an earlier action of the transition has dequeued.",
         why="It sees the next message, or none.",
-        example="transition(I, Ask) { popQueue; sendReply; }",
-        instead="transition(I, Ask) { sendReply; popQueue; }",
+        example="transition(IS, Data, S) { p_popQueue; u_update; }",
+        instead="transition(IS, Data, S) { u_update; p_popQueue; }",
     ),
     Code(
         "older-dialect",
@@ -211,8 +227,7 @@ CODES: tuple[Code, ...] = (
         "means today.",
         why="The protocol compiles as it stands; a reader with today's documentation should be "
         "warned.",
-        example='machine(L1Cache, "cache") : Sequencer * sequencer, int latency = 2 { … }',
-        instead='machine(MachineType:L1Cache, "cache") : Sequencer * sequencer; int latency := 2; '
-        "{ … }",
+        example='machine(L1Cache, "cache") : int latency = 2\n{\n  // …\n}',
+        instead='machine(MachineType:L1Cache, "cache") : int latency := 2; {\n  // …\n}',
     ),
 )

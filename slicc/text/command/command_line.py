@@ -11,13 +11,17 @@ from dataclasses import MISSING, Field, dataclass
 from enum import Enum
 from importlib import import_module
 from inspect import Parameter, Signature
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, NoReturn, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from slicc.text.command.options import Spec, names_of, one_of, specs, written
+
+SHOW: Final = "--show-completion"
+ASK: Final = "--complete"
+"""What a shell calls: the words before the cursor follow, the last one unfinished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +57,31 @@ def new_app(
         table = {verb.name: verb for verb in verbs}
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            if args[:1] in ([SHOW], [ASK]):
+                _complete(name, self.table, rewrite, args)
             args = rewrite(args)
             if args and args[0] in self.table:
                 self.params, self.add_help_option = [], False  # reading one loads pydantic
             return super().parse_args(ctx, args)
 
     return _typer(name=name, help=help, cls=Group, **more)
+
+
+def _complete(
+    name: str,
+    table: Mapping[str, Verb],
+    rewrite: Callable[[Sequence[str]], list[str]],
+    arguments: Sequence[str],
+) -> NoReturn:
+    from slicc.text.command.completion import candidates, script
+
+    first, *rest = arguments
+    if first == SHOW:
+        print(script(name, rest), end="")
+    else:
+        for word in candidates(table, rewrite, rest):
+            print(word)
+    raise typer.Exit
 
 
 def _typer(**settings: Any) -> typer.Typer:
@@ -83,6 +106,15 @@ class _Verbs(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         verb = self.table.get(cmd_name)
         return None if verb is None else _command(verb)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        records = [each.get_help_record(ctx) for each in self.get_params(ctx)]
+        records.insert(
+            -1, (f"{SHOW} SHELL", "Print what bash, zsh or fish reads to complete words.")
+        )
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in records if record is not None])
+        self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
@@ -161,6 +193,15 @@ class _Command(TyperCommand):
         if isinstance(ctx.parent.command, _Verbs):
             _refuse_options_of_others(ctx, ctx.parent.command.table, args)
         return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Arguments as manual pages have them: ``FILE...``, ``[SLUG]``; typer writes ``{FILE}``."""
+        pieces = ["[OPTIONS]"]
+        for parameter in self.get_params(ctx):
+            if parameter.param_type_name == "argument":
+                word = f"{parameter.metavar}{'...' if parameter.nargs == -1 else ''}"
+                pieces.append(word if parameter.required else f"[{word}]")
+        return pieces
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING as MISSING
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -24,6 +24,7 @@ class Spec:
     """How the command line shows and reads a field.
 
     ``read`` turns the text into a value; the message of its ValueError is shown to the user.
+    ``complete`` returns values that a shell may offer.
     """
 
     help: str
@@ -33,6 +34,7 @@ class Spec:
     read: Callable[[str], Any] | None = None
     is_argument: bool = False
     shows_default: bool = False
+    complete: Callable[[], Iterable[str]] | None = None
 
 
 def option(
@@ -43,18 +45,25 @@ def option(
     metavar: str | None = None,
     read: Callable[[str], Any] | None = None,
     shows_default: bool = False,
+    complete: Callable[[], Iterable[str]] | None = None,
 ) -> Any:
     """A field that is an option, required if its default is MISSING.
 
     Without ``names`` it is called as the field is.
     """
-    spec = Spec(help, section, names, metavar, read, shows_default=shows_default)
+    spec = Spec(help, section, names, metavar, read, shows_default=shows_default, complete=complete)
     return field(default=default, metadata={_KEY: spec})
 
 
-def argument(help: str, metavar: str, default: Any = MISSING) -> Any:
+def argument(
+    help: str,
+    metavar: str,
+    default: Any = MISSING,
+    *,
+    complete: Callable[[], Iterable[str]] | None = None,
+) -> Any:
     """A field that is an argument of its own, without a name before it."""
-    spec = Spec(help, metavar=metavar, is_argument=True)
+    spec = Spec(help, metavar=metavar, is_argument=True, complete=complete)
     return field(default=default, metadata={_KEY: spec})
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -181,21 +182,41 @@ def test_good_protocols_are_written_even_beside_bad_ones(here: Path) -> None:
 
 
 def test_graphs(here: Path) -> None:
-    done = slicc("graph", DRIVER, "-o", "g")
+    done = slicc("graph", DRIVER, "-o", "g", "--format", "dot")
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in Path("g").iterdir()) == [
         "MI-DMA.dot",
         "MI-Directory.dot",
         "MI-L1Cache.dot",
     ]
-    done = slicc("graph", DRIVER, "-o", "one", "--machine", "DMA")
+    done = slicc("graph", DRIVER, "-o", "one", "--machine", "DMA", "--format", "dot")
     assert done.stdout == "one/MI-DMA.dot\n"
     done = slicc("graph", DRIVER, "--machine", "L1cache")
     assert (done.returncode, done.stdout) == (2, "")
     assert "did you mean L1Cache?" in done.stderr
 
 
-def test_pictures_need_graphviz(here: Path) -> None:
+def test_a_graph_is_a_picture_where_there_is_graphviz(here: Path) -> None:
+    if shutil.which("dot") is None:
+        pytest.skip("needs Graphviz")
+    done = slicc("graph", "MI", "--machine", "DMA")
+    assert (done.returncode, done.stdout) == (0, "graphs/MI-DMA.svg\n"), done.stderr
+    assert "Graphviz" not in done.stderr
+    assert "<svg " in Path("graphs/MI-DMA.svg").read_text()
+
+
+def test_a_graph_is_a_text_without_graphviz(here: Path) -> None:
+    done = slicc("graph", "MI", "--machine", "DMA", PATH="/nonexistent")
+    assert (done.returncode, done.stdout) == (0, "graphs/MI-DMA.dot\n")
+    assert "no program `dot` of Graphviz" in done.stderr
+    assert Path("graphs/MI-DMA.dot").read_text().startswith("digraph ")
+    quiet = slicc("graph", "MI", "--machine", "DMA", "--diagnostics", "json", PATH="/nonexistent")
+    assert json.loads(quiet.stderr)["errors"] == 0
+    asked = slicc("graph", "MI", "--machine", "DMA", "--format", "dot", PATH="/nonexistent")
+    assert "Graphviz" not in asked.stderr
+
+
+def test_pictures_that_were_asked_for_need_graphviz(here: Path) -> None:
     done = slicc("graph", DRIVER, "--format", "svg", PATH="/nonexistent")
     assert done.returncode == 2
     assert "apt install graphviz" in done.stderr

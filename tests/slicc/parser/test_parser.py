@@ -10,7 +10,6 @@ import lark
 import pytest
 
 from slicc.diagnostics.model import SHOWN_PER_FILE, DiagnosticSink
-from slicc.diagnostics.registry import AREAS
 from slicc.parser import table_cache
 from slicc.parser.ast_builder import TreeBuilder
 from slicc.parser.parser import parse
@@ -135,17 +134,6 @@ def test_spans_reach_from_the_first_to_the_last_token() -> None:
     assert isinstance(assign.value, syntax.Binary)
     assert assign.value.operator_span.text == "+"
     assert (assign.value.right.span.line, assign.value.right.span.column) == (2, 20)
-
-
-@pytest.mark.parametrize("code", AREAS["syntax"], ids=lambda code: str(code.slug))
-def test_pages_show_what_they_explain(code: object) -> None:
-    from slicc.diagnostics.code import Code
-
-    assert isinstance(code, Code)
-    sink = DiagnosticSink()
-    assert parse(SourceFile("page.sm", code.example), sink) is None
-    assert [found.slug for found in sink.diagnostics] == [code.slug]
-    parse_text(code.instead)
 
 
 def test_carriage_returns_are_reported_once() -> None:
