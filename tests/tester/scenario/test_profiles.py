@@ -126,7 +126,7 @@ def test_the_first_five_legs_have_what_short_runs_need(is_gpu: bool) -> None:
 
 def test_system_legs_are_many_and_short() -> None:
     turns = [turn_of_leg("default", Prng(1), n) for n in range(100)]
-    assert sum(turn.profile == "system" for turn in turns) >= 17
+    assert sum(turn.profile == "system" for turn in turns) >= 15
     assert {turn.longest for turn in turns if turn.profile == "system"} == {150}
 
 
