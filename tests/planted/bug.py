@@ -22,6 +22,7 @@ PROTOCOLS: Final = Path(__file__).parents[2] / "protocols"
 TESTED: Final = (
     "MI",
     "MSI",
+    "MSI_Snoop",
     "MESI_Two_Level",
     "GPU_VIPER",
     "MOESI_AMD_Base",

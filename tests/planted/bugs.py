@@ -11,6 +11,7 @@ from tests.planted.mi_bugs import MI_BUGS
 from tests.planted.msi_bugs import MSI_BUGS
 from tests.planted.pair_bugs import PAIR_BUGS
 from tests.planted.resource_bugs import RESOURCE_BUGS
+from tests.planted.snoop_bugs import SNOOP_BUGS
 from tests.planted.viper_bugs import TCC_BUGS, TCP_BUGS
 
 BUGS: Final[tuple[Bug, ...]] = (
@@ -19,6 +20,7 @@ BUGS: Final[tuple[Bug, ...]] = (
     *DIRECTORY_BUGS,
     *MI_BUGS,
     *MSI_BUGS,
+    *SNOOP_BUGS,
     *MESI_BUGS,
     *PAIR_BUGS,
     *RESOURCE_BUGS,

@@ -58,6 +58,14 @@ def draw_msi(random: Random) -> dict[str, object]:
     return drawn
 
 
+def draw_snoop(random: Random) -> dict[str, object]:
+    """A system of MSI_Snoop, likewise."""
+    drawn = draw_msi(random)
+    drawn["machine.Memory.count"] = drawn.pop("machine.Directory.count")
+    drawn["agents.cpu.wavefronts"] = random.choice((1, 2, 3))
+    return drawn
+
+
 def draw_mesi(random: Random) -> dict[str, object]:
     """A system of MESI_Two_Level, likewise."""
     drawn: dict[str, object] = {
@@ -171,6 +179,7 @@ WITH_INSTRUCTION_CACHES = ("MESI_Two_Level", "MOESI_AMD_Base", "GPU_VIPER_APU")
 SAMPLERS = {
     "MI": draw_mi,
     "MSI": draw_msi,
+    "MSI_Snoop": draw_snoop,
     "MESI_Two_Level": draw_mesi,
     "GPU_VIPER": draw_viper,
     "MOESI_AMD_Base": draw_moesi,
@@ -202,6 +211,7 @@ def play(name: str, seed: int) -> Counts:
 COVERING_SEEDS = {
     "MI": (12, 44, 61, 83, 150),
     "MSI": (38, 152, 268, 291, 576),
+    "MSI_Snoop": (24, 92, 93),
     "MESI_Two_Level": (48, 83, 114, 126, 349),
     "GPU_VIPER": (74, 80, 87, 94, 106, 127, 260, 286, 309, 330),
     "MOESI_AMD_Base": (7, 190, 264),
@@ -213,6 +223,18 @@ find new ones with ``python -m tests.protocols.fixtures NAME``."""
 WHOLE_LINES = {
     "TCC: (I, WrVicBlkWhole)": "a store of a whole line by one instruction: test_races",
     "TCC: (W, WrVicBlkWhole)": "a store of a whole line by one instruction: test_races",
+}
+LINE_BEFORE_REQUEST = {
+    f"L1Cache: ({state}, {event})": "an answer that keeps the only slot: test_snoop_races"
+    for state, event in (
+        ("IS_AD", "Data"),
+        ("SM_AD", "Data"),
+        ("IS_A", "OwnGetS"),
+        ("IS_A", "OtherGetS"),
+        ("IS_A", "OtherGetM"),
+        ("IM_A", "OtherGetS"),
+        ("IM_A", "OtherGetM"),
+    )
 }
 ONLY_FOR_A_GPU = (
     *("BP_T", "BM_T", "BP_A", "BM_A", "BF"),
@@ -229,6 +251,8 @@ def elsewhere(name: str, total: Counts) -> dict[str, str]:
             for state, event in total["Directory"]
             if state in ONLY_FOR_A_GPU or event in ONLY_FOR_A_GPU
         }
+    if name == "MSI_Snoop":
+        return LINE_BEFORE_REQUEST
     return WHOLE_LINES if "TCC" in total else {}
 
 

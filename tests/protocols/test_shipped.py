@@ -32,6 +32,7 @@ def test_these_protocols_are_shipped() -> None:
         "MI",
         "MOESI_AMD_Base",
         "MSI",
+        "MSI_Snoop",
     ]
 
 
@@ -91,4 +92,6 @@ def test_only_what_must_be_ordered_is() -> None:
     }
     assert ordered("MOESI_AMD_Base") == {"Directory.requestToMemory"}
     assert ordered("MSI") == {"L1Cache.forwardFromDir", "Directory.forwardToCache"}
+    memory = ("requestToMemory", "responseFromMemory", "dataToBus")
+    assert ordered("MSI_Snoop") == {f"Memory.{name}" for name in memory}
     assert ordered("MI") == ordered("MESI_Two_Level") == set()

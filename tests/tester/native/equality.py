@@ -25,6 +25,7 @@ from tester.program.replay_file import Leg
 PROTOCOLS = (
     "MI",
     "MSI",
+    "MSI_Snoop",
     "MESI_Two_Level",
     "MOESI_AMD_Base",
     "GPU_VIPER",

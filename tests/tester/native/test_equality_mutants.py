@@ -25,6 +25,7 @@ from tests.tester.native.equality import native_engine, run_in_python, run_nativ
 FILES = {
     "MI": ("MI-cache.sm", "MI-dir.sm", "MI-dma.sm"),
     "MSI": ("MSI-cache.sm", "MSI-dir.sm"),
+    "MSI_Snoop": ("MSI_Snoop-cache.sm", "MSI_Snoop-mem.sm"),
     "MESI_Two_Level": (
         "MESI_Two_Level-L1cache.sm",
         "MESI_Two_Level-L2cache.sm",
