@@ -71,7 +71,7 @@ CODES: tuple[Code, ...] = (
         "controller-in-structure",
         "a structure's method that asks a controller",
         what="The method calls a function of the controller, or one without a body. A structure "
-        "has no controller,\nso calling the method ends the run. Methods of messages for functional "
+        "has no controller,\nso calling the method ends the run. Messages' methods for functional "
         "accesses are never called here.",
         why="What the method would return is not known.",
         example='structure(M, interface="Message") {\n  Addr a;\n'
