@@ -36,6 +36,18 @@ def walk(root: object) -> Iterator[ir.Node]:
                     stack.append(value)
 
 
+def assigns_part_of(local: str, body: tuple[ir.Stmt, ...]) -> bool:
+    """Whether a body assigns fields of that local variable."""
+    for node in walk(body):
+        if isinstance(node, ir.Assign):
+            target: ir.Expr = node.target
+            while isinstance(target, ir.FieldAccess):
+                target = target.receiver
+            if target is not node.target and isinstance(target, ir.Local) and target.name == local:
+                return True
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Locals:
     """Names that a body introduces, in reading order, and those whose value matters: which are

@@ -100,6 +100,15 @@ CODES: tuple[Code, ...] = (
         instead='bool fast, default="false";',
     ),
     Code(
+        "received-message-changed",
+        "a received message is changed",
+        what="A field of `in_msg` is assigned. The message keeps the value until it is dequeued; "
+        "other receivers\nhave copies of their own.",
+        why="A message that is looked at again, after a stall for example, is not the one sent.",
+        example="peek(p, M) { in_msg.acks := 0; }",
+        instead="peek(p, M) { tbe.acks := 0; }",
+    ),
+    Code(
         "number-for-bool",
         "a `bool` initialised with a number",
         what="0 is read as false, 1 as true.",

@@ -12,7 +12,7 @@ from slicc.diagnostics.older_dialect import note_dialect
 from slicc.ir import type_rules
 from slicc.resolve.bodies.context import Body, copying_for, copying_for_new
 from slicc.resolve.bodies.expressions import expression
-from slicc.resolve.bodies.lvalues import check_changeable
+from slicc.resolve.bodies.lvalues import check_assignable
 from slicc.resolve.declarations.pair_expressions import default_value
 from slicc.resolve.scope.scopes import accepts
 from slicc.resolve.scope.symbols import VariableKind
@@ -63,7 +63,7 @@ def assign(body: Body, node: syntax.Assign, into: Statements) -> None:
             "not-assignable", "only variables and fields can be assigned", place.span, "a value"
         )
         return
-    if not check_changeable(body, place, "`:=` changes its left side"):
+    if not check_assignable(body, place, "`:=` changes its left side"):
         return
     if isinstance(place, ir.CallMethod):
         _assign_element(body, place, value, node.span, into)

@@ -44,6 +44,37 @@ def check_changeable(body: Body, target: ir.Expr, why: str) -> bool:
     return False
 
 
+def check_assignable(body: Body, target: ir.Expr, why: str) -> bool:
+    """As :func:`check_changeable`; fields of a received message may be assigned, with a warning.
+
+    Requests and answers of memory may not: they belong to who made them.
+    """
+    root = target
+    while isinstance(root, ir.FieldAccess) and not isinstance(root.receiver.type, ir.PointerType):
+        root = root.receiver
+    symbol = body.scope.symbol_of(root.type)
+    if (
+        root is target
+        or not isinstance(root, ir.Local)
+        or symbol is None
+        or symbol.library
+        or not any(
+            variable.ir_name == root.name and variable.kind is VariableKind.IN_MESSAGE
+            for frame in body.locals.frames
+            for variable in frame.values()
+        )
+    ):
+        return check_changeable(body, target, why)
+    body.sink.warning(
+        "received-message-changed",
+        "a received message is changed",
+        target.span,
+        "part of `in_msg`",
+        notes=["the message keeps the value until it is dequeued"],
+    )
+    return True
+
+
 def _check_local(body: Body, name: str, root: Span, span: Span, why: str) -> bool:
     for frame in reversed(body.locals.frames):
         for variable in frame.values():

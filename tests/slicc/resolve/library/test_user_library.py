@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from protocols.compile_cache import _key
 from runtime.errors import ErrorKind, ProtocolError
 from slicc import ir
 from slicc.codegen.cpp import package as native_package
@@ -136,31 +137,72 @@ def test_types_of_the_library_beside_a_protocol_count(tmp_path: Path) -> None:
     assert [enum.ref.name for enum in found[0].protocol.enums if not enum.library] == ["Mood"]
 
 
-def test_a_fork_s_own_library_file_is_a_prelude(tmp_path: Path) -> None:
-    """What a checkout declares and only its simulator has: calls compile, and end the run."""
-    library = tmp_path / "RubySlicc_Types.sm"
-    library.write_text(
-        'NodeID version;\nexternal_type(Address);\nexternal_type(int, primitive="yes");\n'
-        'structure(NetDest, external="yes", non_obj="yes") { void add(MachineID); void spin(int); }'
-    )
-    driver = tmp_path / "Own.sm"
-    driver.write_text(
+LIBRARY = (
+    'NodeID version;\nexternal_type(Address);\nexternal_type(int, primitive="yes");\n'
+    'structure(NetDest, external="yes", non_obj="yes") { void add(MachineID); void spin(int); }'
+    "enumeration(MemoryRequestType) { MEMORY_READ; MEMORY_WB; MEMORY_SCRUB; }"
+)
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def _driver(path: Path) -> Path:
+    """A protocol that calls what only the library above declares."""
+    return _write(
+        path,
         (FOLDER.parent / "cases" / "parts" / "messages.sm").read_text()
         + 'machine(MachineType:L1Cache, "s") : MessageBuffer * rx, network="From", '
         'virtual_network="0", vnet_type="request"; MessageBuffer * tx, network="To", '
         'virtual_network="0", vnet_type="request"; Cycles latency := 3; {\n'
         + (FOLDER.parent / "cases" / "parts" / "body.sm").read_text()
         + 'action(x_extra, "x") { tbe.waiting.spin(1); Address a := address; unblock(a); }\n'
-        "void unblock(Address a) { }\n"
-        "transition(I, Extra) { x_extra; p_pop; }\n}\n"
+        "void unblock(Address a) { assert(MemoryRequestType:MEMORY_SCRUB == scrub()); }\n"
+        "MemoryRequestType scrub() { return MemoryRequestType:MEMORY_SCRUB; }\n"
+        "transition(I, Extra) { x_extra; p_pop; }\n}\n",
     )
-    sink = DiagnosticSink()
-    assert compile_files([driver], [], sink) == []
-    assert [each.slug for each in sink.diagnostics if each.severity is Severity.ERROR] == [
-        "unknown-method"
-    ]
-    sink = DiagnosticSink()
-    (compiled,) = compile_files([driver], [], sink, [library])
+
+
+def _spin_ends_the_run(compiled: CompiledProtocol) -> bool:
     (machine,) = compiled.protocol.machines
     (spin,) = [each for each in machine.functions if each.ref.name == "NetDest_spin"]
-    assert isinstance(spin.body[0], ir.Panic)
+    return isinstance(spin.body[0], ir.Panic)
+
+
+def test_a_fork_s_own_library_file_is_a_prelude(tmp_path: Path) -> None:
+    """What a library declares and only its simulator has: calls compile, and end the run."""
+    library = _write(tmp_path / "one" / "RubySlicc_Types.sm", LIBRARY)
+    driver = _driver(tmp_path / "other" / "Own.sm")
+    sink = DiagnosticSink()
+    assert compile_files([driver], [], sink) == []
+    assert {each.slug for each in sink.diagnostics if each.severity is Severity.ERROR} == {
+        "unknown-method",
+        "unknown-enum-member",
+    }
+    (compiled,) = compile_files([driver], [], DiagnosticSink(), [library])
+    assert _spin_ends_the_run(compiled)
+
+
+@pytest.mark.parametrize("library", ["src/mem/ruby/protocol", "src/mem/protocol"])
+@pytest.mark.parametrize("driver", ["src/learning_gem5/part3", "src/xyz", "src/mem/x/own"])
+def test_the_library_of_the_checkout_is_found(tmp_path: Path, library: str, driver: str) -> None:
+    _write(tmp_path / library / "RubySlicc_Types.sm", LIBRARY)
+    sink = DiagnosticSink()
+    (compiled,) = compile_files([_driver(tmp_path / driver / "Own.sm")], [], sink)
+    assert _spin_ends_the_run(compiled)
+    (warned,) = [each for each in sink.diagnostics if each.slug == "external-call"]
+    assert "`NetDest_spin`" in warned.headline
+    assert "--prelude" in (warned.help or "")
+
+
+def test_what_is_cached_depends_on_the_library_of_the_checkout(tmp_path: Path) -> None:
+    driver = _write(tmp_path / "src/xyz/Own.slicc", 'protocol "Own"; include "Own.sm";')
+    library = tmp_path / "src/mem/protocol/RubySlicc_Types.sm"
+    keys = [_key(driver, (), ())]
+    for text in (LIBRARY, LIBRARY + "\n"):
+        _write(library, text)
+        keys.append(_key(driver, (), ()))
+    assert len(set(keys)) == 3
