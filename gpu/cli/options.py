@@ -27,7 +27,8 @@ class FileOptions:
     """The code object that a verb reads."""
 
     file: Path = argument(
-        "A code object, or OpenCL C (.cl, .clcpp), which is compiled where a clang is found.",
+        "A code object, or OpenCL C (.cl, .clcpp), which is compiled where a clang is found. Or "
+        "vadd.co, which is shipped.",
         "FILE",
     )
 

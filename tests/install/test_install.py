@@ -12,12 +12,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("slicc", "runtime", "tester", "gpu", "protocols")
 
+BESIDE = ("pyproject.toml", "README.md", "LICENSE")
+
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout, in which an older build left a module that is gone since."""
     copy = tmp_path_factory.mktemp("checkout")
-    for name in (*PACKAGES, "pyproject.toml", "README.md"):
+    for name in (*PACKAGES, *BESIDE):
         subprocess.run(["cp", "-r", str(ROOT / name), str(copy)], check=True)
     ghost = copy / "build" / "lib" / "slicc" / "ghost.py"
     ghost.parent.mkdir(parents=True)
@@ -70,7 +72,7 @@ def test_what_is_installed_is_what_is_in_the_repository(site: Path) -> None:
 
 def test_installing_leaves_nothing_in_the_checkout(checkout: Path, site: Path) -> None:
     found = {path.name for path in checkout.iterdir()}
-    assert found == {*PACKAGES, "pyproject.toml", "README.md", "build"}
+    assert found == {*PACKAGES, *BESIDE, "build"}
     assert [path.name for path in (checkout / "build").rglob("*.py")] == ["ghost.py"]
 
 

@@ -5,17 +5,24 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import Final
 
 from gpu.code_object import CodeObject, CodeObjectError, Kernel
+
+EXAMPLES: Final = Path(__file__).parents[2] / "examples"
+"""Kernels that come with the package; ``vadd.co`` is ``vadd.cl``, compiled by stock clang 14."""
 
 
 def open_code_object(path: Path) -> CodeObject:
     """Read a code object; compile a ``.cl`` or ``.clcpp`` file first.
 
-    Raises `CodeObjectError`, and `CompileError` for sources.
+    A bare name without a file of that name means a shipped example. Raises `CodeObjectError`, and
+    `CompileError` for sources.
     """
     from gpu.code_object.opencl_compiler import SUFFIXES, compile_kernels
 
+    if path.name == str(path) and not path.exists() and (EXAMPLES / path).is_file():
+        path = EXAMPLES / path
     if path.suffix in SUFFIXES:
         return CodeObject.from_bytes(compile_kernels(path), str(path))
     return CodeObject.load(path)
