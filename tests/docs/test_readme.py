@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ from typing import Final
 import pytest
 
 from tests.docs.readme import ROOT, console_lines, run_line
+from tests.slicc.cli.test_cli import slicc
 
 LINES: Final = console_lines()
 PROGRAMS: Final = {
@@ -40,11 +42,17 @@ def test_every_line_as_it_is_printed(tmp_path: Path) -> None:
         run_line(line, tmp_path, PROGRAMS, environment())
 
 
-def test_every_line_in_short(tmp_path: Path) -> None:
+def test_the_lines_about_a_new_protocol_in_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for line in LINES:
-        shortened = FEW if "--episodes" in line else ()
-        if not line.startswith(("gpu-tester generate", "gpu-tester replay", "gcn")):
-            run_line(line, tmp_path, PROGRAMS, environment(), shortened)
+        program, *arguments = shlex.split(line)
+        if program == "slicc":
+            done = slicc(*arguments)
+            assert done.returncode == 0, done.stderr
+        elif "Mine" in line:
+            run_line(line, tmp_path, PROGRAMS, environment(), FEW)
 
 
 def test_the_example_of_gcn(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 def open_code_object(path: Path) -> CodeObject:
     """Read a code object; compile a ``.cl`` or ``.clcpp`` file first.
 
-    A bare name without a file of that name means a shipped example. Raises `CodeObjectError`, and `CompileError` for sources.
+    A bare name without a file of that name means a shipped example. Raises `CodeObjectError`, and
+    `CompileError` for sources.
     """
     from gpu.code_object.opencl_compiler import SUFFIXES, compile_kernels
 
