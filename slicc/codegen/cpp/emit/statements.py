@@ -255,10 +255,11 @@ class Statements:
         local = self.scope.local(node.local)
         code = Code("", acts=Acts.READS | Acts.FAILS | Acts.PLACED)
         # The scope of the message ends where the author's block does.
-        head_message = f"peek<{kind}>(x, {port.text})"
-        head = f"{{ const {kind}& {local} = {head_message};"
+        head = f"peek<{kind}>(x, {port.text})"
         if body_analysis.assigns_part_of(node.local, node.body):
-            head = f"{{ {kind}& {local} = const_cast<{kind}&>({head_message});"
+            head = f"{{ {kind}& {local} = const_cast<{kind}&>({head});"
+        else:
+            head = f"{{ const {kind}& {local} = {head};"
         with self._block(head, code, node):
             message = Code(local)
             if node.wake_up is not None:
