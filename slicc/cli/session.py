@@ -6,7 +6,7 @@ Invariant: findings go to stderr before the command's own output goes to stdout.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,7 +74,7 @@ def compiling(files: Sequence[Path], options: CompilerOptions) -> Iterator[Sessi
         if not root.is_dir():
             raise Stop(f"cannot read from {root}: it is not a directory")
     sink = DiagnosticSink()
-    files = [file if file.is_file() else shipped().get(str(file), file) for file in files]
+    files = [_named(file, shipped()) for file in files]
     try:
         protocols = compile_files(files, options.include, sink, options.prelude)
     except CannotRead as error:
@@ -87,6 +87,20 @@ def compiling(files: Sequence[Path], options: CompilerOptions) -> Iterator[Sessi
         print(_summary(sink), file=sys.stderr)
     if sink.error_count:
         raise typer.Exit(FOUND)
+
+
+def _named(file: Path, shipped: Mapping[str, Path]) -> Path:
+    """The file, or that of the shipped protocol. Raises Stop for a name that is neither."""
+    from slicc.text.suggest import suggest
+
+    name = str(file)
+    if file.exists() or (name not in shipped and (file.suffix or file.name != name or name == ".")):
+        return file
+    if name not in shipped:
+        close = suggest(name, shipped)
+        hint = f"did you mean {close}?" if close else f"there are {', '.join(shipped)}"
+        raise Stop(f"there is no file {name}, and no shipped protocol of that name; {hint}")
+    return shipped[name]
 
 
 def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> None:

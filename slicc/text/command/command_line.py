@@ -109,9 +109,7 @@ class _Verbs(TyperGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         records = [each.get_help_record(ctx) for each in self.get_params(ctx)]
-        records.insert(
-            -1, (f"{SHOW} SHELL", "Print what bash, zsh or fish reads to complete words.")
-        )
+        records.insert(-1, (f"{SHOW} SHELL", "Print a script for bash, zsh or fish."))
         with formatter.section("Options"):
             formatter.write_dl([record for record in records if record is not None])
         self.format_commands(ctx, formatter)

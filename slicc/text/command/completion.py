@@ -49,6 +49,8 @@ def script(command: str, arguments: Sequence[str]) -> str:
 
     Raises Stop.
     """
+    if len(arguments) > 1:
+        raise Stop(f"--show-completion takes one shell, and not also {arguments[1]!r}")
     shell = arguments[0] if arguments else Path(os.environ.get("SHELL", "")).name
     if shell not in _SCRIPTS:
         raise Stop(
