@@ -2,8 +2,7 @@
 
 Agents synchronise outside of the memory system, and snooping protocols acknowledge nothing. So a
 copy that is to be invalidated must not outlive, anywhere, the tick in which its new owner sees its
-own request: all receivers get a message in the same tick. Random delays decide who has the bus
-next.
+own request: all receivers get a message in the same tick. Random delays decide whose turn is next.
 
 Invariant: the bus carries at most one message a tick, and that one is in the buffers of all its
 receivers before the first consumer of the tick runs.

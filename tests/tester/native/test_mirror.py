@@ -23,6 +23,7 @@ RUNTIME = {
     "requesters/external_requester": "runtime/native/external_requester.py",
     "requesters/external_view": "runtime/native/external_requester.py",
     "requesters/registry": "calls by kind, which Python's methods do",
+    "sim/bus": "runtime/network/bus.py",
     "sim/network": "runtime/network/network.py",
     "sim/prng": "runtime/prng.py",
     "sim/timer": "runtime/structures/tbe_table.py",

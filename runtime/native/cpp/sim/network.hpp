@@ -226,5 +226,3 @@ inline void deliver(Context& x, Message& item) {
         deliver_event(x, item);
     }
 }
-
-#include "sim/bus.hpp"

@@ -7,6 +7,7 @@
 #include "sim/engine.hpp"
 #include "sim/delay_policy.hpp"
 #include "sim/message_buffer.hpp"
+#include "sim/bus.hpp"
 #include "sim/network.hpp"
 #include "structures/replacement_policy.hpp"
 #include "structures/banked_array.hpp"
