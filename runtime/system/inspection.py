@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from runtime.structures.tbe_table import TBETable, TimerTable
-from runtime.types.message import Message
+from runtime.types.message import Message, kind_of
 from runtime.types.messages import AccessPermission
 from runtime.types.values import DataBlock, WriteMask
 
@@ -223,4 +223,4 @@ def carried(where: str, line: int, size: int, message: Message) -> Iterator[Copy
             mask = value.bits
     for value in vars(message).values():
         if isinstance(value, DataBlock):
-            yield Copy("message", where, message.kind(), line, value.data, mask)
+            yield Copy("message", where, kind_of(message), line, value.data, mask)

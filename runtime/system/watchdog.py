@@ -20,7 +20,7 @@ from runtime.controller.source_location import port_location, transition_locatio
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.sim.engine import IDLE_SHARE, Limits
 from runtime.sim.message_buffer import MessageBuffer
-from runtime.types.message import Message
+from runtime.types.message import Message, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -208,7 +208,7 @@ class Watchdog:
     def _message_text(self, controller: Controller | None) -> str:
         """The most frequent kind of message for a controller's ports, or for all."""
         found = Counter(
-            (buffer.name, message.kind())
+            (buffer.name, kind_of(message))
             for buffer, message in self._in_buffers()
             if controller is None or buffer.consumer is controller
         )

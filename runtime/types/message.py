@@ -67,18 +67,6 @@ class Message:
         fields = ", ".join(f"{name}={value}" for name, value in self.fields())
         return f"{type(self).__name__}({fields})"
 
-    @classmethod
-    def kind_field(cls) -> str | None:
-        """The field that says what the message asks; None: its class says it."""
-        return next((field for field in cls.ENUMERATIONS if field not in _NOT_A_KIND), None)
-
-    def kind(self) -> str:
-        """``GETX``: what the message says; the name of its class where no field does."""
-        field = self.kind_field()
-        if field is None:
-            return type(self).__name__
-        return self.ENUMERATIONS[field].name_of(getattr(self, field))
-
     def fields(self) -> Iterator[tuple[str, str]]:
         """The protocol's own fields that the sender set, with their values as one reads them."""
         for name, value in self.__dict__.items():
@@ -88,3 +76,16 @@ class Message:
 
 
 M = TypeVar("M", bound=Message)
+
+
+def kind_of(message: Message) -> str:
+    """``GETX``: what the message says; the name of its class where no field does."""
+    field = kind_field(message)
+    if field is None:
+        return type(message).__name__
+    return message.ENUMERATIONS[field].name_of(getattr(message, field))
+
+
+def kind_field(message: Message) -> str | None:
+    """The field that says what the message asks; None: its class says it."""
+    return next((field for field in message.ENUMERATIONS if field not in _NOT_A_KIND), None)

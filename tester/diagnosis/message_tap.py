@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from runtime.sim.message_buffer import MessageBuffer
-from runtime.types.message import Message
+from runtime.types.message import Message, kind_of
 from tester.diagnosis.line_events import Sent
 from tester.diagnosis.message_text import details_of
 from tester.diagnosis.system_inspection import controller_name, head_message
@@ -28,7 +28,7 @@ class Received(NamedTuple):
     request: Request | None = None
 
     def __str__(self) -> str:
-        return self.message.kind() if self.sent is None else str(self.sent)
+        return kind_of(self.message) if self.sent is None else str(self.sent)
 
 
 class Consumption(NamedTuple):
@@ -162,7 +162,7 @@ class MessageTap:
             tick=message.created,
             who=sender,
             line=self._line_of(message),
-            kind=message.kind(),
+            kind=kind_of(message),
             details=details_of(message, known),
             receivers=receivers,
             network=network,

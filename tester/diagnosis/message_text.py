@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.types.message import LINE_FIELDS, Message
+from runtime.types.message import LINE_FIELDS, Message, kind_field
 from runtime.types.values import DataBlock
 
 _SHOWN_ELSEWHERE = frozenset({"Destination", "MessageSize", "pkt", *LINE_FIELDS})
@@ -15,7 +15,7 @@ def details_of(message: Message, known: str = "") -> str:
     """
     shown = []
     data = False
-    hidden = _SHOWN_ELSEWHERE | {message.kind_field()}
+    hidden = _SHOWN_ELSEWHERE | {kind_field(message)}
     for name, text in message.fields():
         value = getattr(message, name)
         if isinstance(value, DataBlock):

@@ -17,7 +17,7 @@ from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import CacheMemory, PerfectCacheMemory
 from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.tbe_table import TBETable
-from runtime.types.message import Message
+from runtime.types.message import Message, kind_of
 from runtime.types.messages import AccessPermission
 from tester.diagnosis.message_text import details_of
 
@@ -37,7 +37,7 @@ class Waiting:
 
     def __str__(self) -> str:
         details = details_of(self.message)
-        text = self.message.kind() + (f" ({details})" if details else "")
+        text = kind_of(self.message) + (f" ({details})" if details else "")
         text += f" sent at {self.message.created:,}, {self.place} in {self.buffer}"
         if self.until >= 0:
             text += f" until line {self.until:#x} is woken up"

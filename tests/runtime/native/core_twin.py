@@ -67,7 +67,7 @@ class Shape:
     policy: str
     latency: int
     run_key: int
-    on_bus: tuple[int, ...]
+    on_bus: tuple[int, ...] = ()
     """Which networks are."""
 
     @property

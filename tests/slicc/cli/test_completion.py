@@ -36,8 +36,14 @@ def test_verbs_and_options() -> None:
 def test_values() -> None:
     assert offered("graph", "--format", "") == ["dot", "png", "svg"]
     assert offered("check", "--color", "a") == ["always", "auto"]
-    assert offered("check", "M") == ["MESI_Two_Level", "MI", "MOESI_AMD_Base", "MSI"]
-    assert offered("check", "MI", "MS") == ["MSI"]
+    assert offered("check", "M") == [
+        "MESI_Two_Level",
+        "MI",
+        "MOESI_AMD_Base",
+        "MSI",
+        "MSI_Snoop",
+    ]
+    assert offered("check", "MI", "MS") == ["MSI", "MSI_Snoop"]
     assert offered("system", "GPU_VIPER_") == ["GPU_VIPER_APU"]
     assert offered("explain", "") == sorted(CODES)
     assert offered("check", "--include", "") == []  # a directory: the shell's own completion

@@ -9,6 +9,7 @@ import pytest
 
 from protocols.loader import load_protocol
 from runtime.system.system import System, build_system
+from runtime.types.message import kind_of
 from runtime.types.messages import MemoryMsg, MemoryRequestType, MessageSizeType, RubyRequest
 from runtime.types.values import DataBlock
 from tester.campaign.campaign import Campaign, Options, leg_run
@@ -27,12 +28,12 @@ def test_a_message_says_what_its_sender_set() -> None:
     message.addr = 0x40
     message.Type = MemoryRequestType.MEMORY_READ
     message.MessageSize = MessageSizeType.Request_Control
-    assert (message.kind(), details_of(message)) == ("MEMORY_READ", "")
+    assert (kind_of(message), details_of(message)) == ("MEMORY_READ", "")
     message.Acks = 2
     message.DataBlk = DataBlock()
     assert details_of(message) == "Acks=2 with data"
     assert "Type=MEMORY_READ" in repr(message)
-    assert RubyRequest().kind() == "NULL"
+    assert kind_of(RubyRequest()) == "NULL"
 
 
 def history_of_a_leg(name: str) -> tuple[System, History]:
