@@ -85,8 +85,8 @@ CONTROLLER_ATTRIBUTES = name_set(
     "mapAddressToMachine mapAddressToRange max_transitions_per_tick memory memory_request "
     "memory_response memory_tick misaligned number_of_TBEs observer outgoingTransactionEnd "
     "outgoingTransactionStart panic parameters ports profileMsgDelay ranked recycle_latency "
-    "respondsTo scheduleEvent service_memory stall_and_wait stall_port stalled_at ticksToCycles topology "
-    "trace_sink transaction transaction_latencies transition_event transition_state "
+    "respondsTo scheduleEvent service_memory stall_and_wait stall_port stalled_at ticksToCycles "
+    "topology trace_sink transaction transaction_latencies transition_event transition_state "
     "transitions transitions_per_cycle trigger unblock_line upstream version waiting "
     "wakeUpAllBuffers wakeUpBuffers wakeup wakeup_port woken "
 )

@@ -47,7 +47,7 @@ def test_values() -> None:
     assert offered("system", "GPU_VIPER_") == ["GPU_VIPER_APU"]
     assert offered("explain", "") == sorted(CODES)
     assert offered("check", "--include", "") == []  # a directory: the shell's own completion
-    assert offered("ir", "--verify", "MS") == ["MSI"]  # a flag takes no value
+    assert offered("ir", "--verify", "MS") == ["MSI", "MSI_Snoop"]  # a flag takes no value
 
 
 def test_a_command_with_a_verb_by_default() -> None:
