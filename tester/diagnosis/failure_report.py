@@ -20,7 +20,7 @@ from runtime.errors import ErrorKind
 from runtime.requesters.port import AccessKind
 from tester.diagnosis.bytes_in_question import BytesInQuestion
 from tester.diagnosis.history import History
-from tester.diagnosis.likely_causes import elsewhere, likely_causes
+from tester.diagnosis.likely_causes import elsewhere, likely_causes, of_profile
 from tester.diagnosis.line_history import line_history
 from tester.diagnosis.message_text import details_of
 from tester.diagnosis.system_inspection import failed_controller
@@ -76,6 +76,7 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
     finding = failure.finding
     blocks: list[tuple[str, list[str]]] = [("", _verdict(failure))]
     causes = likely_causes(finding, failure.run.program, failure.run.system) + _elsewhere(failure)
+    causes += of_profile(failure.leg.profile)
     if finding.request is not None or finding.address >= 0:
         blocks.append(("", _access(failure)))
     if is_value(failure.finding):

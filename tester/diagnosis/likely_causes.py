@@ -15,6 +15,7 @@ from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
 from tester.execution.events import Finding, Role, Verdict
 from tester.program.program import Program
 
+_EXTERNAL: Final = "is external"
 _PLACES: Final = 8
 """Of transitions on the same event that a report shows."""
 
@@ -28,8 +29,24 @@ def likely_causes(finding: Finding, program: Program, system: Any) -> list[str]:
         return _mixed(finding, program)
     if verdict is Verdict.HANG:
         return _hang(finding, program, system)
+    if verdict is Verdict.PANIC and _EXTERNAL in finding.headline:
+        return [
+            "not the protocol, but what it calls is missing: give the function a body in a prelude "
+            "file (--prelude FILE, docs/bring-your-own.md)"
+        ]
     usual = _USUAL.get(verdict)
     return [usual] if usual else []
+
+
+def of_profile(profile: str) -> list[str]:
+    """What the profile of a leg has to do with its failure, where that matters."""
+    if profile != "scarcity":
+        return []
+    return [
+        "tables, buffers or banks are small in this leg (profile scarcity): the protocol may need "
+        "what it does not ask for. If it is written for larger ones only, say their sizes in its "
+        "system description"
+    ]
 
 
 def elsewhere(controller: Any, error: ProtocolError) -> list[str]:
