@@ -6,6 +6,7 @@ import pytest
 
 from tester.campaign.campaign import Campaign, Options
 from tests.protocols.harness import Harness, shipped
+from tests.sampling import sampled
 
 X = 0x1000
 OTHER = X + 0x10000
@@ -108,7 +109,7 @@ def test_the_line_overtakes_requests_that_cannot_be_answered(
     assert harness.ran("L1Cache 0", came, f"OwnGet{'S' if what == 'load' else 'M'}")
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", sampled([3, 1, 2], 3))
 def test_without_the_order_of_a_bus_it_fails(seed: int) -> None:
     protocol = shipped("MSI_Snoop")
     for kind, passes in (("bus", True), ("point_to_point", False)):

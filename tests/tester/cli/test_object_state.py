@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tester.cli.main import app
 from tests.compiling import compiler
+from tests.sampling import sampled
 
 SHIPPED = Path(__file__).parents[3] / "protocols"
 PARAMETERS = "    Sequencer * sequencer;\n"
@@ -64,7 +65,7 @@ def _run(folder: Path, engine: str) -> str:
     return done.output
 
 
-@pytest.mark.parametrize("engine", ["python", "native"])
+@pytest.mark.parametrize("engine", sampled(["python", "native"], 2))
 def test_each_object_has_its_own_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:

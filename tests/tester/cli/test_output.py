@@ -19,7 +19,7 @@ def gpu_tester(*arguments: str) -> tuple[int, str, str]:
 
 
 def test_one_line_a_leg_and_details_on_request() -> None:
-    run = ("MI", "--episodes", "60", "--seed", "3", "--leg-episodes", "30")
+    run = ("MI", "--episodes", "60", "--seed", "3", "--leg-episodes", "30", "--engine", "python")
     _, brief, _ = gpu_tester(*run)
     legs = re.findall(r"^leg +(\d+)  (\S+) +30 episodes  .*  passed$", brief, re.M)
     assert [number for number, _ in legs] == ["0", "1"]
@@ -72,7 +72,8 @@ def test_options_without_effect_are_refused(arguments: str, message: str) -> Non
     ],
 )
 def test_options_with_an_effect_are_not(arguments: str) -> None:
-    status, text, errors = gpu_tester(*arguments.split(), "--episodes", "5", "--seed", "1")
+    few = ("--episodes", "5", "--seed", "1", "--engine", "python")
+    status, text, errors = gpu_tester(*arguments.split(), *few)
     assert status == 0, text + errors
 
 

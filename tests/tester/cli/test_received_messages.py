@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tester.cli.main import app
 from tests.compiling import compiler
+from tests.sampling import sampled
 
 SHIPPED = Path(__file__).parents[3] / "protocols"
 FIELD = '  CoherenceRequestType Type,   desc="What is asked";\n'
@@ -17,7 +18,7 @@ PORT = "        if (in_msg.Type == CoherenceRequestType:GETX) {\n"
 PEEK = "\n    peek(requestNetwork_in, RequestMsg) {\n"
 
 
-@pytest.mark.parametrize("engine", ["python", "native"])
+@pytest.mark.parametrize("engine", sampled(["python", "native"], 2))
 def test_the_action_sees_what_the_port_wrote(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:

@@ -21,6 +21,7 @@ from tester.campaign.campaign import Campaign, Options
 from tester.execution.leg import LegRun
 from tester.execution.native_leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg
+from tests.sampling import sampled
 from tests.tester.native import equality
 from tests.tester.native.runaways import NUMBERS, WAYS, load
 
@@ -116,7 +117,7 @@ def test_a_hang_names_what_is_busy(compiled: Compiled) -> None:
     assert " in Never" in finding.notes[0] and "[Solo.sm:" in finding.notes[0]
 
 
-@pytest.mark.parametrize("name", ["MESI_Two_Level", "GPU_VIPER_APU"])
+@pytest.mark.parametrize("name", sampled(["MESI_Two_Level", "GPU_VIPER_APU"], 2))
 def test_both_engines_look_at_the_same_points(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With limits that legal runs exceed: a wake-up, a message or a request that one engine counts
     and the other does not would end them in different ticks."""
