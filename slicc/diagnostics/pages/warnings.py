@@ -105,8 +105,8 @@ CODES: tuple[Code, ...] = (
         what="A field of `in_msg` is assigned. The message keeps the value until it is dequeued; "
         "other receivers\nhave copies of their own.",
         why="A message that is looked at again, after a stall for example, is not the one sent.",
-        example="peek(request_in, RequestMsg) {\n  in_msg.Acks := 0;\n}",
-        instead="peek(request_in, RequestMsg) {\n  int acks := 0;\n}",
+        example="peek(request_in, RequestMsg) {\n  in_msg.Acks := 7;\n}",
+        instead="peek(request_in, RequestMsg) {\n  int acks := 7;\n}",
     ),
     Code(
         "number-for-bool",

@@ -162,7 +162,7 @@ FRAMES: Final[dict[str, Frame]] = {
     "controller-in-structure": frame("types", "return makeLineAddress"),
     "unknown-system-setting": frame("fields"),
     "number-for-bool": frame("parameters"),
-    "received-message-changed": frame("statements", "in_msg.Acks"),
+    "received-message-changed": frame("statements", "in_msg.Acks := 7"),
     "unused-action": frame("actions"),
     "unused-event": frame("events"),
     "unused-state": frame("states"),
