@@ -91,6 +91,7 @@ def _only(text: str, snippet: str, first: int, last: int) -> int:
 VALUE: Final = frozenset(
     {
         Verdict.STALE_READ,
+        Verdict.EARLY_WRITE,
         Verdict.WRONG_VALUE,
         Verdict.TORN_BYTES,
         Verdict.FOREIGN_BYTES,

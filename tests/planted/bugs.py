@@ -30,6 +30,7 @@ ELUSIVE: Final = {
     "apu-writer-misses-dirty-bytes": "a store of the GPU between a processor's load and store",
     "sqc-fill-survives-acquire": "an instruction fetch that a whole hand-over overtakes",
     "tcc-acknowledges-before-the-directory": "a DMA read that overtakes a written-through store",
+    "tcc-whole-store-is-not-dirty": "a store of a whole line over dirty bytes, then its eviction",
     "tcc-probed-victim-is-written-again": "a DMA write to dirty bytes between request and grant",
 }
 """Bugs that the default campaign does not find in 2,000 episodes of every seed, and what they wait

@@ -119,7 +119,7 @@ MSI_BUGS: Final = (
             ),
             Edit("transition({IM_A, SM_A}, LastInvAck, M)", "transition(S, LastInvAck, M)"),
         ),
-        VALUE | ATOMIC | REFUSED,
+        VALUE | ATOMIC | REFUSED | HANG,
     ),
     Bug(
         "msi-reader-is-not-written-down",

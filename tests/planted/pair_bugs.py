@@ -82,6 +82,7 @@ _CORE_PAIR_BUGS: Final = (
         "A clean line that others read, too, is still written without asking.",
         (Edit("transition({S, Es}, PrbShrData, S)", "transition({S, Es}, PrbShrData)"),),
         VALUE | ATOMIC,
+        episodes=4000,
     ),
     Bug(
         "pair-overtaken-store-keeps-its-line",
@@ -157,6 +158,7 @@ _DIRECTORY_BUGS: Final = (
         "A pair gets a line exclusively although another cache keeps a copy.",
         (Edit(" && tbe.Hit == false) {", ") {"),),
         VALUE | ATOMIC,
+        episodes=4000,
     ),
     Bug(
         "apu-writer-misses-dirty-bytes",

@@ -27,7 +27,7 @@ QUICK = (
 ALONE = SEEDS[:2]
 """What the native engine finds, the Python engine confirms, whatever the seed. With these it hunts
 alone as well, so that what the native one overlooks is seen."""
-OF_THE_GROUP = {*((bug.name, 1) for bug in BUGS[::4]), *((name, 1) for name in ELUSIVE)}
+OF_THE_GROUP = {*((bug.name, 1) for bug in BUGS[::12]), *((name, 1) for name in ELUSIVE)}
 """Hunts of the Python engine alone that the group makes; the others are behind ``-m slow``."""
 
 
