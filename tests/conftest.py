@@ -59,6 +59,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.quick)
 
 
+class Part:
+    """``--part``: every ``step``-th of the tests that markers leave, from the ``first``."""
+
+    def __init__(self, first: int, step: int) -> None:
+        self.first, self.step = first, step
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        others = [item for n, item in enumerate(items) if n % self.step != self.first]
+        config.hook.pytest_deselected(items=others)
+        items[:] = items[self.first :: self.step]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if part := config.getoption("--part"):
+        first, _, step = part.partition("/")
+        if not (first.isdecimal() and step.isdecimal() and int(first) < int(step)):
+            raise pytest.UsageError(f"--part {part}: K/N with 0 <= K < N is allowed")
+        config.pluginmanager.register(Part(int(first), int(step)))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """What collecting makes lives to the end: the garbage collector need not look at it."""
@@ -80,6 +103,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files")
+    parser.addoption("--part", metavar="K/N", help="every N-th test from the K-th (0 to N-1)")
     parser.addoption("--gem5-root", metavar="DIR", help="a gem5 v24.0 checkout, for -m gem5")
 
 

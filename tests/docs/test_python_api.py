@@ -16,6 +16,7 @@ import pytest
 
 from tests.docs.test_first_protocol import check_output
 from tests.install.test_public_names import NAMES
+from tests.sampling import sampled
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "python-api.md").read_text(encoding="utf-8")
@@ -47,7 +48,7 @@ def run(directory: Path, *command: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("name", sampled(EXPECTED, 2))
 def test_an_example_prints_what_the_page_says(name: str, directory: Path) -> None:
     if name == PLOT:
         pytest.importorskip("matplotlib")

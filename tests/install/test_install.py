@@ -56,6 +56,7 @@ def run(site: Path, directory: Path, *command: str) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.slow
 def test_what_is_installed_is_what_is_in_the_repository(site: Path) -> None:
     listed = ("git", "ls-files", "--cached", "--others", "--exclude-standard", *PACKAGES)
     done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=False)

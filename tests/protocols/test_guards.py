@@ -144,7 +144,7 @@ WAIT_FOR_VICTIM = (
 """What one would write instead of going past: the request waits for the victim's line."""
 
 
-@pytest.mark.parametrize("guard", sampled(GUARDS, 2))
+@pytest.mark.parametrize("guard", sampled(GUARDS, 3))
 def test_without_it_the_race_is_lost(
     guard: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

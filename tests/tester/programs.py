@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from runtime.prng import Prng, initial_byte
 from tester.generator.generator import GeneratorConfig, generate_program
@@ -64,6 +65,7 @@ CONFIGS: dict[str, GeneratorConfig] = {
 }
 
 
+@cache
 def small(seed: int = 1, **changes: object) -> Program:
     """A short program of four 4-lane agents with plenty of conflicts."""
     config = GeneratorConfig(gpu(4, 4), 40, MapConfig(2, 32))

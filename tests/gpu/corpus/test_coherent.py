@@ -30,7 +30,7 @@ def _names(runs: list[tuple[Case, str]]) -> list[str]:
     return [f"{case.name}-{how}" for case, how in runs]
 
 
-@pytest.mark.parametrize(("case", "configuration"), sampled(RUNS, 4, MATRIX, ids=_names(RUNS)))
+@pytest.mark.parametrize(("case", "configuration"), sampled(RUNS, 6, MATRIX, ids=_names(RUNS)))
 def test_ends_as_the_oracle_says(case: Case, configuration: str) -> None:
     ahead, plain = (coherent_device(engine=EngineChoice.auto, ahead=each) for each in (True, False))
     assert case.complaint(run_case(case, ahead, configuration)) is None
@@ -41,7 +41,7 @@ def test_ends_as_the_oracle_says(case: Case, configuration: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "configuration"), sampled(ON_PYTHON, 2, MATRIX, ids=_names(ON_PYTHON))
+    ("case", "configuration"), sampled(ON_PYTHON, 4, MATRIX, ids=_names(ON_PYTHON))
 )
 def test_on_the_python_engine(case: Case, configuration: str) -> None:
     device = coherent_device()

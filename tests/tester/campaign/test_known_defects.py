@@ -16,6 +16,7 @@ from tester.campaign.campaign import Campaign, Options, agents_of, avoided
 from tester.cli.options import RunOptions
 from tester.cli.run import run
 from tester.program.program import FETCH, GLC, SLC, STORE
+from tests.sampling import sampled
 from tests.tester.native.solo import write
 
 WRITTEN = """
@@ -144,7 +145,7 @@ def test_who_shares_names_does_not_share_defects(name: str, tmp_path: Path) -> N
     assert not found.defects
 
 
-@pytest.mark.parametrize("name", ["GPU_VIPER", "MSI", "Garnet_standalone"])
+@pytest.mark.parametrize("name", sampled(["MSI", "GPU_VIPER", "Garnet_standalone"], 2))
 def test_a_protocol_of_ones_own_may_be_called_as_it_likes(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,7 +61,7 @@ def test_the_output_does_not_depend_on_the_number(tmp_path: Path, jobs: str) -> 
 
 
 def test_a_failure_is_the_same(tmp_path: Path) -> None:
-    broken = BY_NAME["mi-late-order-wakes-nothing"].plant(tmp_path)
+    broken = BY_NAME["mi-victim-without-data"].plant(tmp_path)
     results = []
     for jobs in ("1", "3"):
         directory = tmp_path / jobs

@@ -300,10 +300,10 @@ def test_bad_files_are_named_with_the_place(name: str, empty_directory: Path) ->
 
 def test_a_leg_of_another_protocol_is_refused() -> None:
     assert gpu_tester("-p", "MI", "--episodes", "5", "--save-program", "a.leg").exit_code == 0
-    done = gpu_tester("replay", "a.leg", "-p", "GPU_VIPER")
+    done = gpu_tester("replay", "a.leg", "-p", "MSI")
     assert done.exit_code == 2
     assert "a.leg: the leg was made for the machines of MI (DMA, Directory, L1Cache)" in done.stderr
-    assert "GPU_VIPER has other ones" in done.stderr
+    assert "MSI has other ones" in done.stderr
 
 
 def test_a_protocol_with_errors_is_status_2(empty_directory: Path) -> None:
@@ -371,7 +371,7 @@ def test_a_passing_run_loads_no_graph_library() -> None:
     """They are for compiling and pictures; a protocol that was compiled before needs neither."""
     code = (
         "import sys, tester.cli.main\n"
-        "try: tester.cli.main.app(['--episodes', '20', '--seed', '1'])\n"
+        "try: tester.cli.main.app(['MI', '--episodes', '20', '--seed', '1'])\n"
         "except SystemExit as end: assert end.code == 0, end.code\n"
         "print({'networkx', 'graphviz'} & set(sys.modules))\n"
     )

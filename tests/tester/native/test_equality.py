@@ -24,7 +24,7 @@ from tests.tester.native.equality import (
 )
 
 
-@pytest.mark.parametrize(("protocol", "profile"), sampled(product(PROTOCOLS, sorted(PROFILES)), 5))
+@pytest.mark.parametrize(("protocol", "profile"), sampled(product(PROTOCOLS, sorted(PROFILES)), 7))
 def test_every_profile_runs_alike(protocol: str, profile: str) -> None:
     leg = leg_of(protocol, profile, 1)
     assert natively(protocol, leg)[0] == in_python(protocol, leg)[0]

@@ -18,7 +18,7 @@ def states(run: Run) -> list[dict[str, int]]:
     return found
 
 
-@pytest.mark.parametrize("seed", sampled(range(60), 6))
+@pytest.mark.parametrize("seed", sampled(range(60), 12))
 def test_without_faults_everything_is_alike(seed: int) -> None:
     scenario = RequesterScenario.draw(seed)
     native, python = states(NativeRun(scenario)), states(PythonRun(scenario))

@@ -76,6 +76,7 @@ def test_both_tiers_run_alike(real: Compiler, tmp_path: Path) -> None:
     assert leavings(cache.root) == []
 
 
+@pytest.mark.slow
 def test_switching_in_the_middle_of_a_run_is_not_seen(
     place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +165,7 @@ def test_what_a_failing_compiler_prints_at_tier0_is_the_error(
     assert objects(place) == 0
 
 
+@pytest.mark.slow
 def test_a_full_disk_costs_only_time(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Recipe, cache: Cache) -> PendingObject:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -235,6 +237,7 @@ def beginning(compiler: Path, root: Path) -> str:
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_is_ended_stops_its_compilers(
     place: Path, tmp_path: Path, real: Compiler
 ) -> None:
@@ -348,6 +351,7 @@ def test_forks_look_into_the_cache_only(tmp_path: Path, real: Compiler) -> None:
     assert worker.exitcode == 0
 
 
+@pytest.mark.slow
 def test_workers_compile_nothing(
     place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,6 +394,7 @@ def test_an_object_that_is_none_is_not_kept(tmp_path: Path, real: Compiler) -> N
 # ------------------------------------------------------------------ native loops
 
 
+@pytest.mark.slow
 def test_native_loops_come_later(tmp_path: Path, real: Compiler) -> None:
     said: list[str] = []
     cache = Cache(tmp_path / "cache")

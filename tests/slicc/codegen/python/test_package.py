@@ -24,6 +24,7 @@ def test_the_package_reads_like_this(golden: Golden) -> None:
             golden(f"toy/{name}.txt", text)
 
 
+@pytest.mark.slow
 def test_tools_have_nothing_to_say(tmp_path: Path) -> None:
     written = write_package(PROTOCOL, tmp_path)
     assert_fits(written)
@@ -31,6 +32,7 @@ def test_tools_have_nothing_to_say(tmp_path: Path) -> None:
     assert_typed(written)
 
 
+@pytest.mark.slow
 def test_a_wrong_type_is_seen_behind_a_right_one_of_the_same_name(tmp_path: Path) -> None:
     for place, text in (("first", "x: int = 1\n"), ("second", "x: int = ''\n")):
         package_ = tmp_path / place / "frame"

@@ -237,6 +237,7 @@ def test_odd_names_stay_apart(tmp_path: Path) -> None:
     assert 'self.parameters_: int = context.parameter("parameters", int)' in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["State", "Transition", "TBE", "Note", "int"])
 def test_methods_do_not_hide_what_their_class_reads(tmp_path: Path, name: str) -> None:
     protocol = compiled("tbe.n := 1;", action=name)
