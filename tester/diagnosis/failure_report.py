@@ -25,7 +25,7 @@ from tester.diagnosis.line_history import line_history
 from tester.diagnosis.message_text import details_of
 from tester.diagnosis.system_inspection import failed_controller
 from tester.diagnosis.value_attribution import INITIAL, ByteVerdict, Version, classify, judge_bytes
-from tester.diagnosis.wait_for_graph import line_graph, wait_graph
+from tester.diagnosis.wait_for_graph import Holding, line_graph, wait_graph
 from tester.execution.events import ATOMIC_VERDICTS, Finding, Request, Role, Verdict
 from tester.execution.leg import LegRun
 from tester.limits import SHOWN_ROWS
@@ -90,7 +90,8 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
     run = failure.run
     if finding.verdict is Verdict.HANG:
         driver = run.read_back or run.driver
-        graph = wait_graph(driver, run.checker, run.system, run.program.line_size)
+        holding = Holding(failure.history.events)
+        graph = wait_graph(driver, run.checker, run.system, run.program.line_size, holding)
         blocks.append(("who waits for whom", graph))
     elif run.outcome.error is not None and finding.address >= 0:
         line = finding.address & -run.program.line_size

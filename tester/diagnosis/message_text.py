@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from runtime.types.atomic_op import AtomicKind
 from runtime.types.message import LINE_FIELDS, Message, kind_field
-from runtime.types.values import DataBlock
+from runtime.types.values import DataBlock, WriteMask
 
 _SHOWN_ELSEWHERE = frozenset({"Destination", "MessageSize", "pkt", *LINE_FIELDS})
+_SHOWN_ATOMICS: Final = 2
 
 
 def details_of(message: Message, known: str = "") -> str:
@@ -21,5 +25,20 @@ def details_of(message: Message, known: str = "") -> str:
         if isinstance(value, DataBlock):
             data = True
         elif name not in hidden and text != known and value != getattr(type(message), name):
-            shown.append(f"{name}={text}")
+            shown.append(f"{name}={_mask(value) if isinstance(value, WriteMask) else text}")
     return " ".join([*shown, "with data"] if data else shown)
+
+
+def _mask(mask: WriteMask) -> str:
+    """``40..43``, and for atomics ``40..43 (40 ADD 1, 40 ADD 1, 2 more)``."""
+    text = ",".join(
+        f"{first}..{end - 1}" if end - first > 1 else str(first) for first, end in mask.ranges()
+    )
+    if not mask.atomics:
+        return text
+    shown = [
+        f"{offset} {AtomicKind.name_of(op.kind)} {op.operand}"
+        for offset, op in mask.atomics[:_SHOWN_ATOMICS]
+    ]
+    more = len(mask.atomics) - len(shown)
+    return f"{text} ({', '.join([*shown, f'{more} more'] if more else shown)})"

@@ -83,7 +83,12 @@ def entry_of(controller: Any, line: int) -> Any:
 def is_busy(controller: Any, line: int, line_size: int) -> bool:
     """Whether a controller has more to do about a line: a transaction, a transient state, messages
     that it has not taken."""
-    if record_of(controller, line) is not None or messages_about(controller, line, line_size):
+    return is_open(controller, line) or bool(messages_about(controller, line, line_size))
+
+
+def is_open(controller: Any, line: int) -> bool:
+    """Whether a controller has begun something about a line: a transaction, a busy state."""
+    if record_of(controller, line) is not None:
         return True
     state = _state_number(controller, line)
     known = state is not None and 0 <= state < len(controller.PERMISSIONS)

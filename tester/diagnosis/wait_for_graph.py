@@ -6,14 +6,18 @@ of waits cannot be followed further, the text states it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
+from tester.diagnosis.line_events import Event, Transition
 from tester.diagnosis.system_inspection import (
     controller_name,
+    is_open,
     messages_about,
     record_of,
     stalled_lines,
     state_of,
+    tables_of,
 )
 from tester.execution.checker import Checker
 from tester.execution.driver import Driver
@@ -24,7 +28,29 @@ _MAX_REQUESTS: Final = 4
 _MAX_LINES: Final = 3
 
 
-def wait_graph(driver: Driver, checker: Checker, system: Any, line_size: int) -> list[str]:
+class Holding:
+    """Which states set messages aside, as seen in a run: what waits there may rightly wait.
+
+    A protocol without transactions holds a line by its state alone, and need not say that a state
+    is busy.
+    """
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self._states = {
+            (event.who.split()[0], event.next_state)
+            for event in events
+            if isinstance(event, Transition) and event.waiting
+        }
+
+    def __call__(self, controller: Any, line: int) -> bool:
+        """Whether the controller has a reason to let messages about the line wait."""
+        state = (controller.MACHINE, state_of(controller, line))
+        return is_open(controller, line) or state in self._states
+
+
+def wait_graph(
+    driver: Driver, checker: Checker, system: Any, line_size: int, holding: Holding
+) -> list[str]:
     """Lines of text, from the agent that has waited longest."""
     by_agent: dict[int, list[Request]] = {}
     for request in checker.outstanding():
@@ -36,8 +62,8 @@ def wait_graph(driver: Driver, checker: Checker, system: Any, line_size: int) ->
     if len(by_agent) > _MAX_AGENTS:
         text.append(f"... and {len(by_agent) - _MAX_AGENTS} more agents with open requests")
     for line in list(lines)[:_MAX_LINES]:
-        text += _line(system, line, line_size)
-    text += _lost_wakeups(system, set(lines))
+        text += _line(system, line, line_size, holding)
+    text += _lost_wakeups(system, set(lines), holding)
     waiting = [agent for agent in driver.agents if agent.waiting_for()]
     for agent in waiting[:_MAX_AGENTS]:
         needs = ", ".join(
@@ -51,7 +77,7 @@ def wait_graph(driver: Driver, checker: Checker, system: Any, line_size: int) ->
 
 
 def line_graph(checker: Checker, system: Any, line: int, line_size: int) -> list[str]:
-    """Open requests to one line, and what controllers hold of it."""
+    """Open requests to one line, and what controllers hold of it, in the middle of a run."""
     text = []
     for request in checker.outstanding():
         unanswered, uncompleted = checker.missing(request)
@@ -118,8 +144,8 @@ def _inside(requester: Any, request: Request, lines: dict[int, None]) -> list[st
     return text[:_MAX_REQUESTS]
 
 
-def _line(system: Any, line: int, line_size: int) -> list[str]:
-    """Everything that controllers hold of one line."""
+def _line(system: Any, line: int, line_size: int, holding: Holding | None = None) -> list[str]:
+    """Everything that controllers hold of one line. ``holding``: given when nothing moves."""
     text = []
     for controller in system.controllers:
         messages = messages_about(controller, line, line_size)
@@ -127,14 +153,24 @@ def _line(system: Any, line: int, line_size: int) -> list[str]:
         state = state_of(controller, line)
         if record is None and not messages and not _interesting(controller, state):
             continue
-        holds = "transaction open" if record is not None else "no transaction"
-        text.append(f"  {controller_name(controller):<12} {state or '?':<8} {holds}")
+        begun = _begun(controller, line)
+        text.append(f"  {controller_name(controller):<12} {state or '?':<8} {begun}".rstrip())
         text += [f"    {message}" for message in messages[:6]]
-        if any(m.place == "stalled" for m in messages) and record is None:
-            text.append("    !! stalled, but no transaction holds the line: lost wake-up?")
+        until = {m.until if m.until >= 0 else line for m in messages if m.place == "stalled"}
+        if holding is not None and not all(holding(controller, each) for each in until):
+            text.append("    !! stalled, but nothing holds the line back: lost wake-up?")
     if not text:
         text.append("  no controller holds it, and no message is about it: a message was lost")
     return [f"line {line:#x}", *text]
+
+
+def _begun(controller: Any, line: int) -> str:
+    """What a controller has begun about a line; empty for machines without transactions."""
+    if record_of(controller, line) is not None:
+        return "transaction open"
+    if is_open(controller, line):
+        return "busy"
+    return "no transaction" if tables_of(controller) else ""
 
 
 def _interesting(controller: Any, state: str) -> bool:
@@ -142,14 +178,14 @@ def _interesting(controller: Any, state: str) -> bool:
     return state not in ("", "I", "NP", "READY", controller.STATES.name_of(0))
 
 
-def _lost_wakeups(system: Any, shown: set[int]) -> list[str]:
-    """Stall lists of other lines that no transaction is going to wake up."""
+def _lost_wakeups(system: Any, shown: set[int], holding: Holding) -> list[str]:
+    """Stall lists of other lines that nothing is going to wake up."""
     text = []
     for controller in system.controllers:
         for buffer, line, count in stalled_lines(controller):
-            if line not in shown and record_of(controller, line) is None:
+            if line not in shown and not holding(controller, line):
                 text.append(
                     f"!! {controller_name(controller)}: {count} messages stalled in {buffer} for "
-                    f"line {line:#x}, which no transaction holds: lost wake-up?"
+                    f"line {line:#x}, which nothing holds back: lost wake-up?"
                 )
     return text[:6]

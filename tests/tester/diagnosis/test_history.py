@@ -9,14 +9,15 @@ import pytest
 
 from protocols.loader import load_protocol
 from runtime.system.system import System, build_system
+from runtime.types.atomic_op import AtomicKind, AtomicOp
 from runtime.types.message import kind_of
 from runtime.types.messages import MemoryMsg, MemoryRequestType, MessageSizeType, RubyRequest
-from runtime.types.values import DataBlock
+from runtime.types.values import DataBlock, WriteMask
 from tester.campaign.campaign import Campaign, Options, leg_run
 from tester.diagnosis.failure_report import Failure, render
 from tester.diagnosis.history import History
 from tester.diagnosis.line_events import AtPort, Sent, Transition
-from tester.diagnosis.message_text import details_of
+from tester.diagnosis.message_text import _mask, details_of
 from tester.diagnosis.system_inspection import entry_of, state_of
 from tester.execution.events import Verdict
 from tester.execution.leg import LegRun
@@ -203,3 +204,31 @@ def test_the_state_of_a_line_needs_no_name_of_a_function(tmp_path: Path) -> None
     for controller, line in held:
         assert entry_of(controller, line) is not None
         assert state_of(controller, line) not in ("", "I"), line
+
+
+LOST = "stalled, but nothing holds the line back: lost wake-up?"
+
+
+@pytest.mark.parametrize(
+    ("bug", "profile", "lost"),
+    [
+        ("mesi-unblocking-wakes-nothing", "hot-ping-pong", True),
+        ("msi-eviction-wakes-nothing", "set-conflict", True),
+        ("mesi-late-victim-is-never-answered", "hot-ping-pong", False),
+        ("msi-overtaken-upgrade-acknowledges-nothing", "line-duel", False),
+    ],
+)
+def test_only_a_lost_wake_up_is_called_so(
+    bug: str, profile: str, lost: bool, tmp_path: Path
+) -> None:
+    """A second level of MESI_Two_Level holds lines by its states alone, without transactions."""
+    text = render(failure_of(bug, tmp_path, profile, "hang"))
+    assert " stalled in " in text
+    assert (LOST in text) is lost
+
+
+def test_masks_are_short() -> None:
+    add = AtomicOp(AtomicKind.ADD, 1)
+    mask = WriteMask((1 << 32) - 1 << 320, ((40, add),) * 5)
+    assert _mask(mask) == "40..43 (40 ADD 1, 40 ADD 1, 3 more)"
+    assert _mask(WriteMask(0xFF00FF)) == "0,2"
