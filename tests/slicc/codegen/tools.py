@@ -43,6 +43,11 @@ def assert_fits(directory: Path) -> None:
             assert len(line) <= 100, f"{path.name}:{number}: {line}"
 
 
+def assert_compiles(directory: Path) -> None:
+    for path in directory.glob("*.py"):
+        compile(path.read_text(encoding="utf-8"), path, "exec")
+
+
 def assert_linted(directory: Path) -> None:
     """The default rules of whichever ruff is installed."""
     run_tool("ruff", "check", "--isolated", "--line-length=100", directory, cwd=directory)
