@@ -17,10 +17,12 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from protocols.checkout_order import orders_of, script_of
 from protocols.known_defects import NO_BODIES, Bodies, may_show
 from runtime.controller.declarations import Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import (
+    BufferDescription,
     MachineDescription,
     RequesterDescription,
     SystemDescription,
@@ -57,21 +59,55 @@ def written_system(
     bodies: Bodies = NO_BODIES,
 ) -> Written:
     """The written description of a protocol's system: ``system``, else the TOML file beside the
-    protocol's own ``path``, else a file of the directory ``known``, else an empty one.
+    protocol's own ``path``, else a file of the directory ``known``, else an empty one. Where none
+    of the directory serves, buffers that it does not mention keep the order that the configuration
+    script beside the protocol states (`protocols.checkout_order`).
 
     Defects that the protocol cannot have, going by its table and the ``bodies`` of its actions, are
     left out. Raises DescriptionError.
     """
     beside = path.with_suffix(".toml")
+    recognised = False
     if system is not None:
         found = Written(load_description(system))
     elif beside.is_file():
         found = Written(load_description(beside))
     else:
         found = known_system(protocol, names, known)
+        recognised = found.description != SystemDescription()
+    if not recognised:
+        found = _with_orders(found, path, protocol)
     description = found.description
     kept = tuple(defect for defect in description.defects if may_show(defect, protocol, bodies))
     return Written(replace(description, defects=kept), found.note)
+
+
+def _with_orders(found: Written, path: Path, protocol: ProtocolInfo) -> Written:
+    """With what the configuration script beside the protocol says of buffers that the description
+    does not mention."""
+    script = script_of(path)
+    if script is None or found.description.network.ordered:
+        return found
+    try:
+        orders = orders_of(script, protocol)
+    except ValueError as error:
+        return Written(found.description, "; ".join(filter(None, (found.note, str(error)))))
+    machines = dict(found.description.machines)
+    groups = {machine.of for machine in machines.values()}
+    added = 0
+    for name in [*machines, *(name for name in orders if name not in {*machines, *groups})]:
+        machine = machines.get(name, MachineDescription())
+        ordered = orders.get(machine.of or name, set()) - machine.buffers.keys()
+        if ordered:
+            buffers = dict.fromkeys(sorted(ordered), BufferDescription(ordered=True))
+            machines[name] = replace(machine, buffers={**machine.buffers, **buffers})
+            added += len(ordered)
+    if not added:
+        return found
+    note = f"{added} buffers keep order, as {script} says"
+    return Written(
+        replace(found.description, machines=machines), "; ".join(filter(None, (found.note, note)))
+    )
 
 
 def known_files(directory: Path) -> dict[str, Path]:

@@ -1,0 +1,173 @@
+"""Which buffers keep order, from the configuration script of the checkout that a protocol lies in.
+
+gem5 states order in Python, as ``controller.buffer = MessageBuffer(ordered=True)``, in
+``configs/ruby/NAME.py``. The script is parsed and never executed. A network keeps the order of a
+whole virtual network as soon as one buffer on it asks for that, as there. Invariant: what cannot be
+attributed to one machine says nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from runtime.controller.declarations import BufferParameter
+from runtime.controller.protocol_info import ProtocolInfo
+from runtime.description.direct_links import is_link
+
+Orders = dict[str, set[str]]
+"""Buffers that keep order, by machine."""
+
+_FOLDER: Final = Path("configs") / "ruby"
+_BUFFER: Final = "MessageBuffer"
+_CONTROLLER: Final = "_Controller"
+_MAX_BYTES: Final = 1 << 20
+
+
+class _Buffers(NamedTuple):
+    """The buffers that one object of the script gets, and its classes, nearest first."""
+
+    classes: list[str]
+    ordered: dict[str, bool]
+
+
+def script_of(driver: Path) -> Path | None:
+    """The configuration script of a protocol's driver, in a folder somewhere above it."""
+    for above in driver.resolve().parents:
+        path = above / _FOLDER / f"{driver.stem}.py"
+        if path.is_file():
+            return path
+    return None
+
+
+def orders_of(script: Path, protocol: ProtocolInfo) -> Orders:
+    """What a script says of a protocol's buffers. Raises ValueError if it cannot be read."""
+    try:
+        if script.stat().st_size > _MAX_BYTES:
+            raise ValueError(f"more than {_MAX_BYTES:,} bytes")
+        tree = ast.parse(script.read_bytes())
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OSError) as error:
+        raise ValueError(f"{script} cannot be read: {error}") from None
+    declared = {
+        machine.MACHINE: {p.name: p for p in machine.PARAMETERS if isinstance(p, BufferParameter)}
+        for machine in protocol.machines
+    }
+    stated: dict[tuple[str, str], set[bool]] = {}
+    for each in _Script(tree).buffers():
+        machine = _machine_of(each, declared)
+        for buffer in each.ordered.keys() & declared.get(machine, {}).keys():
+            stated.setdefault((machine, buffer), set()).add(each.ordered[buffer])
+    return _on_networks({place for place, said in stated.items() if said == {True}}, declared)
+
+
+def _machine_of(found: _Buffers, declared: Mapping[str, Mapping[str, object]]) -> str:
+    """The machine that an object is: by its classes, else the only one with all of its buffers.
+
+    Empty if that is none, or cannot be told.
+    """
+    for name in found.classes:
+        stem = name.removesuffix(_CONTROLLER)
+        machines = [m for m in declared if stem == m or stem.endswith(f"_{m}")]
+        if name.endswith(_CONTROLLER) and machines:
+            return max(machines, key=len)
+    machines = [m for m, buffers in declared.items() if found.ordered.keys() <= buffers.keys()]
+    return machines[0] if len(machines) == 1 else ""
+
+
+def _on_networks(
+    ordered: set[tuple[str, str]], declared: Mapping[str, Mapping[str, BufferParameter]]
+) -> Orders:
+    """These buffers, and all that share a virtual network with one of them, unless the protocol
+    itself says otherwise: links between two machines, and buffers declared with their order."""
+    networks = {declared[machine][buffer].virtual_network for machine, buffer in ordered} - {None}
+    return {
+        machine: {
+            name
+            for name, buffer in buffers.items()
+            if buffer.ordered_hint is None
+            and not is_link(buffer)
+            and ((machine, name) in ordered or buffer.virtual_network in networks)
+        }
+        for machine, buffers in declared.items()
+    }
+
+
+class _Script:
+    """A parsed configuration script."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+        self._classes = {
+            node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+        }
+
+    def buffers(self) -> Iterator[_Buffers]:
+        """One for each object of each function that gets buffers assigned."""
+        for function, owner in self._functions(self._tree, ""):
+            classes = {"self": owner}
+            found: dict[str, dict[str, bool]] = {}
+            for node in _own(function):
+                if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+                    continue
+                made = _last_name(node.value.func)
+                ordered = self._ordered(made, node.value)
+                for target in node.targets:
+                    if ordered is None:
+                        classes[ast.unparse(target)] = made
+                    elif isinstance(target, ast.Attribute):
+                        found.setdefault(ast.unparse(target.value), {})[target.attr] = ordered
+            for name, buffers in found.items():
+                yield _Buffers(self._ancestry(classes.get(name, "")), buffers)
+
+    def _functions(self, scope: ast.AST, owner: str) -> Iterator[tuple[ast.AST, str]]:
+        """Every function, and the module itself, with the class that it is in."""
+        yield scope, owner
+        for node in ast.walk(scope) if isinstance(scope, ast.Module) else ():
+            if isinstance(node, ast.ClassDef):
+                yield from ((each, node.name) for each in node.body if _is_function(each))
+            elif isinstance(node, ast.Module):
+                yield from ((each, "") for each in node.body if _is_function(each))
+
+    def _ancestry(self, name: str) -> list[str]:
+        """A class and the classes that it extends."""
+        names = [name]
+        for each in names:
+            if each in self._classes:
+                bases = map(_last_name, self._classes[each].bases)
+                names += [base for base in bases if base not in names]
+        return names
+
+    def _ordered(self, made: str, call: ast.Call) -> bool | None:
+        """Whether a new buffer keeps order; None: no buffer is made."""
+        names = self._ancestry(made)
+        if _BUFFER not in names:
+            return None
+        for keyword in call.keywords:
+            if keyword.arg == "ordered":
+                return isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+        bodies = [self._classes[name].body for name in names if name in self._classes]
+        return any(_says_ordered(statement) for body in bodies for statement in body)
+
+
+def _is_function(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def _own(scope: ast.AST) -> Iterator[ast.AST]:
+    """What stands in a scope itself, in order, without the functions and classes in it."""
+    for node in ast.iter_child_nodes(scope):
+        if not _is_function(node) and not isinstance(node, ast.ClassDef):
+            yield node
+            yield from _own(node)
+
+
+def _last_name(node: ast.expr) -> str:
+    """``C`` of ``C`` and ``a.b.C``."""
+    return ast.unparse(node).rpartition(".")[2]
+
+
+def _says_ordered(statement: ast.stmt) -> bool:
+    """Whether a statement of a class is ``ordered = True``."""
+    return ast.unparse(statement) == "ordered = True"
