@@ -9,6 +9,7 @@ on nothing else; the same command gives the same output, except for rates.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
@@ -28,6 +29,7 @@ from tester.campaign import profile_schedule
 from tester.campaign.coverage import Coverage
 from tester.campaign.engine_selection import CANNOT, PYTHON, Chosen, confirm
 from tester.campaign.leg_summary import LegSummary, leg_summary
+from tester.campaign.relaxations import relaxed
 from tester.campaign.watcher import Watcher, Watching
 from tester.diagnosis.failure_report import Failure, in_question, refine
 from tester.diagnosis.history import History
@@ -197,7 +199,9 @@ class Campaign:
             options.version,
             self.totals.episodes,
         )
-        return Plan(leg, leg_summary(scenario.profile, description, config, scenario.crowding))
+        limits = limited_resources.limits_in(description, self.protocol.description)
+        summary = leg_summary(scenario.profile, description, config, scenario.crowding, limits)
+        return Plan(leg, summary)
 
     def run_leg(
         self,
@@ -285,7 +289,18 @@ class Campaign:
             finding.headline,
         )
         shown = finding if again is None else refine(again, program)
-        return Failure(leg, run, history, shown, alike)
+        easier = relaxed(leg, self.protocol, self._passes)
+        return Failure(leg, run, history, shown, alike, easier=easier)
+
+    def _passes(self, leg: Leg) -> bool:
+        """Whether a leg passes, on the fastest engine; nothing is counted."""
+        if self._engine.native is not None:
+            with suppress(*CANNOT):
+                native = NativeLegRun(leg, self._engine.native, handover_rules_of(leg))
+                return native.run().finding is None
+        run = leg_run(leg, build_system(self.protocol.info, leg.description, leg.run_key))
+        run.run()
+        return run.outcome.finding is None
 
     # ------------------------------------------------------------------ drawing
 

@@ -7,6 +7,7 @@ protocol without them such fields would mislead.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -14,6 +15,7 @@ from runtime.description import MachineDescription, SystemDescription
 from tester.generator.generator import GeneratorConfig
 from tester.program.address_map import MapConfig
 from tester.scenario import machine_roles
+from tester.scenario.limited_resources import Limit
 
 _WIDTH: Final = 96
 _PROFILE: Final = 17
@@ -49,16 +51,19 @@ def leg_summary(
     description: SystemDescription,
     config: GeneratorConfig,
     crowding: int | None = None,
+    limits: Sequence[Limit] = (),
 ) -> LegSummary:
-    """What a leg is before its first tick."""
+    """What a leg is before its first tick. ``limits``: of its system."""
     machines = ", ".join(f"{m.count} {name}" for name, m in description.machines.items() if m.count)
     lanes = sorted({agent.lanes for agent in config.agents})
+    kinds = "".join(f", {kind}" for kind in dict.fromkeys(limit.kind for limit in limits))
     width = f" of {' or '.join(map(str, lanes))} lanes" if lanes != [1] else ""
     return LegSummary(
-        f"{profile:<{_PROFILE}}  {config.episodes:>4} episodes  {machines}",
+        f"{profile:<{_PROFILE}}  {config.episodes:>4} episodes  {machines}{kinds}",
         (
             f"{len(config.agents)} agents{width}",
             *_wrapped(_system(description)),
+            *_wrapped(" ".join(limit.short for limit in limits)),
             *_wrapped(_program(config, crowding, machine_roles.has_gpu(description))),
         ),
     )

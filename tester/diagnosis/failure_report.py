@@ -12,6 +12,7 @@ a report never fails because a system is broken; what cannot be found out is lef
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, Final
@@ -20,7 +21,7 @@ from runtime.errors import ErrorKind
 from runtime.requesters.port import AccessKind
 from tester.diagnosis.bytes_in_question import BytesInQuestion
 from tester.diagnosis.history import History
-from tester.diagnosis.likely_causes import elsewhere, likely_causes, of_profile
+from tester.diagnosis.likely_causes import elsewhere, likely_causes
 from tester.diagnosis.line_history import line_history
 from tester.diagnosis.message_text import details_of
 from tester.diagnosis.system_inspection import failed_controller
@@ -48,6 +49,8 @@ class Failure:
     """Whether the second run failed in the same way (it must)."""
     reproduce: str = ""
     """The command that reproduces it."""
+    easier: Sequence[str] = ()
+    """Whether the leg passes in systems that ask less of the protocol."""
 
 
 def refine(finding: Finding, program: Program) -> Finding:
@@ -76,7 +79,6 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
     finding = failure.finding
     blocks: list[tuple[str, list[str]]] = [("", _verdict(failure))]
     causes = likely_causes(finding, failure.run.program, failure.run.system) + _elsewhere(failure)
-    causes += of_profile(failure.leg.profile)
     if finding.request is not None or finding.address >= 0:
         blocks.append(("", _access(failure)))
     if is_value(failure.finding):
@@ -100,12 +102,8 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
     blocks.append(line_history(failure.run, failure.finding, failure.history, history_rows))
     if is_value(failure.finding):
         blocks.append(("synchronisation", _sync_chain(failure)))
-    blocks.append(
-        (
-            "likely cause",
-            [part for text in causes for part in wrap(text, 96, break_on_hyphens=False)],
-        )
-    )
+    blocks.append(("likely cause", _wrapped(causes)))
+    blocks.append(("in an easier system", _wrapped(failure.easier)))
     blocks.append(("run it again", [failure.reproduce] if failure.reproduce else []))
     text: list[str] = []
     for title, lines in blocks:
@@ -116,6 +114,10 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
         text += [f"  {line}" for line in lines] if text else lines
         text.append("")
     return "\n".join(text).rstrip() + "\n"
+
+
+def _wrapped(texts: Sequence[str]) -> list[str]:
+    return [part for text in texts for part in wrap(text, 96, break_on_hyphens=False)]
 
 
 # ------------------------------------------------------------------ what and where

@@ -38,17 +38,6 @@ def likely_causes(finding: Finding, program: Program, system: Any) -> list[str]:
     return [usual] if usual else []
 
 
-def of_profile(profile: str) -> list[str]:
-    """What the profile of a leg has to do with its failure, where that matters."""
-    if profile != "scarcity":
-        return []
-    return [
-        "tables, buffers or banks are small in this leg (profile scarcity): the protocol may need "
-        "what it does not ask for. If it is written for larger ones only, say their sizes in its "
-        "system description"
-    ]
-
-
 def elsewhere(controller: Any, error: ProtocolError) -> list[str]:
     """Where a machine handles the event that it has no transition for here, and what else it
     handles in this state."""

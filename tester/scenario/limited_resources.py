@@ -13,7 +13,7 @@ only where rows check them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from runtime.controller.declarations import BufferParameter
 from runtime.controller.protocol_info import ProtocolInfo
@@ -35,6 +35,58 @@ def limits(
         **dict(_tables(shape, protocol, description)),
         **dict(_buffers(shape, protocol, description)),
     }
+
+
+_LEFT_OUT: Final = frozenset({"machine", "parameters", "buffer", "cache", "capacity"})
+
+
+class Limit(NamedTuple):
+    """A resource that a system has less of than its protocol's description says.
+
+    ``kind``: what is limited, as reports call it. ``usual`` is the description's value.
+    """
+
+    kind: str
+    path: str
+    value: object
+    usual: object
+
+    def __str__(self) -> str:
+        return f"{self.path} = {_text(self.value)} (usual: {_text(self.usual)})"
+
+    @property
+    def short(self) -> str:
+        """``TCC.requestToNB=2``."""
+        parts = [part for part in self.path.split(".") if part not in _LEFT_OUT]
+        return f"{'.'.join(parts)}={_text(self.value)}"
+
+
+def limits_in(description: SystemDescription, usual: SystemDescription) -> list[Limit]:
+    """What is limited in a completed description, compared with the protocol's own one."""
+    found = []
+    for name, machine in description.machines.items():
+        whole = usual.machines.get(name)
+        if whole is None or not machine.count:
+            continue
+        place = f"machine.{name}"
+        for cache, built in machine.caches.items():
+            if built.resource_stalls and not whole.caches[cache].resource_stalls:
+                path = f"{place}.cache.{cache}.resource_stalls"
+                found.append(Limit("busy banks", path, True, False))
+        entries, usually = (each.parameters.get(_ENTRIES) for each in (machine, whole))
+        if entries != usually:
+            path = f"{place}.parameters.{_ENTRIES}"
+            found.append(Limit("small tables", path, entries, usually))
+        for buffer, stated in machine.buffers.items():
+            room, usual_room = stated.capacity, whole.buffers[buffer].capacity
+            if room and room != usual_room:
+                path = f"{place}.buffer.{buffer}.capacity"
+                found.append(Limit("bounded buffers", path, room, usual_room))
+    return found
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _arrays(

@@ -11,7 +11,7 @@ from runtime.prng import initial_byte
 from runtime.requesters.port import AccessKind
 from tester.diagnosis.failure_report import Failure, in_question, refine, render
 from tester.diagnosis.history import History, lane_list
-from tester.diagnosis.likely_causes import likely_causes, of_profile
+from tester.diagnosis.likely_causes import likely_causes
 from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
 from tester.execution.events import Finding, Request, Role, Verdict
 from tester.execution.leg import LegRun
@@ -176,8 +176,3 @@ def test_a_call_without_a_body_is_no_fault_of_the_protocol() -> None:
     (cause,) = likely_causes(finding, hand_over(), None)
     assert "--prelude" in cause
     assert likely_causes(Finding(Verdict.PANIC, 5, "no such line"), hand_over(), None) == []
-
-
-def test_a_leg_with_little_room_says_so() -> None:
-    assert "profile scarcity" in of_profile("scarcity")[0]
-    assert of_profile("coherence") == []

@@ -1,0 +1,97 @@
+"""Whether a failing leg passes in a system that asks less of its protocol.
+
+A leg may limit tables, buffers and banks, and networks deliver in any order, further than the
+author of a protocol ever meant. A failing leg is run again, same program and same delays, without
+limits; and with networks in order, where nothing says which order a protocol needs. Invariant: the
+verdict and the status of the run stay; at most `_MOST` more legs are run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from protocols.loader import LoadedProtocol
+from runtime.description.inference import complete
+from tester.program.replay_file import Leg
+from tester.scenario.limited_resources import Limit, limits_in
+
+_MOST: Final = 5
+_SHOWN: Final = 4
+
+Passes = Callable[[Leg], bool]
+"""Runs a leg; whether it passes."""
+
+
+def relaxed(leg: Leg, protocol: LoadedProtocol, passes: Passes) -> list[str]:
+    """What a report says of the system of a failing leg; nothing if there is nothing to relax."""
+    limits = limits_in(leg.description, protocol.description)
+    text = list(_without_limits(leg, protocol, passes, limits)) if limits else []
+    unordered = _unordered(leg, protocol)
+    if unordered and passes(_changed(leg, protocol, dict.fromkeys(unordered, True))):
+        text.append(
+            "it passes on networks that keep order, same program and same delays: if the protocol "
+            "relies on that, say `ordered = true` in the table [network] of its system "
+            "description, or for the buffers that need it (--set network.ordered=true tries it)"
+        )
+    return text
+
+
+def _without_limits(
+    leg: Leg, protocol: LoadedProtocol, passes: Passes, limits: list[Limit]
+) -> Iterator[str]:
+    kinds = list(dict.fromkeys(limit.kind for limit in limits))
+    drawn = f"the {_listed(kinds)} that profile {leg.profile or 'of the leg'} drew"
+    if not passes(_lifted(leg, protocol, limits)):
+        yield f"it fails without {drawn} as well"
+        return
+    yield (
+        f"it passes without {drawn}: the protocol may need what it does not ask for. If it is "
+        "written for larger ones only, say their sizes in its system description"
+    )
+    for kind in kinds if len(kinds) > 1 else ():
+        mine = [limit for limit in limits if limit.kind == kind]
+        if passes(_lifted(leg, protocol, mine)):
+            yield f"it passes without the {kind} alone"
+    shown = "; ".join(map(str, limits[:_SHOWN]))
+    more = f"; and {len(limits) - _SHOWN} more" if len(limits) > _SHOWN else ""
+    yield f"limits: {shown}{more}"
+
+
+def _lifted(leg: Leg, protocol: LoadedProtocol, limits: Iterable[Limit]) -> Leg:
+    return _changed(leg, protocol, {limit.path: limit.usual for limit in limits})
+
+
+def _changed(leg: Leg, protocol: LoadedProtocol, changes: dict[str, object]) -> Leg:
+    description = complete(leg.description.override(changes), protocol.info)
+    return replace(leg, description=description)
+
+
+def _unordered(leg: Leg, protocol: LoadedProtocol) -> list[str]:
+    """Buffers of networks that keep no order, if nothing says which of them must."""
+    stated = protocol.written
+    if (
+        not protocol.identity.path  # shipped
+        or stated.network.ordered
+        or any(b.ordered for machine in stated.machines.values() for b in machine.buffers.values())
+    ):
+        return []
+    networked = {
+        machine.MACHINE: {p.name for p in machine.PARAMETERS if _is_networked(p)}
+        for machine in protocol.info.machines
+    }
+    return [
+        f"machine.{name}.buffer.{buffer}.ordered"
+        for name, machine in leg.description.machines.items()
+        for buffer, how in machine.buffers.items()
+        if buffer in networked[machine.of or name] and not how.ordered
+    ]
+
+
+def _is_networked(parameter: object) -> bool:
+    return getattr(parameter, "virtual_network", None) is not None
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -1,0 +1,85 @@
+"""A failing leg in systems that ask less of its protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from protocols import DIRECTORY
+from protocols.loader import LoadedProtocol, load_protocol
+from tester.campaign.campaign import Campaign, Options
+from tester.campaign.relaxations import relaxed
+from tester.diagnosis.failure_report import render
+from tester.execution.leg import LegRun
+from tester.program.replay_file import Leg
+from tests.planted.bugs import BY_NAME
+
+COUNTS = "[machine.L1Cache]\ncount = 4\n"
+
+
+def mine(directory: Path, description: str) -> LoadedProtocol:
+    """MSI under another name, with a description that says nothing of order."""
+    for name in ("MSI.slicc", "MSI-cache.sm", "MSI-dir.sm", "MSI-msg.sm"):
+        (directory / name.replace("MSI.", "Mine.")).write_text((DIRECTORY / name).read_text())
+    (directory / "Mine.toml").write_text(description)
+    return load_protocol(str(directory / "Mine.slicc"))
+
+
+def first_failure(protocol: LoadedProtocol, profile: str) -> str:
+    campaign = Campaign(protocol, Options(1, 1000, profile))
+    for plan in campaign.plans():
+        run, finding = campaign.run_leg(plan.leg)
+        if finding is not None and isinstance(run, LegRun):
+            return render(campaign.explain(plan.leg, run, finding))
+    raise AssertionError("everything passed")
+
+
+def test_a_protocol_that_needs_order_is_told_so(tmp_path: Path) -> None:
+    text = " ".join(first_failure(mine(tmp_path, COUNTS), "line-duel").split())
+    assert "it passes on networks that keep order, same program and same delays" in text
+
+
+def test_order_is_not_tried_where_it_is_stated(tmp_path: Path) -> None:
+    stated = COUNTS + "[machine.Directory.buffer]\nresponseToCache = { ordered = true }\n"
+    protocol = mine(tmp_path, stated)
+    assert "in an easier system" not in first_failure(protocol, "line-duel")
+
+
+def test_a_bug_that_needs_no_limits(tmp_path: Path) -> None:
+    protocol = load_protocol(str(BY_NAME["mi-two-owners"].plant(tmp_path)))
+    text = " ".join(first_failure(protocol, "scarcity").split())
+    assert "that profile scarcity drew as well" in text
+
+
+@pytest.mark.parametrize("needed", ["tables", "buffers", "both"])
+def test_limits_are_lifted_together_and_kind_by_kind(needed: str) -> None:
+    """As if a protocol needed large tables, free buffers, or both."""
+    protocol = load_protocol("MI")
+    options = Options(1, 30, "scarcity", {"entries": 4, "send_slots": 1, "busy_cycles": 0})
+    leg = Campaign(protocol, options).plan(0).leg
+    ran = []
+
+    def passes(changed: Leg) -> bool:
+        ran.append(changed)
+        assert changed.program is leg.program
+        cache, usual = (
+            each.machines["L1Cache"] for each in (changed.description, protocol.description)
+        )
+        tables = cache.parameters["number_of_TBEs"] == usual.parameters["number_of_TBEs"]
+        buffers = all(buffer.capacity == 0 for buffer in cache.buffers.values())
+        return {"tables": tables, "buffers": buffers, "both": tables and buffers}[needed]
+
+    text = relaxed(leg, protocol, passes)
+    alone = [line for line in text if line.endswith(" alone")]
+    kind = {"tables": "small tables", "buffers": "bounded buffers"}.get(needed)
+    assert alone == ([f"it passes without the {kind} alone"] if kind else [])
+    assert text[0].startswith("it passes without the small tables and bounded buffers that")
+    assert text[-1].startswith("limits: machine.L1Cache.parameters.number_of_TBEs = 4 (usual: ")
+    assert len(ran) == 3
+
+
+def test_nothing_is_run_where_nothing_can_be_relaxed() -> None:
+    protocol = load_protocol("MI")
+    leg = Campaign(protocol, Options(1, 30, "line-duel")).plan(0).leg
+    assert relaxed(leg, protocol, lambda _: pytest.fail("a leg was run")) == []
