@@ -37,6 +37,7 @@ States = Mapping[str, frozenset[str]]
 """States by machine."""
 
 STATES: Final = "states.toml"
+_KNOWN: Final = "known system "
 _NAMED, _UNNAMED = 0.5, 0.75
 """The share of its states and declarations that must agree, with the name and without it."""
 _ENOUGH: Final = 10
@@ -67,15 +68,13 @@ def written_system(
     left out. Raises DescriptionError.
     """
     beside = path.with_suffix(".toml")
-    recognised = False
     if system is not None:
         found = Written(load_description(system))
     elif beside.is_file():
         found = Written(load_description(beside))
     else:
         found = known_system(protocol, names, known)
-        recognised = found.description != SystemDescription()
-    if not recognised:
+    if not is_known(found.description):
         found = _with_orders(found, path, protocol)
     description = found.description
     kept = tuple(defect for defect in description.defects if may_show(defect, protocol, bodies))
@@ -108,6 +107,11 @@ def _with_orders(found: Written, path: Path, protocol: ProtocolInfo) -> Written:
     return Written(
         replace(found.description, machines=machines), "; ".join(filter(None, (found.note, note)))
     )
+
+
+def is_known(description: SystemDescription) -> bool:
+    """Whether it is that of a known protocol, fitted to another text."""
+    return description.origin.file.startswith(_KNOWN)
 
 
 def known_files(directory: Path) -> dict[str, Path]:
@@ -258,7 +262,7 @@ def fit(known: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:
     agents = {name: a for name, a in known.agents.items() if a.requester in requesters}
     return replace(
         known,
-        origin=Origin(f"known system {Path(known.protocol or known.origin.file).stem}"),
+        origin=Origin(f"{_KNOWN}{Path(known.protocol or known.origin.file).stem}"),
         protocol=None,
         machines=machines,
         requesters=requesters,

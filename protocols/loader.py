@@ -8,14 +8,15 @@ texts, so that a replay can check whether they have changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from protocols import SYSTEMS, shipped
-from protocols.catalog import written_system
+from protocols.accepted_requests import Accepted, accepted_requests, fitted
+from protocols.catalog import is_known, written_system
 from protocols.compile_cache import Front, finish, generate, remembered
 from protocols.identity import ProtocolIdentity
 from runtime.controller.protocol_info import ProtocolInfo
@@ -53,6 +54,8 @@ class LoadedProtocol:
     native: Sources | None = None
     """Its form in C++; None: it was not asked for, or ``why_not_native``."""
     why_not_native: str = ""
+    accepted: Mapping[str, Accepted] = field(default_factory=dict)
+    """What the ports of its requesters accept, by group, as far as they say."""
 
 
 def locate(name: str) -> tuple[Path, bool]:
@@ -163,10 +166,15 @@ def _described(
     info = front.info
     written, note = written_system(front.path, system, info, names, SYSTEMS, front.bodies)
     _check_named(written, {*names, info.name}, wanted)
-    description = require_agents(complete(written, info), info)
-    return LoadedProtocol(
-        identity, info, written, description, note, front.native, front.why_not_native
-    )
+    description = complete(written, info)
+    accepted = accepted_requests(info, description)
+    if identity.path and (not written.requesters or is_known(written)):
+        written, unknown = fitted(written, description, accepted)
+        description = complete(written, info)
+        note = "; ".join(filter(None, (note, unknown)))
+    require_agents(description, info)
+    native, why_not = front.native, front.why_not_native
+    return LoadedProtocol(identity, info, written, description, note, native, why_not, accepted)
 
 
 def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> Front:

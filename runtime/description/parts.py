@@ -285,10 +285,10 @@ class AgentsDescription(Piece, frozen=True):
         doc("lanes of each thread; absent: 16 for `gpu`, else 1"),
     ] = None
     without: Annotated[
-        Listed[Literal["stores", "flush", "instructions", "scopes"]],
+        Listed[Literal["stores", "flush", "instructions", "scopes", "atomics"]],
         doc(
-            "what they never do: `instructions` are fetches, `scopes` bypass caches "
-            "(one group decides for all)"
+            "what they never do: `instructions` are fetches, `scopes` bypass caches, `atomics` "
+            "include the fetch-adds of hand-overs (of these two, one group decides for all)"
         ),
     ] = ()
 

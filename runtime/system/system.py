@@ -397,7 +397,7 @@ class _Builder:
                 with_memory = True
                 owns = partial(self.topology.owns, identity) if described.interleaved else None
                 parameters[parameter.name] = DirectoryMemory(
-                    f"{name}.{parameter.name}", owns, self.line_bits
+                    f"{name}.{parameter.name}", owns, self.line_bits, self.memory.read_line
                 )
             elif (group, i, parameter.name) in self.made:
                 parameters[parameter.name] = self.made[group, i, parameter.name]

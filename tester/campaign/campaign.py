@@ -177,10 +177,13 @@ class Campaign:
         agents, groups = agents_of(description)
         rules = HandoverRules.of(description, groups)
         config = scenario.config(agents, None, description.line_size, rules.isolation_groups)
-        able = machine_roles.abilities(self.protocol.info, description)
+        able = machine_roles.abilities(self.protocol.accepted, description)
         config = replace(config, abilities=tuple(able[group] for group in groups))
-        if any("scopes" in group.without for group in description.agents.values()):
+        without = {what for group in description.agents.values() for what in group.without}
+        if "scopes" in without:
             config = replace(config, scope_percent=0, atomic_scope_percent=0)
+        if "atomics" in without:
+            config = replace(config, bare_percent=100, atomic_percent=0)
         episodes = min(
             options.episodes - self.totals.episodes,
             self._leg_episodes(number, prng, config, len(agents), turn.longest),

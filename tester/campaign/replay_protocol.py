@@ -64,7 +64,7 @@ def fitted(leg: Leg, protocol: LoadedProtocol, file: Path) -> Leg:
         raise ReplayError(file, f"its description is wrong: {error}") from None
     if agents != leg.program.agents:
         raise ReplayError(file, _other_agents(leg.program.agents, agents))
-    able = machine_roles.abilities(protocol.info, description)
+    able = machine_roles.abilities(protocol.accepted, description)
     unable = _unable(leg.program, [able[group] for group in groups])
     if unable is not None:
         raise ReplayError(file, f"its program is malformed: {unable}, which its agent cannot do")

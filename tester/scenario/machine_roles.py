@@ -9,8 +9,10 @@ what it lacks.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from protocols.accepted_requests import Accepted
 from runtime.controller.declarations import BufferParameter, Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
@@ -112,8 +114,10 @@ def _machines_of(groups: list[str], description: SystemDescription) -> tuple[str
     return tuple(dict.fromkeys(requesters[agents[name].requester].machine for name in groups))
 
 
-def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[str, Abilities]:
-    """What the agents of each group can do, by the events of the machines that they use.
+def abilities(
+    accepted: Mapping[str, Accepted], description: SystemDescription
+) -> dict[str, Abilities]:
+    """What the agents of each group can do, by what the ports of their machines accept.
 
     Agents that flush may do so while others store; engines and readers never flush.
     """
@@ -121,12 +125,7 @@ def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[st
     found: dict[str, Abilities] = {}
     for name, group in description.agents.items():
         requester = description.requesters[group.requester]
-        events = [
-            event.lower()
-            for machine in protocol.machines
-            if (description.machines[requester.machine].of or requester.machine) == machine.MACHINE
-            for event in machine.EVENTS.members()
-        ]
+        known = accepted.get(group.requester, Accepted())
         processor = kinds[name] == "cpu"
         # An engine that only reads is issued as a reader, and a device may have the
         # requester of a processor; their accesses stay within a line.
@@ -134,13 +133,9 @@ def abilities(protocol: ProtocolInfo, description: SystemDescription) -> dict[st
             kinds[name] == DMA and requester.class_name != DMA_SEQUENCER
         )
         found[name] = Abilities(
-            flush=kinds[name] in ("cpu", "gpu")
-            and "flush" not in group.without
-            and any("flush" in event for event in events),
+            flush=kinds[name] in ("cpu", "gpu") and "flush" not in group.without and known.flushes,
             plain=processor and not requester.walk and requester.invalidates is None,
-            instructions=processor
-            and "instructions" not in group.without
-            and any("ifetch" in event for event in events),
+            instructions=processor and "instructions" not in group.without and known.fetches,
             longest=Abilities.of_kind(FETCH if short else kinds[name]).longest,
         )
     return found

@@ -86,6 +86,8 @@ class Definitions:
         if struct.kind is ir.StructKind.PLAIN:
             out.line("")
             self._equal(out, struct, name)
+        if struct.kind is ir.StructKind.ENTRY:
+            self._take_contents(out, struct, name)
         out.line("")
         self._mark(out, struct, name)
         return out.text()
@@ -150,6 +152,20 @@ class Definitions:
                         pass
                 out.line(f"if (!({same})) return false;")
             out.line("return true;")
+
+    def _take_contents(self, out: Emitter, struct: ir.Struct, name: str) -> None:
+        blocks = [
+            field
+            for field, each in self._fields(struct)
+            if isinstance(each.type, ir.ClassType) and each.type.name == "DataBlock"
+        ]
+        if not blocks:
+            return
+        out.line("")
+        out.comment("A new entry of a directory has memory's data.")
+        with out.block(f"inline void take_contents(Context& x, {name}& self)"):
+            for field in blocks:
+                out.line(f"DataBlock_take_line(x, self.{field}, self.address);")
 
     def _mark(self, out: Emitter, struct: ir.Struct, name: str) -> None:
         marked = [field for field, each in self._fields(struct) if holds_lists(each.type)]

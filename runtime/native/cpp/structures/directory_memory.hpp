@@ -44,9 +44,14 @@ inline AbstractCacheEntry* DirectoryMemory_lookup(Context& x, u32 directory, u64
     return nullptr;
 }
 
-// Install a new entry with permission Read_Only.
+// Fill the blocks of data of a new entry from memory; structures that have some overload it.
+template <typename Entry>
+inline void take_contents(Context&, Entry&) {}
+
+// Install a new entry with permission Read_Only and memory's data.
+template <typename Entry = AbstractCacheEntry>
 inline AbstractCacheEntry* DirectoryMemory_allocate(Context& x, u32 directory, u64 address,
-                                                    AbstractCacheEntry* entry) {
+                                                    Entry* entry) {
     const DirectoryMemory& d = directory_memory(x, directory);
     u32& place = directory_place(x, d, address);
     if (UNLIKELY(place)) {
@@ -65,6 +70,7 @@ inline AbstractCacheEntry* DirectoryMemory_allocate(Context& x, u32 directory, u
     entry->permission = AccessPermission::Read_Only;
     entry->cache = DIRECTORY_CACHE;
     place = entry->self;
+    take_contents(x, *entry);
     return entry;
 }
 

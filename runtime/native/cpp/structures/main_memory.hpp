@@ -29,6 +29,11 @@ inline u64* memory_line(Context& x, u64 address, bool write) {
     return data;
 }
 
+// A block with the bytes of the line that begins at an address.
+inline void DataBlock_take_line(Context& x, DataBlock& block, u64 address) {
+    __builtin_memcpy(block.data, memory_line(x, address, false), LINE_BYTES);
+}
+
 // Carry a request out; the answer to send to `machine`.
 inline MemoryMsg& Memory_access(Context& x, const MemoryMsg& request, MachineID machine) {
     const u64 line = line_of(x, request.addr);

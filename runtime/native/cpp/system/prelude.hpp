@@ -22,3 +22,6 @@
 #include "structures/chi_tables.hpp"
 #include "structures/dvm_slots.hpp"
 #include "controller/controller_state.hpp"
+
+// A block with the bytes of the line that begins at an address: structures/main_memory.hpp has it.
+inline void DataBlock_take_line(Context& x, DataBlock& block, u64 address);

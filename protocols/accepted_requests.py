@@ -1,0 +1,168 @@
+"""What the machines of a protocol accept from their processors: asked of their own in-ports.
+
+Each requester's queue gets one request of each type, in a system of its own, and the in-port says
+which event it triggers for it. A type is accepted if that event has a transition anywhere; one that
+stands for more than a load or a store only if it has an event of its own. A port that ends in an
+error, or calls a fetch a load, does not know the type. Invariant: the requests are never answered,
+and the system is thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from runtime.controller.protocol_info import ProtocolInfo
+from runtime.description import AgentsDescription, RequesterDescription, SystemDescription
+from runtime.description.inference import COALESCERS, DMA
+from runtime.errors import ProtocolError
+from runtime.system.system import build_system, instance_name
+from runtime.types.messages import RubyRequest, RubyRequestType
+from runtime.types.values import WriteMask
+
+_LINE: Final = 1 << 12
+_NOTHING: Final = -1
+"""In place of an event: the port does something else first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Which requests the machine behind a requester accepts."""
+
+    loads: bool = True
+    stores: bool = True
+    fetches: bool = False
+    flushes: bool = False
+    atomics: bool = True
+    evictions: bool = True
+    """The replacements by which an acquire empties the cache."""
+
+
+def accepted_requests(
+    protocol: ProtocolInfo, description: SystemDescription
+) -> dict[str, Accepted]:
+    """By group of requesters. Groups whose ports do not say are missing, and engines for DMA."""
+    try:
+        system = build_system(protocol, description, 0)
+    except (ProtocolError, ValueError):  # what is wrong is said when a leg is built
+        return {}
+    found: dict[str, Accepted] = {}
+    groups = {
+        instance_name(group, 0): group
+        for group, described in description.requesters.items()
+        if described.class_name != DMA
+    }
+    for requester in system.requesters:
+        group = groups.get(requester.name)
+        known = None if group is None else _ask(requester)
+        if group is not None and known is not None:
+            found[group] = known
+    return found
+
+
+def _ask(requester: Any) -> Accepted | None:
+    ports = [port for port in requester.controller.ports if port.buffer is requester.queue]
+    if len(ports) != 1:
+        return None
+    events = {
+        name: _event(requester, ports[0], getattr(RubyRequestType, name))
+        for name in ("LD", "ST", "IFETCH", "FLUSH", "ATOMIC_RETURN", "REPLACEMENT")
+    }
+    if _NOTHING in (events["LD"], events["ST"]):
+        return None
+    handled = {event for _, event in requester.controller.TRANSITIONS}
+    loads = events["LD"] in handled
+    special = handled - {events["LD"], events["ST"]}
+    return Accepted(
+        loads=loads,
+        stores=events["ST"] in handled,
+        fetches=events["IFETCH"] in (special if loads else handled),
+        flushes=events["FLUSH"] in special,
+        atomics=events["ATOMIC_RETURN"] in special,
+        evictions=events["REPLACEMENT"] in special - {events["IFETCH"]},
+    )
+
+
+def _event(requester: Any, port: Any, kind: int) -> int | None:
+    """The event that the port triggers for a request; None: it ends in an error."""
+    message = RubyRequest()
+    message.LineAddress = message.PhysicalAddress = _LINE
+    message.Type = kind
+    message.Size = 4
+    message.writeMask = WriteMask(0xFFFFFFFF)
+    message.contextId = requester.context
+    triggered: list[int] = []
+
+    def trigger(event: int, *rest: object) -> bool:
+        triggered.append(event)
+        return True
+
+    controller = requester.controller
+    requester.queue.messages.append(message)
+    controller.trigger = trigger
+    try:
+        port.poll()
+    except Exception:  # of the protocol's own code, which is run here without a tick
+        return None
+    finally:
+        del controller.trigger
+        requester.queue.messages.clear()
+    return triggered[0] if triggered else _NOTHING
+
+
+def fitted(
+    written: SystemDescription, whole: SystemDescription, accepted: Mapping[str, Accepted]
+) -> tuple[SystemDescription, str]:
+    """The description with agents that ask for nothing that their machines do not know, and a note.
+
+    ``whole`` is its completion. A cache that must be emptied to read anew, and cannot be, is left
+    alone; a coalescer's cache that cannot be emptied is taken for a coherent one.
+    """
+    requesters = dict(written.requesters) or {
+        name: replace(each, tokens=None, outstanding=None, context=None)
+        for name, each in whole.requesters.items()
+    }
+    agents = dict(written.agents) or {
+        name: AgentsDescription(each.requester, without=each.without)
+        for name, each in whole.agents.items()
+    }
+    before = dict(requesters), dict(agents)
+    notes = []
+    for name, known in accepted.items():
+        described = whole.requesters[name]
+        walks = bool(described.walk)
+        fetches = described.fetch or (known.fetches and not known.loads)
+        if walks and not known.evictions:
+            requesters[name] = replace(requesters[name], walk=False)
+            for other, each in requesters.items():
+                if each.invalidates == name:
+                    requesters[other] = replace(each, invalidates=None)
+        if fetches != described.fetch:
+            requesters[name] = replace(requesters[name], fetch=True)
+        lacking = {"stores": known.stores, "atomics": known.atomics or not _adds(described)}
+        for group, agent in list(agents.items()):
+            if agent.requester != name:
+                continue
+            new = [what for what, there in lacking.items() if not (there or what in agent.without)]
+            if not known.loads and not known.fetches:
+                del agents[group]
+                notes.append(f"nothing drives {described.machine}: it accepts no loads")
+            elif walks and not known.evictions and not _adds(described):
+                del agents[group]
+                notes.append(f"nothing drives {described.machine}: no acquire can empty it")
+            elif new and not fetches:
+                agents[group] = replace(agent, without=(*agent.without, *new))
+                notes.append(f"{described.machine} accepts no {' and no '.join(new)}")
+    if (requesters, agents) == before:
+        return written, ""
+    handovers = tuple(h for h in written.handovers if {h.giver, h.taker} <= agents.keys())
+    changed = replace(written, requesters=requesters, agents=agents, handovers=handovers)
+    return changed, "; ".join(dict.fromkeys(notes))
+
+
+def _adds(requester: RequesterDescription) -> bool:
+    """Whether it sends atomic operations: a sequencer makes its own of loads and stores."""
+    return requester.class_name in COALESCERS
