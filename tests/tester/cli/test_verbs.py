@@ -102,7 +102,10 @@ def test_every_verb_is_in_the_help_in_one_line() -> None:
 
 
 def test_a_generated_leg_is_the_one_that_a_run_begins_with(empty_directory: Path) -> None:
-    assert gpu_tester("generate", "a.leg", *SMALL).exit_code == 0
+    shown = gpu_tester("generate", "a.leg", *SMALL).stdout.splitlines()
+    assert shown[0] == "a.leg: MI, seed 3"
+    assert " ".join(shown[1].split()).startswith("leg 0: ")
+    assert shown[1].endswith("  2 L1Cache, 2 Directory, 1 DMA")
     assert gpu_tester(*SMALL, "--save-program", "b.leg").exit_code == 0
     files = [(empty_directory / name).read_bytes() for name in ("a.leg", "b.leg")]
     assert files[0] == files[1]
