@@ -8,11 +8,12 @@ texts, so that a replay can check whether they have changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocols import SYSTEMS, shipped
 from protocols.catalog import written_system
@@ -20,7 +21,7 @@ from protocols.compile_cache import Front, finish, generate, remembered
 from protocols.identity import ProtocolIdentity
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
-from runtime.description.inference import complete
+from runtime.description.inference import complete_with
 from runtime.native.build import Sources
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 AnyProtocol: TypeAlias = "str | Path | CompiledProtocol | LoadedProtocol"
 """What stands for a protocol: a shipped name, a path, or one that was compiled or loaded."""
 
+NO_VALUES: Final[Mapping[str, object]] = MappingProxyType({})
 SUFFIXES = (".slicc", ".sm")
 
 
@@ -104,14 +106,16 @@ def load_protocol(
     system: Path | None = None,
     native: bool = False,
     preludes: Sequence[Path] = (),
+    values: Mapping[str, object] = NO_VALUES,
 ) -> LoadedProtocol:
     """Compile a protocol and read its system description.
 
     The description is ``system``, else the ``.toml`` beside the protocol's file, else that of the
     known protocol that it matches (``protocols.catalog``); the rest is inferred.
     What an earlier run compiled from the same texts is reused. ``native``: with its C++, if it can
-    be written so. ``preludes``: files that declare what the runtime lacks. Raises ProtocolMissing,
-    ProtocolBroken, DescriptionError, OSError.
+    be written so. ``preludes``: files that declare what the runtime lacks. ``values``: of
+    parameters that nothing else gives one, by path. Raises ProtocolMissing, ProtocolBroken,
+    DescriptionError, OSError.
     """
     path, is_shipped = locate(name)
     front = remembered(path, include, preludes) or _compiled(path, include, preludes)
@@ -122,7 +126,7 @@ def load_protocol(
         front.digest,
         "" if is_shipped else str(path.resolve()),
     )
-    return _described(front, identity, (path.stem, front.path.stem), system, name)
+    return _described(front, identity, (path.stem, front.path.stem), system, name, values)
 
 
 def load(
@@ -131,6 +135,7 @@ def load(
     system: str | Path | None = None,
     native: bool = False,
     preludes: Sequence[str | Path] = (),
+    values: Mapping[str, object] = NO_VALUES,
 ) -> LoadedProtocol:
     """A protocol ready to be built, from any form in which a program has it.
 
@@ -142,14 +147,14 @@ def load(
     system = None if system is None else Path(system)
     if isinstance(protocol, str | Path):
         return load_protocol(
-            str(protocol), [*map(Path, include)], system, native, [*map(Path, preludes)]
+            str(protocol), [*map(Path, include)], system, native, [*map(Path, preludes)], values
         )
     path = protocol.path
     with _generating(path):
         front = generate(protocol, native)
     known = shipped().get(path.stem) == path.resolve() or not path.is_file()
     identity = ProtocolIdentity(path.stem, front.digest, "" if known else str(path.resolve()))
-    return _described(front, identity, (protocol.name, path.stem), system, path.stem)
+    return _described(front, identity, (protocol.name, path.stem), system, path.stem, values)
 
 
 def _described(
@@ -158,12 +163,14 @@ def _described(
     names: Sequence[str],
     system: Path | None,
     wanted: str,
+    values: Mapping[str, object],
 ) -> LoadedProtocol:
     """A generated protocol with its description; ``names``: what its files are called."""
     info = front.info
     written, note = written_system(front.path, system, info, names, SYSTEMS, front.bodies)
     _check_named(written, {*names, info.name}, wanted)
-    description = require_agents(complete(written, info), info)
+    written, completed = complete_with(written, info, values)
+    description = require_agents(completed, info)
     return LoadedProtocol(
         identity, info, written, description, note, front.native, front.why_not_native
     )

@@ -9,7 +9,7 @@ from tester.campaign.engine_selection import EngineDisagreement
 from tester.cli.checks import check_directory, check_files, check_includes, check_nothing_drawn
 from tester.cli.options import DiffOptions
 from tester.cli.replay import run_file
-from tester.cli.run import Series, drawn_options, load
+from tester.cli.run import Series, drawn_options, load_drawn
 from tester.cli.session import Session, tune_collector
 from tester.program.replay_file import Leg
 
@@ -23,7 +23,7 @@ def diff(options: DiffOptions) -> int:
     check_includes(options)
     check_directory("--output", options.output)
     check_files({"--coverage": options.coverage})
-    protocol = load(options, options.system, native=True)
+    protocol = load_drawn(options, native=True)
     drawn = drawn_options(options, protocol)
     session = Session(
         options, protocol, drawn, Choice.native, output=options.output, before=_compare
