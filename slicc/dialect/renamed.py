@@ -45,6 +45,12 @@ COUNTERS: dict[str, str] = {
 }
 """Statistics that ``++cache.name`` counted, and the methods that do so today."""
 
+FUNCTIONS: dict[str, str] = {
+    "wake_up_dependents": "wakeUpBuffers",
+    "wake_up_all_dependents": "wakeUpAllBuffers",
+}
+"""Functions by their older names."""
+
 METHODS: dict[str, tuple[str, ...]] = {
     "Sequencer": (
         "readCallback(Addr, MachineType, DataBlock) -> readCallback 0 2 true 1",
