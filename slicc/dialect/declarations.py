@@ -6,6 +6,7 @@
     no functional accesses                           functions that hand them to memory
     states as an enumeration, no permissions         a state declaration, and functions for them
     virtual networks without a type                  networks of requests
+    entries that a directory makes when asked        entries allocated when missing
 
 Invariant: a machine without older declarations is returned unchanged, node for node.
 """
@@ -41,6 +42,7 @@ def modern_machine(
         machine.answer_functional_accesses()
         machine.type_networks()
         machine.permit_states()
+        machine.allocate_entries()
     if machine.parameters == list(node.parameters):
         return node, machine.body
     return replace(node, parameters=tuple(machine.parameters)), machine.body
@@ -276,6 +278,42 @@ class _Machine:
                 held = [p for p in setter.parameters if p.type.text in entries]
                 one = replace(one, parameters=(*held, *one.parameters))
             self.body = [*self.body, one]
+
+    def allocate_entries(self) -> None:
+        """``return static_cast(E, directory[a]);``: until 2011 the directory had every entry."""
+        directories = {
+            one.name.text for one in self.parameters if one.type.text == "DirectoryMemory"
+        }
+        for position, one in enumerate(self.body):
+            if not isinstance(one, syntax.Function) or one.body is None:
+                continue
+            match one.body.statements:
+                case (syntax.Return(syntax.StaticCast(mode=None, operand=entry) as cast),):
+                    pass
+                case _:
+                    continue
+            match entry:
+                case syntax.Index(syntax.Variable(name)) if name.text in directories:
+                    now = "an entry that is allocated when it is missing"
+                    self._note("an entry that the directory always has", one.name.span, now)
+                    self.body[position] = replace(one, body=_allocated(one.body, cast, entry))
+                case _:
+                    pass
+
+
+def _allocated(body: syntax.Block, cast: syntax.StaticCast, entry: syntax.Index) -> syntax.Block:
+    """``if (is_invalid(directory[a])) { directory.allocate(a, new E); }`` before the return."""
+    span = cast.span
+    allocate = syntax.MethodCall(
+        entry.receiver,
+        syntax.Name("allocate", span=span),
+        (*entry.arguments, syntax.New(cast.type, span=span)),
+        span=span,
+    )
+    block = syntax.Block((syntax.ExpressionStatement(allocate, span=span),), span=span)
+    missing = syntax.If(syntax.NullTest(False, entry, span=span), block, None, span=span)
+    pointer = replace(cast, mode=syntax.StringLiteral("pointer", '"', span=span))
+    return replace(body, statements=(missing, syntax.Return(pointer, span=span)))
 
 
 def _state_declaration(states: syntax.Enumeration) -> syntax.StateDeclaration:

@@ -19,6 +19,7 @@ TYPES: dict[str, str] = {
     "GenericMachineType": "MachineType",
     "Prefetcher": "RubyPrefetcher",
     "CacheMsg": "RubyRequest",
+    "AccessModeType": "RubyAccessMode",
 }
 """Types by their older names."""
 

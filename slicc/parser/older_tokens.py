@@ -1,5 +1,5 @@
 """Older spellings, token by token: machine headers, latencies of messages, drivers of file names,
-classes of the library: ``external_type(T) { … }`` for ``structure(T, external="yes") { … }``.
+types of requests, classes of the library (``external_type(T) { … }``).
 
 Three headers preceded today's ``machine(MachineType:L1Cache, …) : T * a; int b := 2; {``:
 
@@ -25,8 +25,11 @@ Note = Callable[[str, Span, str], None]
 
 _HINT = re.compile(
     r"\bmachine\s*\(\s*(?:\w+\s*[,)]|\{)|\blatency\s*="
-    r"|\bexternal_type\s*\([^;{]*\{"
+    r"|\bexternal_type\s*\([^;{]*\{|\bCacheMsg\b"
 )
+_RENAMED = {"SupervisorMode": "Supervisor", "UserMode": "User"}
+_RENAMED_BESIDE_CACHE_MESSAGES = {"CacheRequestType": "RubyRequestType"}
+"""What was the type of a ``CacheMsg`` has since become the name of another type."""
 _FILE_LIST = re.compile(
     r"(?:\s++|//[^\n]*+\n|(?>/\*.*?\*/)|(?>[\w./-]+\.(?:sm|slicc)\b))*+\Z", re.DOTALL
 )
@@ -70,6 +73,9 @@ class _Rewriter:
         self._note = note
         self._out: list[Token] = []
         self._at = 0
+        self._renamed = dict(_RENAMED)
+        if any(token == "CacheMsg" for token in tokens):
+            self._renamed |= _RENAMED_BESIDE_CACHE_MESSAGES
 
     def run(self) -> list[Token]:
         while self._at < len(self._tokens):
@@ -78,6 +84,8 @@ class _Rewriter:
                 self._machine()
             elif kind == "ENQUEUE":
                 self._enqueue()
+            elif kind == "ID" and self._tokens[self._at] in self._renamed:
+                self._rename()
             elif kind == "EXTERNAL_TYPE":
                 self._external_type()
             else:
@@ -179,6 +187,14 @@ class _Rewriter:
         """Whether a type and a name precede ``=``, not the key of a pair."""
         before = [token.type for token in self._out[-3:]]
         return before[-2:] == ["ID", "ID"] or before == ["ID", "STAR", "ID"]
+
+    # ------------------------------------------------------------ requests
+
+    def _rename(self) -> None:
+        written = str(self._tokens[self._at])
+        now = self._renamed[written]
+        self._note(f"`{written}`", self._span(self._at), f"`{now}`")
+        self._supply("ID", now, instead=True)
 
     # ------------------------------------------------------------ classes of the library
 
