@@ -6,7 +6,13 @@ from runtime.system.system import build_system
 from tester.campaign.engine_choice import Choice
 from tester.campaign.engine_diff import describe, first_difference
 from tester.campaign.engine_selection import EngineDisagreement
-from tester.cli.checks import check_directory, check_files, check_includes, check_nothing_drawn
+from tester.cli.checks import (
+    check_directory,
+    check_files,
+    check_includes,
+    check_nothing_drawn,
+    check_shown,
+)
 from tester.cli.options import DiffOptions
 from tester.cli.replay import run_file
 from tester.cli.run import Series, drawn_options, load_drawn
@@ -16,6 +22,7 @@ from tester.program.replay_file import Leg
 
 def diff(options: DiffOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
+    check_shown(options)
     if options.file is not None:
         check_nothing_drawn(options)
         return run_file(options, options.file, Choice.native, before=_compare)

@@ -57,7 +57,7 @@ def _rows(text: str) -> int:
     if text == "all":
         return HISTORY_ROWS
     if not str(text).isdecimal():
-        raise ValueError(f"{text}: a number of rows, or all")
+        raise ValueError(f"{text!r} is neither a number of rows nor all")
     return integer(LIMITS["history"].refusal)(text)
 
 

@@ -10,7 +10,7 @@ from slicc.text.command.version import installed_version
 from tester.campaign.campaign import Options
 from tester.campaign.engine_choice import Choice
 from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
-from tester.cli.checks import check_files, check_includes
+from tester.cli.checks import check_files, check_includes, check_shown
 from tester.cli.options import LegsOptions, ReplayOptions
 from tester.cli.session import Failed, Session, engine_for, tune_collector
 from tester.program.replay_file import Leg, load_leg
@@ -18,6 +18,7 @@ from tester.program.replay_file import Leg, load_leg
 
 def replay(options: ReplayOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
+    check_shown(options)
     return run_file(options, options.file, options.engine, trace=options.trace)
 
 

@@ -22,6 +22,7 @@ from tester.cli.usable_options import check_usable
 from tester.cli.verify import ProgramWrong, require_right
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.program.replay_file import Leg, save_leg
+from tester.scenario import profiles
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
 _NO_END: Final = 1 << 40
@@ -74,12 +75,15 @@ def drawn_options(options: LegOptions, protocol: LoadedProtocol) -> Options:
     """What legs are drawn from; a seed is chosen if none is given. Raises ConfigError."""
     fixed = fixed_options(options, protocol.description.line_size)
     check_usable(options, protocol)
+    profiles.check_name(options.profile)
+    assignments = assignments_of(options)
+    protocol.description.override(assignments)  # an error is not kept for after the engine's build
     return Options(
         seed=secrets.randbelow(1 << 32) if options.seed is None else options.seed,
         episodes=options.episodes,
         profile=options.profile,
         fixed=fixed,
-        assignments=assignments_of(options),
+        assignments=assignments,
         one_request_per_lane=options.one_request_per_lane,
         known_defects=options.known_defects,
         leg_episodes=options.leg_episodes,
