@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocols import SYSTEMS, shipped
 from protocols.accepted_requests import Accepted, accepted_requests, fitted
@@ -21,7 +22,7 @@ from protocols.compile_cache import Front, finish, generate, remembered
 from protocols.identity import ProtocolIdentity
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
-from runtime.description.inference import complete
+from runtime.description.inference import complete, complete_with
 from runtime.native.build import Sources
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 AnyProtocol: TypeAlias = "str | Path | CompiledProtocol | LoadedProtocol"
 """What stands for a protocol: a shipped name, a path, or one that was compiled or loaded."""
 
+NO_VALUES: Final[Mapping[str, object]] = MappingProxyType({})
 SUFFIXES = (".slicc", ".sm")
 
 
@@ -107,14 +109,16 @@ def load_protocol(
     system: Path | None = None,
     native: bool = False,
     preludes: Sequence[Path] = (),
+    values: Mapping[str, object] = NO_VALUES,
 ) -> LoadedProtocol:
     """Compile a protocol and read its system description.
 
     The description is ``system``, else the ``.toml`` beside the protocol's file, else that of the
     known protocol that it matches (``protocols.catalog``); the rest is inferred.
     What an earlier run compiled from the same texts is reused. ``native``: with its C++, if it can
-    be written so. ``preludes``: files that declare what the runtime lacks. Raises ProtocolMissing,
-    ProtocolBroken, DescriptionError, OSError.
+    be written so. ``preludes``: files that declare what the runtime lacks. ``values``: of
+    parameters that nothing else gives one, by path. Raises ProtocolMissing, ProtocolBroken,
+    DescriptionError, OSError.
     """
     path, is_shipped = locate(name)
     front = remembered(path, include, preludes) or _compiled(path, include, preludes)
@@ -125,7 +129,7 @@ def load_protocol(
         front.digest,
         "" if is_shipped else str(path.resolve()),
     )
-    return _described(front, identity, (path.stem, front.path.stem), system, name)
+    return _described(front, identity, (path.stem, front.path.stem), system, name, values)
 
 
 def load(
@@ -134,6 +138,7 @@ def load(
     system: str | Path | None = None,
     native: bool = False,
     preludes: Sequence[str | Path] = (),
+    values: Mapping[str, object] = NO_VALUES,
 ) -> LoadedProtocol:
     """A protocol ready to be built, from any form in which a program has it.
 
@@ -145,14 +150,14 @@ def load(
     system = None if system is None else Path(system)
     if isinstance(protocol, str | Path):
         return load_protocol(
-            str(protocol), [*map(Path, include)], system, native, [*map(Path, preludes)]
+            str(protocol), [*map(Path, include)], system, native, [*map(Path, preludes)], values
         )
     path = protocol.path
     with _generating(path):
         front = generate(protocol, native)
     known = shipped().get(path.stem) == path.resolve() or not path.is_file()
     identity = ProtocolIdentity(path.stem, front.digest, "" if known else str(path.resolve()))
-    return _described(front, identity, (protocol.name, path.stem), system, path.stem)
+    return _described(front, identity, (protocol.name, path.stem), system, path.stem, values)
 
 
 def _described(
@@ -161,12 +166,13 @@ def _described(
     names: Sequence[str],
     system: Path | None,
     wanted: str,
+    values: Mapping[str, object],
 ) -> LoadedProtocol:
     """A generated protocol with its description; ``names``: what its files are called."""
     info = front.info
     written, note = written_system(front.path, system, info, names, SYSTEMS, front.bodies)
     _check_named(written, {*names, info.name}, wanted)
-    description = complete(written, info)
+    written, description = complete_with(written, info, values)
     accepted = accepted_requests(info, description)
     if identity.path and (not written.requesters or is_known(written)):
         written, unknown = fitted(written, description, accepted)

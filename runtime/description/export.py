@@ -1,12 +1,13 @@
 """A completed description as a file that people go on writing.
 
 Invariant: the text reads back and completes to the description that was printed. What would have
-to change when something else is changed (numbers that follow from counts) is a comment.
+to change when something else is changed (numbers that follow from counts) is a comment, and so are
+placeholders of values that are missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import tomlkit
@@ -31,9 +32,16 @@ _FOLLOWING: Final = ("tokens", "outstanding", "context")
 
 
 def editable_toml(
-    file: str, written: SystemDescription, completed: SystemDescription, protocol: ProtocolInfo
+    file: str,
+    written: SystemDescription,
+    completed: SystemDescription,
+    protocol: ProtocolInfo,
+    missing: Collection[str] = (),
 ) -> str:
-    """``file``: the protocol's, as the description names it; ``written``: what was not inferred."""
+    """``file``: the protocol's, as the description names it; ``written``: what was not inferred.
+
+    ``missing``: paths of parameters whose values are placeholders.
+    """
     declared = {machine.MACHINE: machine.PARAMETERS for machine in protocol.machines}
     groups = with_groups(written, list(declared)).machines
     text = tomlkit.document()
@@ -45,7 +53,13 @@ def editable_toml(
             text.add(name, data[name])
     tables = {
         "machine": {
-            name: _machine(group, groups[name], completed, declared[group.of or name])
+            name: _machine(
+                group,
+                groups[name],
+                completed,
+                declared[group.of or name],
+                _unset(name, declared[group.of or name], missing),
+            )
             for name, group in completed.machines.items()
         },
         "requester": {
@@ -102,6 +116,7 @@ def _machine(
     stated: MachineDescription,
     completed: SystemDescription,
     declared: Iterable[Parameter | BufferParameter],
+    unset: dict[str, str],
 ) -> Table:
     data = plain(machine)
     top = {key: value for key, value in data.items() if not isinstance(value, dict) and value != []}
@@ -113,7 +128,7 @@ def _machine(
         if parameter not in stated.parameters
         and (why := _follows(parameter, machine, completed)) is not None
     }
-    table.add("parameters", _table(machine.parameters, follow))
+    table.add("parameters", _table(machine.parameters, follow | unset))
     if machine.derived:
         table.add("derived", _table(data["derived"]))
     caches = {}
@@ -130,6 +145,18 @@ def _machine(
     if buffers:
         table.add("buffer", buffers)
     return table
+
+
+def _unset(
+    machine: str, declared: Iterable[Parameter | BufferParameter], missing: Collection[str]
+) -> dict[str, str]:
+    """What the line of a placeholder says, by parameter."""
+    return {
+        parameter.name: f"a value of type {parameter.type} goes here"
+        for parameter in declared
+        if isinstance(parameter, Parameter)
+        and f"machine.{machine}.parameters.{parameter.name}" in missing
+    }
 
 
 def _follows(name: str, machine: MachineDescription, completed: SystemDescription) -> str | None:

@@ -25,7 +25,7 @@ from runtime.description import (
 )
 from runtime.description.direct_links import is_link, with_links
 from runtime.description.machine_groups import with_groups
-from runtime.description.origin import DescriptionError, Path, unknown_name
+from runtime.description.origin import DescriptionError, MissingParameters, Path, unknown_name
 from runtime.description.parameters import ParameterValues
 from runtime.requesters.coalescer import CONTEXT
 
@@ -40,6 +40,23 @@ _KIND_OF_CLASS: Final = {DMA: "dma"} | dict.fromkeys(COALESCERS, "gpu")
 def complete(given: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:
     """The complete description. Raises DescriptionError."""
     return _Completion(given, protocol).result()
+
+
+def complete_with(
+    given: SystemDescription, protocol: ProtocolInfo, values: Mapping[str, object]
+) -> tuple[SystemDescription, SystemDescription]:
+    """As written, with those of ``values`` that it cannot be completed without; and completed.
+
+    ``values``: by path, as for `SystemDescription.override`. Raises DescriptionError.
+    """
+    try:
+        return given, complete(given, protocol)
+    except MissingParameters as error:
+        needed = {path: values[path] for path in error.placeholders if path in values}
+        if not needed:
+            raise
+    given = given.override(needed)
+    return given, complete(given, protocol)
 
 
 class _Machine:

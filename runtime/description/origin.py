@@ -43,6 +43,12 @@ class DescriptionError(ValueError):
         super().__init__(f"{place}: {shown}: {message}" if field else f"{place}: {message}")
 
 
+class MissingParameters(DescriptionError):
+    """Parameters that nothing gives a value; ``placeholders``: one of its type for each path."""
+
+    placeholders: Mapping[str, str | int]
+
+
 def _shown(value: object) -> str:
     if not isinstance(value, str | int | list | tuple | Mapping):
         return str(value)  # a number with a point, a date or a time

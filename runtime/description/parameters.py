@@ -11,7 +11,7 @@ from typing import Final
 
 from runtime.controller.declarations import Parameter
 from runtime.description import MAX_LATENCY, DerivedParameter, MachineDescription, Scalar
-from runtime.description.origin import Origin, unknown_name
+from runtime.description.origin import MissingParameters, Origin, dotted, unknown_name
 
 INHERITED: Final[Mapping[str, Parameter]] = {
     parameter.name: parameter
@@ -37,6 +37,11 @@ _RANGES: Final = {
     "Addr": (0, (1 << 64) - 1),
     "NodeID": (0, (1 << 32) - 1),
 }
+
+
+def _placeholder(parameter: Parameter) -> str | int:
+    """A value that the type allows, to be replaced."""
+    return "" if parameter.type == "std::string" else 0
 
 
 def banked_machine(name: str, machines: Iterable[str]) -> str | None:
@@ -69,7 +74,7 @@ class ParameterValues:
         self.line_bits = line_bits
         self.machines = machines
         self.scalars = {name: {**INHERITED, **declared} for name, declared in scalars.items()}
-        self.missing: dict[str, list[str]] = {}
+        self.missing: dict[str, list[Parameter]] = {}
         """Parameters that must be given, by machine."""
 
     def of(self, machine: str, objects: Mapping[str, str]) -> dict[str, Scalar]:
@@ -95,23 +100,32 @@ class ParameterValues:
             if value is not None:
                 values[name] = self._checked(machine, parameter, value)
             elif self.counts[machine]:
-                self.missing.setdefault(machine, []).append(f"`{name}` ({parameter.type})")
+                self.missing.setdefault(machine, []).append(parameter)
         return values
 
     def require(self) -> None:
-        """Ask for everything that :meth:`of` has missed, at once."""
+        """Ask for everything that :meth:`of` has missed, at once. Raises MissingParameters."""
         if not self.missing:
             return
-        first = next(iter(self.missing))
+        placeholders = {
+            f"machine.{machine}.parameters.{parameter.name}": _placeholder(parameter)
+            for machine, parameters in self.missing.items()
+            for parameter in parameters
+        }
         stated = "; ".join(
-            f"machine {machine} has no default for {', '.join(names)}"
-            for machine, names in self.missing.items()
+            f"machine {machine} has no default for "
+            + ", ".join(f"`{parameter.name}` ({parameter.type})" for parameter in parameters)
+            for machine, parameters in self.missing.items()
         )
         tables = ", ".join(f"[machine.{machine}.parameters]" for machine in self.missing)
-        names = [name.split("`")[1] for name in self.missing[first]]
-        option = f"--set machine.{first}.parameters.{names[0]}=VALUE"
-        message = f"{stated}; say it under {tables} or with {option}"
-        raise self.origin.error(("machine", first, "parameters"), None, message)
+        each = " (one for each)" if len(placeholders) > 1 else ""
+        option = f"--set {next(iter(placeholders))}=VALUE{each}"
+        message = f"{stated}; say it under {tables} of the description or with {option}"
+        path = ("machine", next(iter(self.missing)), "parameters")
+        file, line = self.origin.place(path)
+        error = MissingParameters(file, line, dotted(path), None, message)
+        error.placeholders = placeholders
+        raise error
 
     def _derived(self, machine: str, name: str, derived: DerivedParameter) -> Scalar:
         path = ("machine", machine, "derived", name)

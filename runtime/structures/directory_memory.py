@@ -1,7 +1,7 @@
 """Entries of a directory: one per line of memory that it is responsible for, made on demand.
 
-Blocks of data in a new entry hold what memory has for the line: some protocols keep memory's data in
-the directory, and read it there first.
+Blocks of data in a new entry hold what memory has for the line: some protocols keep memory's data
+in the directory, and read it there first.
 
 Invariant: an entry exists only for lines in the directory's own range.
 """

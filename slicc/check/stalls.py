@@ -56,11 +56,17 @@ def _ranks(machine: ir.Machine, sink: DiagnosticSink) -> None:
 
 
 def _dequeues(machine: ir.Machine, sink: DiagnosticSink) -> None:
-    popped = {action.ref: _popped(action.body) for action in machine.actions}
+    popped = {
+        action.ref: _operated(action.body, ir.PortOperation.DEQUEUE) for action in machine.actions
+    }
+    recycled = {
+        action.ref: _operated(action.body, ir.PortOperation.RECYCLE) for action in machine.actions
+    }
     peeked = {action.ref: _peeked(action.body) for action in machine.actions}
     reported: set[tuple[ir.ActionRef, ir.ActionRef]] = set()
     for transition in machine.transitions:
         dequeued: dict[ir.PortRef, ir.ActionRef] = {}
+        put_back: dict[ir.PortRef, ir.ActionRef] = {}
         for action in transition.actions:
             for port in peeked[action]:
                 culprit = dequeued.get(port)
@@ -77,16 +83,30 @@ def _dequeues(machine: ir.Machine, sink: DiagnosticSink) -> None:
                 )
             for port in popped[action]:
                 dequeued[port] = action
+                culprit = put_back.get(port)
+                if culprit is None or (culprit, action) in reported:
+                    continue
+                reported.add((culprit, action))
+                sink.warning(
+                    "unsafe-dequeue",
+                    f"`{action.name}` dequeues `{port.name}` after `{culprit.name}` has recycled "
+                    "its message",
+                    transition.span,
+                    "in this transition, which loses another message",
+                    help=f"leave out `{action.name}` or `{culprit.name}`",
+                )
+            for port in recycled[action]:
+                put_back[port] = action
 
 
-def _popped(body: tuple[ir.Stmt, ...]) -> set[ir.PortRef]:
-    """Ports that the action dequeues on every path."""
+def _operated(body: tuple[ir.Stmt, ...], operation: ir.PortOperation) -> set[ir.PortRef]:
+    """Ports whose head the action takes away so on every path."""
     return {
         statement.expression.port
         for statement in body
         if isinstance(statement, ir.Evaluate)
         and isinstance(statement.expression, ir.PortCall)
-        and statement.expression.operation is ir.PortOperation.DEQUEUE
+        and statement.expression.operation is operation
     }
 
 

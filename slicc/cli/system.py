@@ -1,11 +1,12 @@
 """The command ``slicc system``: the system that a protocol would be tested in, as a file to edit.
 
-Invariant: what is printed, given back, builds the same system.
+Invariant: what is printed, given back, builds the same system; one that lacks values asks for
+those whose lines are comments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from protocols import SYSTEMS, shipped
@@ -14,6 +15,7 @@ from protocols.compile_cache import bodies_of
 from runtime.description import DescriptionError, parse_assignment
 from runtime.description.export import editable_toml
 from runtime.description.inference import complete
+from runtime.description.origin import MissingParameters
 from slicc.cli.options import SystemOptions
 from slicc.cli.session import compiling
 from slicc.codegen.python.errors import GenerationError
@@ -46,8 +48,15 @@ def _system_text(
         written, note = written_system(compiled.path, system, protocol, names, SYSTEMS, bodies)
         if assignments:
             written = written.override(dict(map(parse_assignment, assignments)))
-        completed = complete(written, protocol)
+        notes = [note] if note else []
+        missing: Mapping[str, str | int] = {}
+        try:
+            completed = complete(written, protocol)
+        except MissingParameters as error:
+            missing = error.placeholders
+            notes.append(error.message)
+            completed = complete(written.override(missing), protocol)
     except (GenerationError, DescriptionError) as error:
         raise Stop(str(error)) from None
-    text = toml_document(editable_toml(compiled.path.name, written, completed, protocol))
-    return f"{toml_comment(note)}\n{text}" if note else text
+    text = toml_document(editable_toml(compiled.path.name, written, completed, protocol, missing))
+    return "".join(f"{toml_comment(line)}\n" for line in notes) + text

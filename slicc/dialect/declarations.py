@@ -4,6 +4,9 @@
     a memory controller behind two ports             the two queues of memory
     queueMemoryRead(…) and the like                  messages to the request queue
     no functional accesses                           functions that hand them to memory
+    states as an enumeration, no permissions         a state declaration, and functions for them
+    virtual networks without a type                  networks of requests
+    entries that a directory makes when asked        entries allocated when missing
 
 Invariant: a machine without older declarations is returned unchanged, node for node.
 """
@@ -37,6 +40,9 @@ def modern_machine(
     if machine.older_header:
         machine.size_tables()
         machine.answer_functional_accesses()
+        machine.type_networks()
+        machine.permit_states()
+        machine.allocate_entries()
     if machine.parameters == list(node.parameters):
         return node, machine.body
     return replace(node, parameters=tuple(machine.parameters)), machine.body
@@ -162,7 +168,7 @@ class _Machine:
         if "queueMemoryWrite" in called:
             called.add("queueMemoryWritePartial")
         kept = [one for one in self.body if id(one) not in removed]
-        self.body = [*self._wanted(called), *kept]
+        self.body = [*self._wanted(called), *self._with_more_arguments(prototypes), *kept]
 
     def _uses(self, name: str) -> bool:
         texts = {one.span.file.name: one.span.file.text for one in self.body}
@@ -173,6 +179,30 @@ class _Machine:
         for one in _snippet("memory.sm"):
             if not isinstance(one, syntax.Function) or one.name.text in names:
                 yield one
+
+    def _with_more_arguments(
+        self, prototypes: Sequence[syntax.Function]
+    ) -> Iterable[syntax.Declaration]:
+        """Forks name who asked, and for what, to a buffer before memory: reads have memory's data,
+        as without that buffer."""
+        functions = {
+            one.name.text: one for one in _snippet("memory.sm") if isinstance(one, syntax.Function)
+        }
+        made = set()
+        for one in prototypes:
+            ours = functions[one.name.text]
+            more = one.parameters[len(ours.parameters) :]
+            shape = (one.name.text, *(parameter.type.text for parameter in more))
+            if not more or shape in made:
+                continue
+            made.add(shape)
+            what = f"further arguments of `{one.name.text}`"
+            self._note(what, one.name.span, "no arguments: they have no effect here")
+            names = [
+                syntax.Name(f"unused_{number}", span=each.span) for number, each in enumerate(more)
+            ]
+            unused = [replace(each, name=name) for each, name in zip(more, names)]
+            yield replace(ours, parameters=(*ours.parameters, *unused))
 
     # ------------------------------------------------------------ tables and functions
 
@@ -215,6 +245,97 @@ class _Machine:
             if isinstance(one, syntax.Function) and one.name.text not in present
         ]
         self.body = [*self.body, *missing]
+
+    def type_networks(self) -> None:
+        """A virtual network had no ``vnet_type`` until 2011; it only names a kind of traffic."""
+        for position, one in enumerate(self.parameters):
+            if "virtual_network" in one.pairs and "vnet_type" not in one.pairs:
+                now = '`vnet_type="request"`'
+                self._note("a virtual network without `vnet_type`", one.name.span, now)
+                pairs = _with_pairs(one.pairs, [("vnet_type", "request")])
+                self.parameters[position] = replace(one, pairs=pairs)
+
+    def permit_states(self) -> None:
+        """Permissions of lines belonged to entries alone until 2011, those of states to none."""
+        for position, one in enumerate(self.body):
+            if isinstance(one, syntax.Enumeration) and one.type.text == "State":
+                now = "a `state_declaration`"
+                self._note("states in a plain enumeration", one.type.span, now)
+                self.body[position] = _state_declaration(one)
+        functions = {one.name.text: one for one in self.body if isinstance(one, syntax.Function)}
+        setter = functions.get("setState")
+        if setter is None:
+            return
+        entries = {
+            one.type.text
+            for one in self.body
+            if isinstance(one, syntax.Structure) and "interface" in one.pairs
+        }
+        for one in _snippet("permissions.sm"):
+            if not isinstance(one, syntax.Function) or one.name.text in functions:
+                continue
+            if one.name.text == "setAccessPermission":
+                held = [p for p in setter.parameters if p.type.text in entries]
+                one = replace(one, parameters=(*held, *one.parameters))
+            self.body = [*self.body, one]
+
+    def allocate_entries(self) -> None:
+        """``return static_cast(E, directory[a]);``: until 2011 the directory had every entry."""
+        directories = {
+            one.name.text for one in self.parameters if one.type.text == "DirectoryMemory"
+        }
+        for position, one in enumerate(self.body):
+            if not isinstance(one, syntax.Function) or one.body is None:
+                continue
+            match one.body.statements:
+                case (syntax.Return(syntax.StaticCast(mode=None, operand=entry) as cast),):
+                    pass
+                case _:
+                    continue
+            match entry:
+                case syntax.Index(syntax.Variable(name)) if name.text in directories:
+                    now = "an entry that is allocated when it is missing"
+                    self._note("an entry that the directory always has", one.name.span, now)
+                    self.body[position] = replace(one, body=_allocated(one.body, cast, entry))
+                case _:
+                    pass
+
+
+def _allocated(body: syntax.Block, cast: syntax.StaticCast, entry: syntax.Index) -> syntax.Block:
+    """``if (is_invalid(directory[a])) { directory.allocate(a, new E); }`` before the return."""
+    span = cast.span
+    allocate = syntax.MethodCall(
+        entry.receiver,
+        syntax.Name("allocate", span=span),
+        (*entry.arguments, syntax.New(cast.type, span=span)),
+        span=span,
+    )
+    block = syntax.Block((syntax.ExpressionStatement(allocate, span=span),), span=span)
+    missing = syntax.If(syntax.NullTest(False, entry, span=span), block, None, span=span)
+    pointer = replace(cast, mode=syntax.StringLiteral("pointer", '"', span=span))
+    return replace(body, statements=(missing, syntax.Return(pointer, span=span)))
+
+
+def _state_declaration(states: syntax.Enumeration) -> syntax.StateDeclaration:
+    """With a permission that says nothing."""
+    return syntax.StateDeclaration(
+        states.type,
+        states.pairs,
+        tuple(
+            syntax.StateMember(
+                one.name,
+                syntax.EnumMember(
+                    syntax.Name("AccessPermission", span=one.name.span),
+                    syntax.Name("Maybe_Stale", span=one.name.span),
+                    span=one.name.span,
+                ),
+                one.pairs,
+                span=one.span,
+            )
+            for one in states.members
+        ),
+        span=states.span,
+    )
 
 
 def _with_pairs(pairs: syntax.Pairs, more: Sequence[tuple[str, str]]) -> syntax.Pairs:

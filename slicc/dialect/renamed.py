@@ -19,6 +19,7 @@ TYPES: dict[str, str] = {
     "GenericMachineType": "MachineType",
     "Prefetcher": "RubyPrefetcher",
     "CacheMsg": "RubyRequest",
+    "AccessModeType": "RubyAccessMode",
 }
 """Types by their older names."""
 
@@ -44,6 +45,12 @@ COUNTERS: dict[str, str] = {
     "prefetch_hits": "profilePrefetchHit",
 }
 """Statistics that ``++cache.name`` counted, and the methods that do so today."""
+
+FUNCTIONS: dict[str, str] = {
+    "wake_up_dependents": "wakeUpBuffers",
+    "wake_up_all_dependents": "wakeUpAllBuffers",
+}
+"""Functions by their older names."""
 
 METHODS: dict[str, tuple[str, ...]] = {
     "Sequencer": (

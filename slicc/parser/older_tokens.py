@@ -1,4 +1,5 @@
-"""Older spellings, token by token: machine headers, latencies of messages, drivers of file names.
+"""Older spellings, token by token: machine headers, latencies of messages, drivers of file names,
+types of requests, classes of the library (``external_type(T) { … }``).
 
 Three headers preceded today's ``machine(MachineType:L1Cache, …) : T * a; int b := 2; {``:
 
@@ -22,7 +23,13 @@ from slicc.source import SourceFile, Span
 Note = Callable[[str, Span, str], None]
 """Called with the construct, its span, and its meaning today."""
 
-_HINT = re.compile(r"\bmachine\s*\(\s*(?:\w+\s*[,)]|\{)|\blatency\s*=")
+_HINT = re.compile(
+    r"\bmachine\s*\(\s*(?:\w+\s*[,)]|\{)|\blatency\s*="
+    r"|\bexternal_type\s*\([^;{]*\{|\bCacheMsg\b"
+)
+_RENAMED = {"SupervisorMode": "Supervisor", "UserMode": "User"}
+_RENAMED_BESIDE_CACHE_MESSAGES = {"CacheRequestType": "RubyRequestType"}
+"""What was the type of a ``CacheMsg`` has since become the name of another type."""
 _FILE_LIST = re.compile(
     r"(?:\s++|//[^\n]*+\n|(?>/\*.*?\*/)|(?>[\w./-]+\.(?:sm|slicc)\b))*+\Z", re.DOTALL
 )
@@ -66,6 +73,9 @@ class _Rewriter:
         self._note = note
         self._out: list[Token] = []
         self._at = 0
+        self._renamed = dict(_RENAMED)
+        if any(token == "CacheMsg" for token in tokens):
+            self._renamed |= _RENAMED_BESIDE_CACHE_MESSAGES
 
     def run(self) -> list[Token]:
         while self._at < len(self._tokens):
@@ -74,6 +84,10 @@ class _Rewriter:
                 self._machine()
             elif kind == "ENQUEUE":
                 self._enqueue()
+            elif kind == "ID" and self._tokens[self._at] in self._renamed:
+                self._rename()
+            elif kind == "EXTERNAL_TYPE":
+                self._external_type()
             else:
                 self._copy()
         return self._out
@@ -173,6 +187,36 @@ class _Rewriter:
         """Whether a type and a name precede ``=``, not the key of a pair."""
         before = [token.type for token in self._out[-3:]]
         return before[-2:] == ["ID", "ID"] or before == ["ID", "STAR", "ID"]
+
+    # ------------------------------------------------------------ requests
+
+    def _rename(self) -> None:
+        written = str(self._tokens[self._at])
+        now = self._renamed[written]
+        self._note(f"`{written}`", self._span(self._at), f"`{now}`")
+        self._supply("ID", now, instead=True)
+
+    # ------------------------------------------------------------ classes of the library
+
+    def _external_type(self) -> None:
+        """With prototypes in braces; without them it is today's spelling."""
+        ahead = 1
+        while self._kind(ahead) not in ("RPAR", "LBRACE", "RBRACE", "SEMI", ""):
+            ahead += 1
+        if self._kind(ahead) != "RPAR" or self._kind(ahead + 1) != "LBRACE":
+            self._copy()
+            return
+        now = '`structure(…, external="yes")`'
+        self._note("`external_type` with methods", self._span(self._at), now)
+        self._supply("STRUCTURE", "structure", instead=True)
+        self._copy(ahead - 1)
+        for kind, text in (
+            ("COMMA", ","),
+            ("ID", "external"),
+            ("EQUALS", "="),
+            ("STRING", '"yes"'),
+        ):
+            self._supply(kind, text)
 
     # ------------------------------------------------------------ latencies
 

@@ -224,6 +224,7 @@ def _report_nested(scope: MachineScope, span: Span) -> None:
 def _check_states_and_events(scope: MachineScope) -> None:
     name = scope.node.type.span
     if scope.states is None:
+        scope.misses.first("type", "State", name)  # its uses are further places of this error
         scope.sink.error(
             "missing-state-declaration",
             f"machine `{scope.name}` declares no states",

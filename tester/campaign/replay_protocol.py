@@ -44,6 +44,15 @@ def named_protocol(leg: Leg, file: Path, include: Sequence[Path]) -> str:
     )
 
 
+def parameters_of(leg: Leg) -> dict[str, object]:
+    """The leg's values of parameters by path, for a protocol that has no default for some."""
+    return {
+        f"machine.{name}.parameters.{parameter}": value
+        for name, machine in leg.description.machines.items()
+        for parameter, value in machine.parameters.items()
+    }
+
+
 def fitted(leg: Leg, protocol: LoadedProtocol, file: Path) -> Leg:
     """The leg, its system completed and checked for the protocol.
 

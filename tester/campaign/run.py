@@ -16,7 +16,7 @@ from tester.campaign.campaign import AnyRun, Campaign, Options, Plan, Totals
 from tester.campaign.coverage import Coverage
 from tester.campaign.engine_choice import Choice
 from tester.campaign.engine_selection import choose
-from tester.campaign.replay_protocol import fitted, named_protocol
+from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
 from tester.campaign.watcher import Watcher
 from tester.diagnosis.failure_report import render
 from tester.errors import ConfigError
@@ -85,7 +85,8 @@ def run(
     every leg before it runs. Raises what `protocols.load` raises, ConfigError, DescriptionError.
     """
     choice = _choice(engine, watchers)
-    loaded = load(protocol, native=choice is not Choice.python)
+    values = options.get("assignments", {})
+    loaded = load(protocol, native=choice is not Choice.python, values=values)
     chosen = choose(choice, loaded, _ignore)
     try:
         campaign = Campaign(loaded, Options(seed, episodes, **options), chosen, watchers)
@@ -123,7 +124,8 @@ def replay(
     choice = _choice(engine, watchers)
     if protocol is None:
         protocol = named_protocol(leg, file, directories)
-    loaded = load(protocol, directories, native=choice is not Choice.python)
+    native = choice is not Choice.python
+    loaded = load(protocol, directories, native=native, values=parameters_of(leg))
     leg = fitted(leg, loaded, file)
     chosen = choose(choice, loaded, _ignore)
     try:
@@ -147,7 +149,8 @@ def generate(
     ``episodes`` is the length of the run; ``leg_episodes`` that of the leg, which is drawn
     otherwise.
     """
-    return Campaign(load(protocol), Options(seed, episodes, **options)).plan(number).leg
+    loaded = load(protocol, values=options.get("assignments", {}))
+    return Campaign(loaded, Options(seed, episodes, **options)).plan(number).leg
 
 
 def _choice(engine: str, watchers: Sequence[Watcher]) -> Choice:

@@ -13,7 +13,7 @@ from typing import Final
 from runtime.description import MAX_ENTRIES
 from slicc.text.command.options import given
 from slicc.text.files import why_not_writable
-from tester.cli.options import LegOptions, ProtocolOptions, RunOptions, SeriesOptions
+from tester.cli.options import LegOptions, OutputOptions, ProtocolOptions, RunOptions, SeriesOptions
 from tester.errors import ConfigError
 from tester.limits import LIMITS
 
@@ -31,10 +31,17 @@ def check_includes(options: ProtocolOptions) -> None:
             raise ConfigError(f"--include {directory}: it is not a directory")
 
 
+def check_shown(options: OutputOptions) -> None:
+    """Raises ConfigError."""
+    if options.quiet and options.verbose:
+        raise ConfigError("--quiet and --verbose: only one of them is possible")
+
+
 def check_run(options: RunOptions) -> None:
     """Refuse, as ConfigError, options that cannot have their effect."""
     if options.jobs > 1 and options.trace is not None:
         raise ConfigError(f"--jobs {options.jobs} has no effect with --trace")
+    check_shown(options)
     check_directory("--output", options.output)
     check_files({"--coverage": options.coverage, "--save-program": options.save_program})
 

@@ -6,16 +6,23 @@ from runtime.system.system import build_system
 from tester.campaign.engine_choice import Choice
 from tester.campaign.engine_diff import describe, first_difference
 from tester.campaign.engine_selection import EngineDisagreement
-from tester.cli.checks import check_directory, check_files, check_includes, check_nothing_drawn
+from tester.cli.checks import (
+    check_directory,
+    check_files,
+    check_includes,
+    check_nothing_drawn,
+    check_shown,
+)
 from tester.cli.options import DiffOptions
 from tester.cli.replay import run_file
-from tester.cli.run import Series, drawn_options, load
+from tester.cli.run import Series, drawn_options, load_drawn
 from tester.cli.session import Session, tune_collector
 from tester.program.replay_file import Leg
 
 
 def diff(options: DiffOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
+    check_shown(options)
     if options.file is not None:
         check_nothing_drawn(options)
         return run_file(options, options.file, Choice.native, before=_compare)
@@ -23,7 +30,7 @@ def diff(options: DiffOptions) -> int:
     check_includes(options)
     check_directory("--output", options.output)
     check_files({"--coverage": options.coverage})
-    protocol = load(options, options.system, native=True)
+    protocol = load_drawn(options, native=True)
     drawn = drawn_options(options, protocol)
     session = Session(
         options, protocol, drawn, Choice.native, output=options.output, before=_compare

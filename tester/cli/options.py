@@ -7,6 +7,7 @@ is imported here.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -56,8 +57,20 @@ def _rows(text: str) -> int:
     if text == "all":
         return HISTORY_ROWS
     if not str(text).isdecimal():
-        raise ValueError(f"{text}: a number of rows, or all")
+        raise ValueError(f"{text!r} is neither a number of rows nor all")
     return integer(LIMITS["history"].refusal)(text)
+
+
+def _shipped() -> Iterable[str]:
+    from protocols import shipped
+
+    return shipped()
+
+
+def _profiles() -> Iterable[str]:
+    from tester.scenario.profiles import names
+
+    return names()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +83,7 @@ class ProtocolOptions:
         "--protocol",
         "-p",
         metavar="NAME|PATH",
+        complete=_shipped,
     )
     include: tuple[Path, ...] = _run(
         (), "Where included files are also looked for.", "--include", "-I", metavar="DIR"
@@ -88,7 +102,10 @@ class LegOptions:
     )
     seed: int | None = _number(_RUN, "seed", "Everything is drawn from it (chosen and printed).")
     profile: str = _run(
-        "default", "How to attack; default draws another one for every leg.", metavar="NAME"
+        "default",
+        "How to attack; default draws another one for every leg.",
+        metavar="NAME",
+        complete=_profiles,
     )
     system: Path | None = _run(None, "System description to start from.", metavar="TOML")
     leg_episodes: int | None = _number(

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from protocols.loader import LoadedProtocol
+from protocols.loader import LoadedProtocol, load_protocol
 from slicc.text.command.version import installed_version
 from tester.campaign.campaign import Options
 from tester.campaign.engine_choice import Choice
-from tester.campaign.replay_protocol import fitted, named_protocol
-from tester.cli.checks import check_files, check_includes
+from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
+from tester.cli.checks import check_files, check_includes, check_shown
 from tester.cli.options import LegsOptions, ReplayOptions
-from tester.cli.run import load
 from tester.cli.session import Failed, Session, engine_for, tune_collector
 from tester.program.replay_file import Leg, load_leg
 
 
 def replay(options: ReplayOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
+    check_shown(options)
     return run_file(options, options.file, options.engine, trace=options.trace)
 
 
@@ -44,8 +44,11 @@ def run_file(
 
 def _load(options: LegsOptions, leg: Leg, file: Path, engine: Choice) -> LoadedProtocol:
     """The protocol that is asked for, else the one of the file."""
-    named = None if options.protocol is not None else named_protocol(leg, file, options.include)
-    return load(options, None, engine is not Choice.python, named)
+    wanted = options.protocol
+    if wanted is None:
+        wanted = named_protocol(leg, file, options.include)
+    native = engine is not Choice.python
+    return load_protocol(wanted, options.include, None, native, options.prelude, parameters_of(leg))
 
 
 def _run(session: Session, leg: Leg, file: Path) -> Failed | None:

@@ -16,12 +16,13 @@ from tester.campaign.engine_choice import Choice
 from tester.campaign.leg_summary import defects_summary
 from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options
-from tester.cli.options import LegOptions, ProtocolOptions, RunOptions
+from tester.cli.options import DiffOptions, GenerateOptions, LegOptions, RunOptions
 from tester.cli.session import Failed, Session, ending, engine_for, tune_collector
 from tester.cli.usable_options import check_usable
 from tester.cli.verify import ProgramWrong, require_right
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.program.replay_file import Leg, save_leg
+from tester.scenario import profiles
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
 _NO_END: Final = 1 << 40
@@ -36,7 +37,7 @@ def run(options: RunOptions) -> int:
     check_includes(options)
     check_run(options)
     engine = engine_for(options.engine, options.trace)
-    protocol = load(options, options.system, engine is not Choice.python)
+    protocol = load_drawn(options, engine is not Choice.python)
     session = Session(
         options,
         protocol,
@@ -49,14 +50,19 @@ def run(options: RunOptions) -> int:
     return session.run(Series(options.max_seconds, options.save_program, options.jobs).run)
 
 
-def load(
-    options: ProtocolOptions, system: Path | None, native: bool, name: str | None = None
-) -> LoadedProtocol:
-    """The protocol that was asked for; else ``name``, the one of a description, or the default."""
-    wanted = options.protocol
+def load_drawn(options: RunOptions | DiffOptions | GenerateOptions, native: bool) -> LoadedProtocol:
+    """The protocol that was asked for; else the one of a description, or the default."""
+    system, wanted = options.system, options.protocol
     if wanted is None:
-        wanted = name or _described_protocol(system) or DEFAULT_PROTOCOL
-    return load_protocol(wanted, options.include, system, native, options.prelude)
+        wanted = _described_protocol(system) or DEFAULT_PROTOCOL
+    return load_protocol(
+        wanted, options.include, system, native, options.prelude, assignments_of(options)
+    )
+
+
+def assignments_of(options: LegOptions) -> dict[str, object]:
+    """Fields of the description that the command line sets. Raises DescriptionError."""
+    return dict(map(parse_assignment, options.assignments))
 
 
 def _described_protocol(system: Path | None) -> str | None:
@@ -69,12 +75,15 @@ def drawn_options(options: LegOptions, protocol: LoadedProtocol) -> Options:
     """What legs are drawn from; a seed is chosen if none is given. Raises ConfigError."""
     fixed = fixed_options(options, protocol.description.line_size)
     check_usable(options, protocol)
+    profiles.check_name(options.profile)
+    assignments = assignments_of(options)
+    protocol.description.override(assignments)  # an error is not kept for after the engine's build
     return Options(
         seed=secrets.randbelow(1 << 32) if options.seed is None else options.seed,
         episodes=options.episodes,
         profile=options.profile,
         fixed=fixed,
-        assignments=dict(parse_assignment(text) for text in options.assignments),
+        assignments=assignments,
         one_request_per_lane=options.one_request_per_lane,
         known_defects=options.known_defects,
         leg_episodes=options.leg_episodes,

@@ -418,6 +418,18 @@ def names() -> tuple[str, ...]:
     return (DEFAULT, *PROFILES, *COMPARISONS)
 
 
+def check_name(profile: str) -> None:
+    """Raises ConfigError unless it is one of `names`."""
+    if profile not in names():
+        raise _no_profile(profile)
+
+
+def _no_profile(profile: str) -> ConfigError:
+    close = suggest(profile, names())
+    hint = f"did you mean {close}?" if close else f"there are {', '.join(names())}"
+    return ConfigError(f"no profile {profile!r}; {hint}")
+
+
 def options() -> dict[str, object]:
     """What can be fixed, with the value it has where a profile does not draw it."""
     everything = {
@@ -445,9 +457,7 @@ def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) ->
             raise ConfigError(f"option {name} is {value!r}, {type(default).__name__} is needed")
     everything = {**PROFILES, **COMPARISONS}
     if profile not in everything:
-        close = suggest(profile, names())
-        hint = f"did you mean {close}?" if close else f"there are {', '.join(names())}"
-        raise ConfigError(f"no profile {profile!r}; {hint}")
+        raise _no_profile(profile)
     sampler = ProfileSampler(prng.fork(profile), fixed)
     shape, program = everything[profile](sampler)
     return Scenario(profile, shape, program, sampler.crowding)

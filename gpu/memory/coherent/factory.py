@@ -74,7 +74,7 @@ def load_system(
     ours = DIRECTORY / f"{protocol}.toml"
     if system is None and shipped and ours.is_file():
         system = ours
-    loaded = load_protocol(protocol, include, system, native)
+    loaded = load_protocol(protocol, include, system, native, values=settings or {})
     written = loaded.written
     if settings:
         written = written.override(settings)

@@ -224,8 +224,9 @@ CODES: tuple[Code, ...] = (
     Code(
         "unsafe-dequeue",
         "a message used after it was dequeued",
-        what="An action peeks at a port that an earlier action of the transition has dequeued.",
-        why="It sees the next message, or none.",
+        what="An action peeks at a port that an earlier action of the transition has dequeued, or "
+        "dequeues one whose message an earlier action has recycled.",
+        why="It sees, or loses, the next message, or there is none.",
         example="transition(IS, Data, S) { p_popQueue; u_update; }",
         instead="transition(IS, Data, S) { u_update; p_popQueue; }",
     ),

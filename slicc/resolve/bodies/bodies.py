@@ -10,6 +10,7 @@ from slicc.ir import type_rules
 from slicc.resolve.bodies.context import Body, BodyKind
 from slicc.resolve.bodies.statements import block, falls_through
 from slicc.resolve.declarations.pair_expressions import default_value
+from slicc.resolve.declarations.prototypes import report_repeated_parameter
 from slicc.resolve.scope.pairs import description
 from slicc.resolve.scope.scopes import BodyScope, GlobalScope, MachineScope
 from slicc.resolve.scope.symbols import FunctionSymbol, VariableKind, VariableSymbol
@@ -130,12 +131,7 @@ def _parameters(body: Body, symbol: FunctionSymbol) -> tuple[ir.FunctionParamete
         kind = VariableKind.REFERENCE if by_reference else VariableKind.PARAMETER
         variable = body.locals.declare(node.name.text, kind, type_, node.name.span)
         if variable is None:
-            body.sink.error(
-                "duplicate-parameter",
-                f"{body.title} has the parameter `{node.name.text}` twice",
-                node.name.span,
-                "declared again",
-            )
+            report_repeated_parameter(body.sink, body.title, node.name)
             continue
         found.append(ir.FunctionParameter(variable.ir_name, type_, by_reference, span=node.span))
     return tuple(found)

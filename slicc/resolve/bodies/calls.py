@@ -62,6 +62,10 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
         return unknown(node.span)
     arguments = tuple([ex.expression(body, argument) for argument in node.arguments])
     overloads = body.scope.find_functions(name)
+    if not overloads and name in older.FUNCTIONS:
+        today = older.FUNCTIONS[name]
+        note_dialect(body.sink, f"`{name}`", node.function.span, f"`{today}`")
+        name, overloads = today, body.scope.find_functions(today)
     chosen = choose(body.scope, overloads, arguments)
     if (chosen is None or chosen.target is CallTarget.MISSING) and body.machine is not None:
         stubs = declare_stub_functions(body.machine, name, node.function.span)

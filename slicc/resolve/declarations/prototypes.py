@@ -6,7 +6,7 @@ Invariant: a prototype without a match stays ``MISSING``, which is an error only
 from __future__ import annotations
 
 from slicc import ir
-from slicc.diagnostics.model import Label
+from slicc.diagnostics.model import DiagnosticSink, Label
 from slicc.ir import type_rules
 from slicc.parser.limits import OVERLOADS
 from slicc.resolve.scope.scopes import GlobalScope
@@ -16,6 +16,11 @@ from slicc.syntax import nodes as syntax
 
 def prototype(scope: GlobalScope, node: syntax.Function) -> Overload:
     """A prototype as written; :func:`match_runtime` checks whether the runtime has it."""
+    if node.body is None:
+        named = [parameter.name for parameter in node.parameters if parameter.name is not None]
+        for position, name in enumerate(named):
+            if name.text in {other.text for other in named[:position]}:
+                report_repeated_parameter(scope.sink, f"function `{node.name.text}`", name)
     result = ir.VOID if node.result is None else scope.resolve_type(node.result)
     return Overload(
         node.name.text,
@@ -29,6 +34,16 @@ def prototype(scope: GlobalScope, node: syntax.Function) -> Overload:
         # A pointer is one already: older directories return their entries "by reference".
         by_reference="return_by_ref" in node.pairs and not type_rules.is_pointer(result),
         node=node,
+    )
+
+
+def report_repeated_parameter(sink: DiagnosticSink, title: str, name: syntax.Name) -> None:
+    """Of a function with that title; one with a body finds it as it declares its variables."""
+    sink.error(
+        "duplicate-parameter",
+        f"{title} has the parameter `{name.text}` twice",
+        name.span,
+        "declared again",
     )
 
 

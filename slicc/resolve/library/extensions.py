@@ -113,7 +113,7 @@ class Extensions:
                     self.methods.setdefault(name, []).append(member)
                 else:
                     self.state.setdefault(name, []).append(member)
-        else:
+        elif name not in _NOT_TYPES:
             self.types.append(node)
 
 

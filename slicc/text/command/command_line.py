@@ -215,6 +215,11 @@ class _Command(TyperCommand):
                 formatter.write_dl(records)
 
 
+def _listed(names: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def _refuse_options_of_others(
     ctx: Any, table: Mapping[str, Verb], arguments: Sequence[str]
 ) -> None:
@@ -227,4 +232,4 @@ def _refuse_options_of_others(
         if option.startswith("-") and option not in mine:
             others = [other.name for other in table.values() if option in written(other.options)]
             if others:
-                ctx.fail(verb.refusal.format(option=option, others=" and ".join(others)))
+                ctx.fail(verb.refusal.format(option=option, others=_listed(others)))

@@ -120,7 +120,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = -1
     if not 0 <= value < math.inf:
-        raise ValueError(f"{text!r} is not a number of seconds")
+        raise ValueError(f"{text!r} is not a number of seconds, 0 or more")
     return value
 
 

@@ -9,6 +9,7 @@ import pytest
 from runtime.controller.shapes import BufferParameter, Controller, Parameter, ProtocolInfo
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import complete
+from runtime.description.origin import MissingParameters
 
 
 def machine(name: str, *parameters: Parameter | BufferParameter) -> type[Controller]:
@@ -112,9 +113,16 @@ def test_parameters_without_default_are_asked_for_together() -> None:
     assert str(caught.value) == (
         "x.toml: machine.L1Cache.parameters: machine L1Cache has no default for `width` (int), "
         "`label` (std::string); machine L2Cache has no default for `depth` (Cycles); say it under "
-        "[machine.L1Cache.parameters], [machine.L2Cache.parameters] "
-        "or with --set machine.L1Cache.parameters.width=VALUE"
+        "[machine.L1Cache.parameters], [machine.L2Cache.parameters] of the description "
+        "or with --set machine.L1Cache.parameters.width=VALUE (one for each)"
     )
+    error = caught.value
+    assert isinstance(error, MissingParameters)
+    assert error.placeholders == {
+        "machine.L1Cache.parameters.width": 0,
+        "machine.L1Cache.parameters.label": "",
+        "machine.L2Cache.parameters.depth": 0,
+    }
 
 
 TOKENS = """

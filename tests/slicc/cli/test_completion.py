@@ -16,6 +16,7 @@ from slicc.diagnostics.registry import CODES
 from slicc.text.command.completion import candidates
 from tester.cli.main import VERBS as TESTER
 from tester.cli.main import meant
+from tester.scenario import profiles
 from tests.slicc.cli.test_cli import slicc
 
 ROOT = Path(__file__).parents[3]
@@ -56,6 +57,9 @@ def test_a_command_with_a_verb_by_default() -> None:
     assert candidates(table, meant, ["MI", "--episodes"]) == ["--episodes"]
     assert candidates(table, meant, ["replay", "--episodes"]) == []
     assert candidates(table, meant, ["--engine", ""]) == ["auto", "native", "python"]
+    assert candidates(table, meant, ["--protocol", "MS"]) == ["MSI", "MSI_Snoop"]
+    assert candidates(table, meant, ["diff", "-p", "GPU_VIPER_"]) == ["GPU_VIPER_APU"]
+    assert candidates(table, meant, ["MI", "--profile", ""]) == sorted(profiles.names())
     assert candidates(table, meant, []) == sorted([*table, "--help", "--version"])
 
 

@@ -135,7 +135,7 @@ FRAMES: Final[dict[str, Frame]] = {
     "recursive-structure": frame("types"),
     "outside-machine": machine(),
     "inside-machine": machine("Directory"),
-    "missing-state-declaration": machine(without="states")._replace(also={"unknown-type"}),
+    "missing-state-declaration": machine(without="states"),
     "missing-event-enumeration": machine(without="events"),
     "invalid-state-declaration": machine("CacheState", without="states")._replace(
         also={"unknown-type"}

@@ -33,6 +33,23 @@ SAME = {
         'machine({L1Cache, L2Cache}, "c") : A * a; { }',
         'machine(MachineType:L1Cache, "c") : A * a; { }',
     ),
+    "a class of the library": (
+        "external_type(T) { bool f(Address); void g(); }",
+        'structure(T, external="yes") { bool f(Address); void g(); }',
+    ),
+    "the type of a request": (
+        "machine(DMA) : A * a; { CacheMsg f(CacheRequestType t) { return A:UserMode; } }",
+        "machine(MachineType:DMA) : A * a; { CacheMsg f(RubyRequestType t) { return A:User; } }",
+    ),
+    "a type of that name elsewhere": (
+        "machine(DMA) : A * a; { void f(CacheRequestType t); }",
+        "machine(MachineType:DMA) : A * a; { void f(CacheRequestType t); }",
+    ),
+    "such a class with a pair, in a machine": (
+        'machine(DMA) : A * a; { external_type(T, desc="t") { } external_type(U); }',
+        "machine(MachineType:DMA) : A * a; {\n"
+        '  structure(T, desc="t", external="yes") { } external_type(U); }',
+    ),
     "a latency by name": (
         'machine(DMA) : A * a; { action(x, "x") { enqueue(p, T, latency=n) { } } }',
         'machine(MachineType:DMA) : A * a; { action(x, "x") { enqueue(p, T, n) { } } }',

@@ -230,6 +230,15 @@ def test_misuse_is_one_message_and_status_2(words: list[str], message: str) -> N
     assert "Traceback" not in done.output
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--profile", "none"), ("--set", "line_size=48"), ("--set", "machine.L1Cache.cuont=1")],
+)
+def test_what_is_wrong_is_found_before_an_engine_is_built(words: tuple[str, str]) -> None:
+    done = gpu_tester("-p", "MI", "--episodes", "5", *words)
+    assert (done.exit_code, done.stdout) == (2, "")
+
+
 def test_a_description_names_its_protocol(empty_directory: Path) -> None:
     shipped = ROOT / "protocols" / "MI.slicc"
     (empty_directory / "mine.toml").write_text(f'protocol = "{shipped}"\n')

@@ -63,7 +63,13 @@ def test_spellings(words: str, meant: str) -> None:
     [
         ("rn", "No such command 'rn'. Did you mean 'run'?"),
         ("MSX", "there is no protocol MSX; did you mean MSI?"),
-        ("run --history al", "al: a number of rows, or all"),
+        ("run --history al", "'al' is neither a number of rows nor all"),
+        ("run --history -3", "'-3' is neither a number of rows nor all"),
+        ("run --max-seconds -1", "'-1' is not a number of seconds, 0 or more"),
+        ("verify a.leg -p MI", "-p. It is an option of run, replay, diff and generate."),
+        ("run -p MI -q -v", "--quiet and --verbose: only one of them is possible"),
+        ("replay a.leg -qv", "--quiet and --verbose: only one of them is possible"),
+        ("diff -p MI -q -v", "--quiet and --verbose: only one of them is possible"),
         ("run --history 0", "0: 1 to 4000 are possible"),
         ("run --sed 3", "No such option: --sed (Possible options: --seed"),
         ("diff --jobs 2", "No such option: --jobs. It is an option of run."),
@@ -102,7 +108,10 @@ def test_every_verb_is_in_the_help_in_one_line() -> None:
 
 
 def test_a_generated_leg_is_the_one_that_a_run_begins_with(empty_directory: Path) -> None:
-    assert gpu_tester("generate", "a.leg", *SMALL).exit_code == 0
+    shown = gpu_tester("generate", "a.leg", *SMALL).stdout.splitlines()
+    assert shown[0] == "a.leg: MI, seed 3"
+    assert " ".join(shown[1].split()).startswith("leg 0: ")
+    assert shown[1].endswith("  2 L1Cache, 2 Directory, 1 DMA")
     assert gpu_tester(*SMALL, "--save-program", "b.leg").exit_code == 0
     files = [(empty_directory / name).read_bytes() for name in ("a.leg", "b.leg")]
     assert files[0] == files[1]
