@@ -23,6 +23,7 @@ from runtime.controller.declarations import Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import (
     BufferDescription,
+    DefectDescription,
     MachineDescription,
     RequesterDescription,
     SystemDescription,
@@ -49,6 +50,8 @@ class Written(NamedTuple):
 
     description: SystemDescription
     note: str = ""
+    absent: tuple[DefectDescription, ...] = ()
+    """Defects of the description that this text cannot have."""
 
 
 def written_system(
@@ -78,7 +81,8 @@ def written_system(
         found = _with_orders(found, path, protocol)
     description = found.description
     kept = tuple(defect for defect in description.defects if may_show(defect, protocol, bodies))
-    return Written(replace(description, defects=kept), found.note)
+    absent = tuple(defect for defect in description.defects if defect not in kept)
+    return Written(replace(description, defects=kept), found.note, absent)
 
 
 def _with_orders(found: Written, path: Path, protocol: ProtocolInfo) -> Written:

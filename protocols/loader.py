@@ -21,7 +21,7 @@ from protocols.catalog import is_known, written_system
 from protocols.compile_cache import Front, finish, generate, remembered
 from protocols.identity import ProtocolIdentity
 from runtime.controller.protocol_info import ProtocolInfo
-from runtime.description import SystemDescription
+from runtime.description import DefectDescription, SystemDescription
 from runtime.description.inference import complete, complete_with
 from runtime.native.build import Sources
 
@@ -58,6 +58,8 @@ class LoadedProtocol:
     why_not_native: str = ""
     accepted: Mapping[str, Accepted] = field(default_factory=dict)
     """What the ports of its requesters accept, by group, as far as they say."""
+    absent_defects: tuple[DefectDescription, ...] = ()
+    """Defects of the known protocol that this text cannot have."""
 
 
 def locate(name: str) -> tuple[Path, bool]:
@@ -170,7 +172,7 @@ def _described(
 ) -> LoadedProtocol:
     """A generated protocol with its description; ``names``: what its files are called."""
     info = front.info
-    written, note = written_system(front.path, system, info, names, SYSTEMS, front.bodies)
+    written, note, absent = written_system(front.path, system, info, names, SYSTEMS, front.bodies)
     _check_named(written, {*names, info.name}, wanted)
     written, description = complete_with(written, info, values)
     accepted = accepted_requests(info, description)
@@ -180,7 +182,9 @@ def _described(
         note = "; ".join(filter(None, (note, unknown)))
     require_agents(description, info)
     native, why_not = front.native, front.why_not_native
-    return LoadedProtocol(identity, info, written, description, note, native, why_not, accepted)
+    return LoadedProtocol(
+        identity, info, written, description, note, native, why_not, accepted, absent
+    )
 
 
 def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> Front:

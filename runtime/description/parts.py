@@ -298,6 +298,7 @@ class DefectDescription(Piece, frozen=True):
 
     what: Annotated[Text, doc("what goes wrong")]
     where: Annotated[Text, doc("file and line")] = ""
+    name: Annotated[Text, doc("what `--attack` and `--avoid` call it; absent: `what`")] = ""
     avoid: Annotated[
         Mapping[str, Value | Names],
         doc(
@@ -327,6 +328,11 @@ class DefectDescription(Piece, frozen=True):
             "whose text differs there does not have the defect"
         ),
     ] = ""
+
+    @property
+    def called(self) -> str:
+        """Its name for options and messages."""
+        return self.name or self.what
 
 
 class HandoverDescription(Piece, frozen=True):

@@ -45,7 +45,7 @@ def _system_text(
     try:
         protocol = load_package(compiled.protocol).PROTOCOL
         names, bodies = [compiled.path.stem], bodies_of(compiled.protocol)
-        written, note = written_system(compiled.path, system, protocol, names, SYSTEMS, bodies)
+        written, note, _ = written_system(compiled.path, system, protocol, names, SYSTEMS, bodies)
         if assignments:
             written = written.override(dict(map(parse_assignment, assignments)))
         notes = [note] if note else []

@@ -19,6 +19,7 @@ from protocols.loader import LoadedProtocol
 from runtime.controller.shapes import TransitionObserver
 from runtime.description import (
     AgentsDescription,
+    DefectDescription,
     RequesterDescription,
     SystemDescription,
 )
@@ -76,9 +77,25 @@ class Options:
     one_request_per_lane: bool | None = None
     known_defects: bool = False
     """Whether known defects, which the description avoids, are attacked as well."""
+    attack: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
+    """Names of single defects to attack, and to avoid whatever else is said."""
     leg_episodes: int | None = None
     deadlock_limit: int = DEADLOCK_LIMIT
     version: str = ""
+
+    def avoided(self, protocol: LoadedProtocol) -> list[DefectDescription]:
+        """The known defects that are kept out of the way."""
+        return [
+            defect
+            for defect in (*protocol.written.defects, *protocol.absent_defects)
+            if defect.called in self.avoid
+            or (
+                defect in protocol.written.defects
+                and not self.known_defects
+                and defect.called not in self.attack
+            )
+        ]
 
 
 @dataclass
@@ -353,8 +370,7 @@ class Campaign:
                 if (requester.class_name or "").endswith("Coalescer"):
                     path = f"requester.{name}.one_request_per_lane"
                     changes[path] = self.options.one_request_per_lane
-        if not self.options.known_defects:
-            changes |= avoided(base, whole)
+        changes |= avoided(self.options.avoided(self.protocol), base, whole)
         changes |= self.options.assignments
         shaped = base.override(changes)
         completed = complete(structs.replace(shaped, defects=()), self.protocol.info)
@@ -363,15 +379,19 @@ class Campaign:
         return complete(completed.override(limits), self.protocol.info) if limits else completed
 
 
-def avoided(description: SystemDescription, whole: SystemDescription) -> dict[str, object]:
-    """Assignments under which no known defect shows, as far as they concern what is there."""
+def avoided(
+    defects: Iterable[DefectDescription],
+    description: SystemDescription,
+    whole: SystemDescription,
+) -> dict[str, object]:
+    """Assignments under which none of the defects shows, as far as they concern what is there."""
     there: Mapping[str, Collection[str]] = {
         "agents": description.agents,
         "requester": description.requesters,
         "machine": whole.machines,
     }
     found: dict[str, object] = {}
-    for defect in description.defects:
+    for defect in defects:
         for path, value in defect.avoid.items():
             kind, _, rest = path.partition(".")
             if kind not in there or rest.partition(".")[0] in there[kind]:

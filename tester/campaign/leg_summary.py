@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
-from runtime.description import MachineDescription, SystemDescription
+from runtime.description import DefectDescription, MachineDescription, SystemDescription
 from tester.generator.generator import GeneratorConfig
 from tester.program.address_map import MapConfig
 from tester.scenario import machine_roles
@@ -69,11 +69,12 @@ def leg_summary(
     )
 
 
-def defects_summary(description: SystemDescription) -> str:
+def defects_summary(defects: Sequence[DefectDescription]) -> str:
     """The known defects that a run avoids."""
-    lines = ["known defects are kept out of the way (--known-defects attacks them):"]
-    for defect in description.defects:
+    lines = ["known defects are kept out of the way (--attack NAME, or --known-defects for all):"]
+    for defect in defects:
         item = f"{defect.what} ({defect.where})" if defect.where else defect.what
+        item = f"{defect.name}: {item}" if defect.name else item
         lines += textwrap.wrap(item, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
     return "\n".join(lines)
 

@@ -33,6 +33,8 @@ class MoreOptions(TypedDict, total=False):
     assignments: Mapping[str, object]
     one_request_per_lane: bool | None
     known_defects: bool
+    attack: tuple[str, ...]
+    avoid: tuple[str, ...]
     leg_episodes: int | None
     deadlock_limit: int
 

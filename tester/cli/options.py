@@ -145,6 +145,10 @@ class LegOptions:
         "Also attack known defects, which the description names and avoids.",
         "--known-defects",
     )
+    attack: tuple[str, ...] = _system((), "Attack one of them, by its name.", metavar="DEFECT")
+    avoid: tuple[str, ...] = _system(
+        (), "Keep one out of the way, whatever else is said.", metavar="DEFECT"
+    )
     delay: Delay | None = _system(None, "Random message delays.")
     assignments: tuple[str, ...] = _system(
         (), "Field of the system description.", "--set", metavar="PATH=VALUE"

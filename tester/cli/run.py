@@ -86,6 +86,8 @@ def drawn_options(options: LegOptions, protocol: LoadedProtocol) -> Options:
         assignments=assignments,
         one_request_per_lane=options.one_request_per_lane,
         known_defects=options.known_defects,
+        attack=options.attack,
+        avoid=options.avoid,
         leg_episodes=options.leg_episodes,
         deadlock_limit=options.deadlock_limit or DEADLOCK_LIMIT,
         version=installed_version(),
@@ -123,8 +125,8 @@ class Series:
         session.say(session.engine.summary)
         if protocol.note:
             session.say(f"note: {protocol.note}")
-        if not drawn.known_defects and protocol.written.defects:
-            session.say(defects_summary(protocol.written))
+        if avoided := drawn.avoided(protocol):
+            session.say(defects_summary(avoided))
 
     def _in_turn(self, session: Session) -> Failed | None:
         number = 0

@@ -5,12 +5,15 @@ Invariant: an option is refused only if no value of it would change any system o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from protocols.loader import LoadedProtocol
+from runtime.description import DefectDescription
 from slicc.text.command.options import names_of, specs
+from slicc.text.suggest import suggest
 from tester.cli.options import LegOptions
 from tester.errors import ConfigError
 from tester.scenario.machine_roles import has_gpu, overrides
@@ -40,6 +43,67 @@ def check_usable(options: LegOptions, protocol: LoadedProtocol) -> None:
         given = f"{option} {value}".rstrip()
         name = protocol.identity.name
         raise ConfigError(f"{given} would have no effect: {name} has no {lack} (it has {machines})")
+    _check_names(options, protocol)
+    for option, value, path, defect in _overruled(options, protocol):
+        raise ConfigError(
+            f"{option} {value}".rstrip() + f" asks for what keeps a known defect out of the way: "
+            f"{path} is set because {defect.what}. Add --attack {shlex.quote(defect.called)}"
+        )
+
+
+def _check_names(options: LegOptions, protocol: LoadedProtocol) -> None:
+    there = [each.called for each in protocol.written.defects]
+    absent = [each.called for each in protocol.absent_defects]
+    for option, names, known in (
+        ("--attack", options.attack, there),
+        ("--avoid", options.avoid, [*there, *absent]),
+    ):
+        for name in names:
+            if name not in known:
+                near = suggest(name, known)
+                meant = f"did you mean {near}? " if near else ""
+                raise ConfigError(
+                    f"{option} {name}: {protocol.identity.name} has no such known defect; "
+                    f"{meant}(known: {', '.join(known) or 'none'})"
+                )
+
+
+def _overruled(
+    options: LegOptions, protocol: LoadedProtocol
+) -> Iterator[tuple[str, Any, str, DefectDescription]]:
+    """(option, value, path, defect) where a defect that is avoided decides otherwise."""
+    defects = [
+        each
+        for each in protocol.written.defects
+        if each.called in options.avoid
+        or not (options.known_defects or each.called in options.attack)
+    ]
+    for field, spec in specs(LegOptions):
+        value = getattr(options, field.name)
+        if value == field.default:
+            continue
+        wanted = _wanted(field.name, value, protocol)
+        names = names_of(field, spec)[0].split("/")
+        flag = isinstance(value, bool)
+        for defect in defects:
+            for path, kept in defect.avoid.items():
+                lost = path in wanted and wanted[path] != kept
+                if field.name == "scope_percent" and path.endswith(".without"):
+                    lost = bool(value) and "scopes" in cast("Sequence[str]", kept)
+                if lost:
+                    name = names[0] if not flag or value else names[-1]
+                    yield name, "" if flag else value, path, defect
+
+
+def _wanted(name: str, value: Any, protocol: LoadedProtocol) -> dict[str, object]:
+    """The fields of the description that an option of the shape decides, and their values."""
+    if name not in _LACKS:
+        return {}
+    wanted, other = (
+        overrides(replace(Shape(), **{name: each}), protocol.info, protocol.description)
+        for each in (value, _other(value))
+    )
+    return {path: given for path, given in wanted.items() if other.get(path) != given}
 
 
 def _useless(options: LegOptions, protocol: LoadedProtocol) -> Iterator[tuple[str, Any, str]]:

@@ -73,7 +73,10 @@ def limits_in(description: SystemDescription, usual: SystemDescription) -> list[
             if built.resource_stalls and not whole.caches[cache].resource_stalls:
                 path = f"{place}.cache.{cache}.resource_stalls"
                 found.append(Limit("busy banks", path, True, False))
-        entries, usually = (each.parameters.get(_ENTRIES) for each in (machine, whole))
+        entries, usually = (
+            machine.parameters.get(_ENTRIES),
+            _usual_entries(name, description, usual),
+        )
         if entries != usually:
             path = f"{place}.parameters.{_ENTRIES}"
             found.append(Limit("small tables", path, entries, usually))
@@ -83,6 +86,14 @@ def limits_in(description: SystemDescription, usual: SystemDescription) -> list[
                 path = f"{place}.buffer.{buffer}.capacity"
                 found.append(Limit("bounded buffers", path, room, usual_room))
     return found
+
+
+def _usual_entries(name: str, description: SystemDescription, usual: SystemDescription) -> object:
+    """What a table has in a system with these counts, by the protocol's own description."""
+    derived = usual.machines[name].derived.get(_ENTRIES)
+    if derived is None or derived.count is None:
+        return usual.machines[name].parameters.get(_ENTRIES)
+    return (description.machines[derived.count].count or 0) * derived.times + derived.plus
 
 
 def _text(value: object) -> str:

@@ -15,6 +15,8 @@ from runtime.description import SystemDescription
 from tester.campaign.campaign import Campaign, Options, agents_of, avoided
 from tester.cli.options import RunOptions
 from tester.cli.run import run
+from tester.cli.usable_options import check_usable
+from tester.errors import ConfigError
 from tester.program.program import FETCH, GLC, SLC, STORE
 from tests.sampling import sampled
 from tests.tester.native.solo import write
@@ -31,10 +33,12 @@ requester = "cpu"
 [agents.dma]
 requester = "dma"
 [[defect]]
+name = "two-directories"
 what = "two directories get in each other's way"
 where = "MI-dir.sm:1"
 avoid = { "machine.Directory.count" = 1, "machine.Directory.parameters.directory_latency" = 3 }
 [[defect]]
+name = "engine-stores"
 what = "engines store in the wrong place"
 avoid = { "agents.dma.without" = ["stores"], "agents.nobody.lanes" = 4 }
 """
@@ -72,20 +76,70 @@ def test_they_are_attacked_on_request(loaded: LoadedProtocol) -> None:
     assert not any(leg.agents["dma"].without for leg in legs if "dma" in leg.agents)
 
 
+def test_single_ones_are_attacked_or_avoided_by_name(loaded: LoadedProtocol) -> None:
+    legs = descriptions(loaded, attack=("two-directories",))
+    assert {leg.machines["Directory"].count for leg in legs} >= {1, 2}
+    assert {leg.agents["dma"].without for leg in legs if "dma" in leg.agents} == {("stores",)}
+    legs = descriptions(loaded, known_defects=True, avoid=("two-directories",))
+    assert {leg.machines["Directory"].count for leg in legs} == {1}
+    assert {leg.agents["dma"].without for leg in legs if "dma" in leg.agents} == {()}
+
+
+def test_one_that_a_text_cannot_have_is_avoided_on_request(tmp_path: Path) -> None:
+    """The mended text of a protocol, or one that is another one in that place."""
+    needs = 'needs = ["Directory.I.NEVER"]\nname = "two-directories"'
+    path = tmp_path / "MI.toml"
+    path.write_text(WRITTEN.replace('name = "two-directories"', needs))
+    loaded = load_protocol("MI", system=path)
+    assert [defect.name for defect in loaded.absent_defects] == ["two-directories"]
+    legs = descriptions(loaded)
+    assert {leg.machines["Directory"].count for leg in legs} >= {1, 2}
+    legs = descriptions(loaded, avoid=("two-directories",))
+    assert {leg.machines["Directory"].count for leg in legs} == {1}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"directories": 2},
+            "--dirs 2 asks for what keeps a known defect out of the way: "
+            "machine.Directory.count is set because two directories get in each other's way. "
+            "Add --attack two-directories",
+        ),
+        ({"attack": ("two-directory",)}, "did you mean two-directories?"),
+        ({"avoid": ("nothing",)}, "(known: two-directories, engine-stores)"),
+        ({"directories": 2, "attack": ("two-directories",)}, ""),
+        ({"directories": 2, "known_defects": True}, ""),
+        ({"directories": 1}, ""),
+    ],
+)
+def test_an_option_is_never_dropped_for_a_defect(
+    loaded: LoadedProtocol, options: dict[str, Any], said: str
+) -> None:
+    given = RunOptions(protocol="MI", episodes=30, seed=1, **options)
+    if not said:
+        check_usable(given, loaded)
+        return
+    with pytest.raises(ConfigError) as refused:
+        check_usable(given, loaded)
+    assert said in str(refused.value)
+
+
 def test_the_command_line_has_the_last_word(loaded: LoadedProtocol) -> None:
     legs = descriptions(loaded, assignments={"machine.Directory.count": 4})
     assert {leg.machines["Directory"].count for leg in legs} == {4}
 
 
 def test_only_what_is_there_is_assigned(loaded: LoadedProtocol) -> None:
-    found = avoided(loaded.written, loaded.description)
+    found = avoided(loaded.written.defects, loaded.written, loaded.description)
     assert found == {
         "machine.Directory.count": 1,
         "machine.Directory.parameters.directory_latency": 3,
         "agents.dma.without": ("stores",),
     }
     alone = replace(loaded.written, agents={"cpu": loaded.written.agents["cpu"]})
-    assert "agents.dma.without" not in avoided(alone, loaded.description)
+    assert "agents.dma.without" not in avoided(alone.defects, alone, loaded.description)
 
 
 def test_agents_without_stores_only_load(loaded: LoadedProtocol) -> None:
@@ -118,9 +172,9 @@ def test_agents_without_scopes_never_bypass(loaded: LoadedProtocol) -> None:
 
 def test_a_run_says_what_it_leaves_out(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = (
-        "known defects are kept out of the way (--known-defects attacks them):\n"
-        "  - two directories get in each other's way (MI-dir.sm:1)\n"
-        "  - engines store in the wrong place\n"
+        "known defects are kept out of the way (--attack NAME, or --known-defects for all):\n"
+        "  - two-directories: two directories get in each other's way (MI-dir.sm:1)\n"
+        "  - engine-stores: engines store in the wrong place\n"
     )
     for known_defects in (False, True):
         options = RunOptions(

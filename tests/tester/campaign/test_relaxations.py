@@ -13,6 +13,7 @@ from tester.campaign.relaxations import relaxed
 from tester.diagnosis.failure_report import render
 from tester.execution.leg import LegRun
 from tester.program.replay_file import Leg
+from tester.scenario.limited_resources import limits_in
 from tests.planted.bugs import BY_NAME
 
 COUNTS = "[machine.L1Cache]\ncount = 4\n"
@@ -83,3 +84,17 @@ def test_nothing_is_run_where_nothing_can_be_relaxed() -> None:
     protocol = load_protocol("MI")
     leg = Campaign(protocol, Options(1, 30, "line-duel")).plan(0).leg
     assert relaxed(leg, protocol, lambda _: pytest.fail("a leg was run")) == []
+
+
+def test_tables_that_grow_with_the_system_are_no_limits(tmp_path: Path) -> None:
+    path = tmp_path / "MI.toml"
+    path.write_text(
+        '[machine.Directory.derived]\nnumber_of_TBEs = { count = "L1Cache", times = 20 }\n'
+    )
+    protocol = load_protocol("MI", system=path)
+    sizes = set()
+    for units in (1, 8):
+        leg = Campaign(protocol, Options(1, 30, "line-duel", {"units": units})).plan(0).leg
+        sizes.add(leg.description.machines["Directory"].parameters["number_of_TBEs"])
+        assert limits_in(leg.description, protocol.description) == []
+    assert sizes == {20, 160}
