@@ -60,7 +60,19 @@ def accepted_requests(
         known = None if group is None else _ask(requester)
         if group is not None and known is not None:
             found[group] = known
+    # A group that this system has none of is what another one of its machine is.
+    ports = {_port(group, description): known for group, known in found.items()}
+    for group in groups.values():
+        if group not in found and _port(group, description) in ports:
+            found[group] = ports[_port(group, description)]
     return found
+
+
+def _port(group: str, description: SystemDescription) -> tuple[str, str | None]:
+    """The machine, as its protocol calls it, and the parameter that a requester is."""
+    requester = description.requesters[group]
+    machine = description.machines[requester.machine].of or requester.machine
+    return machine, requester.parameter
 
 
 def _ask(requester: Any) -> Accepted | None:

@@ -214,6 +214,9 @@ class RunOptions(EngineOptions, LegsOptions, SeriesOptions):
     """``gpu-tester run``."""
 
     jobs: int = _number(_RUN, "jobs", "Processes to run legs in (1).", "--jobs", "-j", default=1)
+    go_on: bool = _run(
+        False, "Go on behind failures; report each kind once, and list all at the end."
+    )
     verify: bool = _run(False, "Have each program judged by the slow verifier before it runs.")
     save_program: Path | None = _output(
         None, "Write the first leg as a replay file.", metavar="FILE"

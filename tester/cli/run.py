@@ -47,7 +47,8 @@ def run(options: RunOptions) -> int:
         trace=options.trace,
         before=_verify if options.verify else None,
     )
-    return session.run(Series(options.max_seconds, options.save_program, options.jobs).run)
+    series = Series(options.max_seconds, options.save_program, options.jobs, options.go_on)
+    return session.run(series.run)
 
 
 def load_drawn(options: RunOptions | DiffOptions | GenerateOptions, native: bool) -> LoadedProtocol:
@@ -102,11 +103,16 @@ class Series:
     """The legs of one run until its episodes are complete, its time is over or a leg fails."""
 
     def __init__(
-        self, max_seconds: float | None = None, save_program: Path | None = None, jobs: int = 1
+        self,
+        max_seconds: float | None = None,
+        save_program: Path | None = None,
+        jobs: int = 1,
+        go_on: bool = False,
     ) -> None:
         self._max_seconds = max_seconds
         self._save_program = save_program
         self._jobs = jobs
+        self._go_on = go_on
 
     def run(self, session: Session) -> Failed | None:
         """For `Session.run`."""
@@ -130,7 +136,7 @@ class Series:
 
     def _in_turn(self, session: Session) -> Failed | None:
         number = 0
-        while session.campaign.totals.episodes < session.drawn.episodes:
+        while session.episodes_left > 0:
             if number and self._out_of_time(session):
                 return None
             before = session.campaign.totals.episodes
@@ -140,10 +146,16 @@ class Series:
                 done = session.campaign.totals.episodes - before
                 self._say_stopped(session, f"; leg {number} after {done:,} episodes, unchecked")
                 return None
-            if failed is not None:
+            if failed is not None and self._ends(session, failed):
                 return failed
             number += 1
         return None
+
+    def _ends(self, session: Session, failed: Failed) -> bool:
+        """Whether a failure ends the run."""
+        if self._go_on:
+            session.go_on(*failed)
+        return not self._go_on
 
     def _several_at_once(self, session: Session) -> Failed | None:
         """The same legs, run ahead of time by several processes."""
@@ -163,9 +175,9 @@ class Series:
                     if result.number and self._out_of_time(session):
                         return None
                     failed = _take(session, result)
-                    if failed is not None:
+                    if failed is not None and self._ends(session, failed):
                         return failed
-                    if campaign.totals.episodes >= episodes:
+                    if session.episodes_left <= 0:
                         break
             except OutOfTime:
                 self._say_stopped(session, "; legs that were running do not count")

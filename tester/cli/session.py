@@ -24,6 +24,7 @@ from tester.campaign.engine_choice import Choice
 from tester.campaign.engine_selection import EngineDisagreement, choose
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
 from tester.campaign.workers import OutOfTime, WorkerDied
+from tester.cli.finds import Finds
 from tester.cli.options import LegsOptions
 from tester.cli.trace_output import Tracer
 from tester.cli.verify import ProgramWrong
@@ -83,6 +84,8 @@ class Session:
         self._progress = Progress(self._line, wanted)
         self.engine = choose(engine_for(engine, trace), protocol, self.say, warn=_warn)
         self.campaign = Campaign(protocol, drawn, self.engine)
+        self.finds = Finds()
+        """What a run has gone on behind."""
         self._tracer: Tracer | None = None
         if trace is not None:
             self._tracer = Tracer(trace, protocol.description.line_size)
@@ -110,7 +113,7 @@ class Session:
                 failed = legs(self)
             if failed is not None:
                 self._report(*failed)
-            status = FINE if failed is None else FOUND
+            status = FINE if failed is None and not self.finds else FOUND
         except KeyboardInterrupt:
             status = INTERRUPTED
         except Ended as end:
@@ -129,6 +132,7 @@ class Session:
             self.engine.close()
         if self._tracer is not None and self._tracer.missed():
             _warn(f"--trace: {self._tracer.missed()}")
+        self._list_finds()
         self._summary(status)
         if self.options.coverage is not None:
             self.campaign.coverage.write(self.options.coverage)
@@ -157,6 +161,17 @@ class Session:
         self.say_leg(leg.number, summary, "passed", ending(run))
         self.show(self.campaign.totals.episodes, self.campaign.transitions)
         return None
+
+    @property
+    def episodes_left(self) -> int:
+        """Of those that are wanted; what failing legs left undone is not made up for."""
+        return self.drawn.episodes - self.campaign.totals.episodes - self.finds.lost
+
+    def go_on(self, leg: Leg, run: LegRun, finding: Finding) -> None:
+        """Report a failure if it is the first of its kind, and count it."""
+        if not self.finds.count(leg, run, finding):
+            path = self._report(leg, run, finding)
+            self.finds.add(leg, run, finding, path)
 
     # ------------------------------------------------------------------ output
 
@@ -190,11 +205,20 @@ class Session:
             f"{duration(seconds)}{coming}  {rate}"
         )
 
-    def _report(self, leg: Leg, run: LegRun, finding: Finding) -> None:
+    def _list_finds(self) -> None:
+        if self.finds:
+            print("different failures")
+            for line in self.finds.lines():
+                print(f"  {line}")
+            print()
+
+    def _report(self, leg: Leg, run: LegRun, finding: Finding) -> Path:
+        """Print a failure; where its replay file is."""
         path = self._file_of(leg)
         failure = self.campaign.explain(leg, run, finding)
         failure.reproduce = self._command("replay", path)
-        print(f"\n{render(failure, self.options.history)}")
+        self._progress.say(f"\n{render(failure, self.options.history)}")
+        return path
 
     def _our_bug(self, error: Exception, leg: Leg, verb: str, use: str) -> None:
         """Report a bug of the tester, and the command that shows it."""

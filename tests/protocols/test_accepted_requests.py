@@ -70,6 +70,7 @@ def test_a_cache_that_calls_evictions_fetches_is_left_alone(tmp_path: Path) -> N
     assert "nothing drives SQC: no acquire can empty it" in protocol.note
     assert protocol.description.requesters["gpu"].invalidates is None
     assert "instructions" not in protocol.description.agents
+    assert "scalars" not in protocol.description.agents, "the same machine, of which there is none"
     assert passes(protocol).coverage.machines["TCP"].hit > 10
 
 

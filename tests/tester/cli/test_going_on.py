@@ -1,0 +1,64 @@
+"""`--go-on`: one old fault does not hide the others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tester.cli.options import RunOptions
+from tester.cli.run import run
+from tests.planted.bug import plant_together
+from tests.planted.bugs import BY_NAME
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """MI with two bugs that are seen at once."""
+    bugs = [BY_NAME["mi-two-owners"], BY_NAME["mi-late-putx-not-expected"]]
+    main, left = plant_together(bugs, tmp_path_factory.mktemp("broken"))
+    assert not left
+    return main
+
+
+def test_every_kind_is_reported_once(
+    broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outputs = []
+    for jobs in (1, 2):
+        options = RunOptions(
+            protocol=str(broken), episodes=400, seed=1, go_on=True, output=tmp_path, jobs=jobs
+        )
+        assert run(options) == 1
+        outputs.append(re.sub(r"\n[\d.]+ s: .*", "", capsys.readouterr().out))
+    assert outputs[0] == outputs[1]
+    table = outputs[0].partition("different failures\n")[2]
+    rows = re.findall(r"^ +(\d+) x (\S.*?) +first in leg (\d+) \((\S+)\): (.*)$", table, re.M)
+    kinds = [kind for _, kind, *_ in rows]
+    assert len(kinds) == len(set(kinds)) >= 2
+    assert any(kind.startswith("undefined-transition Directory.") for kind in kinds)
+    assert max(int(times) for times, *_ in rows) > 1
+    assert outputs[0].count("\nBUG: ") == len(rows)
+    assert all(Path(file).is_file() for *_, file in rows)
+    assert len(list(tmp_path.glob("*.leg"))) == len(rows), "one for each kind"
+    failed = sum(int(times) for times, *_ in rows)
+    assert outputs[0].count("  FAILED\n") == failed
+    assert "FAILED: " in outputs[0]
+
+
+def test_a_protocol_that_fails_at_once_comes_to_an_end(tmp_path: Path) -> None:
+    """Legs that complete nothing use up the episodes that they were drawn with."""
+    broken = BY_NAME["mi-two-owners"].plant(tmp_path)
+    options = RunOptions(
+        protocol=str(broken), episodes=100, seed=1, go_on=True, quiet=True, output=tmp_path
+    )
+    assert run(options) == 1
+
+
+def test_where_nothing_fails_it_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = []
+    for go_on in (False, True):
+        assert run(RunOptions(protocol="MI", episodes=60, seed=1, go_on=go_on)) == 0
+        outputs.append(re.sub(r"\n[\d.]+ s: .*", "", capsys.readouterr().out))
+    assert outputs[0] == outputs[1]
