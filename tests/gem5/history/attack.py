@@ -1,4 +1,6 @@
-"""One text against the default campaign: refused, passed, or how it failed.
+"""One text against the default campaign: refused, passed, or all the ways in which it failed.
+
+The campaign goes on behind failures, as `gpu-tester --go-on` does.
 
 ``python -m tests.gem5.history.attack DRIVER EPISODES SEED`` prints the answer as JSON. A process of
 its own for each, so that no text can stop the table.
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -18,11 +20,14 @@ from runtime.description import DescriptionError
 from tester.campaign.campaign import Campaign, Options
 from tester.campaign.engine_choice import Choice
 from tester.campaign.engine_selection import choose
+from tester.cli.finds import kind_of
 from tester.errors import ConfigError
 from tester.execution.events import Verdict
 
 LIMIT: Final = 600
 """Seconds for one text and seed."""
+_MOST_FAILURES: Final = 40
+"""Failing legs of one text and seed; they take longer than those that pass."""
 _VALUES: Final = (
     Verdict.STALE_READ,
     Verdict.EARLY_WRITE,
@@ -35,12 +40,11 @@ _VALUES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``refused``: why the text cannot be tested. ``failure``: what went wrong, and where; empty if
-    ``episodes`` passed."""
+    """``refused``: why the text cannot be tested. ``failures``: what went wrong and where, and the
+    episodes before it was first seen; empty if everything passed."""
 
     refused: str = ""
-    failure: str = ""
-    episodes: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
 
 
 def attack(driver: Path, episodes: int, seed: int) -> Answer:
@@ -49,22 +53,21 @@ def attack(driver: Path, episodes: int, seed: int) -> Answer:
         protocol = load_protocol(str(driver), native=True)
         engine = choose(Choice.auto, protocol, lambda text: None)
         campaign = Campaign(protocol, Options(seed, episodes), engine)
-        for plan in campaign.plans():
-            run, finding = campaign.run_leg(plan.leg)
-            if finding is None:
-                continue
-            error = run.outcome.error
-            if finding.verdict in _VALUES:
-                failure = "wrong data"
-            elif error is not None and error.machine is not None:
-                where = [error.machine, error.state or "", error.event or error.action or ""]
-                failure = f"{error.kind.value} {'.'.join(filter(None, where))}"
-            else:
-                failure = finding.verdict.value
-            return Answer(failure=failure, episodes=campaign.totals.episodes)
+        failures: dict[str, int] = {}
+        number = failed = lost = 0
+        while campaign.totals.episodes + lost < episodes and failed < _MOST_FAILURES:
+            before = campaign.totals.episodes
+            leg = campaign.plan(number).leg
+            run, finding = campaign.run_leg(leg)
+            number += 1
+            if finding is not None:
+                failed += 1
+                lost += leg.program.episodes - run.outcome.episodes
+                kind = "wrong data" if finding.verdict in _VALUES else kind_of(run, finding)
+                failures.setdefault(kind, before + lost)
     except (ProtocolBroken, ProtocolMissing, DescriptionError, ConfigError) as error:
         return Answer(refused=_first_error(str(error)))
-    return Answer(episodes=campaign.totals.episodes)
+    return Answer(failures=failures)
 
 
 def attack_apart(driver: Path, episodes: int, seed: int) -> Answer:
@@ -73,9 +76,9 @@ def attack_apart(driver: Path, episodes: int, seed: int) -> Answer:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
-        return Answer(failure=f"no verdict in {LIMIT} s")
+        return Answer(refused=f"no verdict in {LIMIT} s")
     if done.returncode:
-        return Answer(failure=f"error of ours: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+        return Answer(refused=f"error of ours: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
     return Answer(**json.loads(done.stdout.splitlines()[-1]))
 
 

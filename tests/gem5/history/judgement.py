@@ -14,9 +14,10 @@ class Verdict(Enum):
     """How a row ended."""
 
     FOUND = "found"
-    """The faulty text fails, the mended one passes."""
+    """The faulty text fails with every seed in a way in which the mended one does not; one seed is
+    enough where the mended one passes."""
     UNCLEAR = "unclear"
-    """Both fail, in different ways."""
+    """The faulty text fails with one seed in a way in which the mended one was not seen to fail."""
     MASKED = "masked"
     """Both fail alike."""
     MISSED = "missed"
@@ -53,13 +54,19 @@ def compare(faulty: Sequence[Answer], mended: Sequence[Answer]) -> Judgement:
     refused = next((answer.refused for answer in (*faulty, *mended) if answer.refused), "")
     if refused:
         return Judgement(Verdict.REFUSED, refused)
-    failed = [answer for answer in faulty if answer.failure]
-    if not failed:
-        return Judgement(Verdict.MISSED)
-    still = [answer.failure for answer in mended if answer.failure]
-    if not still:
-        return Judgement(Verdict.FOUND, failed[0].failure, failed[0].episodes)
-    other = next((answer for answer in failed if answer.failure not in still), None)
-    if other is None:
-        return Judgement(Verdict.MASKED, failed[0].failure)
-    return Judgement(Verdict.UNCLEAR, f"{other.failure}; the mended text: {still[0]}")
+    still = [kind for answer in mended for kind in answer.failures]
+    new = [
+        {kind: at for kind, at in answer.failures.items() if kind not in still} for answer in faulty
+    ]
+    found = [kind for kind in new[0] if not still or all(kind in each for each in new)]
+    found += [kind for each in new for kind in each if not still and kind not in found]
+    behind = f", behind {still[0]}" if still else ""
+    if found:
+        first = min(each[found[0]] for each in new if found[0] in each)
+        return Judgement(Verdict.FOUND, f"{found[0]}{behind}", first)
+    if any(new):
+        kind = next(kind for each in new for kind in each)
+        return Judgement(Verdict.UNCLEAR, f"{kind} with one seed{behind}")
+    if any(answer.failures for answer in faulty):
+        return Judgement(Verdict.MASKED, next(k for a in faulty for k in a.failures))
+    return Judgement(Verdict.MISSED)
