@@ -285,10 +285,12 @@ class AgentsDescription(Piece, frozen=True):
         doc("lanes of each thread; absent: 16 for `gpu`, else 1"),
     ] = None
     without: Annotated[
-        Listed[Literal["stores", "flush", "instructions", "scopes", "atomics"]],
+        Listed[Literal["stores", "flush", "instructions", "scopes", "atomics", "bare"]],
         doc(
             "what they never do: `instructions` are fetches, `scopes` bypass caches, `atomics` "
-            "include the fetch-adds of hand-overs (of these two, one group decides for all)"
+            "include the fetch-adds of hand-overs, `bare` are hand-overs without fetch-adds, by "
+            "completion alone: wrong where copies stay readable for a while, as with leases (of "
+            "these three, one group decides for all)"
         ),
     ] = ()
 

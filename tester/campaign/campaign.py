@@ -199,6 +199,8 @@ class Campaign:
         without = {what for group in description.agents.values() for what in group.without}
         if "scopes" in without:
             config = replace(config, scope_percent=0, atomic_scope_percent=0)
+        if "bare" in without:
+            config = replace(config, bare_percent=0, plain_percent=0)
         if "atomics" in without:
             config = replace(config, bare_percent=100, atomic_percent=0)
         episodes = min(

@@ -17,7 +17,7 @@ from tester.cli.options import RunOptions
 from tester.cli.run import run
 from tester.cli.usable_options import check_usable
 from tester.errors import ConfigError
-from tester.program.program import FETCH, GLC, SLC, STORE
+from tester.program.program import BARE, FETCH, GLC, SLC, STORE
 from tests.sampling import sampled
 from tests.tester.native.solo import write
 
@@ -168,6 +168,17 @@ def test_agents_without_scopes_never_bypass(loaded: LoadedProtocol) -> None:
         program = Campaign(gpu, options).plan(0).leg.program
         assert (program.action_scope & (GLC | SLC)).any() == some
         assert (program.episode_scope & (GLC | SLC)).any() == some
+
+
+@pytest.mark.parametrize(("without", "most", "least"), [("bare", 0, 0), ("atomics", 100, 100)])
+def test_hand_overs_are_as_a_description_allows(without: str, most: int, least: int) -> None:
+    """With leases a hand-over needs a fetch-add; a cache without atomics cannot make one."""
+    protocol = load_protocol("MSI")
+    for number in range(6):
+        options = Options(seed=3, episodes=400, assignments={"agents.cpu.without": [without]})
+        program = Campaign(protocol, options).plan(number).leg.program
+        bare = 100 * ((program.episode_scope & BARE) != 0).mean()
+        assert least <= bare <= most
 
 
 def test_a_run_says_what_it_leaves_out(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
