@@ -74,6 +74,7 @@ def test_a_cache_that_calls_evictions_fetches_is_left_alone(tmp_path: Path) -> N
     assert passes(protocol).coverage.machines["TCP"].hit > 10
 
 
+@pytest.mark.slow
 def test_a_cache_without_atomics_gets_none(tmp_path: Path) -> None:
     protocol = viper(
         tmp_path,

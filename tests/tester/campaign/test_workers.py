@@ -60,6 +60,7 @@ def test_the_output_does_not_depend_on_the_number(tmp_path: Path, jobs: str) -> 
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+@pytest.mark.slow
 def test_a_failure_is_the_same(tmp_path: Path) -> None:
     broken = BY_NAME["mi-victim-without-data"].plant(tmp_path)
     results = []

@@ -24,7 +24,7 @@ from tests.tester.native.equality import (
 )
 
 
-@pytest.mark.parametrize(("protocol", "profile"), sampled(product(PROTOCOLS, sorted(PROFILES)), 7))
+@pytest.mark.parametrize(("protocol", "profile"), sampled(product(PROTOCOLS, sorted(PROFILES)), 10))
 def test_every_profile_runs_alike(protocol: str, profile: str) -> None:
     leg = leg_of(protocol, profile, 1)
     assert natively(protocol, leg)[0] == in_python(protocol, leg)[0]
@@ -53,7 +53,7 @@ def test_many_seeds_run_alike(protocol: str, seed: int) -> None:
         assert natively(protocol, leg)[0] == in_python(protocol, leg)[0], profile
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", sampled(PROTOCOLS, 2))
 def test_campaigns_add_up_alike(protocol: str) -> None:
     """Totals and coverage of a run do not depend on the engine."""
     runs = []

@@ -44,7 +44,7 @@ def test_accesses_of_any_size_are_alike(seed: int) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS[1:])
-@pytest.mark.parametrize("seed", sampled(range(6), 3))
+@pytest.mark.parametrize("seed", sampled(range(6), 6))
 def test_faults_are_judged_alike(fault: str, seed: int) -> None:
     prng = Prng(seed).fork(fault)
     for _ in range(3):
