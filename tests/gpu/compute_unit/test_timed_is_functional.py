@@ -14,6 +14,7 @@ from gpu.memory.interface import MemoryRequest
 from tests.gpu.compute_unit.slow_memory import Delay, SlowMemory
 from tests.gpu.corpus.catalogue import CASES
 from tests.gpu.corpus.runner import run_case
+from tests.sampling import sampled
 
 CHOSEN = ("matmul.matmul", "reduce.reduce_atomic", "scan.whole", "lock.ticketlock", "scratch.isort")
 BY_NAME = {case.name: case for case in CASES}
@@ -33,7 +34,7 @@ def _random(seed: int) -> Delay:
     return delay
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", sampled(CHOSEN, 2))
 @pytest.mark.parametrize(
     "cus, seed, policy, timing",
     [

@@ -30,7 +30,7 @@ def _names(runs: list[tuple[Case, str]]) -> list[str]:
     return [f"{case.name}-{how}" for case, how in runs]
 
 
-@pytest.mark.parametrize(("case", "configuration"), sampled(RUNS, 6, MATRIX, ids=_names(RUNS)))
+@pytest.mark.parametrize(("case", "configuration"), sampled(RUNS, 10, MATRIX, ids=_names(RUNS)))
 def test_ends_as_the_oracle_says(case: Case, configuration: str) -> None:
     ahead, plain = (coherent_device(engine=EngineChoice.auto, ahead=each) for each in (True, False))
     assert case.complaint(run_case(case, ahead, configuration)) is None

@@ -45,7 +45,7 @@ def run(*words: str, directory: Path) -> tuple[int, str]:
 
 @pytest.mark.parametrize("jobs", sampled(["2", "5"], 2))
 def test_the_output_does_not_depend_on_the_number(tmp_path: Path, jobs: str) -> None:
-    words = ("-p", "MI", "--episodes", "120", "--seed", "4", "--engine", "python")
+    words = ("-p", "MI", "--episodes", "60", "--seed", "4", "--engine", "python")
     files = []
     for number in ("1", jobs):
         directory = tmp_path / number

@@ -299,6 +299,7 @@ def test_chunks_in_the_wrong_place_are_refused() -> None:
     assert expectations.advance(first).derived
 
 
+@pytest.mark.slow
 def test_waits_reach_into_earlier_chunks() -> None:
     config = replace(CONFIGS["processors"], episodes=None)
     chunks = list(itertools.islice(generate(config, Prng(8)), 3))

@@ -162,6 +162,7 @@ def test_perfect_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     )
 
 
+@pytest.mark.slow
 def test_more_ports_than_bits_of_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store sends a message through each of nine queues; they are taken in turn, and those that
     come too early wait for the line: 110 pairs of a rank and a queue."""
@@ -340,6 +341,7 @@ QUEUES = {
 }
 
 
+@pytest.mark.slow
 def test_queues_of_events_in_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store is followed by a list of steps, each its own transition of the same tick, and by
     messages that are expected in two parts; its slot is taken before and given back after."""
