@@ -6,6 +6,9 @@ the machine's own text shows the mistake.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
 from slicc import ir
 from slicc.diagnostics.model import DiagnosticSink, Label
 from slicc.ir.walk import expressions_in, statements_in
@@ -56,58 +59,78 @@ def _ranks(machine: ir.Machine, sink: DiagnosticSink) -> None:
 
 
 def _dequeues(machine: ir.Machine, sink: DiagnosticSink) -> None:
-    popped = {
-        action.ref: _operated(action.body, ir.PortOperation.DEQUEUE) for action in machine.actions
-    }
-    recycled = {
-        action.ref: _operated(action.body, ir.PortOperation.RECYCLE) for action in machine.actions
-    }
+    popped, recycled = (
+        {action.ref: _operated(action.body, operation) for action in machine.actions}
+        for operation in (ir.PortOperation.DEQUEUE, ir.PortOperation.RECYCLE)
+    )
     peeked = {action.ref: _peeked(action.body) for action in machine.actions}
     reported: set[tuple[ir.ActionRef, ir.ActionRef]] = set()
     for transition in machine.transitions:
-        dequeued: dict[ir.PortRef, ir.ActionRef] = {}
-        put_back: dict[ir.PortRef, ir.ActionRef] = {}
-        for action in transition.actions:
-            for port in peeked[action]:
-                culprit = dequeued.get(port)
-                if culprit is None or (culprit, action) in reported:
-                    continue
-                reported.add((culprit, action))
+        for misuse in _misuses(transition, peeked, popped, recycled):
+            pair = misuse.earlier, misuse.later
+            if pair not in reported:
+                reported.add(pair)
                 sink.warning(
                     "unsafe-dequeue",
-                    f"`{action.name}` looks at the message of `{port.name}` after "
-                    f"`{culprit.name}` has taken it away",
+                    misuse.what,
                     transition.span,
-                    "in this transition",
-                    help=f"run `{action.name}` before `{culprit.name}`",
+                    misuse.label,
+                    help=misuse.advice,
                 )
-            for port in popped[action]:
-                dequeued[port] = action
-                culprit = put_back.get(port)
-                if culprit is None or (culprit, action) in reported:
-                    continue
-                reported.add((culprit, action))
-                sink.warning(
-                    "unsafe-dequeue",
-                    f"`{action.name}` dequeues `{port.name}` after `{culprit.name}` has recycled "
-                    "its message",
-                    transition.span,
-                    "in this transition, which loses another message",
-                    help=f"leave out `{action.name}` or `{culprit.name}`",
-                )
-            for port in recycled[action]:
-                put_back[port] = action
 
 
-def _operated(body: tuple[ir.Stmt, ...], operation: ir.PortOperation) -> set[ir.PortRef]:
+class _Misuse(NamedTuple):
+    """Two actions of one transition that spoil the head of a port for each other."""
+
+    earlier: ir.ActionRef
+    later: ir.ActionRef
+    what: str
+    label: str
+    advice: str
+
+
+_Ports = Mapping[ir.ActionRef, list[ir.PortRef]]
+
+
+def _misuses(
+    transition: ir.Transition, peeked: _Ports, popped: _Ports, recycled: _Ports
+) -> Iterator[_Misuse]:
+    dequeued: dict[ir.PortRef, ir.ActionRef] = {}
+    put_back: dict[ir.PortRef, ir.ActionRef] = {}
+    for action in transition.actions:
+        for port in filter(dequeued.__contains__, peeked[action]):
+            earlier = dequeued[port]
+            yield _Misuse(
+                earlier,
+                action,
+                f"`{action.name}` looks at the message of `{port.name}` after `{earlier.name}` has "
+                "taken it away",
+                "in this transition",
+                f"run `{action.name}` before `{earlier.name}`",
+            )
+        for port in filter(put_back.__contains__, popped[action]):
+            earlier = put_back[port]
+            yield _Misuse(
+                earlier,
+                action,
+                f"`{action.name}` dequeues `{port.name}` after `{earlier.name}` has recycled its "
+                "message",
+                "in this transition, which loses another message",
+                f"leave out `{action.name}` or `{earlier.name}`",
+            )
+        dequeued |= dict.fromkeys(popped[action], action)
+        put_back |= dict.fromkeys(recycled[action], action)
+
+
+def _operated(body: tuple[ir.Stmt, ...], operation: ir.PortOperation) -> list[ir.PortRef]:
     """Ports whose head the action takes away so on every path."""
-    return {
+    return [
         statement.expression.port
         for statement in body
         if isinstance(statement, ir.Evaluate)
         and isinstance(statement.expression, ir.PortCall)
         and statement.expression.operation is operation
-    }
+    ]
 
 
 def _peeked(body: tuple[ir.Stmt, ...]) -> list[ir.PortRef]:
