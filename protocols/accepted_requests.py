@@ -1,10 +1,11 @@
 """What the machines of a protocol accept from their processors: asked of their own in-ports.
 
 Each requester's queue gets one request of each type, in a system of its own, and the in-port says
-which event it triggers for it. A type is accepted if that event has a transition anywhere; one that
-stands for more than a load or a store only if it has an event of its own. A port that ends in an
-error, or calls a fetch a load, does not know the type. Invariant: the requests are never answered,
-and the system is thrown away.
+which event it triggers for it. Loads and stores are accepted unless the port ends in an error of
+its own, as `error` and `assert` are; other types if they have an event of their own, which some
+transition handles. A port that ends otherwise, because it calls what has no body or needs a running
+system, or that refuses everything, says nothing. Invariant: the requests are never answered, and
+the system is thrown away.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from msgspec.structs import replace
 
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import AgentsDescription, RequesterDescription, SystemDescription
-from runtime.description.inference import COALESCERS, DMA
-from runtime.errors import ProtocolError
+from runtime.description.inference import COALESCERS, DMA, unsized
+from runtime.errors import ErrorKind, ProtocolError
 from runtime.system.system import build_system, instance_name
 from runtime.types.messages import RubyRequest, RubyRequestType
 from runtime.types.values import WriteMask
 
 _LINE: Final = 1 << 12
 _NOTHING: Final = -1
-"""In place of an event: the port does something else first."""
+"""In place of an event: the port does not say."""
+_REFUSALS: Final = (ErrorKind.PANIC, ErrorKind.ASSERTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +87,16 @@ def _ask(requester: Any) -> Accepted | None:
     }
     if _NOTHING in (events["LD"], events["ST"]):
         return None
+    loads = events["LD"] is not None
     handled = {event for _, event in requester.controller.TRANSITIONS}
-    loads = events["LD"] in handled
     special = handled - {events["LD"], events["ST"]}
+    fetches = events["IFETCH"] in (special if loads else handled)
+    if not loads and not fetches:
+        return None
     return Accepted(
         loads=loads,
-        stores=events["ST"] in handled,
-        fetches=events["IFETCH"] in (special if loads else handled),
+        stores=events["ST"] is not None,
+        fetches=fetches,
         flushes=events["FLUSH"] in special,
         atomics=events["ATOMIC_RETURN"] in special,
         evictions=events["REPLACEMENT"] in special - {events["IFETCH"]},
@@ -99,7 +104,7 @@ def _ask(requester: Any) -> Accepted | None:
 
 
 def _event(requester: Any, port: Any, kind: int) -> int | None:
-    """The event that the port triggers for a request; None: it ends in an error."""
+    """The event that the port triggers for a request; None: it refuses it."""
     message = RubyRequest()
     message.LineAddress = message.PhysicalAddress = _LINE
     message.Type = kind
@@ -117,8 +122,10 @@ def _event(requester: Any, port: Any, kind: int) -> int | None:
     controller.trigger = trigger
     try:
         port.poll()
+    except ProtocolError as error:
+        return None if error.kind in _REFUSALS and not error.external else _NOTHING
     except Exception:  # of the protocol's own code, which is run here without a tick
-        return None
+        return _NOTHING
     finally:
         del controller.trigger
         requester.queue.messages.clear()
@@ -134,8 +141,7 @@ def fitted(
     alone; a coalescer's cache that cannot be emptied is taken for a coherent one.
     """
     requesters = dict(written.requesters) or {
-        name: replace(each, tokens=None, outstanding=None, context=None)
-        for name, each in whole.requesters.items()
+        name: unsized(each) for name, each in whole.requesters.items()
     }
     agents = dict(written.agents) or {
         name: AgentsDescription(each.requester, without=each.without)
@@ -159,10 +165,7 @@ def fitted(
             if agent.requester != name:
                 continue
             new = [what for what, there in lacking.items() if not (there or what in agent.without)]
-            if not known.loads and not known.fetches:
-                del agents[group]
-                notes.append(f"nothing drives {described.machine}: it accepts no loads")
-            elif walks and not known.evictions and not _adds(described):
+            if walks and not known.evictions and not _adds(described):
                 del agents[group]
                 notes.append(f"nothing drives {described.machine}: no acquire can empty it")
             elif new and not fetches:

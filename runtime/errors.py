@@ -13,6 +13,7 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 
 _NULL_FIELD = re.compile(r"'NoneType' object has no attribute '(\w+)'")
 
@@ -45,6 +46,10 @@ class ErrorKind(Enum):
     TOO_MANY_MESSAGES = "too_many_messages"
 
 
+EXTERNAL: Final = "is external"
+"""In the text with which a call ends that the protocol declares without a body."""
+
+
 class ProtocolError(Exception):
     """A mistake of the protocol. Context that is not known yet is None.
 
@@ -64,6 +69,11 @@ class ProtocolError(Exception):
         self.event: str | None = None
         self.action: str | None = None
         self.location: str | None = None
+
+    @property
+    def external(self) -> bool:
+        """Whether not the protocol is wrong, but what it calls has no body."""
+        return self.kind is ErrorKind.PANIC and EXTERNAL in self.message
 
     def __str__(self) -> str:
         parts = [f"{self.kind.value}: {self.message}"]

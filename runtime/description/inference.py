@@ -59,6 +59,11 @@ def complete_with(
     return given, complete(given, protocol)
 
 
+def unsized(requester: RequesterDescription) -> RequesterDescription:
+    """A completed requester without what follows from the size of its system."""
+    return replace(requester, tokens=None, outstanding=None, context=None)
+
+
 class _Machine:
     """The declarations of one machine, sorted by what they describe."""
 

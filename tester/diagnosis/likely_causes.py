@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from runtime.errors import ProtocolError
+from runtime.errors import EXTERNAL, ProtocolError
 from runtime.requesters.port import AccessKind
 from tester.diagnosis.system_inspection import (
     controller_name,
@@ -15,7 +15,6 @@ from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
 from tester.execution.events import Finding, Role, Verdict
 from tester.program.program import Program
 
-_EXTERNAL: Final = "is external"
 _PLACES: Final = 8
 """Of transitions on the same event that a report shows."""
 
@@ -29,7 +28,7 @@ def likely_causes(finding: Finding, program: Program, system: Any) -> list[str]:
         return _mixed(finding, program)
     if verdict is Verdict.HANG:
         return _hang(finding, program, system)
-    if verdict is Verdict.PANIC and _EXTERNAL in finding.headline:
+    if verdict is Verdict.PANIC and EXTERNAL in finding.headline:
         return [
             "not the protocol, but what it calls is missing: give the function a body in a prelude "
             "file (--prelude FILE, docs/bring-your-own.md)"

@@ -115,6 +115,39 @@ def test_what_ends_in_an_error_is_not_accepted(tmp_path: Path) -> None:
     assert protocol.note == "L1Cache accepts no stores"
 
 
+def test_a_port_that_calls_what_has_no_body_says_nothing(tmp_path: Path) -> None:
+    """The run tells the user which function is missing; the agents stay."""
+    protocol = starter(
+        tmp_path,
+        "Mine-cache.sm",
+        ("  Tick clockEdge();", "  Tick clockEdge();\n  bool labelled(Addr a);"),
+        (ACCESS, "          assert(labelled(in_msg.LineAddress));\n" + ACCESS),
+    )
+    assert not protocol.accepted
+    assert not protocol.note
+    campaign = Campaign(protocol, Options(1, 30))
+    _, finding = campaign.run_leg(campaign.plan(0).leg)
+    assert finding is not None
+    assert "is external" in finding.headline
+
+
+def test_a_row_that_is_missing_is_for_the_run_to_find(tmp_path: Path) -> None:
+    """A store without any transition is a fault of the protocol, not a type that it refuses."""
+    late = ACCESS.replace("Access", "Late").strip()
+    store = f"          if (in_msg.Type == RubyRequestType:ST) {{ {late} }}\n"
+    protocol = starter(
+        tmp_path,
+        "Mine-cache.sm",
+        ("    Access, ", '    Late, desc="A store";\n    Access, '),
+        (ACCESS, store + ACCESS),
+    )
+    assert protocol.accepted["cpu"].stores
+    campaign = Campaign(protocol, Options(1, 30))
+    _, finding = campaign.run_leg(campaign.plan(0).leg)
+    assert finding is not None
+    assert "on Late" in finding.headline
+
+
 def test_a_cache_of_instructions_is_sent_fetches(tmp_path: Path) -> None:
     check = "          assert(in_msg.Type == RubyRequestType:IFETCH);\n"
     protocol = starter(tmp_path, "Mine-cache.sm", (ACCESS, check + ACCESS))
