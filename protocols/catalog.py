@@ -38,7 +38,6 @@ States = Mapping[str, frozenset[str]]
 """States by machine."""
 
 STATES: Final = "states.toml"
-_KNOWN: Final = "known system "
 _NAMED, _UNNAMED = 0.5, 0.75
 """The share of its states and declarations that must agree, with the name and without it."""
 _ENOUGH: Final = 10
@@ -50,6 +49,8 @@ class Written(NamedTuple):
 
     description: SystemDescription
     note: str = ""
+    known: bool = False
+    """Whether it is that of a known protocol, fitted to another text."""
     absent: tuple[DefectDescription, ...] = ()
     """Defects of the description that this text cannot have."""
 
@@ -77,12 +78,12 @@ def written_system(
         found = Written(load_description(beside))
     else:
         found = known_system(protocol, names, known)
-    if not is_known(found.description):
+    if not found.known:
         found = _with_orders(found, path, protocol)
     description = found.description
     kept = tuple(defect for defect in description.defects if may_show(defect, protocol, bodies))
     absent = tuple(defect for defect in description.defects if defect not in kept)
-    return Written(replace(description, defects=kept), found.note, absent)
+    return found._replace(description=replace(description, defects=kept), absent=absent)
 
 
 def _with_orders(found: Written, path: Path, protocol: ProtocolInfo) -> Written:
@@ -111,11 +112,6 @@ def _with_orders(found: Written, path: Path, protocol: ProtocolInfo) -> Written:
     return Written(
         replace(found.description, machines=machines), "; ".join(filter(None, (found.note, note)))
     )
-
-
-def is_known(description: SystemDescription) -> bool:
-    """Whether it is that of a known protocol, fitted to another text."""
-    return description.origin.file.startswith(_KNOWN)
 
 
 def known_files(directory: Path) -> dict[str, Path]:
@@ -181,7 +177,7 @@ def known_system(protocol: ProtocolInfo, names: Iterable[str], directory: Path) 
     idle = ", ".join(_undriven(best.known, protocol))
     if idle:
         note += f"{note and '; '}nothing drives {idle}, which the known {best.name} does not have"
-    return Written(fit(best.known, protocol), note)
+    return Written(fit(best.known, protocol), note, known=True)
 
 
 def _likeness(states: States, protocol: ProtocolInfo) -> float:
@@ -266,7 +262,7 @@ def fit(known: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:
     agents = {name: a for name, a in known.agents.items() if a.requester in requesters}
     return replace(
         known,
-        origin=Origin(f"{_KNOWN}{Path(known.protocol or known.origin.file).stem}"),
+        origin=Origin(f"known system {Path(known.protocol or known.origin.file).stem}"),
         protocol=None,
         machines=machines,
         requesters=requesters,

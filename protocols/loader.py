@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocols import SYSTEMS, shipped
 from protocols.accepted_requests import Accepted, accepted_requests, fitted
-from protocols.catalog import is_known, written_system
+from protocols.catalog import written_system
 from protocols.compile_cache import Front, finish, generate, remembered
 from protocols.identity import ProtocolIdentity
 from runtime.controller.protocol_info import ProtocolInfo
@@ -172,18 +172,19 @@ def _described(
 ) -> LoadedProtocol:
     """A generated protocol with its description; ``names``: what its files are called."""
     info = front.info
-    written, note, absent = written_system(front.path, system, info, names, SYSTEMS, front.bodies)
+    found = written_system(front.path, system, info, names, SYSTEMS, front.bodies)
+    written, note = found.description, found.note
     _check_named(written, {*names, info.name}, wanted)
     written, description = complete_with(written, info, values)
     accepted = accepted_requests(info, description)
-    if identity.path and (not written.requesters or is_known(written)):
+    if identity.path and (found.known or not written.requesters):
         written, unknown = fitted(written, description, accepted)
         description = complete(written, info)
         note = "; ".join(filter(None, (note, unknown)))
     require_agents(description, info)
     native, why_not = front.native, front.why_not_native
     return LoadedProtocol(
-        identity, info, written, description, note, native, why_not, accepted, absent
+        identity, info, written, description, note, native, why_not, accepted, found.absent
     )
 
 

@@ -45,10 +45,11 @@ def _system_text(
     try:
         protocol = load_package(compiled.protocol).PROTOCOL
         names, bodies = [compiled.path.stem], bodies_of(compiled.protocol)
-        written, note, _ = written_system(compiled.path, system, protocol, names, SYSTEMS, bodies)
+        found = written_system(compiled.path, system, protocol, names, SYSTEMS, bodies)
+        written = found.description
         if assignments:
             written = written.override(dict(map(parse_assignment, assignments)))
-        notes = [note] if note else []
+        notes = [found.note] if found.note else []
         missing: Mapping[str, str | int] = {}
         try:
             completed = complete(written, protocol)
