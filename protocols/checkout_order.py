@@ -105,7 +105,7 @@ class _Script:
 
     def buffers(self) -> Iterator[_Buffers]:
         """One for each object of each function that gets buffers assigned."""
-        for function, owner in self._functions(self._tree, ""):
+        for function, owner in self._functions():
             classes = {"self": owner}
             found: dict[str, dict[str, bool]] = {}
             for node in _own(function):
@@ -121,14 +121,15 @@ class _Script:
             for name, buffers in found.items():
                 yield _Buffers(self._ancestry(classes.get(name, "")), buffers)
 
-    def _functions(self, scope: ast.AST, owner: str) -> Iterator[tuple[ast.AST, str]]:
-        """Every function, and the module itself, with the class that it is in."""
-        yield scope, owner
-        for node in ast.walk(scope) if isinstance(scope, ast.Module) else ():
-            if isinstance(node, ast.ClassDef):
-                yield from ((each, node.name) for each in node.body if _is_function(each))
-            elif isinstance(node, ast.Module):
-                yield from ((each, "") for each in node.body if _is_function(each))
+    def _functions(self) -> Iterator[tuple[ast.AST, str]]:
+        """The script itself and every function, with the class that it is a method of."""
+        owners: dict[ast.AST, str] = {
+            member: name for name, each in self._classes.items() for member in each.body
+        }
+        yield self._tree, ""
+        for node in ast.walk(self._tree):
+            if _is_function(node):
+                yield node, owners.get(node, "")
 
     def _ancestry(self, name: str) -> list[str]:
         """A class and the classes that it extends."""
