@@ -20,10 +20,9 @@ from runtime.controller.shapes import TransitionObserver
 from runtime.description import (
     AgentsDescription,
     DefectDescription,
-    RequesterDescription,
     SystemDescription,
 )
-from runtime.description.inference import complete
+from runtime.description.inference import complete, unsized
 from runtime.prng import Prng
 from runtime.system.system import System, agent_places, build_system
 from tester.campaign import profile_schedule
@@ -86,16 +85,7 @@ class Options:
 
     def avoided(self, protocol: LoadedProtocol) -> list[DefectDescription]:
         """The known defects that are kept out of the way."""
-        return [
-            defect
-            for defect in (*protocol.written.defects, *protocol.absent_defects)
-            if defect.called in self.avoid
-            or (
-                defect in protocol.written.defects
-                and not self.known_defects
-                and defect.called not in self.attack
-            )
-        ]
+        return avoided_defects(protocol, self.known_defects, self.attack, self.avoid)
 
 
 @dataclass
@@ -311,7 +301,9 @@ class Campaign:
             finding.headline,
         )
         shown = finding if again is None else refine(again, program)
-        easier = relaxed(leg, self.protocol, self._passes)
+        # A runaway takes so long that its verdict must not wait for five more.
+        runaway = finding.verdict is Verdict.RUNAWAY
+        easier = [] if runaway else relaxed(leg, self.protocol, self._passes)
         return Failure(leg, run, history, shown, alike, easier=easier)
 
     def _passes(self, leg: Leg) -> bool:
@@ -357,7 +349,7 @@ class Campaign:
         base = structs.replace(
             written,
             requesters=written.requesters
-            or {name: _inferred(r) for name, r in whole.requesters.items()},
+            or {name: unsized(r) for name, r in whole.requesters.items()},
             agents={
                 name: written.agents.get(name)
                 or AgentsDescription(a.requester, a.kind, a.wavefronts, a.lanes, a.without)
@@ -379,6 +371,18 @@ class Campaign:
         limits = limited_resources.limits(shape, self.protocol.info, completed)
         limits = {path: value for path, value in limits.items() if path not in changes}
         return complete(completed.override(limits), self.protocol.info) if limits else completed
+
+
+def avoided_defects(
+    protocol: LoadedProtocol, known_defects: bool, attack: Collection[str], avoid: Collection[str]
+) -> list[DefectDescription]:
+    """The known defects that are kept out of the way; for the rest see `Options`."""
+    there = [
+        defect
+        for defect in protocol.written.defects
+        if defect.called in avoid or not (known_defects or defect.called in attack)
+    ]
+    return [*there, *(defect for defect in protocol.absent_defects if defect.called in avoid)]
 
 
 def avoided(
@@ -452,8 +456,3 @@ def _check_size(config: GeneratorConfig, episodes: int) -> None:
             f"{MAX_LEG_ACCESSES:,} lane accesses are possible; "
             "--leg-episodes, --episode-length and --lanes make it smaller"
         )
-
-
-def _inferred(requester: RequesterDescription) -> RequesterDescription:
-    """An inferred requester without what depends on the shape."""
-    return structs.replace(requester, tokens=None, outstanding=None, context=None)

@@ -3,7 +3,8 @@
 A leg may limit tables, buffers and banks, and networks deliver in any order, further than the
 author of a protocol ever meant. A failing leg is run again, same program and same delays, without
 limits; and with networks in order, where nothing says which order a protocol needs. Invariant: the
-verdict and the status of the run stay; at most `_MOST` more legs are run.
+verdict and the status of the run stay; at most five more legs are run: without all limits, without
+each of the three kinds, and with all networks in order.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import Final
 
 from protocols.loader import LoadedProtocol
 from runtime.description.inference import complete
+from slicc.text.wording import listed
 from tester.program.replay_file import Leg
 from tester.scenario.limited_resources import Limit, limits_in
 
-_MOST: Final = 5
 _SHOWN: Final = 4
 
 Passes = Callable[[Leg], bool]
@@ -42,7 +43,7 @@ def _without_limits(
     leg: Leg, protocol: LoadedProtocol, passes: Passes, limits: list[Limit]
 ) -> Iterator[str]:
     kinds = list(dict.fromkeys(limit.kind for limit in limits))
-    drawn = f"the {_listed(kinds)} that profile {leg.profile or 'of the leg'} drew"
+    drawn = f"the {listed(kinds)} that profile {leg.profile or 'of the leg'} drew"
     if not passes(_lifted(leg, protocol, limits)):
         yield f"it fails without {drawn} as well"
         return
@@ -91,7 +92,3 @@ def _unordered(leg: Leg, protocol: LoadedProtocol) -> list[str]:
 
 def _is_networked(parameter: object) -> bool:
     return getattr(parameter, "virtual_network", None) is not None
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

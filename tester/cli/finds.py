@@ -19,7 +19,8 @@ class Find:
     """One kind of failure. ``file``: the replay file of the leg that showed it first."""
 
     kind: str
-    leg: Leg
+    leg: int
+    profile: str
     file: Path
     times: int = 1
 
@@ -45,15 +46,15 @@ class Finds:
 
     def add(self, leg: Leg, run: LegRun, finding: Finding, file: Path) -> None:
         kind = kind_of(run, finding)
-        self._by_kind[kind] = Find(kind, leg, file)
+        self._by_kind[kind] = Find(kind, leg.number, leg.profile, file)
 
     def lines(self) -> list[str]:
         """A table, in the order of the first leg of each kind."""
         width = max(len(kind) for kind in self._by_kind)
         return [
             printable(
-                f"{find.times:>4} x {kind:<{width}}  first in leg {find.leg.number} "
-                f"({find.leg.profile}): {find.file}"
+                f"{find.times:>4} x {kind:<{width}}  first in leg {find.leg} "
+                f"({find.profile}): {find.file}"
             )
             for kind, find in self._by_kind.items()
         ]

@@ -14,6 +14,7 @@ from protocols.loader import LoadedProtocol
 from runtime.description import DefectDescription
 from slicc.text.command.options import names_of, specs
 from slicc.text.suggest import suggest
+from tester.campaign.campaign import avoided_defects
 from tester.cli.options import LegOptions
 from tester.errors import ConfigError
 from tester.scenario.machine_roles import has_gpu, overrides
@@ -38,17 +39,39 @@ _SIZES: Final = {"l1_size": "l1_sets", "l2_size": "l2_sets"}
 
 def check_usable(options: LegOptions, protocol: LoadedProtocol) -> None:
     """Raises ConfigError for the first option that cannot have an effect."""
-    for option, value, lack in _useless(options, protocol):
-        machines = ", ".join(name for name, m in protocol.description.machines.items() if m.count)
-        given = f"{option} {value}".rstrip()
-        name = protocol.identity.name
-        raise ConfigError(f"{given} would have no effect: {name} has no {lack} (it has {machines})")
+    given = list(_given(options))
+    for name, _, text in given:
+        lack = _lack(_SIZES.get(name, name), protocol)
+        if lack:
+            there = ", ".join(n for n, m in protocol.description.machines.items() if m.count)
+            raise ConfigError(
+                f"{text} would have no effect: {protocol.identity.name} has no {lack} "
+                f"(it has {there})"
+            )
     _check_names(options, protocol)
-    for option, value, path, defect in _overruled(options, protocol):
-        raise ConfigError(
-            f"{option} {value}".rstrip() + f" asks for what keeps a known defect out of the way: "
-            f"{path} is set because {defect.what}. Add --attack {shlex.quote(defect.called)}"
-        )
+    chosen = options.known_defects, options.attack, options.avoid
+    for defect in avoided_defects(protocol, *chosen):
+        for name, value, text in given:
+            path = _overruled(name, value, defect, protocol)
+            if path:
+                quoted = shlex.quote(defect.called)
+                leave = f"Leave out --avoid {quoted}"
+                advice = leave if defect.called in options.avoid else f"Add --attack {quoted}"
+                raise ConfigError(
+                    f"{text} asks for what keeps a known defect out of the way: {path} is set "
+                    f"because {defect.what}. {advice}"
+                )
+
+
+def _given(options: LegOptions) -> Iterator[tuple[str, Any, str]]:
+    """(field, value, as it is written) of the options that were given."""
+    for field, spec in specs(LegOptions):
+        value = getattr(options, field.name)
+        if value != field.default:
+            names = names_of(field, spec)[0].split("/")
+            flag = isinstance(value, bool)
+            name = names[0] if not flag or value else names[-1]
+            yield field.name, value, name if flag else f"{name} {value}"
 
 
 def _check_names(options: LegOptions, protocol: LoadedProtocol) -> None:
@@ -68,31 +91,15 @@ def _check_names(options: LegOptions, protocol: LoadedProtocol) -> None:
                 )
 
 
-def _overruled(
-    options: LegOptions, protocol: LoadedProtocol
-) -> Iterator[tuple[str, Any, str, DefectDescription]]:
-    """(option, value, path, defect) where a defect that is avoided decides otherwise."""
-    defects = [
-        each
-        for each in protocol.written.defects
-        if each.called in options.avoid
-        or not (options.known_defects or each.called in options.attack)
-    ]
-    for field, spec in specs(LegOptions):
-        value = getattr(options, field.name)
-        if value == field.default:
-            continue
-        wanted = _wanted(field.name, value, protocol)
-        names = names_of(field, spec)[0].split("/")
-        flag = isinstance(value, bool)
-        for defect in defects:
-            for path, kept in defect.avoid.items():
-                lost = path in wanted and wanted[path] != kept
-                if field.name == "scope_percent" and path.endswith(".without"):
-                    lost = bool(value) and "scopes" in cast("Sequence[str]", kept)
-                if lost:
-                    name = names[0] if not flag or value else names[-1]
-                    yield name, "" if flag else value, path, defect
+def _overruled(name: str, value: Any, defect: DefectDescription, protocol: LoadedProtocol) -> str:
+    """The field with which an avoided defect decides otherwise than an option; empty: none."""
+    wanted = _wanted(name, value, protocol)
+    scoped = name == "scope_percent" and value
+    for path, kept in defect.avoid.items():
+        without = cast("Sequence[str]", kept) if path.endswith(".without") else ()
+        if wanted.get(path, kept) != kept or (scoped and "scopes" in without):
+            return path
+    return ""
 
 
 def _wanted(name: str, value: Any, protocol: LoadedProtocol) -> dict[str, object]:
@@ -104,20 +111,6 @@ def _wanted(name: str, value: Any, protocol: LoadedProtocol) -> dict[str, object
         for each in (value, _other(value))
     )
     return {path: given for path, given in wanted.items() if other.get(path) != given}
-
-
-def _useless(options: LegOptions, protocol: LoadedProtocol) -> Iterator[tuple[str, Any, str]]:
-    """(option, value, what the protocol lacks) of options that were given."""
-    for field, spec in specs(LegOptions):
-        value = getattr(options, field.name)
-        if value == field.default:
-            continue
-        lack = _lack(_SIZES.get(field.name, field.name), protocol)
-        if lack:
-            names = names_of(field, spec)[0].split("/")
-            flag = isinstance(value, bool)
-            name = names[0] if not flag or value else names[-1]
-            yield name, "" if flag else value, lack
 
 
 def _lack(name: str, protocol: LoadedProtocol) -> str:

@@ -73,10 +73,8 @@ def limits_in(description: SystemDescription, usual: SystemDescription) -> list[
             if built.resource_stalls and not whole.caches[cache].resource_stalls:
                 path = f"{place}.cache.{cache}.resource_stalls"
                 found.append(Limit("busy banks", path, True, False))
-        entries, usually = (
-            machine.parameters.get(_ENTRIES),
-            _usual_entries(name, description, usual),
-        )
+        entries = machine.parameters.get(_ENTRIES)
+        usually = _usual_entries(name, description, usual)
         if entries != usually:
             path = f"{place}.parameters.{_ENTRIES}"
             found.append(Limit("small tables", path, entries, usually))

@@ -18,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from slicc.text.command.options import Spec, names_of, one_of, specs, written
+from slicc.text.wording import listed
 
 SHOW: Final = "--show-completion"
 ASK: Final = "--complete"
@@ -215,11 +216,6 @@ class _Command(TyperCommand):
                 formatter.write_dl(records)
 
 
-def _listed(names: Sequence[str]) -> str:
-    """``a, b and c``."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
 def _refuse_options_of_others(
     ctx: Any, table: Mapping[str, Verb], arguments: Sequence[str]
 ) -> None:
@@ -232,4 +228,4 @@ def _refuse_options_of_others(
         if option.startswith("-") and option not in mine:
             others = [other.name for other in table.values() if option in written(other.options)]
             if others:
-                ctx.fail(verb.refusal.format(option=option, others=_listed(others)))
+                ctx.fail(verb.refusal.format(option=option, others=listed(others)))

@@ -107,6 +107,10 @@ def test_one_that_a_text_cannot_have_is_avoided_on_request(tmp_path: Path) -> No
             "machine.Directory.count is set because two directories get in each other's way. "
             "Add --attack two-directories",
         ),
+        (
+            {"directories": 2, "known_defects": True, "avoid": ("two-directories",)},
+            "Leave out --avoid two-directories",
+        ),
         ({"attack": ("two-directory",)}, "did you mean two-directories?"),
         ({"avoid": ("nothing",)}, "(known: two-directories, engine-stores)"),
         ({"directories": 2, "attack": ("two-directories",)}, ""),

@@ -11,6 +11,7 @@ from protocols.loader import LoadedProtocol, load_protocol
 from tester.campaign.campaign import Campaign, Options
 from tester.campaign.relaxations import relaxed
 from tester.diagnosis.failure_report import render
+from tester.execution.events import Verdict
 from tester.execution.leg import LegRun
 from tester.program.replay_file import Leg
 from tester.scenario.limited_resources import limits_in
@@ -78,6 +79,19 @@ def test_limits_are_lifted_together_and_kind_by_kind(needed: str) -> None:
     assert text[0].startswith("it passes without the small tables and bounded buffers that")
     assert text[-1].startswith("limits: machine.L1Cache.parameters.number_of_TBEs = 4 (usual: ")
     assert len(ran) == 3
+
+
+def test_a_runaway_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its verdict takes seconds already."""
+    protocol = mine(tmp_path, COUNTS)
+    campaign = Campaign(protocol, Options(1, 1000, "line-duel"))
+    for plan in campaign.plans():
+        run, finding = campaign.run_leg(plan.leg)
+        if finding is not None and isinstance(run, LegRun):
+            break
+    monkeypatch.setattr(campaign, "_passes", lambda leg: pytest.fail("a leg was run"))
+    finding.verdict = Verdict.RUNAWAY
+    assert not campaign.explain(plan.leg, run, finding).easier
 
 
 def test_nothing_is_run_where_nothing_can_be_relaxed() -> None:
