@@ -49,7 +49,7 @@ template <typename Entry>
 inline void take_contents(Context&, Entry&) {}
 
 // Install a new entry with permission Read_Only and memory's data.
-template <typename Entry = AbstractCacheEntry>
+template <typename Entry>
 inline AbstractCacheEntry* DirectoryMemory_allocate(Context& x, u32 directory, u64 address,
                                                     Entry* entry) {
     const DirectoryMemory& d = directory_memory(x, directory);
