@@ -77,7 +77,9 @@ def test_a_failure_is_the_same(tmp_path: Path) -> None:
     assert one.name == three.name and one.read_bytes() == three.read_bytes()
 
 
-@pytest.mark.parametrize("ending, status", [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize(
+    ("ending", "status"), sampled([("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)], 2)
+)
 @pytest.mark.parametrize("jobs", sampled(["2", "1"], 2))
 def test_a_signal_ends_all_of_them(tmp_path: Path, ending: str, status: int, jobs: str) -> None:
     """Nothing is compiled beside this run, so only the command itself handles signals."""

@@ -51,7 +51,7 @@ def test_a_protocol_that_fails_at_once_comes_to_an_end(tmp_path: Path) -> None:
     """Legs that complete nothing use up the episodes that they were drawn with."""
     broken = BY_NAME["mi-two-owners"].plant(tmp_path)
     options = RunOptions(
-        protocol=str(broken), episodes=100, seed=1, go_on=True, quiet=True, output=tmp_path
+        protocol=str(broken), episodes=40, seed=1, go_on=True, quiet=True, output=tmp_path
     )
     assert run(options) == 1
 

@@ -11,6 +11,7 @@ from gpu.host.device import Device
 from gpu.hsa.signal import Signal
 from tests.gpu.compute_unit.native.units import library
 from tests.gpu.kernels.stored import stored
+from tests.sampling import sampled
 
 COUNT = 64 * 50
 """Fifty groups of a wave; a unit holds forty."""
@@ -34,7 +35,7 @@ def test_all_of_them_run_and_take_as_long() -> None:
     assert ticks[0] == ticks[1]
 
 
-@pytest.mark.parametrize("limit", range(3181, 3261, 5))
+@pytest.mark.parametrize("limit", sampled(range(3181, 3261, 5), 4))
 def test_a_limit_that_is_passed_while_waves_run_ahead(limit: int) -> None:
     library()
     device = Device("GPU_VIPER", cus=2, tccs=1, engine="native", most_instructions=limit)

@@ -149,6 +149,7 @@ MISSES_FOR_EVER = Bug(
 )
 
 
+@pytest.mark.slow
 def test_work_without_end_is_a_verdict_of_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
