@@ -71,6 +71,7 @@ def test_what_is_installed_is_what_is_in_the_repository(site: Path) -> None:
     assert installed == {name for name in done.stdout.splitlines() if (ROOT / name).is_file()}
 
 
+@pytest.mark.slow
 def test_installing_leaves_nothing_in_the_checkout(checkout: Path, site: Path) -> None:
     found = {path.name for path in checkout.iterdir()}
     assert found == {*PACKAGES, *BESIDE, "build"}

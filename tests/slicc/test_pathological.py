@@ -56,7 +56,7 @@ def report(text: str) -> str:
     return render_text(found, left_out) + render_json(found, left_out)
 
 
-@pytest.mark.parametrize("shape", sampled(SHAPES, 6))
+@pytest.mark.parametrize("shape", sampled(SHAPES, 12))
 def test_work_grows_no_faster_than_the_text(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (model, lexical_errors, recovery, recursion, ports):
         monkeypatch.setattr(module, "SHOWN_PER_FILE", 10)  # far below the counts

@@ -52,7 +52,7 @@ def failure(device: BareDevice, kernel: tuple[str, str], group: int, *values: ob
     return str(caught.value)
 
 
-@pytest.mark.parametrize(("kernel", "group", "buffers"), sampled(WAITING, 3))
+@pytest.mark.parametrize(("kernel", "group", "buffers"), sampled(WAITING, 6))
 @pytest.mark.parametrize(
     "maker", ["functional", "ahead", pytest.param("coherent", marks=pytest.mark.slow)]
 )

@@ -134,6 +134,7 @@ def test_a_protocol_without_native_form(monkeypatch: pytest.MonkeyPatch) -> None
         choose(Choice.native, loaded("MI"), said.append)
 
 
+@pytest.mark.slow
 def test_a_failing_leg_is_reported_as_by_the_python_engine(tmp_path: Path) -> None:
     engine("GPU_VIPER")
     directory = tmp_path / "protocol"

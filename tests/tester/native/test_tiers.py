@@ -131,6 +131,7 @@ def test_flags_with_a_level_of_their_own_make_one_tier(
 # ------------------------------------------------------------------ failures
 
 
+@pytest.mark.slow
 def test_a_failing_background_compilation_is_a_warning(
     place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,12 +22,13 @@ from tester.errors import ConfigError
 from tester.generator.generator import generate_program
 from tester.program.verifier import verify
 from tester.scenario import limited_resources, machine_roles, profiles, special_profiles
+from tests.sampling import sampled
 from tests.tester.programs import Execution, cpu, gpu
 
 ALL = tuple(profiles.PROFILES)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", sampled(ALL, 2))
 def test_every_profile_gives_legal_and_concurrent_programs(name: str) -> None:
     live = []
     for seed in range(4):
