@@ -20,14 +20,25 @@ from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import AgentsDescription, RequesterDescription, SystemDescription
 from runtime.description.inference import COALESCERS, DMA, unsized
 from runtime.errors import ErrorKind, ProtocolError
+from runtime.requesters.sequencer import Sequencer
 from runtime.system.system import build_system, instance_name
 from runtime.types.messages import RubyRequest, RubyRequestType
 from runtime.types.values import WriteMask
 
 _LINE: Final = 1 << 12
+_ASKED: Final = (
+    "LD",
+    "ST",
+    "IFETCH",
+    "FLUSH",
+    "ATOMIC_RETURN",
+    "Store_Conditional",
+    "REPLACEMENT",
+)
 _NOTHING: Final = -1
 """In place of an event: the port does not say."""
 _REFUSALS: Final = (ErrorKind.PANIC, ErrorKind.ASSERTION)
+_LINE_ONLY: Final = frozenset({"line"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,8 @@ class Accepted:
     atomics: bool = True
     evictions: bool = True
     """The replacements by which an acquire empties the cache."""
+    ways: frozenset[str] = _LINE_ONLY
+    """How a sequencer may do atomic operations: names of :class:`AtomicWay`, in lower case."""
 
 
 def accepted_requests(
@@ -81,10 +94,7 @@ def _ask(requester: Any) -> Accepted | None:
     ports = [port for port in requester.controller.ports if port.buffer is requester.queue]
     if len(ports) != 1:
         return None
-    events = {
-        name: _event(requester, ports[0], getattr(RubyRequestType, name))
-        for name in ("LD", "ST", "IFETCH", "FLUSH", "ATOMIC_RETURN", "REPLACEMENT")
-    }
+    events = {name: _event(requester, ports[0], getattr(RubyRequestType, name)) for name in _ASKED}
     if _NOTHING in (events["LD"], events["ST"]):
         return None
     loads = events["LD"] is not None
@@ -100,7 +110,29 @@ def _ask(requester: Any) -> Accepted | None:
         flushes=events["FLUSH"] in special,
         atomics=events["ATOMIC_RETURN"] in special,
         evictions=events["REPLACEMENT"] in special - {events["IFETCH"]},
+        ways=_ways(events, _called(type(requester.controller)))
+        if isinstance(requester, Sequencer)
+        else _LINE_ONLY,
     )
+
+
+def _ways(events: Mapping[str, int | None], called: frozenset[str]) -> frozenset[str]:
+    """Which a machine knows that triggers these events and calls these functions."""
+    there = {
+        "line": True,
+        # Without this call nobody would know that the line was lost between load and store.
+        "linked": "evictionCallback" in called,
+        "conditional": {"evictionCallback", "writeCallbackScFail"} <= called
+        and events["Store_Conditional"] is not None,
+        "far": "atomicCallback" in called and events["ATOMIC_RETURN"] is not None,
+    }
+    return frozenset(way for way, known in there.items() if known)
+
+
+def _called(machine: type) -> frozenset[str]:
+    """Names that the methods of a generated machine use."""
+    codes = (getattr(each, "__code__", None) for each in vars(machine).values())
+    return frozenset(name for code in codes if code is not None for name in code.co_names)
 
 
 def _event(requester: Any, port: Any, kind: int) -> int | None:

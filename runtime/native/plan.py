@@ -431,7 +431,7 @@ class _Exporter:
         owner = self._owner(requester) if controller is None else controller.consumer_id
         caches: Iterable[AnyCache] = ()
         linked: Iterable[AnyRequester] = ()
-        walk = fetch = tokens = one_lane = context = 0
+        walk = fetch = tokens = one_lane = context = atomics = 0
         coalesces = 1
         if isinstance(requester, DMASequencer):
             kind = RequesterKind.DMA
@@ -439,6 +439,7 @@ class _Exporter:
             kind = RequesterKind.SEQUENCER
             walk, fetch = int(requester.walks), int(requester._read_type == IFETCH)
             caches, context = requester.caches, requester.context
+            atomics = requester.atomics
         else:
             kind, linked = RequesterKind.COALESCER, requester.linked
             caches = requester._walk.caches
@@ -459,6 +460,7 @@ class _Exporter:
                 RequesterWord.COALESCES_PER_CYCLE: coalesces,
                 RequesterWord.ONE_REQUEST_PER_LANE: one_lane,
                 RequesterWord.CONTEXT: context,
+                RequesterWord.ATOMICS: atomics,
             },
         )
         lists = {

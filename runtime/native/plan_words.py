@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Final
 
 MAGIC: Final = 0x31564C53
-VERSION: Final = 3
+VERSION: Final = 4
 NONE: Final = (1 << 64) - 1
 """No tick, no address, no object."""
 
@@ -151,6 +151,7 @@ class RequesterWord(IntEnum):
     COALESCES_PER_CYCLE = 8
     ONE_REQUEST_PER_LANE = 9
     CONTEXT = 10
+    ATOMICS = 11
 
 
 class RequesterList(IntEnum):

@@ -20,7 +20,7 @@ from runtime.native.ctypes_api import ABI
 from runtime.native.external_requester import LANE_BYTES, LANES
 from runtime.native.system import ErrorWord, RunStatus, StepWord
 from runtime.requesters.base import RefusalReason
-from runtime.requesters.port import AccessKind, AnswerKind, Scope
+from runtime.requesters.port import LINKED_TRIES, AccessKind, AnswerKind, AtomicWay, Scope
 from runtime.sim import delay_policy, engine
 from runtime.structures import replacement_policy
 from runtime.types import enumerations
@@ -148,6 +148,8 @@ def headers() -> dict[Path, str]:
             constants(Scope, "u32"),
             constants(AtomicKind, "i32"),
             scoped(AnswerKind, "u64"),
+            scoped(AtomicWay, "u8"),
+            constant("u8", "LINKED_TRIES", LINKED_TRIES),
             constant("u32", "EXTERNAL_LANES", LANES)
             + constant("u32", "EXTERNAL_LANE_BYTES", LANE_BYTES),
             plain(RefusalReason, "u32", "REFUSED_"),

@@ -53,6 +53,24 @@ class AnswerKind(IntEnum):
     """An ACQUIRE, RELEASE, FLUSH or INVALIDATE_L2 is complete."""
 
 
+LINKED_TRIES: Final = 3
+"""Store-conditionals of one operation; after so many failures it is done on the line, so that
+agents that take the line from each other in step come to an end."""
+
+
+class AtomicWay(IntEnum):
+    """How a sequencer does the atomic operations of its clients."""
+
+    LINE = 0
+    """A request of type ST; the operation is applied to the line while it can be written."""
+    LINKED = 1
+    """Load-linked and store-conditional, sent as LD and ST."""
+    CONDITIONAL = 2
+    """The same, with the store sent as Store_Conditional, for machines that know it."""
+    FAR = 3
+    """One request with the operation, done wherever the protocol likes."""
+
+
 class Scope:
     """Properties of an access as bits of one number."""
 

@@ -6,33 +6,42 @@ mostly complete with it, because a line that serves the head serves them, too.
 Invariant: of the requests of a line exactly the first has been sent. Data lives in the cache:
 a callback's DataBlock *is* the line, stores are written into it and loads read from it, in the
 order of the list.
+
+Atomic operations are done in the way that the requester was built for (:class:`AtomicWay`). A pair
+of load-linked and store-conditional keeps the head of the list until the store succeeds. The line
+is reserved from the one to the other: in its cache entry, which loses the reservation with its
+permission or its frame, and until the protocol says that the line left the cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.requesters.base import RefusalReason, RequesterBase, resident_lines
-from runtime.requesters.port import Access, AccessKind, Outstanding
+from runtime.requesters.port import LINKED_TRIES, Access, AccessKind, AtomicWay, Outstanding
 from runtime.types.messages import RubyRequest, RubyRequestType
 from runtime.types.values import DataBlock, WriteMask
 
 if TYPE_CHECKING:
     from runtime.structures.cache_memory import AbstractCacheEntry, CacheMemory
 
+ATOMIC_RETURN: Final = RubyRequestType.ATOMIC_RETURN
+ATOMIC_NO_RETURN: Final = RubyRequestType.ATOMIC_NO_RETURN
+STORE_CONDITIONAL: Final = RubyRequestType.Store_Conditional
 LD: Final = RubyRequestType.LD
 ST: Final = RubyRequestType.ST
 IFETCH: Final = RubyRequestType.IFETCH
 FLUSH: Final = RubyRequestType.FLUSH
 _READS: Final = (LD, IFETCH)
+_FAR: Final = (ATOMIC_RETURN, ATOMIC_NO_RETURN)
 
 
 class Waiting:
     """One lane's request in the list of its line. ``lane`` -1: a flush of the line."""
 
-    __slots__ = ("access", "lane", "line", "offset", "type")
+    __slots__ = ("access", "failures", "lane", "line", "linked", "offset", "type")
 
     def __init__(self, access: Access, lane: int, line: int, offset: int, type: int) -> None:
         self.access = access
@@ -40,7 +49,11 @@ class Waiting:
         self.line = line
         self.offset = offset
         self.type = type
-        """Of the RubyRequest: LD or IFETCH (reads), ST (stores and atomics), FLUSH."""
+        """Of the RubyRequest that is sent for it, or was."""
+        self.linked = 0
+        """What the load-linked read."""
+        self.failures = 0
+        """Of store-conditionals."""
 
 
 class Sequencer(RequesterBase):
@@ -50,7 +63,6 @@ class Sequencer(RequesterBase):
     REPLACEMENT per line resident in ``caches`` and counts ``invL1Callback``; without it an
     acquire has nothing to do, as behind any coherent cache. ``fetch``: loads go as IFETCH.
 
-    Atomics are requests of type ST whose operation is applied to the line at completion.
     """
 
     kind = "cpu"
@@ -69,11 +81,13 @@ class Sequencer(RequesterBase):
         fetch: bool = False,
         outstanding: int = 16,
         context: int = 0,
+        atomics: int = AtomicWay.LINE,
     ) -> None:
         super().__init__(name, index, lanes, line_size)
         self.caches = caches
         self.walks = walk
         self.context = context
+        self.atomics = atomics
         self.max_outstanding = outstanding
         self._read_type = IFETCH if fetch else LD
         self._lines: dict[int, list[Waiting]] = {}
@@ -104,9 +118,7 @@ class Sequencer(RequesterBase):
             return False
         offset_bits = self.line_size - 1
         last = self.line_size - access.size
-        type = ST
-        if access.kind == AccessKind.LOAD:
-            type = IFETCH if access.instruction else self._read_type
+        type = self._first_type(access)
         requests = []
         for lane, address in enumerate(addresses):
             offset = address & offset_bits
@@ -116,6 +128,16 @@ class Sequencer(RequesterBase):
         self._accept(access, len(requests))
         self._enter(requests)
         return True
+
+    def _first_type(self, access: Access) -> int:
+        """Of the first request that is sent for an access to memory."""
+        if access.kind == AccessKind.LOAD:
+            return IFETCH if access.instruction else self._read_type
+        if access.kind == AccessKind.STORE or self.atomics == AtomicWay.LINE:
+            return ST
+        if self.atomics == AtomicWay.FAR:
+            return ATOMIC_RETURN if access.returns else ATOMIC_NO_RETURN
+        return LD
 
     def _issue_flush(self, access: Access) -> bool:
         lines = dict.fromkeys(address & -self.line_size for address in access.addresses)
@@ -160,7 +182,11 @@ class Sequencer(RequesterBase):
             message.Size = size
             shift = 8 * request.offset
             ones = (1 << 8 * size) - 1
-            message.writeMask = WriteMask(ones << shift)
+            if request.type in _FAR:
+                operation = self.operation(access, request.lane)
+                message.writeMask = WriteMask(ones << shift, ((request.offset, operation),))
+            else:
+                message.writeMask = WriteMask(ones << shift)
             if access.kind == AccessKind.STORE:
                 message.WTData = DataBlock((access.values[request.lane] & ones) << shift)
         if access.glc:
@@ -181,12 +207,17 @@ class Sequencer(RequesterBase):
         forwarded: int = 0,
         first: int = 0,
     ) -> None:
-        """The line can be read: completes the head and the reads that follow it directly."""
+        """The line can be read: completes the head and the reads that follow it directly, up to a
+        load-linked, whose store-conditional is sent before anything else.
+        """
         waiting = self._list(address, "readCallback")
         if waiting[0].type not in _READS:
             raise self._wrong("readCallback", waiting[0])
         done = 0
         while done < len(waiting) and waiting[done].type in _READS:
+            if waiting[done].access.kind == AccessKind.ATOMIC:
+                self._link(waiting[done], data)
+                break
             self._complete(waiting[done], data)
             done += 1
         self._drop(address, waiting, done)
@@ -201,25 +232,61 @@ class Sequencer(RequesterBase):
         forwarded: int = 0,
         first: int = 0,
     ) -> None:
-        """The line can be written: completes the whole list, in order, on ``data`` itself.
+        """The line can be written: completes the list, in order, on ``data`` itself, up to what
+        needs a request of its own.
 
         A flush completes alone: what follows it cannot rely on a line that was given away.
         """
         waiting = self._list(address, "writeCallback")
-        if waiting[0].type in _READS:
+        if waiting[0].type in _READS or waiting[0].type in _FAR:
             raise self._wrong("writeCallback", waiting[0])
-        done = 1
+        if self._is_conditional(waiting[0]) and not self._reserved(address):
+            self._fail_conditional(address, waiting)
+            return
+        alone = waiting[0].type == FLUSH
         self._complete(waiting[0], data)
-        if waiting[0].type != FLUSH:
-            while done < len(waiting) and waiting[done].type != FLUSH:
-                self._complete(waiting[done], data)
-                done += 1
+        done = 1
+        while done < len(waiting) and not alone:
+            request = waiting[done]
+            if request.type == FLUSH or request.type in _FAR:
+                break
+            if request.type in _READS and request.access.kind == AccessKind.ATOMIC:
+                self._link(request, data)
+                break
+            self._complete(request, data)
+            done += 1
         self._drop(address, waiting, done)
+
+    def _is_conditional(self, head: Waiting) -> bool:
+        """Whether the request that has been sent for a line is a store-conditional."""
+        linked = self.atomics in (AtomicWay.LINKED, AtomicWay.CONDITIONAL)
+        return (
+            linked
+            and head.access.kind == AccessKind.ATOMIC
+            and head.type not in _READS
+            and head.failures < LINKED_TRIES
+        )
+
+    def _link(self, request: Waiting, data: DataBlock) -> None:
+        """A load-linked has its data: the store-conditional is next."""
+        request.linked = data.read(request.offset, request.access.size)
+        for entry in self._entries(request.line):
+            entry.locked_by = self.index
+        request.type = STORE_CONDITIONAL if self.atomics == AtomicWay.CONDITIONAL else ST
+
+    def _fail_conditional(self, line: int, waiting: list[Waiting]) -> None:
+        """The store-conditional at the head has failed: begin again."""
+        head = waiting[0]
+        head.failures += 1
+        head.type = LD if head.failures < LINKED_TRIES else ST
+        self._unreserve(line)
+        self._drop(line, waiting, 0)
 
     def writeUniqueCallback(self, address: int, data: DataBlock) -> None:
         """The head's store is done elsewhere: completes it alone, the next one is sent anew."""
         waiting = self._list(address, "writeUniqueCallback")
-        if waiting[0].type in _READS:
+        head = waiting[0]
+        if head.type in _READS or head.type in _FAR or self._is_conditional(head):
             raise self._wrong("writeUniqueCallback", waiting[0])
         self._complete(waiting[0], data)
         self._drop(address, waiting, 1)
@@ -265,6 +332,9 @@ class Sequencer(RequesterBase):
             client.store_completed(access, [lane], line)
         elif kind == AccessKind.ATOMIC:
             old = data.read(request.offset, access.size)
+            if self._is_conditional(request):
+                old = request.linked
+                self._unreserve(line)
             data.write(request.offset, access.size, self.operation(access, lane).apply(old))
             client.atomic_done(access, [lane], [old] if access.returns else [])
         elif access.open == 1:
@@ -281,11 +351,23 @@ class Sequencer(RequesterBase):
         forwarded: int = 0,
         first: int = 0,
     ) -> None:
-        """Far atomics are never asked for: atomics here are stores with an operation."""
-        raise self._never("atomicCallback", f"line {address:#x}")
+        """The head's operation is done, here or elsewhere; ``data`` is the line before it."""
+        waiting = self._list(address, "atomicCallback")
+        request = waiting[0]
+        if request.type not in _FAR:
+            raise self._wrong("atomicCallback", request)
+        access = request.access
+        old = [data.read(request.offset, access.size)] if access.returns else []
+        access.client.atomic_done(access, [request.lane], old)
+        self._close_part(access)
+        self._drop(address, waiting, 1)
 
     def writeCallbackScFail(self, address: int, data: DataBlock) -> None:
-        raise self._never("writeCallbackScFail", f"line {address:#x}")
+        """The head's store-conditional has failed, as the controller found by itself."""
+        waiting = self._list(address, "writeCallbackScFail")
+        if not self._is_conditional(waiting[0]):
+            raise self._wrong("writeCallbackScFail", waiting[0])
+        self._fail_conditional(address, waiting)
 
     def unaddressedCallback(self, identity: int, type: int, *statistics: int) -> None:
         raise self._never("unaddressedCallback", f"request {identity}")
@@ -296,14 +378,32 @@ class Sequencer(RequesterBase):
         )
 
     def llscCheckMonitor(self, address: int) -> bool:
-        """No load-linked is ever sent, so no line is ever monitored."""
-        return False
+        """Whether a store-conditional to the line would succeed now."""
+        return self._reserved(address)
 
     def llscClearLocalMonitor(self) -> None:
-        """See :meth:`llscCheckMonitor`."""
+        """No line is reserved any more."""
+        for line in self._lines:
+            self._unreserve(line)
+
+    def _entries(self, line: int) -> Iterator[AbstractCacheEntry]:
+        """Of the line, in the caches of this processor."""
+        for cache in self.caches:
+            entry = cache.visible.get(line)
+            if entry is not None:
+                yield entry
+
+    def _reserved(self, line: int) -> bool:
+        return any(entry.locked_by == self.index for entry in self._entries(line))
+
+    def _unreserve(self, line: int) -> None:
+        for entry in self._entries(line):
+            if entry.locked_by == self.index:
+                entry.locked_by = -1
 
     def evictionCallback(self, address: int) -> None:
-        """A line left the cache. Requests in flight keep their place; nothing watches lines."""
+        """A line left the cache. Requests in flight keep their place, a reservation is lost."""
+        self._unreserve(address)
 
     def recordRequestType(self, type: int) -> None:
         """Statistics, which are not kept."""

@@ -34,6 +34,7 @@ from runtime.network.network import Network, NetworkPort, Topology
 from runtime.requesters.base import RequesterBase
 from runtime.requesters.coalescer import VIPERCoalescer
 from runtime.requesters.dma_sequencer import DMASequencer
+from runtime.requesters.port import AtomicWay
 from runtime.requesters.sequencer import HTMSequencer, Sequencer
 from runtime.sim.delay_policy import ChannelDelays, DelayPolicy
 from runtime.sim.engine import Engine
@@ -339,6 +340,7 @@ class _Builder:
                 fetch=group.fetch,
                 outstanding=group.outstanding or 16,
                 context=group.context or 0,
+                atomics=AtomicWay[group.atomics.upper()],
             )
         return VIPERCoalescer(
             name,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from protocols.accepted_requests import Accepted
 from runtime.controller.declarations import BufferParameter, Parameter
@@ -25,6 +26,9 @@ _WRITE_BACK_PARAMETER = "WB"
 _L3_WRITES_PARAMETER = "useL3OnWT"
 SWITCHES = (_WRITE_BACK_PARAMETER, _L3_WRITES_PARAMETER)
 """Parameters of machines that a shape decides."""
+_EVICTIONS_PARAMETER: Final = "send_evictions"
+"""Whether a machine says when a line leaves the cache: what load-linked relies on."""
+_NEAREST: Final = {"line": (), "linked": (), "conditional": ("linked",), "far": ("linked",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,15 +210,38 @@ def overrides(
                 result[f"{path}.ways"] = ways
                 # Trees need a power of two, which ways fixed by the user may not be.
                 result[f"{path}.replacement"] = "lru" if ways & (ways - 1) else shape.replacement
+    told = {
+        description.requesters[group.requester].machine
+        for name, group in description.agents.items()
+        if agent_kinds(description)[name] == "cpu"
+    }
     switches = (
         (roles.second, _WRITE_BACK_PARAMETER, shape.write_back),
         (roles.directories, _L3_WRITES_PARAMETER, shape.l3_writes),
+        (tuple(told), _EVICTIONS_PARAMETER, True),
     )
     declared = {m.MACHINE: {p.name for p in m.PARAMETERS} for m in protocol.machines}
     for machines, switch, value in switches:
         for name in machines:
             if switch in declared[description.machines[name].of or name]:
                 result[f"machine.{name}.parameters.{switch}"] = value
+    return result
+
+
+def atomic_ways(
+    shape: Shape, accepted: Mapping[str, Accepted], description: SystemDescription
+) -> dict[str, object]:
+    """Assignments for the ways in which processors do atomic operations, where it is not `line`:
+    the one that the shape wants, or the nearest one that machine and agents know.
+    """
+    result: dict[str, object] = {}
+    for name, kind in agent_kinds(description).items():
+        group = description.agents[name]
+        known = accepted.get(group.requester, Accepted()).ways - set(group.without)
+        wanted = (shape.atomics, *_NEAREST[shape.atomics])
+        way = next((way for way in wanted if way in known), "line")
+        if kind == "cpu" and way != "line":
+            result[f"requester.{group.requester}.atomics"] = way
     return result
 
 

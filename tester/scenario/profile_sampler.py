@@ -51,6 +51,7 @@ class ProfileSampler:
             "processor_threads": (1,),
             "entries": (0,),
             "outstanding": (0,),
+            "atomics": ("line", "line", "linked", "conditional", "far"),
             "l3_sets": (2, 2, 2, 32),
             "l3_ways": (1, 1, 2, 4),
             "l3_writes": (False, True, True),

@@ -66,6 +66,9 @@ class Shape:
     may fill; 0: as described."""
     outstanding: int = 0
     """Requests that the port of a one-lane agent has room for; 0: as described."""
+    atomics: str = "line"
+    """How processors do atomic operations, as in a system description, where their machine knows
+    that way; else the nearest one that it knows."""
     replacement: str = "tree_plru"
     delays: str = "gem5"
     """Name of the policy of random message delays."""

@@ -123,6 +123,14 @@ _L1_BUGS: Final = (
         ),
         LEAK | HANG | REFUSED | VALUE | ATOMIC,
     ),
+    Bug(
+        "mesi-reservation-outlives-lost-race",
+        BugClass.REPEATED_ATOMIC,
+        _L1,
+        "A processor that asks to store is not told that another store went first.",
+        (Edit("lc_loseCopy;", "", "transition(SM, Inv, IM)"),),
+        ATOMIC | VALUE,
+    ),
 )
 
 _L2_BUGS: Final = (

@@ -169,4 +169,12 @@ MSI_BUGS: Final = (
         ),
         UNDEFINED,
     ),
+    Bug(
+        "msi-reservation-outlives-lost-race",
+        BugClass.REPEATED_ATOMIC,
+        _CACHE,
+        "A processor that asks to store is not told that another store went first.",
+        (Edit("lc_loseCopy;", "", "transition(SM_AD, Inv, IM_AD)"),),
+        ATOMIC | VALUE,
+    ),
 )

@@ -148,6 +148,19 @@ _CORE_PAIR_BUGS: Final = (
         ),
         UNDEFINED,
     ),
+    Bug(
+        "pair-reservation-outlives-lost-race",
+        BugClass.REPEATED_ATOMIC,
+        _PAIR,
+        "A core that asks to store is not told that another pair's store went first.",
+        (
+            Edit("lc_loseCopy;", "", "transition(O_M0, PrbInv, I_M0)"),
+            Edit("lc_loseCopy;", "", "transition(O_M1, PrbInv, I_M1)"),
+            Edit("lc_loseCopy;", "", "transition(S_M0, PrbInv, I_M0)"),
+            Edit("lc_loseCopy;", "", "transition(S_M1, PrbInv, I_M1)"),
+        ),
+        ATOMIC | VALUE,
+    ),
 )
 
 _DIRECTORY_BUGS: Final = (

@@ -19,12 +19,15 @@ from slicc.cli.options import NewOptions
 from tester.campaign.campaign import Campaign, Options
 from tests.planted.run import fast_engine
 
+LINKED = frozenset({"line", "linked"})
 SHIPPED = {
-    ("MI", "cpu"): Accepted(fetches=True, atomics=False, evictions=False),
-    ("MSI", "cpu"): Accepted(atomics=False, evictions=False),
+    ("MI", "cpu"): Accepted(fetches=True, atomics=False, evictions=False, ways=LINKED),
+    ("MSI", "cpu"): Accepted(atomics=False, evictions=False, ways=LINKED),
     ("GPU_VIPER", "gpu"): Accepted(fetches=True, flushes=True),
     ("GPU_VIPER", "instructions"): Accepted(stores=False, atomics=False),
-    ("GPU_VIPER_APU", "second"): Accepted(fetches=True, atomics=False, evictions=False),
+    ("GPU_VIPER_APU", "second"): Accepted(
+        fetches=True, atomics=False, evictions=False, ways=LINKED
+    ),
 }
 
 

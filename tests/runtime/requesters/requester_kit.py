@@ -12,6 +12,7 @@ from runtime.requesters.base import RequesterBase
 from runtime.requesters.port import Access, Requester
 from runtime.sim.engine import Consumer, Engine
 from runtime.sim.message_buffer import MessageBuffer
+from runtime.structures.cache_memory import AbstractCacheEntry
 from runtime.types.message import Message
 from runtime.types.messages import RubyRequest, RubyRequestType, SequencerMsg, SequencerRequestType
 from runtime.types.values import DataBlock, WriteMask
@@ -23,7 +24,7 @@ class FakeCache:
     """The part of a cache that a walk looks at."""
 
     def __init__(self, *lines: int) -> None:
-        self.visible: dict[int, object] = dict.fromkeys(lines)
+        self.visible = {line: AbstractCacheEntry() for line in lines}
 
 
 class Mini(Consumer):

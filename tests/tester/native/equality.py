@@ -16,8 +16,8 @@ from runtime.controller.trace import TraceHash
 from runtime.prng import hash64
 from runtime.system.system import System, build_system
 from tester.campaign.campaign import Campaign, Options, handover_rules_of, leg_run
-from tester.campaign.engine_choice import Choice
-from tester.campaign.engine_selection import Chosen, choose
+from tester.engines.choice import Choice
+from tester.engines.selection import Chosen, choose
 from tester.execution.leg import LegRun
 from tester.execution.native_leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg

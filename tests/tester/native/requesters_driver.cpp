@@ -76,6 +76,10 @@ static DataBlock block_of(Context& x, u64 line) {
 
 static void keep(Context& x, u64 line, const DataBlock& block) {
     __builtin_memcpy(memory_line(x, line, true), block.data, LINE_BYTES);
+    for (u32 i = 0; i < requester_parts(x).requesters.count; ++i) {
+        if (requester_at(x, i).kind == RequesterKind::SEQUENCER)
+            Sequencer_evictionCallback(x, i, line);
+    }
 }
 
 static void reside(Context& x, u32 cache, u64 line, u64 h) {
@@ -175,6 +179,13 @@ static void serve_sequencer(Context& x, u32 c, const RubyRequest& request, u64 h
     if (request.Type == RubyRequestType::REPLACEMENT) {
         CacheMemory_deallocate(x, c, line);
         if (!faulty(LOST_WALK)) Sequencer_invL1Callback(x, c);
+    } else if (request.Type == RubyRequestType::ATOMIC_RETURN ||
+               request.Type == RubyRequestType::ATOMIC_NO_RETURN) {
+        const DataBlock old = block;
+        DataBlock_atomicPartial(x, block, old, request.writeMask, false);
+        DataBlock_clearAtomicLogEntries(x, block);
+        keep(x, line, block);
+        if (!faulty(LOST_ANSWER)) Sequencer_atomicCallback(x, c, line, old);
     } else if (request.Type == RubyRequestType::LD || request.Type == RubyRequestType::IFETCH) {
         reside(x, c, line, h);
         spoil(request, block);
@@ -183,7 +194,11 @@ static void serve_sequencer(Context& x, u32 c, const RubyRequest& request, u64 h
         if (faulty(WRONG_CALLBACK)) return Sequencer_writeCallback(x, c, line, block);
         Sequencer_readCallback(x, c, line, block);
     } else {
-        if (h % 4) {
+        const AtomicWay way = requester_at(x, c).atomics;
+        const bool linked = way == AtomicWay::LINKED || way == AtomicWay::CONDITIONAL;
+        if (linked && h % 7 == 0 && Sequencer_llscCheckMonitor(x, c, line)) {
+            Sequencer_writeCallbackScFail(x, c, line, block);
+        } else if (h % 4 || linked) {
             Sequencer_writeCallback(x, c, line, block);
         } else {
             Sequencer_writeUniqueCallback(x, c, line, block);

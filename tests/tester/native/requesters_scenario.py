@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from runtime.prng import Prng
+from runtime.requesters.port import AtomicWay
 from tester.execution.agent import HandoverSteps
 from tester.generator.config import Abilities
 from tester.generator.generator import GeneratorConfig, generate_program
@@ -51,6 +52,7 @@ class Port:
     coalesces: int = 1
     per_lane: bool = False
     linked: tuple[int, ...] = ()
+    atomics: int = AtomicWay.LINE
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ class RequesterScenario:
             cache = (1 << prng.below(3), 1 << prng.below(3))
             outstanding = lanes + prng.below(20)
             walk, fetch = prng.below(2) == 1, prng.below(4) == 0
-            ports.append(Port("cpu", lanes, cache, walk, fetch, outstanding))
+            way = AtomicWay(prng.below(len(AtomicWay)))
+            port = Port("cpu", lanes, cache, walk, fetch, outstanding, atomics=way)
+            ports.append(port)
         sequencers = tuple(range(len(ports)))
         for _ in range(prng.below(4) + (not ports)):
             per_lane = prng.below(4) == 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.prng import hash64, initial_byte
+from runtime.requesters.port import AtomicWay
 from runtime.sim.engine import Consumer, Engine
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import AbstractCacheEntry, CacheMemory
@@ -35,6 +36,8 @@ class Script:
         self.scenario = scenario
         self.seen = 0
         self.lines: dict[int, int] = {}
+        self.sequencers: list[Any] = []
+        """What is told when a line changes."""
 
     def faulty(self, fault: str) -> bool:
         if fault != self.scenario.fault:
@@ -50,6 +53,8 @@ class Script:
 
     def keep(self, line: int, block: DataBlock) -> None:
         self.lines[line] = block.data
+        for sequencer in self.sequencers:
+            sequencer.evictionCallback(line)
 
 
 class Mini(Consumer):
@@ -194,6 +199,13 @@ class Mini(Consumer):
             self.cache.deallocate(line)
             if not faulty("lost walk"):
                 self.requester.invL1Callback()
+        elif request.Type in (RubyRequestType.ATOMIC_RETURN, RubyRequestType.ATOMIC_NO_RETURN):
+            old = block.copy()
+            block.atomicPartial(old, request.writeMask)
+            block.clearAtomicLogEntries()
+            self.script.keep(line, block)
+            if not faulty("lost answer"):
+                self.requester.atomicCallback(line, old)
         elif request.Type in (RubyRequestType.LD, RubyRequestType.IFETCH):
             self.reside(line, h)
             self.spoil(request, block)
@@ -205,7 +217,10 @@ class Mini(Consumer):
                 return
             self.requester.readCallback(line, block)
         else:
-            if h % 4:
+            linked = self.port.atomics in (AtomicWay.LINKED, AtomicWay.CONDITIONAL)
+            if linked and h % 7 == 0 and self.requester.llscCheckMonitor(line):
+                self.requester.writeCallbackScFail(line, block)
+            elif h % 4 or linked:
                 self.requester.writeCallback(line, block)
             else:
                 self.requester.writeUniqueCallback(line, block)

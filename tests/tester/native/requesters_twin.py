@@ -66,6 +66,7 @@ class PythonRun:
             controller: Any = mini
             requester.attach(engine, controller, mini.queue)
             mini.requester = requester
+        script.sequencers = [each for each in self.requesters if isinstance(each, Sequencer)]
         key = scenario.program.run_key
 
         def initial(address: int) -> int:
@@ -89,6 +90,7 @@ class PythonRun:
                 walk=port.walk,
                 fetch=port.fetch,
                 outstanding=port.outstanding,
+                atomics=port.atomics,
             )
         linked: Any = tuple(self.requesters[i] for i in port.linked)
         return VIPERCoalescer(
@@ -200,7 +202,7 @@ def plan_words(scenario: RequesterScenario, agents: int, capacities: tuple[int, 
     for number, port in enumerate(ports):
         words += [("cpu", "gpu", "dma").index(port.kind), number, 2 * number, port.lanes]
         words += [port.walk, port.fetch, port.outstanding, port.tokens, port.coalesces]
-        words += [port.per_lane, 100 if port.kind == "gpu" else 0]
+        words += [port.per_lane, 100 if port.kind == "gpu" else 0, port.atomics]
         caches = [number] if port.kind != "dma" else []
         words += [len(caches), *caches, len(port.linked), *port.linked]
     return np.array([word & NONE for word in words], dtype=np.uint64)

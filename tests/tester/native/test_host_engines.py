@@ -14,11 +14,11 @@ from runtime.native import system as native_system
 from runtime.native.plan import NotNative, Plans, Words
 from runtime.native.toolchain import compiler
 from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, MISUSED
-from tester.campaign import engine_selection
 from tester.campaign.campaign import Campaign, Options
-from tester.campaign.engine_choice import Choice
-from tester.campaign.engine_selection import Chosen, EngineDisagreement, choose
 from tester.cli.main import app
+from tester.engines import selection as engine_selection
+from tester.engines.choice import Choice
+from tester.engines.selection import Chosen, EngineDisagreement, choose
 from tester.errors import ConfigError
 from tests.planted.bugs import BY_NAME
 from tests.tester.native.equality import engine, loaded

@@ -247,8 +247,8 @@ def test_a_run_that_is_ended_stops_its_compilers(
     path = compiler_that(tmp_path, real, body)
     program = (
         "from slicc.text.command.exit_status import heed_endings\n"
-        "from tester.campaign.engine_choice import Choice\n"
-        "from tester.campaign.engine_selection import choose\n"
+        "from tester.engines.choice import Choice\n"
+        "from tester.engines.selection import choose\n"
         "from protocols.loader import load_protocol\n"
         "heed_endings()\n"
         "choose(Choice.native, load_protocol('MI', native=True), print)\n"

@@ -6,7 +6,7 @@
 
 inline constexpr u64 SLICC_ABI = 6;
 inline constexpr u64 PLAN_MAGIC = 827739219;
-inline constexpr u64 PLAN_VERSION = 3;
+inline constexpr u64 PLAN_VERSION = 4;
 
 // How a plan begins; a TypeWord for each machine type follows.
 enum HeadWord : u32 {
@@ -123,8 +123,9 @@ enum RequesterWord : u32 {
     PLAN_REQUESTER_COALESCES_PER_CYCLE = 8,
     PLAN_REQUESTER_ONE_REQUEST_PER_LANE = 9,
     PLAN_REQUESTER_CONTEXT = 10,
+    PLAN_REQUESTER_ATOMICS = 11,
 };
-inline constexpr u32 PLAN_REQUESTER_WORDS = 11;
+inline constexpr u32 PLAN_REQUESTER_WORDS = 12;
 
 // Lists of a controller.
 enum ControllerList : u32 {
@@ -292,6 +293,16 @@ enum class AnswerKind : u64 {
     OLD_VALUES = 3,
     SYNCHRONIZED = 4,
 };
+
+// How a sequencer does the atomic operations of its clients.
+enum class AtomicWay : u8 {
+    LINE = 0,
+    LINKED = 1,
+    CONDITIONAL = 2,
+    FAR = 3,
+};
+
+inline constexpr u8 LINKED_TRIES = 3;
 
 inline constexpr u32 EXTERNAL_LANES = 64;
 inline constexpr u32 EXTERNAL_LANE_BYTES = 16;

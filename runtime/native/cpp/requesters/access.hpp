@@ -34,6 +34,7 @@ struct alignas(64) LineRequest {
     union {
         u64 sequence;  // the instSeqNum sent along
         u64 transfer;  // of an engine: where its bytes are
+        u64 linked;    // of a sequencer: what the load-linked read
     };
     u32 access;
     u32 line;
@@ -45,8 +46,9 @@ struct alignas(64) LineRequest {
     i16 type;
     bool accepted;
     bool completed;
-    bool last;   // of its instruction
-    bool token;  // given back with it
+    bool last;    // of its instruction
+    bool token;   // given back with it
+    u8 failures;  // of store-conditionals
 };
 
 // What a requester has outstanding for a line: ends of rings, 0: empty.
@@ -92,6 +94,7 @@ struct Requester {
     bool one_request_per_lane;
     bool full;      // a request waits for room
     bool watching;  // a linked requester's walk
+    AtomicWay atomics;
     i32 read_type;
     i32 context;
     u32 index;

@@ -6,6 +6,11 @@
 // Invariant: of the requests of a line exactly the first has been sent. Data lives in the cache:
 // a callback's DataBlock is the line, stores are written into it and loads read from it, in the
 // order of the list. A request is one lane's request; one without lanes is a flush.
+//
+// Atomic operations are done in the way that the requester was built for (AtomicWay). A pair of
+// load-linked and store-conditional keeps the head of the list until the store succeeds. The line is
+// reserved from the one to the other: in its cache entry, which loses the reservation with its
+// permission or its frame, and until the protocol says that the line left the cache.
 
 #pragma once
 
@@ -15,6 +20,15 @@ inline void AcquireWalk_part_done(Context& x, Requester& r);
 inline void AcquireWalk_linked_ended(Context& x, Requester& r);
 
 // ---------------------------------------------------------------- issue
+
+inline bool is_read(const LineRequest& request) {
+    return request.type == RubyRequestType::LD || request.type == RubyRequestType::IFETCH;
+}
+
+inline bool is_far(const LineRequest& request) {
+    return request.type == RubyRequestType::ATOMIC_RETURN ||
+           request.type == RubyRequestType::ATOMIC_NO_RETURN;
+}
 
 inline void Sequencer_send(Context& x, Requester& r, const LineRequest& request) {
     const Access& access = access_at(x, request.access);
@@ -34,6 +48,11 @@ inline void Sequencer_send(Context& x, Requester& r, const LineRequest& request)
         mask_add(message.writeMask, offset, access.size);
         if (access.kind == AccessKind::STORE) {
             put_value(x, access, lane, bytes_of(message.WTData) + offset);
+        } else if (is_far(request)) {
+            const AtomicNode node = access_operation(x, access, lane);
+            u32 last = 0;
+            atomics_append(x, message.writeMask.atomics, last, static_cast<u16>(offset), node.kind,
+                           node.size, node.operand, node.compare);
         }
     }
     message.isGLCSet = access.scope & Scope::GLC;
@@ -50,14 +69,25 @@ inline void Sequencer_enter(Context& x, Requester& r, u32 index) {
     if (first) Sequencer_send(x, r, request);
 }
 
+// Of the first request that is sent for an access to memory.
+inline i32 Sequencer_first_type(const Requester& r, const Access& access) {
+    if (access.kind == AccessKind::LOAD) {
+        return access.scope & Scope::INSTRUCTION ? RubyRequestType::IFETCH : r.read_type;
+    }
+    if (access.kind == AccessKind::STORE || r.atomics == AtomicWay::LINE)
+        return RubyRequestType::ST;
+    if (r.atomics != AtomicWay::FAR) return RubyRequestType::LD;
+    return access.scope & Scope::QUIET ? RubyRequestType::ATOMIC_NO_RETURN
+                                       : RubyRequestType::ATOMIC_RETURN;
+}
+
 inline bool Sequencer_issue_lanes(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
     if (!requests_left(x, access.lanes)) return false;
     if (!Requester_may_take(x, r, access.client, REFUSED_ROOM, access.lanes)) return false;
     if (!access_lines(x, access)) return false;
     Requester_accept(x, r, access, access.lanes);
-    const i32 read = access.scope & Scope::INSTRUCTION ? RubyRequestType::IFETCH : r.read_type;
-    const i32 type = access.kind == AccessKind::LOAD ? read : RubyRequestType::ST;
+    const i32 type = Sequencer_first_type(r, access);
     for (u32 lane = 0; lane < access.lanes; ++lane) {
         const u32 line = requester_parts(x).scratch[lane];
         Sequencer_enter(x, r, request_new(x, index, line, type, u64{1} << lane));
@@ -157,6 +187,40 @@ inline bool Sequencer_issue(Context& x, Requester& r, u32 index) {
 
 // ---------------------------------------------------------------- callbacks of protocols
 
+inline bool is_atomic(const Context& x, const LineRequest& request) {
+    return access_at(x, request.access).kind == AccessKind::ATOMIC;
+}
+
+// Whether the request that has been sent for a line is a store-conditional.
+inline bool is_conditional(const Context& x, const Requester& r, const LineRequest& head) {
+    const bool linked = r.atomics == AtomicWay::LINKED || r.atomics == AtomicWay::CONDITIONAL;
+    return linked && is_atomic(x, head) && !is_read(head) && head.failures < LINKED_TRIES;
+}
+
+// The entries of a line in the caches of this processor.
+template <class F>
+inline void each_entry(Context& x, const Requester& r, u64 line, F visit) {
+    for (u32 i = 0; i < r.caches; ++i) {
+        const u32 cache = requester_parts(x).links.at(x, r.first_cache + i);
+        AbstractCacheEntry* entry = CacheMemory_lookup(x, cache, line);
+        if (entry) visit(*entry);
+    }
+}
+
+inline bool is_reserved(Context& x, const Requester& r, u64 line) {
+    bool found = false;
+    each_entry(x, r, line, [&](const AbstractCacheEntry& entry) {
+        found |= entry.locked_by == static_cast<i32>(r.index);
+    });
+    return found;
+}
+
+inline void unreserve(Context& x, const Requester& r, u64 line) {
+    each_entry(x, r, line, [&](AbstractCacheEntry& entry) {
+        if (entry.locked_by == static_cast<i32>(r.index)) entry.locked_by = -1;
+    });
+}
+
 inline void Sequencer_finish(Context& x, Requester& r, u32 index) {
     const u32 access = request_at(x, index).access;
     INVARIANT(r.count > 0);
@@ -186,7 +250,11 @@ inline void Sequencer_complete(Context& x, Requester& r, u32 index, u64 line, u8
             client_stored(x, access, request.lanes, request.line);
             client_store_completed(x, access, request.lanes, request.line);
         } else {
-            const u64 old = load_bytes(place, access.size);
+            u64 old = load_bytes(place, access.size);
+            if (UNLIKELY(is_conditional(x, r, request))) {
+                old = request.linked;
+                unreserve(x, r, line);
+            }
             store_bytes(place, atomic_apply(access_operation(x, access, lane), old), access.size);
             client_atomic_done(x, access, request.lanes, &old, access.scope & Scope::QUIET ? 0 : 1);
         }
@@ -200,10 +268,6 @@ inline void Sequencer_go_on(Context& x, Requester& r, u32 ring) {
     Requester_offer(x, r, REFUSED_ROOM);
 }
 
-inline bool is_read(const LineRequest& request) {
-    return request.type == RubyRequestType::LD || request.type == RubyRequestType::IFETCH;
-}
-
 // The ring whose head a callback is for; null, with a verdict, if the head is of another kind.
 inline u32* Sequencer_ring(Context& x, const Requester& r, u64 address, bool read) {
     const u32 head = head_of(x, r, address);
@@ -214,7 +278,32 @@ inline u32* Sequencer_ring(Context& x, const Requester& r, u64 address, bool rea
     return nullptr;
 }
 
-// The line can be read: completes the head and the reads that follow it directly.
+// If a read is a load-linked: it has its data, and the store-conditional is next.
+inline bool Sequencer_link(Context& x, const Requester& r, u32 index, const u8* bytes) {
+    LineRequest& request = request_at(x, index);
+    if (LIKELY(!is_atomic(x, request))) return false;
+    const Access& access = access_at(x, request.access);
+    const u32 lane = static_cast<u32>(__builtin_ctzll(request.lanes));
+    const u64 offset = access_addresses(x, access)[lane] & LINE_MASK;
+    request.linked = load_bytes(bytes + offset, access.size);
+    each_entry(x, r, line_address_of(x, request.line),
+               [&](AbstractCacheEntry& entry) { entry.locked_by = static_cast<i32>(r.index); });
+    request.type = RubyRequestType::ST;
+    if (r.atomics == AtomicWay::CONDITIONAL) request.type = RubyRequestType::Store_Conditional;
+    return true;
+}
+
+// The store-conditional at the head has failed: begin again.
+inline void Sequencer_fail_conditional(Context& x, Requester& r, u32 ring) {
+    LineRequest& head = request_at(x, ring_first(x, ring));
+    head.type = RubyRequestType::ST;
+    if (++head.failures < LINKED_TRIES) head.type = RubyRequestType::LD;
+    unreserve(x, r, line_address_of(x, head.line));
+    Sequencer_go_on(x, r, ring);
+}
+
+// The line can be read: completes the head and the reads that follow it directly, up to a
+// load-linked, whose store-conditional is sent before anything else.
 template <class... Statistics>
 inline void Sequencer_readCallback(Context& x, u32 requester, u64 address, const DataBlock& data,
                                    Statistics...) {
@@ -222,23 +311,36 @@ inline void Sequencer_readCallback(Context& x, u32 requester, u64 address, const
     u32* ring = r ? Sequencer_ring(x, *r, address, true) : nullptr;
     if (!ring) return;
     do {
+        if (Sequencer_link(x, *r, ring_first(x, *ring), bytes_of(data))) break;
         Sequencer_complete_read(x, *r, ring_take(x, *ring), bytes_of(data));
     } while (*ring && is_read(request_at(x, ring_first(x, *ring))));
     Sequencer_go_on(x, *r, *ring);
 }
 
-// The line can be written: completes the whole list, in order, on `data` itself. A flush
-// completes alone: what follows it cannot rely on a line that was given away.
+// Whether the first request of a ring is done with the one before it, when the line can be written.
+inline bool Sequencer_follows(Context& x, const Requester& r, u32 ring, const u8* bytes) {
+    const u32 index = ring_first(x, ring);
+    const LineRequest& request = request_at(x, index);
+    if (request.type == RubyRequestType::FLUSH || is_far(request)) return false;
+    return !is_read(request) || !Sequencer_link(x, r, index, bytes);
+}
+
+// The line can be written: completes the list, in order, on `data` itself, up to what needs a request
+// of its own. A flush completes alone: what follows it cannot rely on a line that was given away.
 template <class... Statistics>
 inline void Sequencer_writeCallback(Context& x, u32 requester, u64 address, DataBlock& data,
                                     Statistics...) {
     Requester* r = called(x, requester);
     u32* ring = r ? Sequencer_ring(x, *r, address, false) : nullptr;
     if (!ring) return;
-    const bool flush = request_at(x, ring_first(x, *ring)).type == RubyRequestType::FLUSH;
+    const LineRequest& head = request_at(x, ring_first(x, *ring));
+    if (is_far(head)) return fail(x, ErrorKind::BAD_CALLBACK);
+    if (is_conditional(x, *r, head) && !is_reserved(x, *r, address))
+        return Sequencer_fail_conditional(x, *r, *ring);
+    const bool alone = head.type == RubyRequestType::FLUSH;
     do {
         Sequencer_complete(x, *r, ring_take(x, *ring), address, bytes_of(data));
-    } while (!flush && *ring && request_at(x, ring_first(x, *ring)).type != RubyRequestType::FLUSH);
+    } while (!alone && *ring && Sequencer_follows(x, *r, *ring, bytes_of(data)));
     Sequencer_go_on(x, *r, *ring);
 }
 
@@ -247,22 +349,44 @@ inline void Sequencer_writeUniqueCallback(Context& x, u32 requester, u64 address
     Requester* r = called(x, requester);
     u32* ring = r ? Sequencer_ring(x, *r, address, false) : nullptr;
     if (!ring) return;
+    const LineRequest& head = request_at(x, ring_first(x, *ring));
+    if (is_far(head) || is_conditional(x, *r, head)) return fail(x, ErrorKind::BAD_CALLBACK);
     Sequencer_complete(x, *r, ring_take(x, *ring), address, bytes_of(data));
     Sequencer_go_on(x, *r, *ring);
 }
 
-// What was never asked for: far atomics, store conditionals, requests without an address.
+// The head's operation is done, here or elsewhere; `data` is the line before it.
+template <class... Statistics>
+inline void Sequencer_atomicCallback(Context& x, u32 requester, u64 address, const DataBlock& data,
+                                     Statistics...) {
+    Requester* r = called(x, requester);
+    u32* ring = r ? Sequencer_ring(x, *r, address, false) : nullptr;
+    if (!ring) return;
+    const LineRequest& head = request_at(x, ring_first(x, *ring));
+    if (!is_far(head)) return fail(x, ErrorKind::BAD_CALLBACK);
+    Access& access = access_at(x, head.access);
+    const u32 lane = static_cast<u32>(__builtin_ctzll(head.lanes));
+    const u64 offset = access_addresses(x, access)[lane] - address;
+    const u64 old = load_bytes(bytes_of(data) + offset, access.size);
+    client_atomic_done(x, access, head.lanes, &old, access.scope & Scope::QUIET ? 0 : 1);
+    Sequencer_finish(x, *r, ring_take(x, *ring));
+    Sequencer_go_on(x, *r, *ring);
+}
+
+// The head's store-conditional has failed, as the controller found by itself.
+inline void Sequencer_writeCallbackScFail(Context& x, u32 requester, u64 address,
+                                          const DataBlock&) {
+    Requester* r = called(x, requester);
+    u32* ring = r ? Sequencer_ring(x, *r, address, false) : nullptr;
+    if (!ring) return;
+    if (!is_conditional(x, *r, request_at(x, ring_first(x, *ring))))
+        return fail(x, ErrorKind::BAD_CALLBACK);
+    Sequencer_fail_conditional(x, *r, *ring);
+}
+
+// What was never asked for: requests without an address, hardware transactions.
 inline void Sequencer_never(Context& x, u32 requester) {
     if (called(x, requester)) fail(x, ErrorKind::BAD_CALLBACK);
-}
-
-template <class... Rest>
-inline void Sequencer_atomicCallback(Context& x, u32 requester, u64, DataBlock&, Rest...) {
-    Sequencer_never(x, requester);
-}
-
-inline void Sequencer_writeCallbackScFail(Context& x, u32 requester, u64, DataBlock&) {
-    Sequencer_never(x, requester);
 }
 
 template <class... Rest>
@@ -270,16 +394,25 @@ inline void Sequencer_unaddressedCallback(Context& x, u32 requester, u64, Rest..
     Sequencer_never(x, requester);
 }
 
-// No load-linked is ever sent, so no line is ever monitored.
-inline bool Sequencer_llscCheckMonitor(Context& x, u32 requester, u64) {
-    called(x, requester);
-    return false;
+// Whether a store-conditional to the line would succeed now.
+inline bool Sequencer_llscCheckMonitor(Context& x, u32 requester, u64 address) {
+    const Requester* r = called(x, requester);
+    return r && is_reserved(x, *r, address);
 }
 
-inline void Sequencer_llscClearLocalMonitor(Context& x, u32 requester) { called(x, requester); }
+// No line is reserved any more.
+inline void Sequencer_llscClearLocalMonitor(Context& x, u32 requester) {
+    const Requester* r = called(x, requester);
+    for (u32 line = 0; r && line < x.s->lines.used; ++line) {
+        if (line_queue(x, *r, line).requests) unreserve(x, *r, line_address_of(x, line));
+    }
+}
 
-// A line left the cache. Requests in flight keep their place; nothing watches lines.
-inline void Sequencer_evictionCallback(Context& x, u32 requester, u64) { called(x, requester); }
+// A line left the cache. Requests in flight keep their place, a reservation is lost.
+inline void Sequencer_evictionCallback(Context& x, u32 requester, u64 address) {
+    const Requester* r = called(x, requester);
+    if (r && r->atomics != AtomicWay::LINE) unreserve(x, *r, address);
+}
 
 inline void Sequencer_recordRequestType(Context& x, u32 requester, i32) { called(x, requester); }
 
