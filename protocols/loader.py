@@ -23,6 +23,7 @@ from protocols.identity import ProtocolIdentity
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import DefectDescription, SystemDescription
 from runtime.description.inference import complete, complete_with
+from runtime.description.variants import check as check_variants
 from runtime.native.build import Sources
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ def _described(
         written, unknown = fitted(written, description, accepted)
         description = complete(written, info)
         note = "; ".join(filter(None, (note, unknown)))
+    check_variants(written, description, info)
     require_agents(description, info)
     native, why_not = front.native, front.why_not_native
     return LoadedProtocol(

@@ -17,6 +17,7 @@ from runtime.description.parts import (
     NetworkDescription,
     RequesterDescription,
     Scalar,
+    VariantDescription,
 )
 from runtime.description.schema import SystemDescription, load_description, parse_assignment
 
@@ -38,6 +39,7 @@ __all__ = [
     "RequesterDescription",
     "Scalar",
     "SystemDescription",
+    "VariantDescription",
     "load_description",
     "parse_assignment",
 ]

@@ -74,7 +74,7 @@ def editable_toml(
     for kind, named in tables.items():
         if named:
             text.add(kind, _above(named))
-    for kind in ("defect", "handover"):
+    for kind in ("variant", "defect", "handover"):
         if kind in data:
             rows = tomlkit.aot()
             for row in data[kind]:

@@ -261,6 +261,14 @@ class RequesterDescription(Piece, frozen=True):
             "16 sequencer, 64 DMA"
         ),
     ] = None
+    atomics: Annotated[
+        Literal["line", "linked", "conditional", "far"],
+        doc(
+            "sequencer: how atomic operations are done: on the line while it can be written, by "
+            "load-linked and store-conditional (`conditional`: sent as `Store_Conditional`), or by "
+            "requests that carry the operation (`far`)"
+        ),
+    ] = "line"
     coalesces_per_cycle: Annotated[
         Thousand, doc("coalescer: instructions coalesced each cycle")
     ] = 1
@@ -285,14 +293,46 @@ class AgentsDescription(Piece, frozen=True):
         doc("lanes of each thread; absent: 16 for `gpu`, else 1"),
     ] = None
     without: Annotated[
-        Listed[Literal["stores", "flush", "instructions", "scopes", "atomics", "bare"]],
+        Listed[
+            Literal[
+                "stores",
+                "flush",
+                "instructions",
+                "scopes",
+                "atomics",
+                "bare",
+                "linked",
+                "conditional",
+                "far",
+            ]
+        ],
         doc(
             "what they never do: `instructions` are fetches, `scopes` bypass caches, `atomics` "
             "include the fetch-adds of hand-overs, `bare` are hand-overs without fetch-adds, by "
             "completion alone: wrong where copies stay readable for a while, as with leases (of "
-            "these three, one group decides for all)"
+            "these three, one group decides for all); `linked`, `conditional`, `far`: ways of "
+            "atomic operations (see `atomics` of a requester)"
         ),
     ] = ()
+
+
+class VariantDescription(Piece, frozen=True):
+    """One more way to build a part of the system. A leg draws one of each part, or none."""
+
+    of: Annotated[Text, doc("the part that it is a variant of: `third level`")]
+    name: Annotated[Text, doc("what it is: `exclusive`")]
+    set: Annotated[
+        Mapping[str, Value | Names],
+        doc(
+            "fields of this description by their paths, and values; parameters that the protocol "
+            "does not declare are passed over. Known defects and `--set` overrule them"
+        ),
+    ] = field(default_factory=dict)
+
+    @property
+    def called(self) -> str:
+        """What leg details call it."""
+        return f"{self.name} {self.of}"
 
 
 class DefectDescription(Piece, frozen=True):

@@ -39,6 +39,7 @@ from runtime.description.parts import (
     Rows,
     Tables,
     Text,
+    VariantDescription,
     doc,
 )
 from runtime.description.reader import plain, read
@@ -79,6 +80,9 @@ class SystemDescription(Piece, frozen=True):
     handovers: Annotated[
         Rows[HandoverDescription], doc("what makes bytes of one agent readable by another")
     ] = field(default=(), name="handover")
+    variants: Annotated[
+        Rows[VariantDescription], doc("what legs draw from to build parts of the system otherwise")
+    ] = field(default=(), name="variant")
     defects: Annotated[Rows[DefectDescription], doc("known defects of the protocol")] = field(
         default=(), name="defect"
     )
@@ -107,7 +111,8 @@ class SystemDescription(Piece, frozen=True):
         """Plain dicts, lists, strings, numbers, in the shape of the TOML. Order has no meaning."""
         data = plain(self)
         data["machine"] = {name: _filled(machine) for name, machine in data["machine"].items()}
-        data["defect"] = [_filled(defect) for defect in data["defect"]]
+        for name in ("variant", "defect"):
+            data[name] = [_filled(each) for each in data[name]]
         if self.values:
             del data["values"]
         return _filled(data)

@@ -21,19 +21,21 @@ from runtime.description import (
     AgentsDescription,
     DefectDescription,
     SystemDescription,
+    VariantDescription,
 )
 from runtime.description.inference import complete, unsized
+from runtime.description.variants import assignments, in_force
 from runtime.prng import Prng
 from runtime.system.system import System, agent_places, build_system
 from tester.campaign import profile_schedule
 from tester.campaign.coverage import Coverage
-from tester.campaign.engine_selection import CANNOT, PYTHON, Chosen, confirm
 from tester.campaign.leg_summary import LegSummary, leg_summary
 from tester.campaign.relaxations import relaxed
 from tester.campaign.watcher import Watcher, Watching
 from tester.diagnosis.failure_report import Failure, in_question, refine
 from tester.diagnosis.history import History
 from tester.diagnosis.line_history import lines_concerned
+from tester.engines.selection import CANNOT, PYTHON, Chosen, confirm
 from tester.errors import ConfigError
 from tester.execution.events import Finding, RequestObserver, Verdict
 from tester.execution.handover import HandoverRules
@@ -43,8 +45,10 @@ from tester.generator.config import EPISODES
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.program.program import DMA, FETCH, AgentSpec
 from tester.program.replay_file import Leg
-from tester.scenario import limited_resources, machine_roles, profiles
+from tester.scenario import limited_resources, machine_roles, profiles, variants
 
+NO_END: Final = 1 << 40
+"""Episodes that no run has: legs are whole."""
 LEAST_EPISODES: Final = 30
 MOST_EPISODES: Final = 500
 """A leg draws its length between these, unless the options say otherwise."""
@@ -79,13 +83,18 @@ class Options:
     attack: tuple[str, ...] = ()
     avoid: tuple[str, ...] = ()
     """Names of single defects to attack, and to avoid whatever else is said."""
+    left_out: tuple[DefectDescription, ...] = ()
+    """What is avoided besides (`tester.campaign.left_out`)."""
+    without_variants: frozenset[str] = frozenset()
+    """What variants of the system are called that no leg draws."""
     leg_episodes: int | None = None
     deadlock_limit: int = DEADLOCK_LIMIT
     version: str = ""
 
     def avoided(self, protocol: LoadedProtocol) -> list[DefectDescription]:
         """The known defects that are kept out of the way."""
-        return avoided_defects(protocol, self.known_defects, self.attack, self.avoid)
+        known = avoided_defects(protocol, self.known_defects, self.attack, self.avoid)
+        return [*known, *self.left_out]
 
 
 @dataclass
@@ -150,7 +159,8 @@ class Campaign:
         self.totals = Totals()
         self.coverage = Coverage(protocol.identity.name)
         self._prng = Prng(options.seed)
-        self._engine = engine
+        self.engine = engine
+        """What runs the legs; another one from the leg on that this one cannot run."""
         self._watchers = watchers
         self._running: Callable[[], int] | None = None
         """Returns the transitions of the running leg."""
@@ -180,7 +190,12 @@ class Campaign:
         )
         fixed = {**turn.pinned, **options.fixed}
         scenario = profiles.draw(turn.profile, prng.fork("scenario"), fixed)
-        description = self._description(scenario.shape)
+        drawn = [
+            variant
+            for variant in variants.draw(self.protocol.written, prng)
+            if variant.called not in options.without_variants
+        ]
+        description = self._description(scenario.shape, drawn)
         agents, groups = agents_of(description)
         rules = HandoverRules.of(description, groups)
         config = scenario.config(agents, None, description.line_size, rules.isolation_groups)
@@ -199,7 +214,7 @@ class Campaign:
         )
         _check_size(config, episodes)
         config = replace(config, episodes=episodes)
-        program = generate_program(config, prng.fork("program"), self._engine.loops)
+        program = generate_program(config, prng.fork("program"), self.engine.loops)
         leg = Leg(
             program,
             description,
@@ -212,7 +227,10 @@ class Campaign:
             self.totals.episodes,
         )
         limits = limited_resources.limits_in(description, self.protocol.description)
-        summary = leg_summary(scenario.profile, description, config, scenario.crowding, limits)
+        built = in_force(drawn, self.protocol.info, self.protocol.description, description)
+        summary = leg_summary(
+            scenario.profile, description, config, scenario.crowding, limits, built
+        )
         return Plan(leg, summary)
 
     def run_leg(
@@ -227,8 +245,8 @@ class Campaign:
         that is observed or watched. Raises EngineDisagreement.
         """
         native = None
-        if self._engine.native is not None and observer is None and not self._watchers:
-            native = self._run_natively(leg, self._engine.native, on_progress)
+        if self.engine.native is not None and observer is None and not self._watchers:
+            native = self._run_natively(leg, self.engine.native, on_progress)
             if native is not None and native.outcome.finding is None:
                 return native, None
         if native is None:
@@ -272,7 +290,7 @@ class Campaign:
             counts = run.run().finding is None
         except CANNOT as error:
             counts = False
-            self._engine = self._engine.without_native(error)
+            self.engine = self.engine.without_native(error)
             return None
         finally:
             self._running = None
@@ -303,18 +321,17 @@ class Campaign:
         shown = finding if again is None else refine(again, program)
         # A runaway takes so long that its verdict must not wait for five more.
         runaway = finding.verdict is Verdict.RUNAWAY
-        easier = [] if runaway else relaxed(leg, self.protocol, self._passes)
+        easier = [] if runaway else relaxed(leg, self.protocol, self.verdict_of)
         return Failure(leg, run, history, shown, alike, easier=easier)
 
-    def _passes(self, leg: Leg) -> bool:
-        """Whether a leg passes, on the fastest engine; nothing is counted."""
-        if self._engine.native is not None:
+    def verdict_of(self, leg: Leg) -> Verdict | None:
+        """How a leg fails, on the fastest engine; None: it passes. Nothing is counted."""
+        if self.engine.native is not None:
             with suppress(*CANNOT):
-                native = NativeLegRun(leg, self._engine.native, handover_rules_of(leg))
-                return native.run().finding is None
+                native = NativeLegRun(leg, self.engine.native, handover_rules_of(leg))
+                return _verdict(native.run())
         run = leg_run(leg, build_system(self.protocol.info, leg.description, leg.run_key))
-        run.run()
-        return run.outcome.finding is None
+        return _verdict(run.run())
 
     # ------------------------------------------------------------------ drawing
 
@@ -338,7 +355,9 @@ class Campaign:
         width = lanes * (2 + sum(config.lengths) / len(config.lengths))
         return max(_ROUNDS * agents, min(drawn, int(LEG_ACCESSES / width)))
 
-    def _description(self, shape: profiles.Shape) -> SystemDescription:
+    def _description(
+        self, shape: profiles.Shape, drawn: Sequence[VariantDescription]
+    ) -> SystemDescription:
         """The protocol's description in the drawn shape, completed again from what was written.
 
         Shapes change counts, and what completion computes from counts must follow.
@@ -357,6 +376,8 @@ class Campaign:
                 if name not in away
             },
             handovers=tuple(h for h in written.handovers if not {h.giver, h.taker} & set(away)),
+            variants=(),
+            defects=(),
         )
         changes = machine_roles.overrides(shape, self.protocol.info, whole)
         if self.options.one_request_per_lane is not None:
@@ -364,13 +385,15 @@ class Campaign:
                 if (requester.class_name or "").endswith("Coalescer"):
                     path = f"requester.{name}.one_request_per_lane"
                     changes[path] = self.options.one_request_per_lane
+        changes |= assignments(drawn, self.protocol.info, whole)
         changes |= avoided(self.options.avoided(self.protocol), base, whole)
         changes |= self.options.assignments
         shaped = base.override(changes)
-        completed = complete(structs.replace(shaped, defects=()), self.protocol.info)
-        limits = limited_resources.limits(shape, self.protocol.info, completed)
-        limits = {path: value for path, value in limits.items() if path not in changes}
-        return complete(completed.override(limits), self.protocol.info) if limits else completed
+        completed = complete(shaped, self.protocol.info)
+        later = limited_resources.limits(shape, self.protocol.info, completed)
+        later |= machine_roles.atomic_ways(shape, self.protocol.accepted, completed)
+        later = {path: value for path, value in later.items() if path not in changes}
+        return complete(completed.override(later), self.protocol.info) if later else completed
 
 
 def avoided_defects(
@@ -401,7 +424,9 @@ def avoided(
         for path, value in defect.avoid.items():
             kind, _, rest = path.partition(".")
             if kind not in there or rest.partition(".")[0] in there[kind]:
-                found[path] = value
+                before = found.get(path)
+                both = isinstance(before, tuple) and isinstance(value, tuple)
+                found[path] = (*before, *value) if both else value  # type: ignore[misc]
     return found
 
 
@@ -422,6 +447,10 @@ def handover_rules_of(leg: Leg) -> HandoverRules:
     if agents != leg.program.agents:
         raise ConfigError("the program was made for other agents than its system has")
     return HandoverRules.of(leg.description, groups)
+
+
+def _verdict(outcome: Outcome) -> Verdict | None:
+    return None if outcome.finding is None else outcome.finding.verdict
 
 
 def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], list[str]]:

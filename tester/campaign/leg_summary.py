@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final
 
-from runtime.description import DefectDescription, MachineDescription, SystemDescription
+from runtime.description import (
+    DefectDescription,
+    MachineDescription,
+    SystemDescription,
+    VariantDescription,
+)
 from tester.generator.generator import GeneratorConfig
 from tester.program.address_map import MapConfig
 from tester.scenario import machine_roles
@@ -43,6 +48,11 @@ class LegSummary:
     details: tuple[str, ...] = ()
 
 
+_WAYS: Final = {
+    "linked": "load-linked",
+    "conditional": "load-linked with store-conditional",
+    "far": "far atomics",
+}
 NO_SUMMARY: Final = LegSummary("")
 
 
@@ -52,8 +62,9 @@ def leg_summary(
     config: GeneratorConfig,
     crowding: int | None = None,
     limits: Sequence[Limit] = (),
+    variants: Sequence[VariantDescription] = (),
 ) -> LegSummary:
-    """What a leg is before its first tick. ``limits``: of its system."""
+    """What a leg is before its first tick. ``limits``, ``variants``: of its system."""
     machines = ", ".join(f"{m.count} {name}" for name, m in description.machines.items() if m.count)
     lanes = sorted({agent.lanes for agent in config.agents})
     kinds = "".join(f", {kind}" for kind in dict.fromkeys(limit.kind for limit in limits))
@@ -63,6 +74,7 @@ def leg_summary(
         (
             f"{len(config.agents)} agents{width}",
             *_wrapped(_system(description)),
+            *_wrapped(", ".join(f"{each.name} {each.of}" for each in variants)),
             *_wrapped(" ".join(limit.short for limit in limits)),
             *_wrapped(_program(config, crowding, machine_roles.has_gpu(description))),
         ),
@@ -82,7 +94,9 @@ def defects_summary(defects: Sequence[DefectDescription]) -> str:
 def _system(description: SystemDescription) -> str:
     machines = [_machine(name, m) for name, m in description.machines.items() if m.count]
     policies = [c.replacement for m in description.machines.values() for c in m.caches.values()]
-    return ", ".join((*machines, *dict.fromkeys(policies), f"{description.network.delays} delays"))
+    ways = dict.fromkeys(_WAYS.get(r.atomics, "") for r in description.requesters.values())
+    delays = f"{description.network.delays} delays"
+    return ", ".join(filter(None, (*machines, *dict.fromkeys(policies), *ways, delays)))
 
 
 def _machine(name: str, machine: MachineDescription) -> str:

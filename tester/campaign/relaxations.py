@@ -16,6 +16,7 @@ from typing import Final
 from protocols.loader import LoadedProtocol
 from runtime.description.inference import complete
 from slicc.text.wording import listed
+from tester.execution.events import Verdict
 from tester.program.replay_file import Leg
 from tester.scenario.limited_resources import Limit, limits_in
 
@@ -25,8 +26,17 @@ Passes = Callable[[Leg], bool]
 """Runs a leg; whether it passes."""
 
 
-def relaxed(leg: Leg, protocol: LoadedProtocol, passes: Passes) -> list[str]:
-    """What a report says of the system of a failing leg; nothing if there is nothing to relax."""
+def relaxed(
+    leg: Leg, protocol: LoadedProtocol, verdict_of: Callable[[Leg], Verdict | None]
+) -> list[str]:
+    """What a report says of the system of a failing leg; nothing if there is nothing to relax.
+
+    ``verdict_of``: runs a leg; how it fails.
+    """
+
+    def passes(leg: Leg) -> bool:
+        return verdict_of(leg) is None
+
     limits = limits_in(leg.description, protocol.description)
     text = list(_without_limits(leg, protocol, passes, limits)) if limits else []
     unordered = _unordered(leg, protocol)

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from protocols.loader import AnyProtocol, load
+from runtime.description import DefectDescription
 from tester.campaign.campaign import AnyRun, Campaign, Options, Plan, Totals
 from tester.campaign.coverage import Coverage
-from tester.campaign.engine_choice import Choice
-from tester.campaign.engine_selection import choose
 from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
 from tester.campaign.watcher import Watcher
 from tester.diagnosis.failure_report import render
+from tester.engines.choice import Choice
+from tester.engines.selection import choose
 from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.leg import LegRun
@@ -35,6 +36,8 @@ class MoreOptions(TypedDict, total=False):
     known_defects: bool
     attack: tuple[str, ...]
     avoid: tuple[str, ...]
+    left_out: tuple[DefectDescription, ...]
+    without_variants: frozenset[str]
     leg_episodes: int | None
     deadlock_limit: int
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from runtime.system.system import build_system
-from tester.campaign.engine_choice import Choice
 from tester.campaign.engine_diff import describe, first_difference
-from tester.campaign.engine_selection import EngineDisagreement
 from tester.cli.checks import (
     check_directory,
     check_files,
@@ -17,6 +15,8 @@ from tester.cli.options import DiffOptions
 from tester.cli.replay import run_file
 from tester.cli.run import Series, drawn_options, load_drawn
 from tester.cli.session import Session, tune_collector
+from tester.engines.choice import Choice
+from tester.engines.selection import EngineDisagreement
 from tester.program.replay_file import Leg
 
 

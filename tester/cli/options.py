@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from slicc.text.command.options import argument, byte_count, integer, option, seconds
-from tester.campaign.engine_choice import Choice
+from tester.engines.choice import Choice
 from tester.limits import HISTORY_ROWS, LIMITS, SHOWN_ROWS
 
 

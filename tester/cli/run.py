@@ -11,8 +11,7 @@ from typing import Final
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description, parse_assignment
 from slicc.text.command.version import installed_version
-from tester.campaign.campaign import AnyRun, Campaign, Options
-from tester.campaign.engine_choice import Choice
+from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options
 from tester.campaign.leg_summary import defects_summary
 from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options
@@ -20,13 +19,12 @@ from tester.cli.options import DiffOptions, GenerateOptions, LegOptions, RunOpti
 from tester.cli.session import Failed, Session, ending, engine_for, tune_collector
 from tester.cli.usable_options import check_usable
 from tester.cli.verify import ProgramWrong, require_right
+from tester.engines.choice import Choice
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.program.replay_file import Leg, save_leg
 from tester.scenario import profiles
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
-_NO_END: Final = 1 << 40
-"""Episodes that no run has."""
 _SHOW_AFTER: Final = 0.2
 """Seconds between two reports of a worker's progress."""
 
@@ -113,6 +111,7 @@ class Series:
         self._save_program = save_program
         self._jobs = jobs
         self._go_on = go_on
+        self._stopped = False
 
     def run(self, session: Session) -> Failed | None:
         """For `Session.run`."""
@@ -120,6 +119,12 @@ class Series:
         session.max_seconds = self._max_seconds
         if self._save_program is not None:
             save_leg(session.campaign.plan(0).leg, self._save_program)
+        failed = self._legs(session)
+        while self._go_on and not self._stopped and session.look_behind():
+            failed = self._legs(session)
+        return failed
+
+    def _legs(self, session: Session) -> Failed | None:
         return self._several_at_once(session) if self._jobs > 1 else self._in_turn(session)
 
     def _announce(self, session: Session) -> None:
@@ -191,6 +196,7 @@ class Series:
         return True
 
     def _say_stopped(self, session: Session, more: str = "") -> None:
+        self._stopped = True
         session.say(f"stopped after {self._max_seconds:g} seconds, as asked{more}")
 
 
@@ -220,7 +226,7 @@ def _whole_leg(session: Session, number: int, on_progress: OnProgress) -> LegRes
     engine = (
         session.engine if session.engine.notify is None else session.engine.notifying(notes.append)
     )
-    campaign = Campaign(session.protocol, replace(session.drawn, episodes=_NO_END), engine)
+    campaign = Campaign(session.protocol, replace(session.drawn, episodes=NO_END), engine)
     plan = campaign.plan(number)
     last = time.monotonic()
 

@@ -20,8 +20,7 @@ from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, O
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import AnyRun, Campaign, Options
-from tester.campaign.engine_choice import Choice
-from tester.campaign.engine_selection import EngineDisagreement, choose
+from tester.campaign.left_out import ROUNDS, least
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
 from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.finds import Finds
@@ -29,6 +28,8 @@ from tester.cli.options import LegsOptions
 from tester.cli.trace_output import Tracer
 from tester.cli.verify import ProgramWrong
 from tester.diagnosis.failure_report import render
+from tester.engines.choice import Choice
+from tester.engines.selection import EngineDisagreement, choose
 from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.leg import LegRun
@@ -86,6 +87,7 @@ class Session:
         self.campaign = Campaign(protocol, drawn, self.engine)
         self.finds = Finds()
         """What a run has gone on behind."""
+        self._earlier: list[Campaign] = []
         self._tracer: Tracer | None = None
         if trace is not None:
             self._tracer = Tracer(trace, protocol.description.line_size)
@@ -133,6 +135,9 @@ class Session:
         if self._tracer is not None and self._tracer.missed():
             _warn(f"--trace: {self._tracer.missed()}")
         self._list_finds()
+        for campaign in self._earlier:
+            self.campaign.totals.merge(campaign.totals)
+            self.campaign.coverage.merge(campaign.coverage)
         self._summary(status)
         if self.options.coverage is not None:
             self.campaign.coverage.write(self.options.coverage)
@@ -172,6 +177,22 @@ class Session:
         if not self.finds.count(leg, run, finding):
             path = self._report(leg, run, finding)
             self.finds.add(leg, run, finding, path)
+
+    def look_behind(self) -> bool:
+        """Whether there is another campaign to run, without what made this one fail."""
+        finds = self.finds.take_new()
+        if len(self._earlier) + 1 == ROUNDS:
+            return False
+        found = [least(self.campaign, find.legs, find.verdict) for find in finds]
+        without = list(filter(None, found))
+        for each in without:
+            self.drawn = each.of(self.drawn)
+        if without:
+            self._earlier.append(self.campaign)
+            self.campaign = Campaign(self.protocol, self.drawn, self.campaign.engine)
+            names = ", ".join(dict.fromkeys(each.what for each in without))
+            self.say(f"\nbehind these failures, without {names}")
+        return bool(without)
 
     # ------------------------------------------------------------------ output
 
@@ -233,7 +254,9 @@ class Session:
         """
         if self.file is not None:
             return self.file
-        path = self._output / f"{self.protocol.identity.name}-seed{leg.seed}-leg{leg.number}.leg"
+        round_ = f"-round{len(self._earlier) + 1}" if self._earlier else ""
+        name = f"{self.protocol.identity.name}-seed{leg.seed}{round_}-leg{leg.number}.leg"
+        path = self._output / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             save_leg(leg, path)

@@ -27,7 +27,7 @@ from tester.diagnosis.message_text import details_of
 from tester.diagnosis.system_inspection import failed_controller
 from tester.diagnosis.value_attribution import INITIAL, ByteVerdict, Version, classify, judge_bytes
 from tester.diagnosis.wait_for_graph import Holding, line_graph, wait_graph
-from tester.execution.events import ATOMIC_VERDICTS, Finding, Request, Role, Verdict
+from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Finding, Request, Role, Verdict
 from tester.execution.leg import LegRun
 from tester.limits import SHOWN_ROWS
 from tester.program.program import Program
@@ -422,14 +422,7 @@ def _at_end(finding: Finding) -> bool:
 
 def is_value(finding: Finding) -> bool:
     """Whether a finding is about loaded bytes that were compared one by one."""
-    return finding.verdict in (
-        Verdict.WRONG_VALUE,
-        Verdict.STALE_READ,
-        Verdict.EARLY_WRITE,
-        Verdict.TORN_BYTES,
-        Verdict.FOREIGN_BYTES,
-        Verdict.LOST_WRITE,
-    ) and (finding.address >= 0)
+    return finding.verdict in VALUE_VERDICTS and finding.address >= 0
 
 
 def copies_of(system: Any, address: int) -> list[Any]:

@@ -205,6 +205,15 @@ class Verdict(Enum):
     RUNAWAY = "runaway"
 
 
+VALUE_VERDICTS: Final = (
+    Verdict.WRONG_VALUE,
+    Verdict.STALE_READ,
+    Verdict.EARLY_WRITE,
+    Verdict.TORN_BYTES,
+    Verdict.FOREIGN_BYTES,
+    Verdict.LOST_WRITE,
+)
+"""Those about loaded bytes that were compared one by one."""
 ATOMIC_VERDICTS: Final = (
     Verdict.ATOMIC_REPEATED,
     Verdict.ATOMIC_SKIPPED,

@@ -26,6 +26,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "`[machine.NAME.buffer]`": parts.BufferDescription,
     "`[requester.NAME]`": parts.RequesterDescription,
     "`[agents.NAME]`": parts.AgentsDescription,
+    "`[[variant]]`": parts.VariantDescription,
     "`[[defect]]`": parts.DefectDescription,
     "`[[handover]]`": parts.HandoverDescription,
 }

@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from tester.execution.events import Verdict
+from tester.execution.events import VALUE_VERDICTS, Verdict
 
 PROTOCOLS: Final = Path(__file__).parents[2] / "protocols"
 
@@ -88,16 +88,7 @@ def _only(text: str, snippet: str, first: int, last: int) -> int:
     return text.index(snippet, first, last)
 
 
-VALUE: Final = frozenset(
-    {
-        Verdict.STALE_READ,
-        Verdict.EARLY_WRITE,
-        Verdict.WRONG_VALUE,
-        Verdict.TORN_BYTES,
-        Verdict.FOREIGN_BYTES,
-        Verdict.LOST_WRITE,
-    }
-)
+VALUE: Final = frozenset(VALUE_VERDICTS)
 """A load, or memory at the end, showed bytes that it should not."""
 ATOMIC: Final = frozenset(
     {

@@ -18,8 +18,8 @@ from typing import Final
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.native.toolchain.compiler import NoCompiler, find_compiler
 from tester.campaign.campaign import Campaign, Options
-from tester.campaign.engine_choice import Choice
-from tester.campaign.engine_selection import PYTHON, Chosen, choose
+from tester.engines.choice import Choice
+from tester.engines.selection import PYTHON, Chosen, choose
 from tester.execution.events import Verdict
 from tests.planted.bug import Bug
 from tests.planted.bugs import BUGS

@@ -15,9 +15,9 @@ from typing import Final
 import pytest
 
 from tester.campaign.campaign import Campaign, Options
-from tester.campaign.engine_choice import Choice
-from tester.campaign.engine_selection import choose
 from tester.diagnosis.failure_report import render
+from tester.engines.choice import Choice
+from tester.engines.selection import choose
 from tester.execution.leg import LegRun
 from tests.planted.bug import PROTOCOLS, Bug
 from tests.planted.bugs import BUGS, ELUSIVE

@@ -62,3 +62,28 @@ def test_where_nothing_fails_it_changes_nothing(capsys: pytest.CaptureFixture[st
         assert run(RunOptions(protocol="MI", episodes=60, seed=1, go_on=go_on)) == 0
         outputs.append(re.sub(r"\n[\d.]+ s: .*", "", capsys.readouterr().out))
     assert outputs[0] == outputs[1]
+
+
+def test_what_makes_legs_fail_is_left_out_behind_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A fault of DMA engines in most legs hides one of load-linked; the same for any --jobs."""
+    bugs = [BY_NAME["mi-dma-read-leaves-a-transaction"], BY_NAME["mi-late-putx-not-expected"]]
+    main, left = plant_together(bugs, tmp_path)
+    assert not left
+    outputs = []
+    for jobs in (1, 2):
+        output = tmp_path / str(jobs)
+        options = RunOptions(
+            protocol=str(main), episodes=600, seed=1, go_on=True, output=output, jobs=jobs
+        )
+        assert run(options) == 1
+        text = capsys.readouterr().out.replace(str(output), "OUT")
+        outputs.append(re.sub(r"\n[\d.]+ s: .*", "", text))
+    assert outputs[0] == outputs[1]
+    _, second = outputs[0].split("behind these failures, without agents on DMA\n")
+    assert "PUTX_NotOwner" in second
+    (episodes,) = re.findall(r"^FAILED: ([\d,]+) episodes", second, re.M)
+    assert int(episodes.replace(",", "")) > 600, "both campaigns count"
+    for file in re.findall(r"OUT/(\S+\.leg)$", second, re.M):
+        assert (tmp_path / "1" / file).exists()

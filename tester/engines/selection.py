@@ -18,7 +18,7 @@ from runtime.native.system import SystemTooLarge
 from runtime.native.tiered_object import Libraries
 from runtime.native.toolchain.compiler import ToolchainError, find_compiler, one_line
 from runtime.native.toolchain.object_cache import CacheError, user_cache
-from tester.campaign.engine_choice import Choice
+from tester.engines.choice import Choice
 from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.native_leg import NativeLegRun, NativeProtocol, sizes_of

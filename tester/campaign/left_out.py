@@ -1,0 +1,156 @@
+"""What a campaign can leave out to look behind a failure: the least that makes failing legs pass.
+
+A leg is drawn again from its number with one thing less in it: everything else about it stays,
+because every draw is made from a fork named after it. Invariant: what the user fixed is not
+changed, and what is left out depends on the failing legs alone, not on the order of their runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from runtime.description import DefectDescription, SystemDescription
+from tester.campaign.campaign import NO_END, Campaign, Options
+from tester.errors import ConfigError
+from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Verdict
+from tester.scenario.machine_roles import find_roles
+
+LEGS: Final = 8
+"""Failing legs of a kind, at most, that are tried without what is left out."""
+FEW: Final = 3
+"""Fewer than these hide little."""
+ROUNDS: Final = 3
+"""Campaigns that go on behind failures: each leaves out what made the one before fail."""
+_WRONG_DATA: Final = frozenset({*VALUE_VERDICTS, *ATOMIC_VERDICTS})
+_PROGRAMS: Final[Mapping[str, Mapping[str, object]]] = {
+    "loads ahead of hand-overs": {"peek_percent": 0},
+    "bypassing accesses": {"scope_percent": 0, "atomic_scope_percent": 0},
+    "atomics without result": {"quiet_percent": 0},
+    "flushes": {"flush_percent": 0},
+    "instruction fetches by processors": {"instruction_percent": 0},
+    "accesses that are not aligned": {"unaligned_percent": 0},
+    "hand-overs by completion alone": {"bare_percent": 0, "plain_percent": 0},
+    "atomics other than hand-overs": {"atomic_percent": 0},
+}
+_SYSTEMS: Final[Mapping[str, Mapping[str, object]]] = {
+    "limited resources": {
+        "entries": 0,
+        "directory_entries": 0,
+        "dma_entries": 0,
+        "busy_cycles": 0,
+        "send_slots": 0,
+    },
+    "load-linked and far atomics": {"atomics": "line"},
+}
+_SMALLER: Final[Mapping[str, Mapping[str, object]]] = {
+    "dirty lines in the second level": {"write_back": False},
+    "stores that stay in the directories' caches": {"l3_writes": False},
+    "more than one directory": {"directories": 1},
+    "more than one bank of the second level": {"banks": 1},
+    "more than one agent on a port": {"wavefronts": 1, "processor_threads": 1},
+}
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """``what``: in words. ``fixed``: options of profiles; ``avoid``: fields of the description, as
+    a known defect has them; ``variant``: what one that legs draw is called."""
+
+    what: str
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    avoid: Mapping[str, Any] = field(default_factory=dict)
+    variant: str = ""
+
+    def of(self, options: Options) -> Options:
+        """The options of a campaign without it."""
+        there = (DefectDescription(self.what, avoid={**self.avoid}),) if self.avoid else ()
+        fixed = {**options.fixed, **self.fixed}
+        return replace(
+            options,
+            fixed=fixed,
+            left_out=(*options.left_out, *there),
+            without_variants=options.without_variants | {self.variant} - {""},
+        )
+
+
+def least(campaign: Campaign, numbers: Iterable[int], verdict: Verdict) -> LeftOut | None:
+    """What the legs of these numbers, which fail with the verdict, need not have to pass.
+
+    None: no single thing, or legs too few to tell chance from reason, or so long that they cannot
+    be tried again and again.
+    """
+    legs = list(numbers)[:LEGS]
+    if len(legs) < FEW or verdict is Verdict.RUNAWAY:
+        return None
+    return next(
+        (each for each in _candidates(campaign) if _helps(campaign, each, legs, verdict)), None
+    )
+
+
+def _helps(campaign: Campaign, left_out: LeftOut, legs: list[int], verdict: Verdict) -> bool:
+    """Whether no leg fails as before, and most pass: what else fails was behind that failure."""
+    options = replace(left_out.of(campaign.options), episodes=NO_END)
+    without = Campaign(campaign.protocol, options, campaign.engine)
+    passed = 0
+    for number in legs:
+        try:
+            now = without.verdict_of(without.plan(number).leg)
+        except ConfigError:  # nobody would be left who can hand over
+            return False
+        if now is Verdict.RUNAWAY or (now is not None and alike(now, verdict)):
+            return False
+        passed += now is None
+    return 2 * passed > len(legs)
+
+
+def alike(one: Verdict, other: Verdict) -> bool:
+    """Whether two runs fail in the same way: wrong bytes show in several."""
+    return one is other or {one, other} <= _WRONG_DATA
+
+
+def _candidates(campaign: Campaign) -> Iterator[LeftOut]:
+    options, description = campaign.options, campaign.protocol.description
+    given = {*options.fixed, *options.assignments}
+    for each in (
+        *_of(_SYSTEMS),
+        *_variants(campaign),
+        *_of(_PROGRAMS),
+        *_stores(description),
+        *_agents(campaign),
+        *_of(_SMALLER),
+    ):
+        if not given & {*each.fixed, *each.avoid}:
+            yield each
+
+
+def _of(table: Mapping[str, Mapping[str, object]]) -> Iterator[LeftOut]:
+    return (LeftOut(what, fixed) for what, fixed in table.items())
+
+
+def _variants(campaign: Campaign) -> Iterator[LeftOut]:
+    """Each variant that legs draw."""
+    return (
+        LeftOut(each.called, variant=each.called) for each in campaign.protocol.written.variants
+    )
+
+
+def _stores(description: SystemDescription) -> Iterator[LeftOut]:
+    """By engines and devices, which can do without."""
+    for name, group in description.agents.items():
+        if group.kind == "dma" and "stores" not in group.without:
+            yield LeftOut(
+                f"stores by {name}", avoid={f"agents.{name}.without": (*group.without, "stores")}
+            )
+
+
+def _agents(campaign: Campaign) -> Iterator[LeftOut]:
+    roles = find_roles(campaign.protocol.info, campaign.protocol.description)
+    for machines, count in (
+        (roles.scalars, "scalars"),
+        (roles.fetchers, "fetchers"),
+        (roles.dmas, "dmas"),
+    ):
+        if machines:
+            yield LeftOut(f"agents on {', '.join(machines)}", {count: 0})

@@ -1,0 +1,1 @@
+"""Which engine runs legs: controllers in Python, or compiled to native code."""

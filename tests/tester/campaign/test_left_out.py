@@ -1,0 +1,80 @@
+"""Looking behind a failure: the least whose omission makes failing legs pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from protocols.loader import LoadedProtocol, load_protocol
+from tester.campaign.campaign import Campaign, Options
+from tester.campaign.left_out import FEW, LeftOut, least
+from tester.execution.events import Verdict
+from tests.planted.bugs import BY_NAME
+
+
+def failing(campaign: Campaign) -> tuple[list[int], Verdict]:
+    """The legs that fail as the first one does."""
+    legs = []
+    for number, plan in enumerate(campaign.plans()):
+        _, finding = campaign.run_leg(plan.leg)
+        if finding is not None:
+            legs.append((number, finding.verdict))
+    numbers = [number for number, verdict in legs if verdict is legs[0][1]]
+    return numbers, legs[0][1]
+
+
+def broken(bug: str, directory: Path, system: Path | None = None) -> LoadedProtocol:
+    return load_protocol(str(BY_NAME[bug].plant(directory)), system=system)
+
+
+@pytest.mark.parametrize(
+    ("bug", "expected", "fixed"),
+    [
+        ("msi-reservation-outlives-lost-race", "load-linked and far atomics", {"atomics": "line"}),
+        ("mi-dma-read-leaves-a-transaction", "agents on DMA", {"dmas": 0}),
+        ("mi-dma-write-not-merged", "stores by dma", {}),
+    ],
+)
+def test_the_least_that_a_fault_needs(
+    bug: str, expected: str, fixed: dict[str, object], tmp_path: Path
+) -> None:
+    campaign = Campaign(broken(bug, tmp_path), Options(1, 2000))
+    found = least(campaign, *failing(campaign))
+    assert found is not None
+    assert (found.what, found.fixed) == (expected, fixed)
+    without = Campaign(campaign.protocol, found.of(campaign.options))
+    assert all(without.run_leg(plan.leg)[1] is None for plan in without.plans())
+
+
+def test_a_variant_is_left_out(tmp_path: Path) -> None:
+    """Too short a time until a hang, as if that variant never ended."""
+    system = tmp_path / "MI.toml"
+    slow = '"machine.Directory.parameters.directory_latency" = 100000'
+    system.write_text(f'[[variant]]\nof = "directory"\nname = "stuck"\n[variant.set]\n{slow}\n')
+    options = Options(1, 600, deadlock_limit=50_000)
+    campaign = Campaign(load_protocol("MI", system=system), options)
+    numbers, verdict = failing(campaign)
+    assert verdict is Verdict.HANG
+    found = least(campaign, numbers, verdict)
+    assert found == LeftOut("stuck directory", variant="stuck directory")
+
+
+def test_what_every_leg_needs_cannot_be_left_out(tmp_path: Path) -> None:
+    campaign = Campaign(broken("mi-two-owners", tmp_path), Options(1, 400))
+    assert least(campaign, *failing(campaign)) is None
+
+
+def test_what_the_user_fixed_stays(tmp_path: Path) -> None:
+    options = Options(1, 1500, fixed={"atomics": "linked"})
+    campaign = Campaign(broken("msi-reservation-outlives-lost-race", tmp_path), options)
+    numbers, verdict = failing(campaign)
+    assert len(numbers) >= FEW
+    found = least(campaign, numbers, verdict)
+    assert found is None or "atomics" not in found.fixed
+
+
+def test_few_legs_or_a_runaway_are_not_tried() -> None:
+    campaign = Campaign(load_protocol("MI"), Options(1, 400))
+    assert least(campaign, [0, 1], Verdict.HANG) is None
+    assert least(campaign, range(8), Verdict.RUNAWAY) is None
