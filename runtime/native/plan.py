@@ -48,7 +48,7 @@ from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures import replacement_policy
 from runtime.structures.chi_tables import TBEStorage
 from runtime.structures.directory_memory import DirectoryMemory
-from runtime.structures.prefetcher import RubyPrefetcher
+from runtime.structures.prefetcher import RubyPrefetcher, RubyPrefetcherProxy
 from runtime.structures.tbe_table import TBETable
 from runtime.system import watchdog
 from runtime.system.inspection import attributes
@@ -58,8 +58,8 @@ from runtime.types.messages import MachineType
 Words = npt.NDArray[np.uint64]
 _Word = TypeVar("_Word", bound=IntEnum)
 
-SIZED_CLASSES: Final = ("TBETable", "MN_TBETable", "TBEStorage")
-"""Classes of objects whose capacity is a word of the plan."""
+WORD_CLASSES: Final = ("TBETable", "MN_TBETable", "TBEStorage", "RubyPrefetcherProxy")
+"""Classes of objects with a word in the plan: a capacity, or the queue of a prefetcher."""
 _MASK64: Final = (1 << 64) - 1
 _KEPT: Final = 16
 """Descriptions whose words are kept."""
@@ -393,15 +393,21 @@ class _Exporter:
         return words + _counted(ControllerList, lists)
 
     def _objects(self, controller: Controller) -> list[int]:
-        """The capacity of each of the author's objects that has one."""
+        """The capacity, or the queue, of each of the author's objects that has one."""
         names = self.tables.get(controller.MACHINE)
         if names is None:
             names = self.tables[controller.MACHINE] = _table_names(controller)
-        capacities = iter([_capacity(getattr(controller, name)) for name in names])
+        words = iter([self._object(getattr(controller, name)) for name in names])
         return [
-            next(capacities) if kind in SIZED_CLASSES else 0
+            next(words) if kind in WORD_CLASSES else 0
             for _, kind in self.shape[controller.MACHINE].objects
         ]
+
+    def _object(self, thing: object) -> int:
+        if isinstance(thing, RubyPrefetcherProxy):
+            return self.handle[id(thing.queue)]
+        assert isinstance(thing, TBETable | TBEStorage)
+        return thing.capacity() if isinstance(thing, TBEStorage) else thing.capacity
 
     def _optional(self, thing: object) -> int:
         return NONE if thing is None else self.handle[id(thing)]
@@ -495,14 +501,10 @@ def _counted(order: Iterable[_Word], lists: Mapping[_Word, list[int]]) -> list[i
     return [word for each in order for word in (len(lists[each]), *lists[each])]
 
 
-def _capacity(thing: TBETable[object] | TBEStorage) -> int:
-    return thing.capacity() if isinstance(thing, TBEStorage) else thing.capacity
-
-
 def _table_names(controller: Controller) -> list[str]:
-    """The attributes that hold objects of a size of their own, in order of construction."""
+    """The attributes that hold objects with a word of their own, in order of construction."""
     found: dict[int, str] = {}
     for name, value in attributes(controller):
-        if isinstance(value, TBETable | TBEStorage):
+        if isinstance(value, TBETable | TBEStorage | RubyPrefetcherProxy):
             found.setdefault(id(value), name)
     return list(found.values())

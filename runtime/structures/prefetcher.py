@@ -7,10 +7,12 @@ requests lines, and whether they are fetched is the protocol's affair.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.sim.message_buffer import MessageBuffer
+from runtime.types.enumerations import PrefetchBit, RubyRequestType
+from runtime.types.messages import RubyRequest
 from runtime.types.values import DataBlock
 
 STREAMS = 4
@@ -159,18 +161,28 @@ class RubyPrefetcher:
         controller.enqueuePrefetch(line, stream.kind)
 
 
-class RubyPrefetcherProxy:
-    """Notifies a prefetcher outside of the protocol of what the cache does.
+class _Owner(Protocol):
+    """The controller, as far as its proxy needs it."""
 
-    Such prefetchers belong to a full simulator. Without one (``prefetcher`` None, as in every
-    system here) there is none to notify, and a line that was prefetched cannot exist.
+    line_size: int
+
+
+class RubyPrefetcherProxy:
+    """A prefetcher that asks for lines through a queue of the machine: here, one that fetches back
+    what was evicted.
+
+    With the next demand that misses after an eviction it asks for the line that went last, as a
+    load; one line at a time, until the machine says `completePrefetch`. Such lines are under test
+    as well, so that prefetches meet demands, snoops and evictions.
     """
 
-    __slots__ = ("prefetcher", "queue")
+    __slots__ = ("_asked", "_evicted", "queue")
 
     def __init__(self, prefetcher: object, queue: MessageBuffer) -> None:
-        self.prefetcher = prefetcher
+        """``prefetcher``: a full simulator's, which no system here has."""
         self.queue = queue
+        self._evicted: int | None = None
+        self._asked: int | None = None
 
     def regProbePoints(self) -> None:
         """There are no probes."""
@@ -180,15 +192,26 @@ class RubyPrefetcherProxy:
 
     def notifyPfMiss(self, request: Any, reads: bool, data: DataBlock) -> None:
         """A demand did not find its line here."""
+        line = self._evicted
+        if line is None or self._asked is not None:
+            return
+        self._asked, self._evicted = line, None
+        message = RubyRequest()
+        message.LineAddress = message.PhysicalAddress = line
+        message.Type = RubyRequestType.LD
+        message.Size = cast(_Owner, self.queue.consumer).line_size
+        message.Prefetch = PrefetchBit.Yes
+        self.queue.enqueue(message, 1)
 
     def notifyPfFill(self, request: Any, data: DataBlock, prefetched: bool) -> None:
         """A line came."""
 
     def notifyPfEvict(self, address: int, prefetched: bool, requestor: int) -> None:
         """A line went."""
+        self._evicted = address
 
     def completePrefetch(self, address: int) -> None:
-        """A prefetch is over; none was requested."""
-        raise ProtocolError(
-            ErrorKind.BAD_CALLBACK, f"{address:#x} was not to be prefetched: there is no prefetcher"
-        )
+        """A prefetch is over. Raises ProtocolError if it was not asked for."""
+        if address != self._asked:
+            raise ProtocolError(ErrorKind.BAD_CALLBACK, f"{address:#x} was not to be prefetched")
+        self._asked = None

@@ -7,7 +7,6 @@ import pytest
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.structures.chi_tables import TBEStorage
 from runtime.structures.dvm_tables import MN_TBEStorage, MN_TBETable
-from runtime.structures.prefetcher import RubyPrefetcherProxy
 from runtime.types.enumeration import Enumeration
 
 
@@ -134,10 +133,3 @@ def test_there_is_no_such_partition() -> None:
     with pytest.raises(ProtocolError) as error:
         storage(1, 1).slotsAvailable(2)
     assert error.value.kind is ErrorKind.INDEX_RANGE
-
-
-def test_nobody_asks_for_prefetches_without_a_prefetcher() -> None:
-    proxy = RubyPrefetcherProxy(None, None)  # type: ignore[arg-type]
-    proxy.notifyPfEvict(64, False, 0)
-    with pytest.raises(ProtocolError, match="0x40"):
-        proxy.completePrefetch(64)

@@ -405,6 +405,46 @@ def test_prefetchers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+PROXY = {
+    "parameters": "MessageBuffer * prefetchQueue;",
+    "events": "Wanted;",
+    "objects": """
+      RubyPrefetcherProxy proxy, constructor="this, nullptr, m_prefetchQueue_ptr";""",
+    "functions": "RequestorID getRequestorID(RequestPtr req);",
+    "ports": """
+      in_port(prefetch_in, RubyRequest, prefetchQueue, rank=2) {
+        if (prefetch_in.isReady(clockEdge())) { peek(prefetch_in, RubyRequest) {
+          assert(in_msg.Type == RubyRequestType:LD);
+          assert(in_msg.Prefetch == PrefetchBit:Yes);
+          assert(in_msg.Size == 64);
+          trigger(Event:Wanted, in_msg.LineAddress, getEntry(in_msg.LineAddress),
+            TBEs[in_msg.LineAddress]); } } }""",
+    "on_load": "o_observe;",
+    "on_store": "e_evict;",
+    "actions": """
+      action(o_observe, "o") { peek(mandatory_in, RubyRequest) {
+        proxy.notifyPfHit(in_msg.getRequestPtr(), true, cache_entry.DataBlk);
+        proxy.notifyPfMiss(in_msg.getRequestPtr(), true, cache_entry.DataBlk); } }
+      action(e_evict, "e") { peek(mandatory_in, RubyRequest) {
+        proxy.notifyPfEvict(address, false, getRequestorID(in_msg.getRequestPtr())); } }
+      action(w_wanted, "w") {
+        prefetch_in.dequeue(clockEdge()); proxy.completePrefetch(address); }""",
+    "transitions": "transition({I, W, V}, Wanted) { w_wanted; }",
+}
+
+
+def test_a_prefetcher_behind_a_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every store pretends an eviction, every load a miss: the prefetcher asks for the line that
+    went last, one at a time."""
+    check(tmp_path, monkeypatch, ["Wanted"], **PROXY)
+
+
+def test_what_a_prefetcher_did_not_ask_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {**PROXY, "on_store": "e_evict; n_never;"}
+    parts["actions"] += 'action(n_never, "n2") { proxy.completePrefetch(address); }'
+    check(tmp_path, monkeypatch, [], "bad_callback", **parts)
+
+
 def test_vectors_of_flags_and_large_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores are noted in flags and sets of the line, which grow and start again."""
     check(

@@ -68,16 +68,3 @@ inline T* MN_TBETable_chooseNewDistributor(Context& x, u32 table, const Distribu
     });
     return chosen;
 }
-
-// ---------------------------------------------------------------- prefetchers of a full simulator
-
-// There is nothing to notify, and no line that was prefetched.
-inline u32 RubyPrefetcherProxy_create(Context&) { return 0; }
-inline void RubyPrefetcherProxy_regProbePoints(Context&, u32) {}
-inline void RubyPrefetcherProxy_notifyPfHit(Context&, u32, u32, bool, const DataBlock&) {}
-inline void RubyPrefetcherProxy_notifyPfMiss(Context&, u32, u32, bool, const DataBlock&) {}
-inline void RubyPrefetcherProxy_notifyPfFill(Context&, u32, u32, const DataBlock&, bool) {}
-inline void RubyPrefetcherProxy_notifyPfEvict(Context&, u32, u64, bool, u32) {}
-inline void RubyPrefetcherProxy_completePrefetch(Context& x, u32, u64) {
-    fail(x, ErrorKind::BAD_CALLBACK);
-}

@@ -79,9 +79,18 @@ struct RubyPrefetcher {
     u32 controller;
 };
 
+// Asks for evicted lines through a queue of its machine.
+struct PrefetcherProxy {
+    u64 evicted;
+    u64 asked;
+    u32 queue;
+    bool has_evicted;
+    bool has_asked;
+};
+
 // How many of each the machines of a system have.
 struct LibraryTotals {
-    u64 timers, persistent, perfect, storages, slots, prefetchers;
+    u64 timers, persistent, perfect, storages, slots, prefetchers, proxies;
 };
 
 struct LibraryTables {
@@ -91,6 +100,7 @@ struct LibraryTables {
     Array<TBEStorage> storages;
     Array<u32> slots;
     Array<RubyPrefetcher> prefetchers;
+    Array<PrefetcherProxy> proxies;
     Array<Alarm> alarms;
     Array<PersistentRow> rows;
     u64 timers_used;
@@ -99,6 +109,7 @@ struct LibraryTables {
     u64 storages_used;
     u64 slots_used;
     u64 prefetchers_used;
+    u64 proxies_used;
 
     void layout(Layout& layout, const LibraryTotals& totals, u64 lines) {
         layout.reserve(timers, totals.timers);
@@ -107,6 +118,7 @@ struct LibraryTables {
         layout.reserve(storages, totals.storages);
         layout.reserve(slots, totals.slots);
         layout.reserve(prefetchers, totals.prefetchers);
+        layout.reserve(proxies, totals.proxies);
         layout.reserve(alarms, totals.timers * lines);
         layout.reserve(rows, totals.persistent * lines);
     }

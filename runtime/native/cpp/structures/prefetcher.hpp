@@ -128,3 +128,47 @@ inline void RubyPrefetcher_observePfHit(Context& x, u32 prefetcher, u64 address)
 inline void RubyPrefetcher_observePfMiss(Context& x, u32 prefetcher, u64 address) {
     RubyPrefetcher_observePfHit(x, prefetcher, address);
 }
+
+// ---------------------------------------------------------------- one behind a queue
+
+// The next proxy, for a queue; called once for each when the system is built.
+inline u32 RubyPrefetcherProxy_create(Context& x, u64 queue) {
+    const u32 proxy = static_cast<u32>(x.s->library.proxies_used++);
+    x.s->library.proxies.in(x)[proxy].queue = static_cast<u32>(queue);
+    return proxy;
+}
+
+inline void RubyPrefetcherProxy_regProbePoints(Context&, u32) {}
+inline void RubyPrefetcherProxy_notifyPfHit(Context&, u32, u32, bool, const DataBlock&) {}
+inline void RubyPrefetcherProxy_notifyPfFill(Context&, u32, u32, const DataBlock&, bool) {}
+
+// Ask for the line that was evicted last, unless one is asked for.
+inline void RubyPrefetcherProxy_notifyPfMiss(Context& x, u32 proxy, u32, bool, const DataBlock&) {
+    PrefetcherProxy& p = x.s->library.proxies.in(x)[proxy];
+    if (!p.has_evicted || p.has_asked) return;
+    p.has_evicted = false;
+    p.has_asked = true;
+    p.asked = p.evicted;
+    RubyRequest& message = new_message<RubyRequest>(x);
+    message.LineAddress = p.asked;
+    message.PhysicalAddress = p.asked;
+    message.Type = RubyRequestType::LD;
+    message.Size = LINE_BYTES;
+    message.Prefetch = PrefetchBit::Yes;
+    MessageBuffer_enqueue(x, p.queue, message, 1);
+}
+
+inline void RubyPrefetcherProxy_notifyPfEvict(Context& x, u32 proxy, u64 address, bool, u32) {
+    PrefetcherProxy& p = x.s->library.proxies.in(x)[proxy];
+    p.has_evicted = true;
+    p.evicted = address;
+}
+
+inline void RubyPrefetcherProxy_completePrefetch(Context& x, u32 proxy, u64 address) {
+    PrefetcherProxy& p = x.s->library.proxies.in(x)[proxy];
+    if (!p.has_asked || p.asked != address) {
+        fail(x, ErrorKind::BAD_CALLBACK);
+        return;
+    }
+    p.has_asked = false;
+}

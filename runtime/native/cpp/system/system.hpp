@@ -90,6 +90,7 @@ inline MachineTotals machine_totals(const PlanView& plan, u32 machine) {
         for (u64 i = 0; i < objects[-1]; i++) {
             if (shape.objects[i] == 'T')
                 totals.records += objects[i] < room.lines ? objects[i] : room.lines;
+            totals.library.proxies += shape.objects[i] == 'P';
             if (shape.objects[i] != 'S') continue;
             totals.library.storages++;
             totals.library.slots += 2 * objects[i];
@@ -179,6 +180,7 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
         library.persistent += totals.library.persistent;
         library.perfect += totals.library.perfect;
         library.prefetchers += totals.library.prefetchers;
+        library.proxies += totals.library.proxies;
         library.storages += totals.library.storages;
         library.slots += totals.library.slots;
     }

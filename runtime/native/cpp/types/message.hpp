@@ -81,5 +81,7 @@ struct MachineShape {
     u32 prefetchers;
     u32 states;  // without NUM
     u32 events;
-    const char* objects;  // a letter for each: T table of records, S storage of slots, . another
+    const char*
+        objects;  // a letter for each: T table of records, S storage of slots, P proxy of a prefetcher,
+                  // . another
 };
