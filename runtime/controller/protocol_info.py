@@ -12,11 +12,15 @@ from runtime.controller.wakeup import Controller
 
 @dataclass(frozen=True, slots=True)
 class ProtocolInfo:
-    """A compiled protocol: its controller classes in the order of their declaration."""
+    """A compiled protocol: its controller classes in the order of their declaration.
+
+    ``atomic_log``: whether blocks of data keep what atomic operations replaced.
+    """
 
     name: str
     machines: tuple[type[Controller], ...]
     sources: tuple[str, ...] = ()
+    atomic_log: bool = True
 
     def machine(self, name: str) -> type[Controller]:
         """Raises ``KeyError`` if the protocol has no such machine."""

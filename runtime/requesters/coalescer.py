@@ -27,7 +27,7 @@ from runtime.requesters.lane_coalescing import (
 )
 from runtime.requesters.port import Access, AccessKind, Outstanding
 from runtime.types.messages import RubyRequest, RubyRequestType
-from runtime.types.values import DataBlock, WriteMask
+from runtime.types.values import AtomicOp, DataBlock, WriteMask
 
 if TYPE_CHECKING:
     from runtime.requesters.sequencer import Sequencer
@@ -43,7 +43,8 @@ class VIPERCoalescer(RequesterBase):
     ``tokens``: instructions accepted and not yet coalesced. ``outstanding``: requests sent or
     waiting for their line. ``one_request_per_lane`` makes every lane an instruction of its own,
     with its own token and sequence number. ``linked`` are sequencers whose caches an acquire walks,
-    too.
+    too. ``atomic_log``: old values of atomic operations come in the log of a block of data; else
+    they are computed from the line before the first of them.
     """
 
     kind = "gpu"
@@ -62,8 +63,10 @@ class VIPERCoalescer(RequesterBase):
         coalesces_per_cycle: int = 1,
         one_request_per_lane: bool = False,
         context: int = CONTEXT,
+        atomic_log: bool = True,
     ) -> None:
         super().__init__(name, index, lanes, line_size)
+        self._atomic_log = atomic_log
         self.linked = linked
         self.max_tokens = tokens
         self.tokens = tokens
@@ -333,6 +336,20 @@ class VIPERCoalescer(RequesterBase):
 
     def _atomic_done(self, request: LineRequest, data: DataBlock) -> None:
         access = request.access
+        operations = request.operations if request.type == ATOMIC_RETURN else None
+        images = self._images(request, data) if self._atomic_log else _computed(operations, data)
+        ones = BYTES_MASK[access.size]
+        old = [
+            image >> 8 * offset & ones
+            for image, (offset, _) in zip(images, operations or (), strict=True)
+        ]
+        self._finish(request)
+        access.client.atomic_done(access, request.lanes, old)
+        self._close_part(access)
+
+    def _images(self, request: LineRequest, data: DataBlock) -> list[int]:
+        """The line before each operation, in the order in which the mask lists them, from the log
+        of ``data``, which is empty then."""
         log = data.log or []
         expected = len(request.lanes) if request.type == ATOMIC_RETURN else 0
         if len(log) != expected:
@@ -341,17 +358,9 @@ class VIPERCoalescer(RequesterBase):
                 f"the atomic log of line {request.line:#x} has {len(log)} entries for "
                 f"{expected} returning atomics",
             )
-        old: list[int] = []
-        if expected:
-            ones = BYTES_MASK[access.size]
-            # The image before each operation, in the order in which the mask lists them.
-            operations = request.operations
-            assert operations is not None, "a returning atomic has an operation per lane"
-            old = [image >> 8 * operations[i][0] & ones for i, image in enumerate(log)]
+        if log:
             data.clearAtomicLogEntries()
-        self._finish(request)
-        access.client.atomic_done(access, request.lanes, old)
-        self._close_part(access)
+        return log
 
     def writeCompleteCallback(self, address: int, sequence: int, machine: int = 0) -> None:
         """The store of instruction ``sequence`` to this line is globally performed."""
@@ -470,6 +479,17 @@ class VIPERCoalescer(RequesterBase):
                 for access in accesses
             )
         return parts
+
+
+def _computed(operations: list[tuple[int, AtomicOp]] | None, data: DataBlock) -> list[int]:
+    """The line before each operation, where ``data`` is the line before the first one."""
+    images = []
+    image = data.data
+    for offset, operation in operations or ():
+        images.append(image)
+        old = image >> 8 * offset & BYTES_MASK[operation.size]
+        image ^= (old ^ operation.apply(old)) << 8 * offset
+    return images
 
 
 GPUCoalescer = VIPERCoalescer

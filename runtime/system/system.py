@@ -354,6 +354,7 @@ class _Builder:
             coalesces_per_cycle=group.coalesces_per_cycle,
             one_request_per_lane=group.one_request_per_lane,
             context=group.context or 0,
+            atomic_log=self.protocol.atomic_log,
         )
 
     def _linked(self, group: RequesterDescription, i: int) -> tuple[Sequencer, ...]:

@@ -240,10 +240,14 @@ class Machine(Node):
 
 @dataclass(frozen=True, slots=True)
 class Protocol(Node):
-    """A whole protocol. ``sources`` are the file names in reading order."""
+    """A whole protocol. ``sources`` are the file names in reading order.
+
+    ``atomic_log``: blocks of data keep what atomic operations replaced; else requesters compute it.
+    """
 
     name: str
     enums: tuple[Enum_, ...]
     structs: tuple[Struct, ...]
     machines: tuple[Machine, ...]
     sources: tuple[str, ...] = ()
+    atomic_log: bool = True

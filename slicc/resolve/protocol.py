@@ -11,6 +11,7 @@ from functools import partial
 from slicc import ir, prelude
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.dialect.declarations import modern_machine
+from slicc.resolve.atomic_log import with_log
 from slicc.resolve.bodies.bodies import function_body
 from slicc.resolve.declarations.functions import declare_functions
 from slicc.resolve.declarations.structures import check_library_structures, complete_types
@@ -85,7 +86,7 @@ def resolve(
     enums = enumerations_of(scope)
     structs = structures_of(scope, resolved_methods)
     library_enums, library_structs = _library_types(scope)
-    return ir.Protocol(
+    protocol = ir.Protocol(
         name,
         library_enums + enums,
         library_structs + structs,
@@ -93,6 +94,7 @@ def resolve(
         sources,
         span=span,
     )
+    return with_log(protocol, scope.atomic_calls)
 
 
 def _library_types(

@@ -24,7 +24,7 @@ from slicc.text.data import json_text
 
 SITES = "sites.json"
 METADATA = "metadata.json"
-_LETTERS = {"TBETable": "T", "MN_TBETable": "T", "TBEStorage": "S"}
+_LETTERS = {"TBETable": "T", "MN_TBETable": "T", "TBEStorage": "S", "RubyPrefetcherProxy": "P"}
 """The letter by which the runtime recognises the class of a machine's object."""
 
 
@@ -83,6 +83,7 @@ class ProtocolView:
     messages: tuple[MessageType, ...]
     machines: tuple[MachineTypes, ...]
     trigger_bytes: str
+    atomic_log: bool
     row_type: str
     bits_type: str
     entries: tuple[MarkedRecord, ...]
@@ -111,6 +112,7 @@ def package(protocol: ir.Protocol) -> Package:
         messages=tuple(_messages(names, protocol)),
         machines=machines,
         trigger_bytes=_trigger_bytes(names, protocol),
+        atomic_log=protocol.atomic_log,
         row_type=next(f"u{size}" for size in (8, 16, 32, 64, 128) if bits <= size),
         bits_type="u64" if bits <= 64 and queues < 64 else "u128",
         entries=tuple(_marked(definitions, protocol, ir.StructKind.ENTRY)),

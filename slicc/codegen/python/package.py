@@ -108,6 +108,7 @@ def _init_view(protocol: ir.Protocol, names: ProtocolNames) -> InitView:
                 "machines", _atoms([names.controllers[each.name] for each in protocol.machines])
             ),
             _argument("sources", _atoms([python_source.string_literal(each) for each in sources])),
+            *([] if protocol.atomic_log else [_argument("atomic_log", Code("False"))]),
         ),
     )
 

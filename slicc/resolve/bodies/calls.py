@@ -12,6 +12,7 @@ from slicc.diagnostics.older_dialect import note_dialect
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.prelude.signature import Flag
+from slicc.resolve.atomic_log import LOG_CALLS, called
 from slicc.resolve.bodies import expressions as ex
 from slicc.resolve.bodies.context import Body, BodyKind, note_change, unknown
 from slicc.resolve.bodies.lvalues import check_changeable
@@ -330,6 +331,8 @@ def _class_method(
         check_changeable(body, receiver, f"`{chosen.name}` changes its receiver")
         note_change(body, receiver)
     result = _with_element(chosen, receiver.type).result
+    if signature.python in LOG_CALLS:
+        body.scope.atomic_calls.add(called(signature.python, len(arguments)))
     return ir.CallMethod(
         receiver,
         chosen.owner,

@@ -64,6 +64,8 @@ class GlobalScope:
         self._builtins: dict[str, list[Overload]] = {}
         self.misses = Misses(sink)
         self.externals: dict[str, dict[str, Span]] = {}
+        self.atomic_calls: set[str] = set()
+        """See `slicc.resolve.atomic_log`."""
 
     # -- types
 
@@ -174,6 +176,7 @@ class MachineScope(GlobalScope):
         super().__init__(parent.sink, parent.stubs, parent.library)
         self.parent = parent
         self.by_ref = parent.by_ref
+        self.atomic_calls = parent.atomic_calls
         self.machine = name
         self.name: str = name
         self.node = node

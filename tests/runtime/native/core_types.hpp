@@ -51,6 +51,7 @@ union AnyMessage {
 
 inline constexpr u32 CONTROLLER_STRIDE = sizeof(Machine);
 inline constexpr u32 MACHINES = 1;
+inline constexpr bool ATOMIC_LOG = true;
 inline constexpr u32 TRIGGER_BYTES = sizeof(TriggerItem<Retry>);
 inline constexpr MachineShape MACHINE_SHAPES[] = {
     {sizeof(Machine), sizeof(Entry), sizeof(TBE), 1, 1, 1, 2, 1, 1, 3, 2, "TSS"},

@@ -246,27 +246,49 @@ inline void Coalescer_stored(Context& x, Requester& r, u32 index) {
 }
 
 // The old values of a returning atomic are read from, and removed from, the log of `data`.
+inline void Coalescer_logged(Context& x, const LineRequest& request, const Access& access, u64 line,
+                             DataBlock& data, u32 expected, u64* old) {
+    // The log is newest first, so lanes are taken from the last one down.
+    const u64* addresses = access_addresses(x, access);
+    u64 left = request.lanes;
+    u32 node = data.log;
+    for (u32 place = expected; place--;) {
+        const u32 lane = 63 - static_cast<u32>(__builtin_clzll(left));
+        const LogNode& before = of_handle<LogNode>(x, node);
+        const u8* bytes = reinterpret_cast<const u8*>(before.data);
+        left ^= u64{1} << lane;
+        old[place] = load_bytes(bytes + (addresses[lane] - line), access.size);
+        node = before.next;
+    }
+    data.log = data.logged = 0;
+}
+
+// Without a log, they are computed from the line before the first operation.
+inline void Coalescer_computed(Context& x, const LineRequest& request, const Access& access,
+                               u64 line, const DataBlock& data, u64* old) {
+    u64 image[LINE_WORDS];
+    __builtin_memcpy(image, data.data, sizeof image);
+    u8* bytes = reinterpret_cast<u8*>(image);
+    for (u64 left = request.lanes; left; left &= left - 1) {
+        const u32 lane = static_cast<u32>(__builtin_ctzll(left));
+        u8* word = bytes + (access_addresses(x, access)[lane] - line);
+        *old = load_bytes(word, access.size);
+        const u64 value = atomic_apply(access_operation(x, access, lane), *old++);
+        __builtin_memcpy(word, &value, access.size);
+    }
+}
+
 inline void Coalescer_atomic_done(Context& x, Requester& r, u32 index, u64 line, DataBlock& data) {
     const LineRequest& request = request_at(x, index);
     Access& access = access_at(x, request.access);
     const bool returns = request.type == RubyRequestType::ATOMIC_RETURN;
     const u32 expected = returns ? static_cast<u32>(__builtin_popcountll(request.lanes)) : 0;
-    if (data.logged != expected) return fail(x, ErrorKind::BAD_CALLBACK);
     u64 old[64];
-    if (expected) {
-        // The log is newest first, so lanes are taken from the last one down.
-        const u64* addresses = access_addresses(x, access);
-        u64 left = request.lanes;
-        u32 node = data.log;
-        for (u32 place = expected; place--;) {
-            const u32 lane = 63 - static_cast<u32>(__builtin_clzll(left));
-            const LogNode& before = of_handle<LogNode>(x, node);
-            const u8* bytes = reinterpret_cast<const u8*>(before.data);
-            left ^= u64{1} << lane;
-            old[place] = load_bytes(bytes + (addresses[lane] - line), access.size);
-            node = before.next;
-        }
-        data.log = data.logged = 0;
+    if constexpr (ATOMIC_LOG) {
+        if (data.logged != expected) return fail(x, ErrorKind::BAD_CALLBACK);
+        if (expected) Coalescer_logged(x, request, access, line, data, expected, old);
+    } else if (expected) {
+        Coalescer_computed(x, request, access, line, data, old);
     }
     Coalescer_finish(x, r, request);
     client_atomic_done(x, access, request.lanes, old, expected);
