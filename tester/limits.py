@@ -39,7 +39,7 @@ SHAPE: Final[Mapping[str, Limit]] = MappingProxyType(
         "wavefronts": Limit(1, 256),
         "lanes": _COUNT,
         "processor_threads": _COUNT,
-        "cpus": _COUNT,
+        "cpus": Limit(0, 64),
         "banks": _COUNT,
         "directories": _COUNT,
         "dmas": Limit(0, 64),

@@ -321,17 +321,18 @@ class Campaign:
         shown = finding if again is None else refine(again, program)
         # A runaway takes so long that its verdict must not wait for five more.
         runaway = finding.verdict is Verdict.RUNAWAY
-        easier = [] if runaway else relaxed(leg, self.protocol, self.verdict_of)
+        easier = [] if runaway else relaxed(leg, self.protocol, self.failure_of)
         return Failure(leg, run, history, shown, alike, easier=easier)
 
-    def verdict_of(self, leg: Leg) -> Verdict | None:
-        """How a leg fails, on the fastest engine; None: it passes. Nothing is counted."""
+    def failure_of(self, leg: Leg) -> str:
+        """What kind of failure a leg ends with, on the fastest engine; empty: it passes. Nothing is
+        counted."""
         if self.engine.native is not None:
             with suppress(*CANNOT):
-                native = NativeLegRun(leg, self.engine.native, handover_rules_of(leg))
-                return _verdict(native.run())
-        run = leg_run(leg, build_system(self.protocol.info, leg.description, leg.run_key))
-        return _verdict(run.run())
+                return _failure(NativeLegRun(leg, self.engine.native, handover_rules_of(leg)))
+        return _failure(
+            leg_run(leg, build_system(self.protocol.info, leg.description, leg.run_key))
+        )
 
     # ------------------------------------------------------------------ drawing
 
@@ -449,8 +450,14 @@ def handover_rules_of(leg: Leg) -> HandoverRules:
     return HandoverRules.of(leg.description, groups)
 
 
-def _verdict(outcome: Outcome) -> Verdict | None:
-    return None if outcome.finding is None else outcome.finding.verdict
+def kind_of(run: AnyRun, finding: Finding) -> str:
+    """``undefined-transition L1Cache.SM.Inv``: the verdict, and where the protocol failed."""
+    return " ".join(filter(None, (finding.verdict.value, run.place)))
+
+
+def _failure(run: AnyRun) -> str:
+    finding = run.run().finding
+    return "" if finding is None else kind_of(run, finding)
 
 
 def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], list[str]]:

@@ -7,7 +7,7 @@ changed, and what is left out depends on the failing legs alone, not on the orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -21,9 +21,11 @@ LEGS: Final = 8
 """Failing legs of a kind, at most, that are tried without what is left out."""
 FEW: Final = 3
 """Fewer than these hide little."""
-ROUNDS: Final = 3
+ROUNDS: Final = 4
 """Campaigns that go on behind failures: each leaves out what made the one before fail."""
-_WRONG_DATA: Final = frozenset({*VALUE_VERDICTS, *ATOMIC_VERDICTS})
+_OTHERS: Final = 24
+"""Legs that are tried besides: what was changed may have turned the failing ones by chance."""
+_WRONG_DATA: Final = frozenset(verdict.value for verdict in (*VALUE_VERDICTS, *ATOMIC_VERDICTS))
 _PROGRAMS: Final[Mapping[str, Mapping[str, object]]] = {
     "loads ahead of hand-overs": {"peek_percent": 0},
     "bypassing accesses": {"scope_percent": 0, "atomic_scope_percent": 0},
@@ -56,12 +58,12 @@ _SMALLER: Final[Mapping[str, Mapping[str, object]]] = {
 @dataclass(frozen=True)
 class LeftOut:
     """``what``: in words. ``fixed``: options of profiles; ``avoid``: fields of the description, as
-    a known defect has them; ``variant``: what one that legs draw is called."""
+    a known defect has them; ``variants``: what those that legs draw are called."""
 
     what: str
     fixed: Mapping[str, object] = field(default_factory=dict)
     avoid: Mapping[str, Any] = field(default_factory=dict)
-    variant: str = ""
+    variants: frozenset[str] = frozenset()
 
     def of(self, options: Options) -> Options:
         """The options of a campaign without it."""
@@ -71,43 +73,78 @@ class LeftOut:
             options,
             fixed=fixed,
             left_out=(*options.left_out, *there),
-            without_variants=options.without_variants | {self.variant} - {""},
+            without_variants=options.without_variants | self.variants,
         )
 
 
-def least(campaign: Campaign, numbers: Iterable[int], verdict: Verdict) -> LeftOut | None:
-    """What the legs of these numbers, which fail with the verdict, need not have to pass.
+NOTHING: Final = LeftOut("nothing")
+
+
+def behind(campaign: Campaign, failures: Mapping[str, Sequence[int]]) -> list[LeftOut]:
+    """What another campaign can do without to look behind failures: for one after the other the
+    least, if there is one.
+
+    ``failures``: numbers of legs by how they failed (`tester.campaign.campaign.kind_of`).
+    """
+    found: list[LeftOut] = []
+    for kind, numbers in failures.items():
+        legs = numbers[:LEGS]
+        if found and _failing(campaign, NOTHING, legs, kind) is not None:
+            continue
+        each = least(campaign, numbers, kind)
+        if each is not None:
+            found.append(each)
+            campaign = Campaign(campaign.protocol, each.of(campaign.options), campaign.engine)
+    return found
+
+
+def least(campaign: Campaign, numbers: Iterable[int], kind: str) -> LeftOut | None:
+    """What the legs of these numbers need not have to fail otherwise, or to pass: the first thing
+    without which none fails as before, else the one without which fewest do.
 
     None: no single thing, or legs too few to tell chance from reason, or so long that they cannot
     be tried again and again.
     """
     legs = list(numbers)[:LEGS]
-    if len(legs) < FEW or verdict is Verdict.RUNAWAY:
+    if len(legs) < FEW or kind == Verdict.RUNAWAY.value:
         return None
-    return next(
-        (each for each in _candidates(campaign) if _helps(campaign, each, legs, verdict)), None
-    )
+    best: LeftOut | None = None
+    fewest = len(legs)
+    for each in _candidates(campaign):
+        failing = _failing(campaign, each, legs, kind)
+        if failing is not None and failing < fewest:
+            best, fewest = each, failing
+        if failing == 0:
+            break
+    return best
 
 
-def _helps(campaign: Campaign, left_out: LeftOut, legs: list[int], verdict: Verdict) -> bool:
-    """Whether no leg fails as before, and most pass: what else fails was behind that failure."""
+def _failing(campaign: Campaign, left_out: LeftOut, legs: Sequence[int], kind: str) -> int | None:
+    """How many legs fail as before, of those and of the first of a campaign; None: too many. What
+    fails otherwise was behind that failure, or has nothing to do with it.
+
+    A few may: wrong bytes have no place that tells one fault from another.
+    """
     options = replace(left_out.of(campaign.options), episodes=NO_END)
     without = Campaign(campaign.protocol, options, campaign.engine)
-    passed = 0
-    for number in legs:
-        try:
-            now = without.verdict_of(without.plan(number).leg)
-        except ConfigError:  # nobody would be left who can hand over
-            return False
-        if now is Verdict.RUNAWAY or (now is not None and alike(now, verdict)):
-            return False
-        passed += now is None
-    return 2 * passed > len(legs)
+    found = 0
+    for numbers, most in ((legs, len(legs) // 4), (range(_OTHERS), _OTHERS // 8)):
+        count = 0
+        for number in numbers:
+            try:
+                now = without.failure_of(without.plan(number).leg)
+            except ConfigError:  # nobody would be left who can hand over
+                return None
+            count += alike(now, kind)
+            if count > most or now == Verdict.RUNAWAY.value:
+                return None
+        found += count
+    return found
 
 
-def alike(one: Verdict, other: Verdict) -> bool:
+def alike(one: str, other: str) -> bool:
     """Whether two runs fail in the same way: wrong bytes show in several."""
-    return one is other or {one, other} <= _WRONG_DATA
+    return one == other or {one, other} <= _WRONG_DATA
 
 
 def _candidates(campaign: Campaign) -> Iterator[LeftOut]:
@@ -130,10 +167,15 @@ def _of(table: Mapping[str, Mapping[str, object]]) -> Iterator[LeftOut]:
 
 
 def _variants(campaign: Campaign) -> Iterator[LeftOut]:
-    """Each variant that legs draw."""
-    return (
-        LeftOut(each.called, variant=each.called) for each in campaign.protocol.written.variants
-    )
+    """Each variant that legs draw, all of a part, all of the system."""
+    drawn = campaign.protocol.written.variants
+    for variant in drawn:
+        yield LeftOut(variant.called, variants=frozenset({variant.called}))
+    for part in dict.fromkeys(variant.of for variant in drawn):
+        names = (variant.called for variant in drawn if variant.of == part)
+        yield LeftOut(f"variants of {part}", variants=frozenset(names))
+    if drawn:
+        yield LeftOut("variants", variants=frozenset(variant.called for variant in drawn))
 
 
 def _stores(description: SystemDescription) -> Iterator[LeftOut]:
@@ -151,6 +193,7 @@ def _agents(campaign: Campaign) -> Iterator[LeftOut]:
         (roles.scalars, "scalars"),
         (roles.fetchers, "fetchers"),
         (roles.dmas, "dmas"),
+        (roles.processors, "cpus"),
     ):
         if machines:
             yield LeftOut(f"agents on {', '.join(machines)}", {count: 0})

@@ -16,7 +16,6 @@ from typing import Final
 from protocols.loader import LoadedProtocol
 from runtime.description.inference import complete
 from slicc.text.wording import listed
-from tester.execution.events import Verdict
 from tester.program.replay_file import Leg
 from tester.scenario.limited_resources import Limit, limits_in
 
@@ -26,16 +25,14 @@ Passes = Callable[[Leg], bool]
 """Runs a leg; whether it passes."""
 
 
-def relaxed(
-    leg: Leg, protocol: LoadedProtocol, verdict_of: Callable[[Leg], Verdict | None]
-) -> list[str]:
+def relaxed(leg: Leg, protocol: LoadedProtocol, failure_of: Callable[[Leg], str]) -> list[str]:
     """What a report says of the system of a failing leg; nothing if there is nothing to relax.
 
-    ``verdict_of``: runs a leg; how it fails.
+    ``failure_of``: runs a leg; how it fails, or nothing.
     """
 
     def passes(leg: Leg) -> bool:
-        return verdict_of(leg) is None
+        return not failure_of(leg)
 
     limits = limits_in(leg.description, protocol.description)
     text = list(_without_limits(leg, protocol, passes, limits)) if limits else []

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slicc.text.terminal import printable
-from tester.execution.events import Finding, Verdict
+from tester.campaign.campaign import kind_of
+from tester.execution.events import Finding
 from tester.execution.leg import LegRun
 from tester.program.replay_file import Leg
 
@@ -19,11 +20,10 @@ class Find:
     """One kind of failure. ``file``: the replay file of the leg that showed it first."""
 
     kind: str
-    verdict: Verdict
     profile: str
     file: Path
-    legs: list[int]
-    """Those that show it in the campaign that showed it first."""
+    first: int
+    """Number of that leg."""
     times: int = 1
 
 
@@ -32,14 +32,14 @@ class Finds:
 
     def __init__(self) -> None:
         self._by_kind: dict[str, Find] = {}
-        self._new: list[Find] = []
+        self._legs: dict[str, list[int]] = {}
         self.lost = 0
 
-    def take_new(self) -> list[Find]:
-        """What was first seen in this campaign; the next one begins."""
-        new, self._new = self._new, []
+    def take_legs(self) -> dict[str, list[int]]:
+        """Numbers of the failing legs of this campaign by kind; the next one begins."""
+        legs, self._legs = self._legs, {}
         self.lost = 0
-        return new
+        return legs
 
     def __bool__(self) -> bool:
         return bool(self._by_kind)
@@ -47,35 +47,25 @@ class Finds:
     def count(self, leg: Leg, run: LegRun, finding: Finding) -> bool:
         """Count a failure; false: it is the first of its kind, which is to be added."""
         self.lost += leg.program.episodes - run.outcome.episodes
-        find = self._by_kind.get(kind_of(run, finding))
+        kind = kind_of(run, finding)
+        self._legs.setdefault(kind, []).append(leg.number)
+        find = self._by_kind.get(kind)
         if find is None:
             return False
         find.times += 1
-        if find in self._new:
-            find.legs.append(leg.number)
         return True
 
     def add(self, leg: Leg, run: LegRun, finding: Finding, file: Path) -> None:
         kind = kind_of(run, finding)
-        self._by_kind[kind] = Find(kind, finding.verdict, leg.profile, file, [leg.number])
-        self._new.append(self._by_kind[kind])
+        self._by_kind[kind] = Find(kind, leg.profile, file, leg.number)
 
     def lines(self) -> list[str]:
         """A table, in the order of the first leg of each kind."""
         width = max(len(kind) for kind in self._by_kind)
         return [
             printable(
-                f"{find.times:>4} x {kind:<{width}}  first in leg {find.legs[0]} "
+                f"{find.times:>4} x {kind:<{width}}  first in leg {find.first} "
                 f"({find.profile}): {find.file}"
             )
             for kind, find in self._by_kind.items()
         ]
-
-
-def kind_of(run: LegRun, finding: Finding) -> str:
-    """``undefined-transition L1Cache.SM.Inv``: the verdict, and where the protocol failed."""
-    error = run.outcome.error
-    if error is None or error.machine is None:
-        return finding.verdict.value
-    place = ".".join(filter(None, (error.machine, error.state, error.event)))
-    return f"{finding.verdict.value} {place}"

@@ -19,8 +19,9 @@ from protocols.loader import LoadedProtocol, reachable
 from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
+from slicc.text.wording import listed
 from tester.campaign.campaign import AnyRun, Campaign, Options
-from tester.campaign.left_out import ROUNDS, least
+from tester.campaign.left_out import ROUNDS, behind
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
 from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.finds import Finds
@@ -34,6 +35,7 @@ from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.leg import LegRun
 from tester.program.replay_file import Leg, ReplayError, save_leg
+from tester.scenario.machine_roles import undriven
 
 Failed = tuple[Leg, LegRun, Finding]
 
@@ -180,17 +182,16 @@ class Session:
 
     def look_behind(self) -> bool:
         """Whether there is another campaign to run, without what made this one fail."""
-        finds = self.finds.take_new()
+        failures = self.finds.take_legs()
         if len(self._earlier) + 1 == ROUNDS:
             return False
-        found = [least(self.campaign, find.legs, find.verdict) for find in finds]
-        without = list(filter(None, found))
+        without = behind(self.campaign, failures)
         for each in without:
             self.drawn = each.of(self.drawn)
         if without:
             self._earlier.append(self.campaign)
             self.campaign = Campaign(self.protocol, self.drawn, self.campaign.engine)
-            names = ", ".join(dict.fromkeys(each.what for each in without))
+            names = ", ".join(each.what for each in without)
             self.say(f"\nbehind these failures, without {names}")
         return bool(without)
 
@@ -293,6 +294,8 @@ class Session:
             f"{totals.episodes:,} episodes in {legs}, {totals.lane_accesses:,} lane "
             f"accesses, {campaign.transitions:,} transitions, {totals.ticks:,} ticks{seed}"
         )
+        if self.file is None and (idle := undriven(self.protocol.info, self.protocol.description)):
+            rest += f"; without {listed(idle)}: the description has no agents there"
         self._progress.verdict(verdict, rest, good=status == FINE)
         if self.options.quiet:
             return

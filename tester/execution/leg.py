@@ -117,6 +117,14 @@ class LegRun:
         )
         self.read_back: Driver | None = None
 
+    @property
+    def place(self) -> str:
+        """Machine, state and event where the protocol stopped the run, as far as they are known."""
+        error = self.outcome.error
+        if error is None or error.machine is None:
+            return ""
+        return ".".join(filter(None, (error.machine, error.state, error.event)))
+
     def run(self) -> Outcome:
         """Run to the end or to the first finding. Errors that are our own bugs are not caught."""
         if self.run_episodes().finding is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
@@ -215,6 +216,19 @@ class NativeLegRun:
     @property
     def transitions(self) -> int:
         return self.system.transitions if self.started else 0
+
+    @property
+    def place(self) -> str:
+        """Machine, state and event where the protocol stopped the run, as far as they are known."""
+        error = self.error
+        if error is None or error.controller is None:
+            return ""
+        kinds = self.protocol.info.machines
+        counts = [len(self.leg.description.instances_of(kind.MACHINE)) for kind in kinds]
+        kind = next(k for k, end in zip(kinds, accumulate(counts)) if error.controller < end)
+        state = None if error.state is None else kind.STATES.name_of(error.state)
+        event = None if error.event is None else kind.EVENTS.name_of(error.event)
+        return ".".join(filter(None, (kind.MACHINE, state, event)))
 
     def counts(self) -> dict[str, CountsTable]:
         """Executions of transitions by machine, over all of its controllers."""

@@ -18,6 +18,7 @@ from runtime.controller.declarations import BufferParameter, Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.description.inference import DMA as DMA_SEQUENCER
+from runtime.description.inference import REQUESTERS
 from tester.generator.config import Abilities
 from tester.program.program import DMA, FETCH
 from tester.scenario.scenario import Shape
@@ -150,6 +151,22 @@ def has_gpu(description: SystemDescription) -> bool:
     return "gpu" in agent_kinds(description).values()
 
 
+def undriven(protocol: ProtocolInfo, description: SystemDescription) -> list[str]:
+    """Machines with a port for a requester that no agents of a completed description use."""
+    used = {
+        description.machines[description.requesters[group.requester].machine].of
+        or description.requesters[group.requester].machine
+        for group in description.agents.values()
+    }
+    return [
+        machine.MACHINE
+        for machine in protocol.machines
+        if machine.MACHINE not in used
+        and any(isinstance(p, Parameter) and p.type in REQUESTERS for p in machine.PARAMETERS)
+        and description.instances_of(machine.MACHINE)
+    ]
+
+
 def idle(shape: Shape, description: SystemDescription) -> list[str]:
     """Groups of agents that have nothing to do in a system of that shape."""
     return [name for name in description.agents if not _wanted(name, shape, description)]
@@ -160,6 +177,8 @@ def _wanted(group: str, shape: Shape, description: SystemDescription) -> bool:
     kind = agent_kinds(description)[group]
     if kind == FETCH:
         return bool(shape.fetchers if _fetches(group, description) else shape.scalars)
+    if kind == "cpu" and has_gpu(description):
+        return shape.cpus > 0
     return kind != DMA or shape.dmas > 0
 
 
@@ -187,7 +206,7 @@ def overrides(
         (roles.first, shape.units),
         (roles.second, shape.banks),
         (roles.directories, shape.directories),
-        (roles.processors, shape.cpus),
+        (roles.processors, max(1, shape.cpus)),
         (roles.dmas, max(1, shape.dmas)),
         (roles.fetchers, max(1, shape.fetchers)),
         (roles.scalars, shape.scalars),
