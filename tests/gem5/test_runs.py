@@ -39,8 +39,8 @@ def test_both_engines_make_the_same_run(driver: Path) -> None:
         plan = Campaign(protocol, Options(seed, 60, leg_episodes=30)).plan(seed)
         python, _ = run_in_python(protocol, plan.leg)
         compiled, _ = run_natively(protocol, native, plan.leg)
-        assert compiled == python, plan.words
-        assert not python.finding, f"seed {seed}, {plan.words}: {python.finding}"
+        assert compiled == python, plan.summary.line
+        assert not python.finding, f"seed {seed}, {plan.summary.line}: {python.finding}"
 
 
 def test_the_known_defects_are_seen_in_the_tables(driver: Path) -> None:
@@ -59,7 +59,7 @@ def test_ten_thousand_episodes(driver: Path, seed: int) -> None:
     while campaign.totals.episodes < campaign.options.episodes:
         plan = campaign.plan(number)
         _, finding = campaign.run_leg(plan.leg)
-        assert finding is None, f"leg {number}: {plan.words}\n{finding.headline}"
+        assert finding is None, f"leg {number}: {plan.summary.line}\n{finding.headline}"
         number += 1
 
 

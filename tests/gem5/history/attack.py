@@ -1,29 +1,32 @@
-"""One text against the default campaign: refused, passed, or all the ways in which it failed.
+"""One text against the default campaign: refused, or how it failed in campaign after campaign.
 
-The campaign goes on behind failures and leaves out what makes them, as `gpu-tester --go-on` does.
+The campaign goes on behind failures and leaves out what makes them, as ``gpu-tester --go-on`` does;
+or leaves out, in one campaign after the other, what it is told to.
 
-``python -m tests.gem5.history.attack DRIVER EPISODES SEED`` prints the answer as JSON. A process of
-its own for each, so that no text can stop the table.
+``python -m tests.gem5.history.attack DRIVER EPISODES SEED [ROUNDS]`` prints the answer as JSON.
+``ROUNDS``: what each campaign leaves out, as such an answer has it. A process of its own for each,
+so that no text can stop the table.
 """
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from protocols.loader import ProtocolBroken, ProtocolMissing, load_protocol
 from runtime.description import DescriptionError
-from tester.campaign.campaign import Campaign, Options
-from tester.campaign.left_out import ROUNDS, least
-from tester.cli.finds import kind_of
+from tester.campaign.campaign import Campaign, Options, kind_of
+from tester.campaign.left_out import ROUNDS, LeftOut, behind
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.errors import ConfigError
-from tester.execution.events import VALUE_VERDICTS, Verdict
+from tester.execution.events import VALUE_VERDICTS
 
 LIMIT: Final = 900
 """Seconds for one text and seed."""
@@ -32,43 +35,61 @@ _MOST_FAILURES: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
+class Round:
+    """One campaign. ``left_out``: what it did without; ``failures``: what went wrong and where, and
+    the episodes before it was first seen."""
+
+    left_out: tuple[LeftOut, ...] = ()
+    failures: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """``refused``: why the text cannot be tested. ``failures``: what went wrong and where, and the
-    episodes before it was first seen; empty if everything passed. ``left_out``: what later
-    campaigns on it did without."""
+    """``refused``: why the text cannot be tested."""
 
     refused: str = ""
-    failures: dict[str, int] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
+    rounds: tuple[Round, ...] = ()
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """Of all campaigns."""
+        return {kind: at for each in reversed(self.rounds) for kind, at in each.failures.items()}
 
 
-def attack(driver: Path, episodes: int, seed: int) -> Answer:
-    """The default campaign on a text, in this process."""
+Wanted = Sequence[Sequence[LeftOut]]
+"""What each campaign leaves out."""
+
+
+def attack(driver: Path, episodes: int, seed: int, wanted: Wanted | None = None) -> Answer:
+    """The default campaign on a text, in this process, and what goes on behind it."""
     try:
         protocol = load_protocol(str(driver), native=True)
         engine = choose(Choice.auto, protocol, lambda text: None)
-        options = Options(seed, episodes)
-        failures: dict[str, int] = {}
-        left_out: list[str] = []
-        for _ in range(ROUNDS):
-            campaign = Campaign(protocol, options, engine)
-            found = _round(campaign, failures)
-            without = [least(campaign, *each) for each in found.values()]
-            if not any(without):
-                break
-            for each in filter(None, without):
+        left_out: tuple[LeftOut, ...] = ()
+        rounds: list[Round] = []
+        while len(rounds) < (ROUNDS if wanted is None else len(wanted)):
+            if wanted is not None:
+                left_out = (*wanted[len(rounds)],)
+            options = Options(seed, episodes)
+            for each in left_out:
                 options = each.of(options)
-                left_out.append(each.what)
+            campaign = Campaign(protocol, options, engine)
+            failures, legs = _failures(campaign)
+            rounds.append(Round(left_out, failures))
+            if wanted is None:
+                more = behind(campaign, legs)
+                if not more:
+                    break
+                left_out += (*more,)
     except (ProtocolBroken, ProtocolMissing, DescriptionError, ConfigError) as error:
         return Answer(refused=_first_error(str(error)))
-    return Answer(failures=failures, left_out=left_out)
+    return Answer(rounds=(*rounds,))
 
 
-def _round(campaign: Campaign, failures: dict[str, int]) -> dict[str, tuple[list[int], Verdict]]:
-    """One campaign. New kinds of failures, with the legs that show them, are added to what is
-    known, and returned."""
-    found: dict[str, tuple[list[int], Verdict]] = {}
-    known = set(failures)
+def _failures(campaign: Campaign) -> tuple[dict[str, int], dict[str, list[int]]]:
+    """Run it: the episodes before each kind of failure, and the failing legs by exact kind."""
+    failures: dict[str, int] = {}
+    legs: dict[str, list[int]] = {}
     number = failed = lost = 0
     while campaign.totals.episodes + lost < campaign.options.episodes and failed < _MOST_FAILURES:
         before = campaign.totals.episodes
@@ -77,24 +98,27 @@ def _round(campaign: Campaign, failures: dict[str, int]) -> dict[str, tuple[list
         if finding is not None:
             failed += 1
             lost += leg.program.episodes - run.outcome.episodes
-            kind = "wrong data" if finding.verdict in VALUE_VERDICTS else kind_of(run, finding)
-            failures.setdefault(kind, before + lost)
-            if kind not in known:
-                found.setdefault(kind, ([], finding.verdict))[0].append(number)
+            kind = kind_of(run, finding)
+            legs.setdefault(kind, []).append(number)
+            failures.setdefault(
+                "wrong data" if finding.verdict in VALUE_VERDICTS else kind, before + lost
+            )
         number += 1
-    return found
+    return failures, legs
 
 
-def attack_apart(driver: Path, episodes: int, seed: int) -> Answer:
+def attack_apart(driver: Path, episodes: int, seed: int, wanted: Wanted | None = None) -> Answer:
     """The same in a process of its own, with a limit of time."""
     command = [sys.executable, "-m", __name__, str(driver), str(episodes), str(seed)]
+    if wanted is not None:
+        command.append(msgspec.json.encode(wanted).decode())
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
         return Answer(refused=f"no verdict in {LIMIT} s")
     if done.returncode:
         return Answer(refused=f"error of ours: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
-    return Answer(**json.loads(done.stdout.splitlines()[-1]))
+    return msgspec.json.decode(done.stdout.splitlines()[-1], type=Answer)
 
 
 def _first_error(text: str) -> str:
@@ -103,5 +127,6 @@ def _first_error(text: str) -> str:
 
 
 if __name__ == "__main__":
-    path, episodes, seed = sys.argv[1:]
-    print(json.dumps(asdict(attack(Path(path), int(episodes), int(seed)))))
+    path, episodes_, seed_, *given = sys.argv[1:]
+    rounds_ = msgspec.json.decode(given[0], type=list[list[LeftOut]]) if given else None
+    print(msgspec.json.encode(attack(Path(path), int(episodes_), int(seed_), rounds_)).decode())

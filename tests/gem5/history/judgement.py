@@ -6,47 +6,92 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Final
 
+from tester.campaign.left_out import LeftOut
 from tests.gem5.history.attack import Answer, attack_apart
+
+FURTHER: Final = (3, 4, 5, 6)
+"""Seeds by which an unclear failure is attributed to the fault, or not."""
+_LOOKED_AT: Final = 3
+"""Campaigns that are run again with them."""
 
 
 class Verdict(Enum):
     """How a row ended."""
 
     FOUND = "found"
-    """The faulty text fails with every seed in a way in which the mended one does not; one seed is
-    enough where the mended one passes."""
+    """The faulty text fails in a campaign in which the mended one does not fail so: with every
+    seed; or with one seed in a campaign that the mended one passes, as it never fails."""
     UNCLEAR = "unclear"
-    """The faulty text fails with one seed in a way in which the mended one was not seen to fail."""
+    """With one seed only, in a campaign that the mended text does not pass."""
     MASKED = "masked"
-    """Both fail alike."""
+    """Both fail alike in every campaign."""
     MISSED = "missed"
     """The faulty text passes."""
     REFUSED = "refused"
+    UNDETECTABLE = "undetectable"
+    """No stream of requests can show it; the row says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """``what``: the failure that was seen, the one that masks it, or why it was refused."""
+    """``what``: the failure that was seen, the one that masks it, or why there is none.
+
+    ``episodes``: before it in its campaign; ``without``: what that campaign left out, if it was a
+    later one.
+    """
 
     verdict: Verdict
     what: str = ""
     episodes: int = 0
+    without: str = ""
 
     def __str__(self) -> str:
         text = self.verdict.value
         if self.verdict is Verdict.FOUND:
-            return f"{text} after {self.episodes:,} episodes: {self.what}"
+            behind = f", behind other faults, without {self.without}" if self.without else ""
+            return f"{text} after {self.episodes:,} episodes: {self.what}{behind}"
         return f"{text}: {self.what}" if self.what else text
 
 
 def judge(before: Path, after: Path, episodes: int, seeds: Sequence[int]) -> Judgement:
-    """Attack both texts with every seed."""
+    """Attack both texts with every seed, the mended one in the campaigns of the faulty one.
+
+    What is unclear is looked at with further seeds: they tell whether a failure that was seen is of
+    the fault, they find nothing by themselves.
+    """
     faulty = [attack_apart(before, episodes, seed) for seed in seeds]
-    refused = next((answer.refused for answer in faulty if answer.refused), "")
-    if refused:
-        return Judgement(Verdict.REFUSED, refused)
-    return compare(faulty, [attack_apart(after, episodes, seed) for seed in seeds])
+    if any(answer.refused for answer in faulty):
+        return compare(faulty, [])
+    wanted = [[round_.left_out for round_ in answer.rounds] for answer in faulty]
+    mended = [
+        attack_apart(after, episodes, seed, rounds)
+        for seed, rounds in zip(seeds, wanted, strict=True)
+    ]
+    judgement = compare(faulty, mended)
+    if judgement.verdict is not Verdict.UNCLEAR:
+        return judgement
+    seen = suspects(faulty, mended)
+    rounds: list[tuple[LeftOut, ...]] = []
+    for each in seen:
+        if each.left_out not in rounds:
+            rounds.append(each.left_out)
+    again, never = (
+        [attack_apart(text, episodes, seed, rounds[:_LOOKED_AT]) for seed in FURTHER]
+        for text in (before, after)
+    )
+    return confirmed(seen, again, never) or judgement
+
+
+def confirmed(
+    seen: Sequence[Suspect], faulty: Sequence[Answer], mended: Sequence[Answer]
+) -> Judgement | None:
+    """The first suspect that the faulty text shows with further seeds, and the mended one never."""
+    again, never = (
+        {kind for answer in answers for kind in answer.failures} for answers in (faulty, mended)
+    )
+    return next((each.found for each in seen if each.kind in again - never), None)
 
 
 def compare(faulty: Sequence[Answer], mended: Sequence[Answer]) -> Judgement:
@@ -54,19 +99,45 @@ def compare(faulty: Sequence[Answer], mended: Sequence[Answer]) -> Judgement:
     refused = next((answer.refused for answer in (*faulty, *mended) if answer.refused), "")
     if refused:
         return Judgement(Verdict.REFUSED, refused)
-    still = [kind for answer in mended for kind in answer.failures]
-    new = [
-        {kind: at for kind, at in answer.failures.items() if kind not in still} for answer in faulty
-    ]
-    found = [kind for kind in new[0] if not still or all(kind in each for each in new)]
-    found += [kind for each in new for kind in each if not still and kind not in found]
-    behind = f", behind {still[0]}" if still else ""
-    if found:
-        first = min(each[found[0]] for each in new if found[0] in each)
-        return Judgement(Verdict.FOUND, f"{found[0]}{behind}", first)
-    if any(new):
-        kind = next(kind for each in new for kind in each)
-        return Judgement(Verdict.UNCLEAR, f"{kind} with one seed{behind}")
-    if any(answer.failures for answer in faulty):
-        return Judgement(Verdict.MASKED, next(k for a in faulty for k in a.failures))
+    seen = suspects(faulty, mended)
+    in_any = {kind for answer in mended for kind in answer.failures}
+    for each in seen:
+        seeds = {other.seed for other in seen if other.kind == each.kind}
+        if len(seeds) == len(faulty) or (each.clean and each.kind not in in_any):
+            return each.found
+    if seen:
+        return Judgement(Verdict.UNCLEAR, f"{seen[0].kind} with one seed")
+    for kind in (kind for answer in faulty for kind in answer.failures):
+        return Judgement(Verdict.MASKED, kind)
     return Judgement(Verdict.MISSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A failure of the faulty text in a campaign in which the mended one does not fail so.
+
+    ``seed``: its place among the seeds; ``clean``: the mended text passed that campaign.
+    """
+
+    kind: str
+    episodes: int
+    left_out: tuple[LeftOut, ...]
+    seed: int
+    clean: bool
+
+    @property
+    def found(self) -> Judgement:
+        """That it is the row's."""
+        without = ", ".join(each.what for each in self.left_out)
+        return Judgement(Verdict.FOUND, self.kind, self.episodes, without)
+
+
+def suspects(faulty: Sequence[Answer], mended: Sequence[Answer]) -> list[Suspect]:
+    """In the order of seeds and campaigns."""
+    return [
+        Suspect(kind, episodes, before.left_out, seed, not after.failures)
+        for seed, (one, other) in enumerate(zip(faulty, mended, strict=True))
+        for before, after in zip(one.rounds, other.rounds, strict=True)
+        for kind, episodes in before.failures.items()
+        if kind not in after.failures
+    ]

@@ -13,12 +13,16 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One fault. ``commit`` mends it, its parent has it; ``protocol`` is the name of the driver."""
+    """One fault. ``commit`` mends it, its parent has it; ``protocol`` is the name of the driver.
+
+    ``undetectable``: why no stream of requests can show it.
+    """
 
     commit: str
     protocol: str
     fault: str
     takes: str
+    undetectable: str = ""
 
 
 CHI: Final = (
@@ -42,14 +46,22 @@ CHI: Final = (
         "CHI",
         "the requester is named twice as receiver of a completion",
         "any eviction",
+        "receivers are a set: naming one twice changes nothing",
     ),
     Row(
         "aec1d081c8",
         "CHI",
         "the grant of a stale write-back has no transaction id",
         "stale write-back",
+        "caches find the transaction of such an answer by its line and never read the id",
     ),
-    Row("320454b75f", "CHI", "a completion has no transaction id", "eviction of a clean line"),
+    Row(
+        "320454b75f",
+        "CHI",
+        "a completion has no transaction id",
+        "eviction of a clean line",
+        "caches find the transaction of such an answer by its line and never read the id",
+    ),
     Row(
         "a5fd6edea1",
         "CHI",
@@ -198,6 +210,7 @@ GPU: Final = (
         "GPU_VIPER",
         "a load that should bypass the first cache fills it when it misses",
         "bypassing loads",
+        "a plain load leaves the same copy, which the next acquire drops like any other",
     ),
     Row(
         "1204267fd8",
@@ -247,19 +260,19 @@ GPU: Final = (
 AMD: Final = (
     Row(
         "55fdf4be52",
-        "MOESI_AMD_Base",
+        "GPU_VIPER",
         "probes are sent to caches of a GPU that is not there",
-        "processors only",
+        "processors and DMA without the GPU",
     ),
     Row(
         "90d2aac515",
-        "MOESI_AMD_Base",
+        "GPU_VIPER",
         "no transitions for DMA requests in states under way; one end wakes nothing",
         "DMA",
     ),
     Row(
         "187c44fe44",
-        "MOESI_AMD_Base",
+        "GPU_VIPER",
         "requests that wait for a DMA transfer are not woken; a DMA request meets a busy line",
         "DMA",
     ),

@@ -11,17 +11,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.gem5.history.attack import Answer, attack
-from tests.gem5.history.judgement import Verdict, compare
+from tester.campaign.left_out import LeftOut
+from tests.gem5.history.attack import Answer, Round, attack, attack_apart
+from tests.gem5.history.judgement import Judgement, Verdict, compare, confirmed, suspects
 from tests.gem5.history.rows import ROWS, Row
 from tests.gem5.history.texts import both_texts
 from tests.planted.bugs import BY_NAME
 
-PASSED = Answer()
+PASSED = Answer(rounds=(Round(),))
 
 
 def failed(*what: str) -> Answer:
-    return Answer(failures=dict.fromkeys(what, 7))
+    return Answer(rounds=(Round((), dict.fromkeys(what, 7)),))
+
+
+def rounds(*kinds: str) -> Answer:
+    """One failure in each campaign, or none."""
+    found = ({kind: 7} if kind else {} for kind in kinds)
+    return Answer(rounds=tuple(Round((LeftOut("it"),), each) for each in found))
 
 
 def test_rows_name_each_commit_once() -> None:
@@ -40,11 +47,16 @@ def test_rows_name_each_commit_once() -> None:
         ([PASSED, PASSED], [PASSED, PASSED], Verdict.MISSED),
         ([PASSED, failed("hang")], [PASSED, PASSED], Verdict.FOUND),
         ([failed("hang"), PASSED], [failed("hang"), PASSED], Verdict.MASKED),
-        ([failed("hang"), failed("leak")], [failed("hang"), PASSED], Verdict.UNCLEAR),
-        ([failed("hang", "leak"), failed("leak")], [failed("hang"), PASSED], Verdict.FOUND),
-        ([failed("leak"), failed("panic")], [failed("hang"), PASSED], Verdict.UNCLEAR),
+        ([failed("hang"), failed("leak")], [failed("hang"), PASSED], Verdict.FOUND),
+        ([failed("hang"), failed("leak")], [failed("leak"), PASSED], Verdict.UNCLEAR),
+        ([PASSED, failed("leak")], [PASSED, failed("hang")], Verdict.UNCLEAR),
+        ([failed("hang", "leak"), failed("leak")], [failed("hang"), failed("hang")], Verdict.FOUND),
+        ([failed("leak"), failed("panic")], [failed("hang"), failed("hang")], Verdict.UNCLEAR),
         ([failed("leak"), failed("panic")], [PASSED, PASSED], Verdict.FOUND),
         ([PASSED, PASSED], [failed("hang"), PASSED], Verdict.MISSED),
+        ([rounds("leak", "hang")] * 2, [rounds("leak", "")] * 2, Verdict.FOUND),
+        ([rounds("leak", "hang"), PASSED], [rounds("leak", "panic"), PASSED], Verdict.UNCLEAR),
+        ([rounds("leak", "leak")] * 2, [rounds("leak", "leak")] * 2, Verdict.MASKED),
         ([Answer(refused="why"), PASSED], [PASSED, PASSED], Verdict.REFUSED),
         ([failed("hang"), PASSED], [Answer(refused="why"), PASSED], Verdict.REFUSED),
     ],
@@ -55,9 +67,22 @@ def test_how_two_texts_compare(
     assert compare(faulty, mended).verdict is verdict
 
 
+def test_further_seeds_say_whose_a_failure_is() -> None:
+    seen = suspects([failed("leak"), failed("hang")], [failed("hang"), failed("leak")])
+    assert [each.kind for each in seen] == ["leak", "hang"]
+    assert confirmed(seen, [failed("hang")], [failed("leak")]) == Judgement(
+        Verdict.FOUND, "hang", 7
+    )
+    assert confirmed(seen, [failed("hang")], [failed("hang")]) is None
+    assert confirmed(seen, [PASSED], [PASSED]) is None
+
+
 def test_an_attack_on_a_text_of_our_own(tmp_path: Path) -> None:
     driver = BY_NAME["mi-fill-wakes-nothing"].plant(tmp_path)
     assert "hang" in attack(driver, 300, 1).failures
+    (without,) = attack(driver, 100, 1, [[LeftOut("many", {"units": 1, "dmas": 0})]]).rounds
+    assert without.left_out[0].what == "many" and not without.failures
+    assert attack_apart(driver, 300, 1) == attack(driver, 300, 1), "through JSON"
     broken = tmp_path / "Broken.slicc"
     broken.write_text('protocol "Broken";\ninclude "nothing.sm";\n', encoding="utf-8")
     assert "nothing.sm" in attack(broken, 10, 1).refused
