@@ -6,6 +6,7 @@
 #pragma once
 
 #include "sim/engine.hpp"
+#include "sim/message_buffer.hpp"
 
 inline Controller& controller(const Context& x, u32 id);
 // Generated: the author's enqueuePrefetch.
