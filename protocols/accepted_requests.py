@@ -120,7 +120,7 @@ def _ways(events: Mapping[str, int | None], called: frozenset[str]) -> frozenset
     """Which a machine knows that triggers these events and calls these functions."""
     there = {
         "line": True,
-        # Without this call nobody would know that the line was lost between load and store.
+        # Only this call says that the line was lost between load and store.
         "linked": "evictionCallback" in called,
         "conditional": {"evictionCallback", "writeCallbackScFail"} <= called
         and events["Store_Conditional"] is not None,
