@@ -106,7 +106,7 @@ def least(campaign: Campaign, numbers: Iterable[int], kind: str) -> LeftOut | No
     be tried again and again.
     """
     legs = list(numbers)[:LEGS]
-    if len(legs) < FEW or kind == Verdict.RUNAWAY.value:
+    if len(legs) < FEW or _is_runaway(kind):
         return None
     best: LeftOut | None = None
     fewest = len(legs)
@@ -133,13 +133,18 @@ def _failing(campaign: Campaign, left_out: LeftOut, legs: Sequence[int], kind: s
         for number in numbers:
             try:
                 now = without.failure_of(without.plan(number).leg)
-            except ConfigError:  # nobody would be left who can hand over
+            except ConfigError:  # no agents are left that can hand over
                 return None
             count += alike(now, kind)
-            if count > most or now == Verdict.RUNAWAY.value:
+            if count > most or _is_runaway(now):
                 return None
         found += count
     return found
+
+
+def _is_runaway(kind: str) -> bool:
+    """Wherever it is: such legs take seconds."""
+    return kind.split(" ")[0] == Verdict.RUNAWAY.value
 
 
 def alike(one: str, other: str) -> bool:
