@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -37,12 +37,14 @@ def assignments(
 
 
 def in_force(
-    variants: Iterable[VariantDescription],
+    variants: Sequence[VariantDescription],
     protocol: ProtocolInfo,
     whole: SystemDescription,
     built: SystemDescription,
 ) -> list[VariantDescription]:
     """Those of the variants that a system has: nothing else overruled what they set."""
+    if not variants:  # to_dict is slow
+        return []
     fields = built.to_dict()
     return [
         variant

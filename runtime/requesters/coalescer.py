@@ -483,13 +483,9 @@ class VIPERCoalescer(RequesterBase):
 
 def _computed(operations: list[tuple[int, AtomicOp]] | None, data: DataBlock) -> list[int]:
     """The line before each operation, where ``data`` is the line before the first one."""
-    images = []
-    image = data.data
-    for offset, operation in operations or ():
-        images.append(image)
-        old = image >> 8 * offset & BYTES_MASK[operation.size]
-        image ^= (old ^ operation.apply(old)) << 8 * offset
-    return images
+    scratch = DataBlock()
+    scratch.atomicPartial(data, WriteMask(0, tuple(operations or ())), no_return=False)
+    return scratch.log or []
 
 
 GPUCoalescer = VIPERCoalescer

@@ -426,8 +426,9 @@ def avoided(
             kind, _, rest = path.partition(".")
             if kind not in there or rest.partition(".")[0] in there[kind]:
                 before = found.get(path)
-                both = isinstance(before, tuple) and isinstance(value, tuple)
-                found[path] = (*before, *value) if both else value  # type: ignore[misc]
+                if isinstance(before, tuple) and isinstance(value, tuple):
+                    value = (*before, *value)
+                found[path] = value
     return found
 
 

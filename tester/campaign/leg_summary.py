@@ -74,7 +74,7 @@ def leg_summary(
         (
             f"{len(config.agents)} agents{width}",
             *_wrapped(_system(description)),
-            *_wrapped(", ".join(f"{each.name} {each.of}" for each in variants)),
+            *_wrapped(", ".join(each.called for each in variants)),
             *_wrapped(" ".join(limit.short for limit in limits)),
             *_wrapped(_program(config, crowding, machine_roles.has_gpu(description))),
         ),

@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from tester.execution.events import VALUE_VERDICTS, Verdict
+from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Verdict
 
 PROTOCOLS: Final = Path(__file__).parents[2] / "protocols"
 
@@ -90,14 +90,7 @@ def _only(text: str, snippet: str, first: int, last: int) -> int:
 
 VALUE: Final = frozenset(VALUE_VERDICTS)
 """A load, or memory at the end, showed bytes that it should not."""
-ATOMIC: Final = frozenset(
-    {
-        Verdict.ATOMIC_REPEATED,
-        Verdict.ATOMIC_SKIPPED,
-        Verdict.ATOMIC_ORDER,
-        Verdict.ATOMIC_FOREIGN,
-    }
-)
+ATOMIC: Final = frozenset(ATOMIC_VERDICTS)
 """A fetch-add returned what no order of the fetch-adds explains."""
 HANG: Final = frozenset({Verdict.HANG})
 LEAK: Final = frozenset({Verdict.LEAK})

@@ -11,6 +11,7 @@ from protocols.loader import LoadedProtocol, load_protocol
 from tester.campaign.campaign import Campaign, Options
 from tester.campaign.engine_diff import first_difference
 from tests.planted.run import fast_engine
+from tests.tester.native.equality import native_engine
 
 EVENTS = """    Far,            desc="An operation comes along";
     Store,          desc="""
@@ -118,9 +119,8 @@ def campaign(protocol: LoadedProtocol, way: str, episodes: int = 400) -> Campaig
 @pytest.mark.parametrize(("name", "way"), [("MSI", "linked"), ("far", "far"), ("far", "linked")])
 def test_both_engines_run_them_alike(name: str, way: str, far_mi: LoadedProtocol) -> None:
     protocol = far_mi if name == "far" else load_protocol(name, native=True)
-    native = fast_engine(protocol).native
-    if native is None:
-        pytest.skip("no compiler")
+    native = native_engine(protocol).native
+    assert native is not None
     for number in range(3):
         plan = campaign(protocol, way).plan(number)
         assert plan.leg.description.requesters["cpu"].atomics == way

@@ -1,7 +1,7 @@
 """One text against the default campaign: refused, or how it failed in campaign after campaign.
 
 The campaign goes on behind failures and leaves out what makes them, as ``gpu-tester --go-on`` does;
-or leaves out, in one campaign after the other, what it is told to.
+or leaves out, in one campaign after the other, what is given.
 
 ``python -m tests.gem5.history.attack DRIVER EPISODES SEED [ROUNDS]`` prints the answer as JSON.
 ``ROUNDS``: what each campaign leaves out, as such an answer has it. A process of its own for each,

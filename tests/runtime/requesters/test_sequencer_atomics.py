@@ -86,7 +86,7 @@ def test_what_loses_a_reservation(lost: str) -> None:
 def test_a_missed_eviction_makes_the_store_succeed_with_the_old_value() -> None:
     bench = Linked()
     bench.link()
-    bench.block.data = 100  # another processor's, and nobody said so
+    bench.block.data = 100  # another processor's, without evictionCallback
     bench.sequencer.writeCallback(LINE, bench.block)
     assert bench.block.data == 15
 

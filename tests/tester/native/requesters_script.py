@@ -37,7 +37,7 @@ class Script:
         self.seen = 0
         self.lines: dict[int, int] = {}
         self.sequencers: list[Any] = []
-        """What is told when a line changes."""
+        """Who hears that a line changes."""
 
     def faulty(self, fault: str) -> bool:
         if fault != self.scenario.fault:
