@@ -7,7 +7,7 @@ changed, and what is left out depends on the failing legs alone, not on the orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -80,25 +80,35 @@ class LeftOut:
 NOTHING: Final = LeftOut("nothing")
 
 
-def behind(campaign: Campaign, failures: Mapping[str, Sequence[int]]) -> list[LeftOut]:
+def behind(
+    campaign: Campaign,
+    failures: Mapping[str, Sequence[int]],
+    before_leg: Callable[[], None] = lambda: None,
+) -> list[LeftOut]:
     """What another campaign can do without to look behind failures: for one after the other the
     least, if there is one.
 
     ``failures``: numbers of legs by how they failed (`tester.campaign.campaign.kind_of`).
+    ``before_leg`` is called before each leg that is tried; what it raises ends the search.
     """
     found: list[LeftOut] = []
     for kind, numbers in failures.items():
         legs = numbers[:LEGS]
-        if found and _failing(campaign, NOTHING, legs, kind) is not None:
+        if found and _failing(campaign, NOTHING, legs, kind, before_leg) is not None:
             continue
-        each = least(campaign, numbers, kind)
+        each = least(campaign, numbers, kind, before_leg)
         if each is not None:
             found.append(each)
             campaign = Campaign(campaign.protocol, each.of(campaign.options), campaign.engine)
     return found
 
 
-def least(campaign: Campaign, numbers: Iterable[int], kind: str) -> LeftOut | None:
+def least(
+    campaign: Campaign,
+    numbers: Iterable[int],
+    kind: str,
+    before_leg: Callable[[], None] = lambda: None,
+) -> LeftOut | None:
     """What the legs of these numbers need not have to fail otherwise, or to pass: the first thing
     without which none fails as before, else the one without which fewest do.
 
@@ -111,7 +121,7 @@ def least(campaign: Campaign, numbers: Iterable[int], kind: str) -> LeftOut | No
     best: LeftOut | None = None
     fewest = len(legs)
     for each in _candidates(campaign):
-        failing = _failing(campaign, each, legs, kind)
+        failing = _failing(campaign, each, legs, kind, before_leg)
         if failing is not None and failing < fewest:
             best, fewest = each, failing
         if failing == 0:
@@ -119,7 +129,13 @@ def least(campaign: Campaign, numbers: Iterable[int], kind: str) -> LeftOut | No
     return best
 
 
-def _failing(campaign: Campaign, left_out: LeftOut, legs: Sequence[int], kind: str) -> int | None:
+def _failing(
+    campaign: Campaign,
+    left_out: LeftOut,
+    legs: Sequence[int],
+    kind: str,
+    before_leg: Callable[[], None],
+) -> int | None:
     """How many legs fail as before, of those and of the first of a campaign; None: too many. What
     fails otherwise was behind that failure, or has nothing to do with it.
 
@@ -131,6 +147,7 @@ def _failing(campaign: Campaign, left_out: LeftOut, legs: Sequence[int], kind: s
     for numbers, most in ((legs, len(legs) // 4), (range(_OTHERS), _OTHERS // 8)):
         count = 0
         for number in numbers:
+            before_leg()
             try:
                 now = without.failure_of(without.plan(number).leg)
             except ConfigError:  # no agents are left that can hand over

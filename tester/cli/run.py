@@ -120,9 +120,16 @@ class Series:
         if self._save_program is not None:
             save_leg(session.campaign.plan(0).leg, self._save_program)
         failed = self._legs(session)
-        while self._go_on and not self._stopped and session.look_behind():
+        while self._go_on and not self._stopped and self._look_behind(session):
             failed = self._legs(session)
         return failed
+
+    def _look_behind(self, session: Session) -> bool:
+        try:
+            return session.look_behind()
+        except OutOfTime:
+            self._say_stopped(session, "; what is behind these failures was not looked for")
+            return False
 
     def _legs(self, session: Session) -> Failed | None:
         return self._several_at_once(session) if self._jobs > 1 else self._in_turn(session)

@@ -181,11 +181,14 @@ class Session:
             self.finds.add(leg, run, finding, path)
 
     def look_behind(self) -> bool:
-        """Whether there is another campaign to run, without what made this one fail."""
+        """Whether there is another campaign to run, without what made this one fail.
+
+        Raises OutOfTime.
+        """
         failures = self.finds.take_legs()
         if len(self._earlier) + 1 == ROUNDS:
             return False
-        without = behind(self.campaign, failures)
+        without = behind(self.campaign, failures, self.check_time)
         for each in without:
             self.drawn = each.of(self.drawn)
         if without:

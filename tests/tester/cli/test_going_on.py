@@ -9,6 +9,7 @@ import pytest
 
 from tester.cli.options import RunOptions
 from tester.cli.run import run
+from tester.cli.session import Session
 from tests.planted.bug import plant_together
 from tests.planted.bugs import BY_NAME
 
@@ -54,6 +55,29 @@ def test_a_protocol_that_fails_at_once_comes_to_an_end(tmp_path: Path) -> None:
         protocol=str(broken), episodes=40, seed=1, go_on=True, quiet=True, output=tmp_path
     )
     assert run(options) == 1
+
+
+def test_the_time_limit_ends_the_look_behind(
+    broken: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The time is over as soon as the search for what can be left out begins."""
+    look_behind = Session.look_behind
+
+    def late(session: Session) -> bool:
+        session.max_seconds = 0.0
+        return look_behind(session)
+
+    monkeypatch.setattr(Session, "look_behind", late)
+    options = RunOptions(
+        protocol=str(broken), episodes=1000, seed=1, go_on=True, output=tmp_path, max_seconds=1000
+    )
+    assert run(options) == 1
+    output = capsys.readouterr().out
+    assert "stopped after 1000 seconds, as asked; what is behind these failures was not" in output
+    assert "\nbehind these failures, without" not in output
 
 
 def test_where_nothing_fails_it_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
