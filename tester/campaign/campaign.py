@@ -324,15 +324,15 @@ class Campaign:
         easier = [] if runaway else relaxed(leg, self.protocol, self.failure_of)
         return Failure(leg, run, history, shown, alike, easier=easier)
 
-    def failure_of(self, leg: Leg) -> str:
+    def failure_of(self, leg: Leg, on_progress: Callable[[AnyRun], None] | None = None) -> str:
         """What kind of failure a leg ends with, on the fastest engine; empty: it passes. Nothing is
         counted."""
         if self.engine.native is not None:
             with suppress(*CANNOT):
-                return _failure(NativeLegRun(leg, self.engine.native, handover_rules_of(leg)))
-        return _failure(
-            leg_run(leg, build_system(self.protocol.info, leg.description, leg.run_key))
-        )
+                rules = handover_rules_of(leg)
+                return _failure(NativeLegRun(leg, self.engine.native, rules, on_progress))
+        system = build_system(self.protocol.info, leg.description, leg.run_key)
+        return _failure(leg_run(leg, system, on_progress=on_progress))
 
     # ------------------------------------------------------------------ drawing
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from runtime.description import DefectDescription, SystemDescription
-from tester.campaign.campaign import NO_END, Campaign, Options
+from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options
 from tester.errors import ConfigError
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Verdict
 from tester.scenario.machine_roles import find_roles
@@ -83,20 +83,20 @@ NOTHING: Final = LeftOut("nothing")
 def behind(
     campaign: Campaign,
     failures: Mapping[str, Sequence[int]],
-    before_leg: Callable[[], None] = lambda: None,
+    on_progress: Callable[[AnyRun], None] | None = None,
 ) -> list[LeftOut]:
     """What another campaign can do without to look behind failures: for one after the other the
     least, if there is one.
 
     ``failures``: numbers of legs by how they failed (`tester.campaign.campaign.kind_of`).
-    ``before_leg`` is called before each leg that is tried; what it raises ends the search.
+    What ``on_progress`` raises while a leg is tried ends the search.
     """
     found: list[LeftOut] = []
     for kind, numbers in failures.items():
         legs = numbers[:LEGS]
-        if found and _failing(campaign, NOTHING, legs, kind, before_leg) is not None:
+        if found and _failing(campaign, NOTHING, legs, kind, on_progress) is not None:
             continue
-        each = least(campaign, numbers, kind, before_leg)
+        each = least(campaign, numbers, kind, on_progress)
         if each is not None:
             found.append(each)
             campaign = Campaign(campaign.protocol, each.of(campaign.options), campaign.engine)
@@ -107,7 +107,7 @@ def least(
     campaign: Campaign,
     numbers: Iterable[int],
     kind: str,
-    before_leg: Callable[[], None] = lambda: None,
+    on_progress: Callable[[AnyRun], None] | None = None,
 ) -> LeftOut | None:
     """What the legs of these numbers need not have to fail otherwise, or to pass: the first thing
     without which none fails as before, else the one without which fewest do.
@@ -121,7 +121,7 @@ def least(
     best: LeftOut | None = None
     fewest = len(legs)
     for each in _candidates(campaign):
-        failing = _failing(campaign, each, legs, kind, before_leg)
+        failing = _failing(campaign, each, legs, kind, on_progress)
         if failing is not None and failing < fewest:
             best, fewest = each, failing
         if failing == 0:
@@ -134,7 +134,7 @@ def _failing(
     left_out: LeftOut,
     legs: Sequence[int],
     kind: str,
-    before_leg: Callable[[], None],
+    on_progress: Callable[[AnyRun], None] | None,
 ) -> int | None:
     """How many legs fail as before, of those and of the first of a campaign; None: too many. What
     fails otherwise was behind that failure, or has nothing to do with it.
@@ -147,9 +147,8 @@ def _failing(
     for numbers, most in ((legs, len(legs) // 4), (range(_OTHERS), _OTHERS // 8)):
         count = 0
         for number in numbers:
-            before_leg()
             try:
-                now = without.failure_of(without.plan(number).leg)
+                now = without.failure_of(without.plan(number).leg, on_progress)
             except ConfigError:  # no agents are left that can hand over
                 return None
             count += alike(now, kind)
