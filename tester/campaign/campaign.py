@@ -366,20 +366,7 @@ class Campaign:
         whole = self.protocol.description
         written = self.protocol.written
         away = machine_roles.idle(shape, whole)
-        base = structs.replace(
-            written,
-            requesters=written.requesters
-            or {name: unsized(r) for name, r in whole.requesters.items()},
-            agents={
-                name: written.agents.get(name)
-                or AgentsDescription(a.requester, a.kind, a.wavefronts, a.lanes, a.without)
-                for name, a in whole.agents.items()
-                if name not in away
-            },
-            handovers=tuple(h for h in written.handovers if not {h.giver, h.taker} & set(away)),
-            variants=(),
-            defects=(),
-        )
+        base = outline(written, whole, set(whole.agents) - set(away))
         changes = machine_roles.overrides(shape, self.protocol.info, whole)
         if self.options.one_request_per_lane is not None:
             for name, requester in whole.requesters.items():
@@ -395,6 +382,27 @@ class Campaign:
         later |= machine_roles.atomic_ways(shape, self.protocol.accepted, completed)
         later = {path: value for path, value in later.items() if path not in changes}
         return complete(completed.override(later), self.protocol.info) if later else completed
+
+
+def outline(
+    written: SystemDescription, whole: SystemDescription, there: Collection[str]
+) -> SystemDescription:
+    """A description as written, with the requesters and groups of agents of the completed one, as
+    far as they are there, but without what follows from counts: those can be set now.
+    """
+    return structs.replace(
+        written,
+        requesters=written.requesters or {name: unsized(r) for name, r in whole.requesters.items()},
+        agents={
+            name: written.agents.get(name)
+            or AgentsDescription(a.requester, a.kind, a.wavefronts, a.lanes, a.without)
+            for name, a in whole.agents.items()
+            if name in there
+        },
+        handovers=tuple(h for h in written.handovers if {h.giver, h.taker} <= set(there)),
+        variants=(),
+        defects=(),
+    )
 
 
 def avoided_defects(
