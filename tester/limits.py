@@ -82,6 +82,8 @@ HISTORY_ROWS: Final = 4000
 """Of the history of a line; older ones are dropped."""
 SHOWN_ROWS: Final = 64
 """Those that a report shows unless the user says otherwise: about a screen."""
+CANDIDATES: Final = 3000
+"""Legs that are tried, at most, to make a failing one small, unless the user says otherwise."""
 
 RUN: Final[Mapping[str, Limit]] = MappingProxyType(
     {
@@ -91,6 +93,7 @@ RUN: Final[Mapping[str, Limit]] = MappingProxyType(
         "deadlock_limit": Limit(100, 1 << 40),
         "jobs": Limit(1, 256),
         "history": Limit(1, HISTORY_ROWS),
+        "shrink_budget": Limit(1, 1 << 30),
     }
 )
 

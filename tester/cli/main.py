@@ -21,6 +21,7 @@ from tester.cli.options import (
     GenerateOptions,
     ReplayOptions,
     RunOptions,
+    ShrinkOptions,
     VerifyOptions,
 )
 
@@ -44,6 +45,7 @@ VERBS: Final = (
         "Run the one leg in a replay file again, as it was.",
         refusal="replay runs a leg as it is, so {option} has no effect with it",
     ),
+    _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
     _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
     _verb(
         "generate",

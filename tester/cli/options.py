@@ -16,7 +16,7 @@ from typing import Any
 
 from slicc.text.command.options import argument, byte_count, integer, option, seconds
 from tester.engines.choice import Choice
-from tester.limits import HISTORY_ROWS, LIMITS, SHOWN_ROWS
+from tester.limits import CANDIDATES, HISTORY_ROWS, LIMITS, SHOWN_ROWS
 
 
 class Delay(StrEnum):
@@ -190,15 +190,18 @@ class OutputOptions:
     no_progress: bool = _output(False, "No live progress.")
 
 
+_ENGINE: Any = _run(
+    Choice.auto,
+    "What runs the legs: controllers compiled to native code, or the Python ones; the "
+    "results are the same (auto: native where there is a compiler).",
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions:
     """What runs the legs."""
 
-    engine: Choice = _run(
-        Choice.auto,
-        "What runs the legs: controllers compiled to native code, or the Python ones; the "
-        "results are the same (auto: native where there is a compiler).",
-    )
+    engine: Choice = _ENGINE
     trace: str | None = _output(
         None, "Print transitions: of every line, or of one.", metavar="all|ADDRESS"
     )
@@ -217,6 +220,13 @@ class RunOptions(EngineOptions, LegsOptions, SeriesOptions):
     go_on: bool = _run(
         False, "Go on behind failures; report each kind once, and list all at the end."
     )
+    no_shrink: bool = _run(False, "Do not look for the least that still fails.")
+    shrink_budget: int = _number(
+        _RUN,
+        "shrink_budget",
+        f"Candidates to try, at most, to make a failing leg small ({CANDIDATES:,}).",
+        default=CANDIDATES,
+    )
     verify: bool = _run(False, "Have each program judged by the slow verifier before it runs.")
     save_program: Path | None = _output(
         None, "Write the first leg as a replay file.", metavar="FILE"
@@ -228,6 +238,32 @@ class ReplayOptions(EngineOptions, LegsOptions):
     """``gpu-tester replay``."""
 
     file: Path = argument("Replay file of the leg.", "FILE")
+
+
+class Format(StrEnum):
+    """What results are printed as."""
+
+    text = "text"
+    json = "json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShrinkOptions(ProtocolOptions):
+    """``gpu-tester shrink``."""
+
+    file: Path = argument("Replay file of a failing leg.", "FILE")
+    output: Path | None = _output(
+        None,
+        "Where the small leg is written (FILE with .min.leg).",
+        "--output",
+        "-o",
+        metavar="FILE",
+    )
+    budget: int = _number(
+        _RUN, "shrink_budget", f"Candidates to try, at most ({CANDIDATES:,}).", default=CANDIDATES
+    )
+    engine: Choice = _ENGINE
+    format: Format = _output(Format.text, "What the result is printed as.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from slicc.text.command.version import installed_version
 from tester.campaign.campaign import Options
 from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
 from tester.cli.checks import check_files, check_includes, check_shown
-from tester.cli.options import LegsOptions, ReplayOptions
+from tester.cli.options import LegsOptions, ProtocolOptions, ReplayOptions
 from tester.cli.session import Failed, Session, engine_for, tune_collector
 from tester.engines.choice import Choice
 from tester.program.replay_file import Leg, load_leg
@@ -36,13 +36,13 @@ def run_file(
     check_includes(options)
     check_files({"--coverage": options.coverage})
     engine = engine_for(engine, trace)
-    protocol = _load(options, leg, file, engine)
+    protocol = load_for(options, leg, file, engine)
     drawn = Options(leg.seed, leg.program.episodes, version=installed_version())
     session = Session(options, protocol, drawn, engine, file=file, trace=trace, before=before)
     return session.run(lambda session: _run(session, leg, file))
 
 
-def _load(options: LegsOptions, leg: Leg, file: Path, engine: Choice) -> LoadedProtocol:
+def load_for(options: ProtocolOptions, leg: Leg, file: Path, engine: Choice) -> LoadedProtocol:
     """The protocol that is asked for, else the one of the file."""
     wanted = options.protocol
     if wanted is None:

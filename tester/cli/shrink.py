@@ -1,0 +1,70 @@
+"""``gpu-tester shrink``: the least of a failing leg that still fails in the same way."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from slicc.text.command.exit_status import FINE
+from slicc.text.command.progress import Progress
+from slicc.text.command.version import installed_version
+from slicc.text.terminal import printable_lines
+from tester.campaign.campaign import Campaign, Options
+from tester.campaign.replay_protocol import fitted
+from tester.cli.checks import check_files, check_includes
+from tester.cli.options import Format, ShrinkOptions
+from tester.cli.replay import load_for
+from tester.cli.session import tune_collector
+from tester.engines.selection import choose
+from tester.program.program import Program
+from tester.program.replay_file import ReplayError, load_leg
+from tester.shrink.measure import Size
+from tester.shrink.search import DoesNotFail, Shrinker
+from tester.shrink.shrink_report import as_json, as_text, save, small_file
+
+
+def shrink(options: ShrinkOptions) -> int:
+    """Returns the exit status. Errors in the user's input are raised."""
+    tune_collector()
+    path = options.output or small_file(options.file)
+    leg = load_leg(options.file)
+    check_includes(options)
+    check_files({"--output": path})
+    protocol = load_for(options, leg, options.file, options.engine)
+    leg = fitted(leg, protocol, options.file)
+    tried, now = 0, leg.program
+
+    def show(candidates: int, program: Program) -> None:
+        nonlocal tried, now
+        tried, now = candidates, program
+
+    engine = choose(options.engine, protocol, _note)
+    drawn = Options(leg.seed, leg.program.episodes, version=installed_version())
+    campaign = Campaign(protocol, drawn, engine)
+    try:
+        with Progress(lambda: f"{tried:,} candidates: {Size.of(now)}", True):
+            shrunk = Shrinker(leg, protocol, campaign.failure_of, options.budget, show).run()
+    except DoesNotFail as error:
+        raise ReplayError(options.file, f"{error} ({protocol.identity.name})") from None
+    finally:
+        engine.close()
+    others = save(shrunk, path)
+    if options.format is Format.json:
+        print(as_json(shrunk, path, others))
+        return FINE
+    command = ["gpu-tester", "replay", str(path)]
+    if options.protocol is not None:
+        command += ["--protocol", options.protocol]
+    for directory in options.include:
+        command += ["--include", str(directory)]
+    for prelude in options.prelude:
+        command += ["--prelude", str(prelude)]
+    print(f"{shrunk.kind}")
+    for line in as_text(shrunk, protocol, others, shlex.join(command)):
+        print(printable_lines(line))
+    print(f"{shrunk.seconds:.1f} s")
+    return FINE
+
+
+def _note(text: str) -> None:
+    print(f"gpu-tester: {printable_lines(text)}", file=sys.stderr)
