@@ -13,7 +13,8 @@ from typing import Final
 from runtime.description import MAX_ENTRIES
 from slicc.text.command.options import given
 from slicc.text.files import why_not_writable
-from tester.cli.options import LegOptions, OutputOptions, ProtocolOptions, RunOptions, SeriesOptions
+from tester.cli.options.common import LegOptions, OutputOptions, ProtocolOptions, SeriesOptions
+from tester.cli.options.legs import RunOptions
 from tester.errors import ConfigError
 from tester.limits import LIMITS
 

@@ -16,14 +16,14 @@ from slicc.text.command.command_line import Verb, imported, new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.options import written
 from slicc.text.command.version import version_option
-from tester.cli.options import (
+from tester.cli.options.legs import (
     DiffOptions,
     GenerateOptions,
     ReplayOptions,
     RunOptions,
-    ShrinkOptions,
     VerifyOptions,
 )
+from tester.cli.options.shrink import ShrinkOptions
 
 _HELP: Final = """Break a coherence protocol: run random data-race-free programs on it and judge
 every byte."""
@@ -33,7 +33,7 @@ _OF_THE_COMMAND: Final = ("-h", "--help", "--version")
 
 
 def _verb(name: str, options: type[Any], help: str, **more: Any) -> Verb:
-    function = imported(f"tester.cli.{name}", name)
+    function = imported(f"tester.cli.verbs.{name}", name)
     return Verb(name, options, lambda given: _status(lambda: function(given)), help, **more)
 
 

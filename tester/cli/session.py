@@ -25,9 +25,9 @@ from tester.campaign.left_out import ROUNDS, behind
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
 from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.finds import Finds
-from tester.cli.options import LegsOptions
+from tester.cli.options.common import LegsOptions
+from tester.cli.program_check import ProgramWrong
 from tester.cli.trace_output import Tracer
-from tester.cli.verify import ProgramWrong
 from tester.diagnosis.failure_report import render
 from tester.engines.choice import Choice
 from tester.engines.selection import EngineDisagreement, choose

@@ -13,9 +13,9 @@ from protocols import DIRECTORY, shipped
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import SystemDescription
 from tester.campaign.campaign import Campaign, Options, agents_of, avoided
-from tester.cli.options import RunOptions
-from tester.cli.run import run
+from tester.cli.options.legs import RunOptions
 from tester.cli.usable_options import check_usable
+from tester.cli.verbs.run import run
 from tester.errors import ConfigError
 from tester.program.program import BARE, FETCH, GLC, SLC, STORE
 from tests.sampling import sampled

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tester.cli.options import RunOptions
-from tester.cli.run import run
+from tester.cli.options.legs import RunOptions
 from tester.cli.session import Session
+from tester.cli.verbs.run import run
 from tests.planted.bug import plant_together
 from tests.planted.bugs import BY_NAME
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from tester.cli import verify
 from tester.cli.main import VERBS, app
 from tester.cli.main import meant as given_to_the_verb
+from tester.cli.verbs import verify
 from tester.program import verifier
 from tester.program.program import Program
 from tester.program.replay_file import load_leg
@@ -66,7 +66,7 @@ def test_spellings(words: str, meant: str) -> None:
         ("run --history al", "'al' is neither a number of rows nor all"),
         ("run --history -3", "'-3' is neither a number of rows nor all"),
         ("run --max-seconds -1", "'-1' is not a number of seconds, 0 or more"),
-        ("verify a.leg -p MI", "-p. It is an option of run, replay, diff and generate."),
+        ("verify a.leg -p MI", "-p. It is an option of run, replay, shrink, diff and generate."),
         ("run -p MI -q -v", "--quiet and --verbose: only one of them is possible"),
         ("replay a.leg -qv", "--quiet and --verbose: only one of them is possible"),
         ("diff -p MI -q -v", "--quiet and --verbose: only one of them is possible"),

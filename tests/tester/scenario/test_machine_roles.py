@@ -8,8 +8,8 @@ import pytest
 
 from protocols import shipped
 from protocols.loader import load_protocol
-from tester.cli.options import RunOptions
-from tester.cli.run import run
+from tester.cli.options.legs import RunOptions
+from tester.cli.verbs.run import run
 from tester.scenario.machine_roles import undriven
 
 ONLY_PROCESSORS = """

@@ -12,9 +12,10 @@ from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import Campaign, Options
 from tester.campaign.replay_protocol import fitted
 from tester.cli.checks import check_files, check_includes
-from tester.cli.options import Format, ShrinkOptions
-from tester.cli.replay import load_for
+from tester.cli.options.common import Format
+from tester.cli.options.shrink import ShrinkOptions
 from tester.cli.session import tune_collector
+from tester.cli.verbs.replay import load_for
 from tester.engines.selection import choose
 from tester.program.program import Program
 from tester.program.replay_file import ReplayError, load_leg

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tester.campaign.campaign import Campaign
 from tester.cli.checks import check_files, check_includes
-from tester.cli.options import GenerateOptions
-from tester.cli.run import drawn_options, load_drawn
+from tester.cli.options.legs import GenerateOptions
+from tester.cli.verbs.run import drawn_options, load_drawn
 from tester.program.replay_file import save_leg
 
 

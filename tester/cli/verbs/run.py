@@ -15,10 +15,11 @@ from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options
 from tester.campaign.leg_summary import defects_summary
 from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options
-from tester.cli.options import DiffOptions, GenerateOptions, LegOptions, RunOptions
+from tester.cli.options.common import LegOptions
+from tester.cli.options.legs import DiffOptions, GenerateOptions, RunOptions
+from tester.cli.program_check import ProgramWrong, require_right
 from tester.cli.session import Failed, Session, ending, engine_for, tune_collector
 from tester.cli.usable_options import check_usable
-from tester.cli.verify import ProgramWrong, require_right
 from tester.engines.choice import Choice
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.program.replay_file import Leg, save_leg

@@ -10,7 +10,8 @@ from slicc.text.command.version import installed_version
 from tester.campaign.campaign import Options
 from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
 from tester.cli.checks import check_files, check_includes, check_shown
-from tester.cli.options import LegsOptions, ProtocolOptions, ReplayOptions
+from tester.cli.options.common import LegsOptions, ProtocolOptions
+from tester.cli.options.legs import ReplayOptions
 from tester.cli.session import Failed, Session, engine_for, tune_collector
 from tester.engines.choice import Choice
 from tester.program.replay_file import Leg, load_leg

@@ -1,0 +1,37 @@
+"""What ``gpu-tester shrink`` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from slicc.text.command.options import argument
+from tester.cli.options.common import (
+    ENGINE,
+    RUN,
+    Format,
+    ProtocolOptions,
+    number_option,
+    output_option,
+)
+from tester.engines.choice import Choice
+from tester.limits import CANDIDATES
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShrinkOptions(ProtocolOptions):
+    """``gpu-tester shrink``."""
+
+    file: Path = argument("Replay file of a failing leg.", "FILE")
+    output: Path | None = output_option(
+        None,
+        "Where the small leg is written (FILE with .min.leg).",
+        "--output",
+        "-o",
+        metavar="FILE",
+    )
+    budget: int = number_option(
+        RUN, "shrink_budget", f"Candidates to try, at most ({CANDIDATES:,}).", default=CANDIDATES
+    )
+    engine: Choice = ENGINE
+    format: Format = output_option(Format.text, "What the result is printed as.")
