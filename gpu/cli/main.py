@@ -14,7 +14,13 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any, Final, NoReturn
 
-from gpu.cli.options import DisasmOptions, InfoOptions, OccupancyOptions, ReplayOptions
+from gpu.cli.options import (
+    DisasmOptions,
+    InfoOptions,
+    OccupancyOptions,
+    ReplayOptions,
+    with_build_options,
+)
 from gpu.cli.run.options import RunOptions
 from slicc.text.command.command_line import Verb, imported, new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
@@ -56,6 +62,7 @@ app = new_app(
     "gcn",
     "Look at GCN3 code objects and run their kernels on a model of a GPU.",
     VERBS,
+    rewrite=with_build_options,
     no_args_is_help=True,
 )
 

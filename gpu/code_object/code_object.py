@@ -125,10 +125,16 @@ class CodeObject:
         return cls(data, str(path))
 
     @classmethod
-    def compile(cls, path: str | Path, options: Sequence[str] = ("-O2",)) -> CodeObject:
-        """Compile an OpenCL file for the processor that runs. Raises `CompileError` without a
-        compiler or with the compiler's message, `CodeObjectError` for its output."""
-        return cls(compile_kernels(path, options=options), str(path))
+    def compile(
+        cls,
+        path: str | Path,
+        options: Sequence[str] = ("-O2",),
+        device_libs: Path | None = None,
+    ) -> CodeObject:
+        """Compile an OpenCL file for the processor that runs; ``device_libs`` as for
+        `compile_kernels`. Raises `CompileError` without a compiler or with the compiler's message,
+        `CodeObjectError` for its output."""
+        return cls(compile_kernels(path, options=options, device_libs=device_libs), str(path))
 
     @classmethod
     def from_bytes(cls, data: bytes, path: str = "code object") -> CodeObject:

@@ -38,7 +38,7 @@ def run(options: RunOptions) -> int:
 class _Session:
     def __init__(self, options: RunOptions) -> None:
         self.options = options
-        self.kernel = runnable_kernel(open_code_object(options.file), options.kernel)
+        self.kernel = runnable_kernel(open_code_object(options), options.kernel)
         self.group, group_dimensions = _group(options.group, self.kernel)
         self.grid, dimensions = read_size(options.grid, "grid", _MOST_GRID)
         self.dimensions = max(dimensions, group_dimensions)
