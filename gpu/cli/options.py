@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from gpu.device_limits import MOST_BANKS
 from slicc.text.command.options import argument, between, option
 
 
@@ -121,7 +122,10 @@ class ReplayOptions:
     )
     seed: int | None = option(None, "Another one than was recorded.", metavar="N", read=between(0))
     tccs: int | None = option(
-        None, "Other banks than were recorded.", metavar="1..64", read=between(1, 64)
+        None,
+        "Other banks than were recorded.",
+        metavar=f"1..{MOST_BANKS}",
+        read=between(1, MOST_BANKS),
     )
     include: tuple[Path, ...] = option(
         (),

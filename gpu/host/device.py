@@ -21,6 +21,7 @@ from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.findings import Finding
 from gpu.compute_unit.sanitizers.sanitizer import Checks
 from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.device_limits import MOST_BANKS, MOST_UNITS
 from gpu.dispatch.device_loop import Mover, OneByOne
 from gpu.dispatch.launch import ComputeUnit
 from gpu.dispatch.occupancy import Limits
@@ -34,7 +35,6 @@ from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.interface import Memory
 from gpu.trace import Trace
 
-MOST_UNITS: Final = 64
 UNITS_PER_SQC: Final = 4
 
 
@@ -97,6 +97,8 @@ class Device(BareDevice):
             )
         if not 1 <= cus <= MOST_UNITS:
             raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
+        if tccs is not None and not 1 <= tccs <= MOST_BANKS:
+            raise HostError(f"a device has 1 to {MOST_BANKS} banks, not {tccs}")
         self.engine = "no engine"
         """What runs the caches, as text for the user."""
         still = STILL_LIMIT if functional else TIMED_STILL_LIMIT

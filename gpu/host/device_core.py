@@ -186,7 +186,10 @@ class BareDevice:
         return Buffer(self.host, made.start, shape, dtype)
 
     def free(self, buffer: Buffer) -> None:
-        """Unmap a buffer; a kernel that still uses it fails."""
+        """Unmap a buffer; a kernel that still uses it fails. Raises HostError if it is not mapped
+        here."""
+        if buffer.host is not self.host:
+            raise HostError("the buffer belongs to another device")
         try:
             self.memory.space.free(buffer.address)
         except ValueError as error:
@@ -214,8 +217,12 @@ class BareDevice:
         return loaded
 
     def loaded_kernel(self, kernel: Kernel | LoadedKernel) -> LoadedKernel:
-        """A kernel at its address; loads its code object if need be."""
+        """A kernel at its address; loads its code object if need be. Raises HostError for one that
+        only another device has loaded."""
         if isinstance(kernel, LoadedKernel):
+            here = self._kernels.get(kernel.object_address)
+            if here is None or here.kernel.owner is not kernel.kernel.owner:
+                raise HostError(f"kernel {kernel.name} was loaded by another device")
             return kernel
         if kernel.owner is None:
             raise HostError(f"kernel {kernel.name} belongs to no code object")

@@ -251,7 +251,7 @@ class FlatMemory:
 
 
 def _contents(allocation: Allocation) -> Contents:
-    allocation.contents = made = Contents(allocation.end - allocation.start)
+    allocation.contents = made = Contents(allocation.size)
     return made
 
 

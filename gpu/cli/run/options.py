@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gpu.cli.options import Engine, KernelOptions
 from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.device_limits import MOST_BANKS, MOST_UNITS
 from slicc.text.command.options import MISSING, between, option
 
 
@@ -74,8 +75,12 @@ class RunOptions(KernelOptions):
         metavar="NAME|PATH",
         complete=_shipped,
     )
-    cus: int = _system(4, "Compute units (4).", metavar="1..256", read=between(1, 256))
-    tccs: int = _system(2, "Banks of the shared cache (2).", metavar="1..64", read=between(1, 64))
+    cus: int = _system(
+        4, "Compute units (4).", metavar=f"1..{MOST_UNITS}", read=between(1, MOST_UNITS)
+    )
+    tccs: int = _system(
+        2, "Banks of the shared cache (2).", metavar=f"1..{MOST_BANKS}", read=between(1, MOST_BANKS)
+    )
     seed: int = _system(1, "Of random delays (1).", metavar="N", read=between(0))
     engine: Engine = _system(
         Engine.AUTO,

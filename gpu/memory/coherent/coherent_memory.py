@@ -189,7 +189,12 @@ class CoherentMemory:
             self._line_tracker.note(whole, addresses, request.size, writes)
             return self._cutter.whole(pending, kind, whole)
         places = self.space.locate(
-            addresses, request.size, writes=writes, loads=loads, atomic=atomic
+            addresses,
+            request.size,
+            writes=writes,
+            loads=loads,
+            atomic=atomic,
+            whole_pages=request.port == self.ports.control,
         )
         for place in dict.fromkeys(places):
             lanes = [lane for lane, other in enumerate(places) if other is place]
@@ -213,7 +218,9 @@ class CoherentMemory:
         place = self.space.find(low)
         if place is None or place.on_store is not None or (writes and not place.writable):
             return None
-        if high + size > place.end or (atomic and bits % size):
+        if high + size > place.limit(request.port == self.ports.control) or (
+            atomic and bits % size
+        ):
             return None
         return place
 
