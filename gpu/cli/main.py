@@ -21,7 +21,7 @@ from gpu.cli.options import (
     ReplayOptions,
     with_build_options,
 )
-from gpu.cli.run.options import RunOptions
+from gpu.cli.run.options import LaunchOptions, RunOptions
 from slicc.text.command.command_line import Verb, imported, new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.version import version_option
@@ -50,6 +50,11 @@ VERBS: Final = (
         RunOptions,
         imported("gpu.cli.run.session", "run"),
         "Run a kernel: packet, doorbell, waves, caches, completion signal.",
+    ),
+    _verb(
+        "launch.launch",
+        LaunchOptions,
+        "Run the kernels that a file lists, one after the other.",
     ),
     _verb(
         "run.replay",

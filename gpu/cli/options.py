@@ -45,14 +45,9 @@ def _build_option(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileOptions:
-    """The code object that a verb reads."""
+class SourceOptions:
+    """How OpenCL C is compiled, if a verb is given some."""
 
-    file: Path = argument(
-        "A code object, or OpenCL C (.cl, .clcpp), which is compiled where a clang is found. Or "
-        "vadd.co, which is shipped.",
-        "FILE",
-    )
     define: tuple[str, ...] = _source(
         (), "A macro of the source. Repeatable.", "--define", "-D", metavar="NAME[=VALUE]"
     )
@@ -79,6 +74,17 @@ class FileOptions:
             *(f"-I{folder}" for folder in self.include),
             *self.build,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(SourceOptions):
+    """The code object that a verb reads."""
+
+    file: Path = argument(
+        "A code object, or OpenCL C (.cl, .clcpp), which is compiled where a clang is found. Or "
+        "vadd.co, which is shipped.",
+        "FILE",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ from gpu.code_object.metadata import (
     read_message_pack,
     read_version_2,
 )
-from gpu.code_object.opencl_compiler import compile_kernels
+from gpu.code_object.opencl.compiler import compile_kernels
 from gpu.code_object.targets import (
     RUNNABLE,
     Target,

@@ -7,23 +7,22 @@ import os
 from pathlib import Path
 from typing import Final
 
-from gpu.cli.options import FileOptions
+from gpu.cli.options import SourceOptions
 from gpu.code_object import CodeObject, CodeObjectError, Kernel
-from gpu.code_object.device_libraries import OPTION
+from gpu.code_object.opencl.device_libraries import OPTION
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 """Kernels that come with the package; ``vadd.co`` is ``vadd.cl``, compiled by stock clang 14."""
 
 
-def open_code_object(options: FileOptions) -> CodeObject:
-    """Read the code object of a verb; compile a ``.cl`` or ``.clcpp`` file first.
+def open_code_object(path: Path, options: SourceOptions) -> CodeObject:
+    """Read a code object; compile a ``.cl`` or ``.clcpp`` file first.
 
     A bare name without a file of that name means a shipped example. Raises `CodeObjectError`, and
     `CompileError` for sources.
     """
-    from gpu.code_object.opencl_compiler import SUFFIXES, compile_kernels
+    from gpu.code_object.opencl.compiler import SUFFIXES, compile_kernels
 
-    path = options.file
     if path.name == str(path) and not path.exists() and (EXAMPLES / path).is_file():
         path = EXAMPLES / path
     if path.suffix in SUFFIXES:

@@ -1,6 +1,6 @@
 """Bitcode of OpenCL's functions for AMDGPU, where a distribution has installed it.
 
-Most kernels call nothing but what the headers beside `opencl_compiler` define. The rest (``sin``,
+Most kernels call nothing but what the headers beside `compiler` define. The rest (``sin``,
 ``work_group_scan_inclusive_add``, ...) is in ROCm's device libraries, which the compiler links
 function by function: a kernel that calls none of them is the same code with and without them.
 """

@@ -20,14 +20,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from gpu.code_object.device_libraries import (
+from gpu.code_object.errors import CompileError
+from gpu.code_object.opencl.device_libraries import (
     TooNew,
     explained,
     find_libraries,
     missing_text,
     undefined_functions,
 )
-from gpu.code_object.errors import CompileError
 
 COMPILER_VARIABLE: Final = "GCN_CLANG"
 OPTIONS_VARIABLE: Final = "GCN_CLANG_OPTIONS"
@@ -44,7 +44,7 @@ _FEATURES: Final = (
     "atomic_order_seq_cst",
 )
 """Features of OpenCL 2.0, which are optional in OpenCL 3.0."""
-_HEADER_FOLDER: Final = Path(__file__).parent / "opencl"
+_HEADER_FOLDER: Final = Path(__file__).parent
 _HEADERS: Final = tuple(
     _HEADER_FOLDER / name for name in ("work_items.h", "common_functions.h", "vector_functions.h")
 )

@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpu.code_object import CompileError, device_libraries, opencl_compiler
-from gpu.code_object.device_libraries import TooNew, find_libraries, undefined_functions
-from gpu.code_object.opencl_compiler import COMPILER_VARIABLE, compile_kernels, find_compiler
+from gpu.code_object import CompileError
+from gpu.code_object.opencl import compiler as opencl_compiler
+from gpu.code_object.opencl import device_libraries
+from gpu.code_object.opencl.compiler import COMPILER_VARIABLE, compile_kernels, find_compiler
+from gpu.code_object.opencl.device_libraries import TooNew, find_libraries, undefined_functions
 from tests.gpu.cli.calling import gcn
 
 UNDEFINED = """\
