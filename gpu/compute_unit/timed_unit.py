@@ -296,7 +296,8 @@ class TimedUnit(Residents[PipelinedWave]):
 
     def _count(self, wave: PipelinedWave, decoded: DecodedInstruction) -> None:
         if self._trace is not None and self._trace.waves:
-            self._trace_line(wave, f"{decoded.instruction.address:#x} {decoded}")
+            address = decoded.instruction.address
+            self._trace_line(wave, f"{address:#x} {decoded}{wave.line_text(address)}")
         wave.next = None
         wave.executed += 1
         self._by_unit[decoded.place] += 1

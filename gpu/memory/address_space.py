@@ -84,7 +84,7 @@ class Allocation:
 
     def limit(self, whole_pages: bool) -> int:
         """The address behind the last byte that may be accessed. ``whole_pages``: by the device
-        itself, which moves lines."""
+        itself (`gpu.memory.interface.PortKind.moves_lines`)."""
         return self.end if whole_pages else self.start + self.size
 
     def why_not(

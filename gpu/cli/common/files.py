@@ -21,12 +21,12 @@ def open_code_object(path: Path, options: SourceOptions) -> CodeObject:
     A bare name without a file of that name means a shipped example. Raises `CodeObjectError`, and
     `CompileError` for sources.
     """
-    from gpu.code_object.opencl.compiler import SUFFIXES, compile_kernels
+    from gpu.code_object.opencl.compiler import LINE_TABLES, SUFFIXES, compile_kernels
 
     if path.name == str(path) and not path.exists() and (EXAMPLES / path).is_file():
         path = EXAMPLES / path
     if path.suffix in SUFFIXES:
-        flags = ("-O2", *options.source_options)
+        flags = ("-O2", LINE_TABLES, *options.source_options)
         made = compile_kernels(path, options=flags, device_libs=options.device_libs)
         return CodeObject.from_bytes(made, str(path))
     given = {"-D, -I, -cl-": options.source_options, OPTION: options.device_libs}

@@ -32,6 +32,8 @@ from gpu.code_object.opencl.device_libraries import (
 COMPILER_VARIABLE: Final = "GCN_CLANG"
 OPTIONS_VARIABLE: Final = "GCN_CLANG_OPTIONS"
 """Its value is passed to the compiler after all other options, split as by a shell."""
+LINE_TABLES: Final = "-gline-tables-only"
+"""Lines of the source in messages; the code stays the same."""
 CPLUSPLUS: Final = ".clcpp"
 SUFFIXES: Final = (".cl", CPLUSPLUS)
 """Of sources: OpenCL C, C++ for OpenCL."""
