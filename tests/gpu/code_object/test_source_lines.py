@@ -36,7 +36,7 @@ def test_every_instruction_has_its_line(code: CodeObject) -> None:
     own = [place[1] for place in found if place is not None and place[0] == "lines.cl"]
     assert set(own) == {3, 4, 5, 6, 7}
     assert {place[0] for place in found if place is not None} == {"lines.cl", "work_items.h"}
-    assert found.count(None) <= 2, "what no line asked for"
+    assert found.count(None) * 8 < len(found), "what no line asked for"
     assert code.source_lines.at(kernel.entry - 4) is None
     assert code.source_lines.at(kernel.entry + kernel.code_size) is None
 
