@@ -45,6 +45,7 @@ def open_device(options: DeviceOptions) -> OpenedDevice:
         checks=options.checks,
         trace=Trace(options.traces, _print_line) if options.traces else None,
         record=options.record is not None,
+        profile=options.profile or options.trace_out is not None,
     )
     fidelity = (
         "functional: right results on flat memory; no caches, no time"

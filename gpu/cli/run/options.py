@@ -89,6 +89,14 @@ class DeviceOptions:
         "Look for mistakes of the kernel: races, waits, uninitialised (a comma between).",
         metavar="WHAT",
     )
+    profile: bool = _output(
+        False, "Print where the time goes: by line of the source and by instruction."
+    )
+    trace_out: Path | None = _output(
+        None,
+        "Write waves, stalls and accesses as a picture for Perfetto or chrome://tracing.",
+        metavar="FILE",
+    )
     stats: Path | None = _output(None, "Write counters as JSON.", metavar="FILE")
     record: Path | None = _output(
         None, "Write the requests to memory, for gcn replay.", metavar="FILE"

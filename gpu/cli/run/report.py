@@ -18,6 +18,7 @@ from gpu.cli.run.counters import lines_about_caches, progress_line, work_of
 from gpu.cli.run.device import OpenedDevice, keep_recording, open_device
 from gpu.cli.run.host_program import HostProgram, allocate, carry_out, differences
 from gpu.cli.run.options import DeviceOptions
+from gpu.cli.run.profile_report import profile_lines, trace_events
 from gpu.host.buffer import Buffer
 from slicc.text.command.progress import Progress
 from slicc.text.data import json_text
@@ -35,7 +36,7 @@ class Wanted:
 
 def run_and_report(options: DeviceOptions, program: HostProgram, wanted: Wanted, what: str) -> bool:
     """Whether all was right. ``what`` ran. Raises the errors of `gpu.cli.error_messages`."""
-    for path in (options.stats, options.record):
+    for path in (options.stats, options.record, options.trace_out):
         if path is not None:
             check_writable(path)
     opened = open_device(options)
@@ -50,6 +51,8 @@ def run_and_report(options: DeviceOptions, program: HostProgram, wanted: Wanted,
     if options.stats is not None:
         text = json_text(_numbers(program, opened), indent=2) + "\n"
         write_whole(options.stats, text.encode())
+    if options.trace_out is not None and device.profile is not None:
+        write_whole(options.trace_out, trace_events(device.profile).encode())
     if options.record is not None:
         keep_recording(device, options, options.record)
     return right
@@ -93,6 +96,9 @@ def _print_results(
     print(f"{printable(what)}: {work_of(opened.device)}, {opened.ticks}")
     for line in lines_about_caches(opened.device.memory):
         print(line)
+    if options.profile and opened.device.profile is not None:
+        for line in profile_lines(opened.device.profile):
+            print(printable_lines(line))
     print(f"fidelity: {opened.fidelity}")
 
 
