@@ -42,6 +42,7 @@ TESTER_CLIENTS: Final = Clients(
         "stuck": (_I64, (_BLOCK, _VIEWS)),
         "finish": (_I64, (_BLOCK, _VIEWS)),
         "refused": (_I64, (_BLOCK,)),
+        "run_legs": (_U64, (ctypes.c_void_p, _U64, ctypes.c_void_p, _U64, _WORDS, _WORDS)),
     },
 )
 """Agents of a program, flushers and the checker."""
