@@ -18,12 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.controller.protocol_info import ProtocolInfo
+from runtime.description import SystemDescription
 from runtime.errors import ErrorKind
+from runtime.native import system as native_system
 from runtime.native.build import Sizes
 from runtime.native.ctypes_api import Library
 from runtime.native.plan import POOLS, Words
 from runtime.native.plan_words import NONE
-from runtime.native.system import CountsTable, RunStatus, available_memory, zeroed_block
+from runtime.native.system import CountsTable, RunStatus, zeroed_block
 from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
 from tester.execution.events import Verdict
@@ -43,8 +45,8 @@ SMALL_LEG: Final = 1 << 18
 """Lanes of all actions of a leg that is run in one go; what has more shows its progress."""
 _CALL: Final = 1 << 18
 """Lanes of all actions in one call: Ctrl-C is handled between two."""
-_STEPS: Final = 1 << 10
-"""Slices of a leg in a call: what takes more is run alone, where Ctrl-C is handled between some."""
+_STEPS: Final = 32
+"""Slices of a leg in a call: what takes more is gone on with, and Ctrl-C is handled between two."""
 _BLOCK: Final = 1 << 27
 """Bytes that a block may have, if the machine has four times as much. Pages that no leg uses cost
 nothing."""
@@ -213,11 +215,13 @@ class Counts:
         ]
         self.cells = np.zeros(sum(size for _, size, _ in self._shapes), np.uint64)
 
-    def tables(self) -> dict[str, CountsTable]:
-        """By machine, as :func:`tester.execution.native_leg.machine_counts`."""
+    def tables(self, description: SystemDescription | None = None) -> dict[str, CountsTable]:
+        """By machine, as :func:`tester.execution.native_leg.machine_counts`; if a description is
+        given, of the machines that it has."""
         found, first = {}, 0
         for name, size, stride in self._shapes:
-            found[name] = CountsTable(self.cells[first : first + size], stride)
+            if description is None or description.instances_of(name):
+                found[name] = CountsTable(self.cells[first : first + size], stride)
             first += size
         return found
 
@@ -233,30 +237,51 @@ class LegBatch:
         self._grown = np.zeros(len(POOLS), np.uint64)
         self._forms: list[SystemForm] = []
         """Of the legs of this call."""
+        self._library: Library | None = None
+        """That of the last call."""
 
-    def run(self, legs: Sequence[Leg], counts: Counts | None = None) -> list[LegResult]:
+    def takes(self, leg: Leg) -> bool:
+        """Whether a leg is small enough for the memory of a batch."""
+        return leg.program.lane_address.size <= SMALL_LEG
+
+    def run(
+        self,
+        legs: Sequence[Leg],
+        counts: Counts | None = None,
+        on_progress: Callable[[LegResult], None] | None = None,
+    ) -> list[LegResult]:
         """How each leg ends.
 
         Raises what NativeLegRun and ``rules_of`` raise. What does not fit into the memory of a
-        batch, or takes long, is run alone. ``counts``: the transitions of legs that pass are added
-        to them.
+        batch is run alone. ``counts``: the transitions of legs that pass are added to them.
+        ``on_progress`` is called with what a leg that takes long has done so far; it may raise.
         """
         if not self._block.size:
-            self._block = zeroed_block(min(_BLOCK, (available_memory() or _BLOCK) // 4))
+            free = native_system.available_memory()
+            self._block = zeroed_block(min(_BLOCK, _BLOCK if free is None else free // 4))
             self._arena = np.empty(_ARENA, np.uint8)
         found: list[LegResult] = []
         while len(found) < len(legs):
-            found += self._call(legs[len(found) :], counts)
+            found += self._call(legs[len(found) :], counts, on_progress)
         return found
 
-    def _call(self, legs: Sequence[Leg], counts: Counts | None) -> Iterator[LegResult]:
-        """The results of the first legs, at least of one."""
+    def add_counts(self, counts: Counts) -> None:
+        """Add the transitions so far of a leg that was interrupted."""
+        assert self._library is not None
+        self._library.add_counts(self._block.ctypes.data, counts.cells.ctypes.data)
+
+    def _call(
+        self,
+        legs: Sequence[Leg],
+        counts: Counts | None,
+        on_progress: Callable[[LegResult], None] | None,
+    ) -> Iterator[LegResult]:
+        """The results of the first legs, if there is room for one."""
         del self._forms[:-_KEPT]
         library, jobs = self._jobs(legs, counts)
-        if not jobs:
-            yield self._alone(legs[0], counts)
-            return
-        words = np.zeros((len(jobs), len(ResultWord)), np.uint64)
+        self._library = library
+        words = np.zeros((max(1, len(jobs)), len(ResultWord)), np.uint64)
+        words[0, ResultWord.STATUS] = RunStatus.EXHAUSTED
         more = np.zeros(1, np.uint64)
         memory = _Memory(
             self._block.ctypes.data,
@@ -266,19 +291,23 @@ class LegBatch:
             _STEPS,
             self._grown.ctypes.data,
         )
-        done = library.run_legs(
-            (_Job * len(jobs))(*jobs),
-            len(jobs),
-            ctypes.addressof(memory),
-            _CALL,
-            words.ctypes.data,
-            more.ctypes.data,
-        )
+        at = ctypes.addressof(memory)
+        done = 1
+        if jobs:
+            array = (_Job * len(jobs))(*jobs)
+            done = library.run_legs(
+                array, len(jobs), at, _CALL, words.ctypes.data, more.ctypes.data
+            )
         if more[0]:  # for the leg behind those that are done
             self._arena = np.empty(max(int(more[0]), 2 * self._arena.size), np.uint8)
-        for leg, row in zip(legs, words[:done].tolist()):
+        for number, (leg, row) in enumerate(zip(legs, words[:done])):
+            while row[ResultWord.STATUS] == RunStatus.UNTIL:
+                if on_progress is not None:
+                    on_progress(self._result(leg, row.tolist()))
+                if library.resume_leg(ctypes.addressof(array[number]), at, row.ctypes.data):
+                    return  # again, with more of what ran out
             if row[ResultWord.STATUS] in (RunStatus.IDLE, RunStatus.FINDING):
-                yield self._result(leg, row)
+                yield self._result(leg, row.tolist())
             else:
                 yield self._alone(leg, counts)
 
@@ -291,7 +320,7 @@ class LegBatch:
         size = 0
         for leg in legs:
             size += leg.program.lane_address.size
-            if leg.program.lane_address.size > SMALL_LEG or (jobs and size > _CALL):
+            if not self.takes(leg) or (jobs and size > _CALL):
                 break
             form = self._form_of(leg)
             if not Sizes(library.line_bytes, library.node_words).serve(form.sizes):

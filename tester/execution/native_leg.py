@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
@@ -130,11 +131,33 @@ class NativeLegRun:
         """If there is a list, every transition is added to it (rows as in `run_traced`)."""
         self._exhausted: PoolExhausted | None = None
         self._on_progress = on_progress
-        self._view = ProgramView(self.program)
-        self._lines = touched_lines(self.program)
-        self.capacities = protocol.capacities(self.program, self._view, len(self._lines))
-        self._used = flushing_requesters(self.program)
-        self._flushable = all_flush(protocol.info, leg.description, self._used)
+        self._transitions = 0
+
+    @cached_property
+    def _view(self) -> ProgramView:
+        return ProgramView(self.program)
+
+    @cached_property
+    def _lines(self) -> IntArray:
+        return touched_lines(self.program)
+
+    @cached_property
+    def capacities(self) -> Capacities:
+        return self.protocol.capacities(self.program, self._view, len(self._lines))
+
+    @cached_property
+    def _used(self) -> list[int]:
+        return flushing_requesters(self.program)
+
+    @cached_property
+    def _flushable(self) -> bool:
+        return all_flush(self.protocol.info, self.leg.description, self._used)
+
+    def adopt(self, outcome: Outcome, transitions: int) -> None:
+        """The leg has been run in a batch, and passed."""
+        self.outcome = outcome
+        self.driver.completed = outcome.episodes
+        self._transitions = transitions
 
     def run(self) -> Outcome:
         """Run to the end or to the first finding; again from the start where a pool was too small.
@@ -215,7 +238,7 @@ class NativeLegRun:
 
     @property
     def transitions(self) -> int:
-        return self.system.transitions if self.started else 0
+        return self.system.transitions if self.started else self._transitions
 
     @property
     def place(self) -> str:

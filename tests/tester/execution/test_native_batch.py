@@ -8,7 +8,7 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import AnyRun, Campaign, Options
 from tester.execution import native_batch
 from tester.execution.events import Verdict
 from tester.execution.handover import handover_rules_of
@@ -137,18 +137,39 @@ def test_more_memory_is_found_where_it_is_needed(monkeypatch: pytest.MonkeyPatch
             assert_alike("GPU_VIPER", leg, result)
 
 
-def test_long_legs_are_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_legs_show_their_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     legs = drawn("MI", (0, 1, 2))
-    expected = batch("MI").run(legs)
-    assert all(result.memory_hash for result in expected)
+    expected = [figures(result) for result in batch("MI").run(legs)]
     monkeypatch.setattr(native_batch, "_STEPS", 1)
-    for one, other in zip(expected, batch("MI").run(legs), strict=True):
-        assert other.memory_hash == 0
-        assert replace(one, memory_hash=0, statistics=other.statistics) == other
+    shown: list[LegResult] = []
+    assert [figures(each) for each in batch("MI").run(legs, None, shown.append)] == expected
+    ticks = [each.ticks for each in shown]
+    assert len(ticks) > len(legs)
+    assert max(ticks) <= max(int(str(each[3])) for each in expected)
     monkeypatch.setattr(native_batch, "SMALL_LEG", legs[1].program.lane_address.size - 1)
-    monkeypatch.setattr(native_batch, "_STEPS", 1 << 10)
     mixed = batch("MI").run(legs)
     assert any(result.memory_hash == 0 for result in mixed)
+    monkeypatch.undo()
+    for one, other in zip(mixed, batch("MI").run(legs), strict=True):
+        assert figures(replace(other, memory_hash=one.memory_hash)) == figures(one)
+
+
+def test_a_leg_that_is_interrupted_counts_as_far_as_it_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(native_batch, "_STEPS", 1)
+    campaign = Campaign(loaded("MI"), Options(5, 10**6, leg_episodes=60), engine("MI"))
+    seen: list[int] = []
+
+    def stop(run: AnyRun) -> None:
+        seen.append(run.transitions)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        campaign.run_leg(campaign.plan(0).leg, stop)
+    assert campaign.transitions == seen[-1] > seen[0] > 0
+    assert 0 < campaign.totals.episodes < 60
 
 
 def test_the_memory_hash_is_of_what_was_written() -> None:

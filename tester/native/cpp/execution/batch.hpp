@@ -1,7 +1,7 @@
 // Many legs in one call: each is prepared, run and judged in the same memory, one after the other.
 //
 // Invariant: a leg's result depends on the leg alone, whatever ran before it in the memory. What
-// cannot be run here, or not to its end, is left to the caller (STATUS_UNTIL).
+// cannot be run in this memory is left to the caller (STATUS_EXHAUSTED).
 
 #pragma once
 
@@ -34,7 +34,7 @@ inline Capacities leg_capacities(const PreparedLeg& leg, const Capacities& grown
     const u64 agents = leg.views[0].agents;
     const u64 traffic = larger(leg.lanes, 64);
     Capacities c = {};
-    c.lines = leg.final.lines + 64;
+    c.lines = larger(grown.lines, leg.final.lines + 64);
     c.increments = leg.increments + 1;
     c.words = leg.views[0].groups + 1;
     c.messages = larger(grown.messages, 256 + 8 * leg.lanes);
@@ -48,25 +48,26 @@ inline Capacities leg_capacities(const PreparedLeg& leg, const Capacities& grown
     return c;
 }
 
-// Twice as much of the pool that ran out. False: it has no size of its own.
-inline bool double_pool(Capacities& c, Capacities& grown, u32 name) {
-    const auto twice = [](u64& now, u64& later) {
-        now *= 2;
-        later = now;
-        return true;
-    };
+inline u64* capacity_of(Capacities& c, u32 name) {
     switch (name) {
-        case POOL_MESSAGES: return twice(c.messages, grown.messages);
-        case POOL_LOGS: return twice(c.logs, grown.logs);
-        case POOL_ATOMICS: return twice(c.atomics, grown.atomics);
-        case POOL_FLIGHTS: return twice(c.flights, grown.flights);
-        case POOL_LINE_REQUESTS: return twice(c.line_requests, grown.line_requests);
-        case POOL_EVENTS: return twice(c.events, grown.events);
-        case POOL_FAR: return twice(c.far, grown.far);
-        case POOL_TRIGGERS: return twice(c.triggers, grown.triggers);
-        case POOL_LINES: c.lines *= 2; return true;
+        case POOL_MESSAGES: return &c.messages;
+        case POOL_LINES: return &c.lines;
+        case POOL_LOGS: return &c.logs;
+        case POOL_ATOMICS: return &c.atomics;
+        case POOL_FLIGHTS: return &c.flights;
+        case POOL_LINE_REQUESTS: return &c.line_requests;
+        case POOL_EVENTS: return &c.events;
+        case POOL_FAR: return &c.far;
+        case POOL_TRIGGERS: return &c.triggers;
     }
-    return false;
+    return nullptr;  // of a size that follows from the leg
+}
+
+// Later runs begin with twice as much of the pool that ran out. False: it cannot grow.
+inline bool grow(const BatchMemory& memory, const PoolRecord& pool) {
+    u64* capacity = capacity_of(*memory.grown, pool.name);
+    if (capacity) *capacity = 2 * larger(*capacity, pool.capacity);
+    return capacity;
 }
 
 // A hash of the lines that were written in memory, and where.
@@ -124,40 +125,17 @@ inline void leg_result(Context& x, const LegJob& job, i64 status, u64* out) {
     if (job.counts && status == STATUS_IDLE) add_counts(x, job.counts);
 }
 
-// STATUS_EXHAUSTED: `plan.capacities` have grown, the leg is to be run again.
-inline i64 run_prepared(const LegJob& job, const PreparedLeg& leg, PlanView& plan,
-                        const BatchMemory& memory, u64* out) {
-    plan.capacities.agents = static_cast<u32>(2 * job.program.agents + leg.flush_parts);
-    plan.capacities.consumers =
-        plan.capacities.controllers + plan.capacities.requesters + plan.capacities.agents;
-    const BlockSize size = block_size(plan);
-    if (size.all > memory.block_bytes) return STATUS_UNTIL;
-    __builtin_memset(memory.block, 0, size.zeroed);
-    system_start(memory.block, size, plan);
+inline Context context_of_leg(const BatchMemory& memory, const PreparedLeg& leg) {
     Context x = context_of(memory.block);
     x.client_view = const_cast<ProgramView*>(leg.views);
-    i64 status = Leg_start(x, leg, job.program.agent_requester, job.rules) < 0
-                     ? i64{x.s->pool.name ? STATUS_EXHAUSTED : STATUS_UNTIL}
-                     : Leg_run(x, leg, job.rules, memory.steps);
-    if (x.s->pool.name) {
-        const bool grows = double_pool(plan.capacities, *memory.grown, x.s->pool.name);
-        return grows ? STATUS_EXHAUSTED : STATUS_UNTIL;
-    }
-    leg_result(x, job, status, out);
-    return status;
+    return x;
 }
 
-// Run a leg; its result is in `out`. Returns how many bytes of the arena would have been enough to
-// begin; more than there are: it was not run.
-inline u64 run_leg(const LegJob& job, const BatchMemory& memory, u64* out) {
-    out[ResultWord::STATUS] = STATUS_UNTIL;
-    Arena arena = {memory.arena, memory.arena_bytes, 0};
-    const PreparedLeg* leg = prepare_leg(job.program, arena);
-    if (!leg) return arena.used;
-    PlanView plan;
-    if (!read_plan(job.plan, job.plan_words, plan) || !plan_fits(plan)) return 0;
+// Whether the leg is to be run again, because a pool has grown.
+inline bool run_prepared(const LegJob& job, const PreparedLeg& leg, PlanView plan,
+                         const BatchMemory& memory, u64* out) {
     const Capacities said = plan.capacities;
-    plan.capacities = leg_capacities(*leg, *memory.grown);
+    plan.capacities = leg_capacities(leg, *memory.grown);
     plan.capacities.controllers = said.controllers;
     plan.capacities.requesters = said.requesters;
     plan.capacities.buffers = said.buffers;
@@ -165,13 +143,37 @@ inline u64 run_leg(const LegJob& job, const BatchMemory& memory, u64* out) {
     plan.capacities.caches = said.caches;
     plan.capacities.nodes = said.nodes;
     plan.run_key = job.program.run_key;
+    plan.capacities.agents = static_cast<u32>(2 * job.program.agents + leg.flush_parts);
+    plan.capacities.consumers =
+        plan.capacities.controllers + plan.capacities.requesters + plan.capacities.agents;
+    const BlockSize size = block_size(plan);
+    if (size.all > memory.block_bytes) return false;
+    __builtin_memset(memory.block, 0, size.zeroed);
+    system_start(memory.block, size, plan);
+    Context x = context_of_leg(memory, leg);
     i64 status = STATUS_EXHAUSTED;
-    while (status == STATUS_EXHAUSTED) status = run_prepared(job, *leg, plan, memory, out);
+    if (Leg_start(x, leg, job.program.agent_requester, job.rules) >= 0)
+        status = Leg_run(x, leg, job.rules, memory.steps);
+    if (x.s->pool.name) return grow(memory, x.s->pool);
+    leg_result(x, job, status, out);
+    return false;
+}
+
+// Run a leg; its result is in `out`. Returns how many bytes of the arena would have been enough to
+// begin; more than there are: it was not run.
+inline u64 run_leg(const LegJob& job, const BatchMemory& memory, u64* out) {
+    out[ResultWord::STATUS] = STATUS_EXHAUSTED;
+    Arena arena = {memory.arena, memory.arena_bytes, 0};
+    const PreparedLeg* leg = prepare_leg(job.program, arena);
+    if (!leg) return arena.used;
+    PlanView plan;
+    if (!read_plan(job.plan, job.plan_words, plan) || !plan_fits(plan)) return 0;
+    while (run_prepared(job, *leg, plan, memory, out)) continue;
     return 0;
 }
 
-// Run legs until `accesses` lanes' accesses have been made. Returns how many were run, or looked at; `more`:
-// bytes of the arena for the next one, if that is why the call ended, else 0.
+// Run legs until so many lanes have had an access, or one takes long (STATUS_UNTIL). Returns how many
+// have a result; `more`: bytes of the arena for the next one, if that is why the call ended, else 0.
 SLICC_API u64 slicc_run_legs(const LegJob* jobs, u64 count, const BatchMemory* memory, u64 accesses,
                              u64* results, u64* more) {
     u64 made = 0;
@@ -185,6 +187,23 @@ SLICC_API u64 slicc_run_legs(const LegJob* jobs, u64 count, const BatchMemory* m
             break;
         }
         made += jobs[done].program.actions * jobs[done].program.lanes + 1;
+        if (out[ResultWord::STATUS] == STATUS_UNTIL) accesses = 0;
     }
     return done;
+}
+
+// Go on with the last leg of a call, which ended with STATUS_UNTIL; its result so far is in `out`.
+// Returns 1 if it has to be run again, because a pool has grown.
+SLICC_API i64 slicc_resume_leg(const LegJob* job, const BatchMemory* memory, u64* out) {
+    const PreparedLeg& leg = *reinterpret_cast<const PreparedLeg*>(memory->arena);
+    Context x = context_of_leg(*memory, leg);
+    const i64 status = Leg_run(x, leg, job->rules, memory->steps);
+    leg_result(x, *job, x.s->pool.name ? i64{STATUS_EXHAUSTED} : status, out);
+    return x.s->pool.name && grow(*memory, x.s->pool);
+}
+
+// Add up what the last leg of a call has done so far.
+SLICC_API void slicc_add_counts(void* block, u64* counts) {
+    Context x = context_of(block);
+    add_counts(x, counts);
 }
