@@ -35,6 +35,8 @@ class RunStatus(IntEnum):
     """There is a finding or a verdict."""
     EXHAUSTED = 3
     """A pool ran out."""
+    OUR_BUG = 4
+    """Something that cannot be: a mistake of ours, not of the protocol."""
 
 
 class StepWord(IntEnum):
