@@ -12,10 +12,9 @@ from typing import Any, Final
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.system.inspection import leaks
 from runtime.system.system import System
-from tester.diagnosis.history import History
-from tester.diagnosis.line_events import AtPort, Event, Transition
-from tester.diagnosis.row_selection import choose, gaps
-from tester.diagnosis.system_inspection import (
+from tester.diagnosis.events.history import History
+from tester.diagnosis.events.line_events import AtPort, Event, Transition
+from tester.diagnosis.events.system_inspection import (
     controller_name,
     failed_controller,
     head_message,
@@ -23,6 +22,7 @@ from tester.diagnosis.system_inspection import (
     transitions_of,
     waits_for,
 )
+from tester.diagnosis.row_selection import choose, gaps
 from tester.diagnosis.value_attribution import INITIAL, Version, judge_bytes
 from tester.execution.events import ATOMIC_VERDICTS, Finding, Role, Verdict
 from tester.execution.leg import LegRun

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.types.message import Message, kind_of
-from tester.diagnosis.line_events import Sent
-from tester.diagnosis.message_text import details_of
-from tester.diagnosis.system_inspection import controller_name, head_message
+from tester.diagnosis.events.line_events import Sent
+from tester.diagnosis.events.message_text import details_of
+from tester.diagnosis.events.system_inspection import controller_name, head_message
 from tester.execution.events import Request
 
 MEMORY = "memory"

@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 from runtime.controller.source_location import transition_location
 from runtime.requesters.port import AccessKind
 from runtime.types.message import Message
-from tester.diagnosis.bytes_in_question import NO_BYTES, BytesInQuestion, Copies
-from tester.diagnosis.line_events import AtPort, Event, Sent, Transition
-from tester.diagnosis.message_tap import MEMORY, MessageTap, Received
-from tester.diagnosis.system_inspection import controller_name, record_of
+from tester.diagnosis.events.bytes_in_question import NO_BYTES, BytesInQuestion, Copies
+from tester.diagnosis.events.line_events import AtPort, Event, Sent, Transition
+from tester.diagnosis.events.message_tap import MEMORY, MessageTap, Received
+from tester.diagnosis.events.system_inspection import controller_name, record_of
 from tester.execution.events import Request, Role
 from tester.limits import HISTORY_ROWS
 

@@ -14,11 +14,11 @@ from runtime.types.message import kind_of
 from runtime.types.messages import MemoryMsg, MemoryRequestType, MessageSizeType, RubyRequest
 from runtime.types.values import DataBlock, WriteMask
 from tester.campaign.campaign import Campaign, Options, leg_run
+from tester.diagnosis.events.history import History
+from tester.diagnosis.events.line_events import AtPort, Sent, Transition
+from tester.diagnosis.events.message_text import _mask, details_of
+from tester.diagnosis.events.system_inspection import entry_of, state_of
 from tester.diagnosis.failure_report import Failure, render
-from tester.diagnosis.history import History
-from tester.diagnosis.line_events import AtPort, Sent, Transition
-from tester.diagnosis.message_text import _mask, details_of
-from tester.diagnosis.system_inspection import entry_of, state_of
 from tester.execution.events import Verdict
 from tester.execution.leg import LegRun
 from tests.planted.bugs import BY_NAME
