@@ -47,6 +47,12 @@ class TransitionObserver(Protocol):
     ) -> None: ...
 
 
+class StallObserver(Protocol):
+    """Called for every transition that is held back, once for each look at it."""
+
+    def __call__(self, controller: Controller, address: int, state: int, event: int, /) -> None: ...
+
+
 class _Guard:
     """What must hold before a row of the table may run; rows without needs have none."""
 
@@ -99,6 +105,7 @@ class Controller(ControllerBase):
         "max_transitions_per_tick",
         "observer",
         "ports",
+        "stall_observer",
         "trace_sink",
         "transaction",
         "transitions",
@@ -132,6 +139,7 @@ class Controller(ControllerBase):
         self.transitions: TransitionTable = {}
         self.transaction = Transaction()
         self.observer: TransitionObserver | None = None
+        self.stall_observer: StallObserver | None = None
         self.trace_sink: Callable[[str], None] | None = None
         self.debug = False
         self.busy_cycles = 0
@@ -279,6 +287,8 @@ class Controller(ControllerBase):
         if guard is not None:
             blocked = self._blocked(guard, address)
             if blocked is not None:
+                if self.stall_observer is not None:
+                    self.stall_observer(self, address, state, event)
                 return blocked
         t = self.transaction
         t.address = address
