@@ -70,7 +70,7 @@ class MessageTap:
         self._sent = sent
         self._whole = whole
         self._receivers = system.network.receivers
-        self._line_size: int = system.topology.line_size
+        self._topology = system.topology
         self._ports = {port.name: port for port in system.network.ports}
         self._names = {each.machineID.node: controller_name(each) for each in system.controllers}
         self._buffers: dict[str, MessageBuffer] = system.buffers
@@ -166,7 +166,7 @@ class MessageTap:
         known: str = "",
     ) -> Sent:
         data, touched = self._data_of(message)
-        fields = message_fields(message, self._line_size) if self._whole else ()
+        fields = message_fields(message, self._topology) if self._whole else ()
         return Sent(
             tick=message.created,
             who=sender,

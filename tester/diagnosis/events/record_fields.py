@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from runtime.network.network import Topology
 from runtime.system.inspection import attributes
 from runtime.types.message import Message, kind_field
 from runtime.types.messages import AccessPermission
-from runtime.types.values import DataBlock, WriteMask
+from runtime.types.values import DataBlock, NetDest, WriteMask
 from tester.diagnosis.events.line_events import Fields, Held
 from tester.diagnosis.events.message_text import mask_text
 from tester.diagnosis.events.system_inspection import entry_of, record_of
@@ -35,14 +36,14 @@ def held_by(controller: Any, line: int) -> Held:
     return Held(_fields(controller, entry), _fields(controller, record))
 
 
-def message_fields(message: Message, line_size: int) -> Fields:
+def message_fields(message: Message, topology: Topology) -> Fields:
     """All that the sender set, but for what kind of message it is."""
     hidden = kind_field(message)
     found = []
     for name, text in message.fields():
         if name != hidden and name != "pkt":
             value = getattr(message, name)
-            found.append((name, _special(value, line_size) or text))
+            found.append((name, _special(value, topology) or text))
     return tuple(found)
 
 
@@ -58,15 +59,17 @@ def _fields(controller: Any, record: object) -> Fields:
         elif name.endswith("State") and isinstance(value, int):
             text = controller.STATES.name_of(value)
         else:
-            text = _special(value, controller.line_size) or repr(value)
+            text = _special(value, controller.topology) or repr(value)
         found.append((name, text))
     return tuple(found)
 
 
-def _special(value: object, line_size: int) -> str:
+def _special(value: object, topology: Topology) -> str:
     """The text of a value whose own is not for readers; empty: its own is."""
     if isinstance(value, DataBlock):
-        return block_text(value.data.to_bytes(line_size, "little"))
+        return block_text(value.data.to_bytes(topology.line_size, "little"))
     if isinstance(value, WriteMask):
         return mask_text(value) or "no byte"
+    if isinstance(value, NetDest):
+        return ", ".join(repr(topology.nodes[node]) for node in value.nodes()) or "none"
     return ""
