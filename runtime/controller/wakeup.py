@@ -205,6 +205,16 @@ class Controller(ControllerBase):
         following = state if transition.next is None else transition.next
         return following, transition.actions, guard
 
+    def run_before(
+        self, state: int, event: int, action: Callable[[Any, Transaction], None]
+    ) -> None:
+        """Let a transition run ``action`` first, for those who want to stop there."""
+        row = self._rows[state * self._stride + event]
+        if row is None:
+            raise KeyError((state, event))
+        following, actions, guard = row
+        self._rows[state * self._stride + event] = following, (action, *actions), guard
+
     @property
     def ranked(self) -> bool:
         return self._ranked

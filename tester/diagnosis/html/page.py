@@ -124,5 +124,6 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=True,
+        keep_trailing_newline=True,
     )
     return environment.get_template("page.html.jinja")

@@ -15,6 +15,7 @@ from typing import Any, Final
 from protocols.transition_texts import Cell, TransitionText
 from runtime.types.messages import AccessPermission
 from tester.diagnosis.events.history import ISSUED
+from tester.diagnosis.events.lifelines import Lifelines
 from tester.diagnosis.events.line_events import (
     AtPort,
     Event,
@@ -26,7 +27,6 @@ from tester.diagnosis.events.line_events import (
 )
 from tester.diagnosis.events.recording import Recording
 from tester.diagnosis.events.system_inspection import controller_name
-from tester.diagnosis.html.lifelines import Lifelines
 from tester.program.program import Program
 
 FORMAT: Final = 1

@@ -1,6 +1,6 @@
 // The run as objects: events, where each message went, what each controller had when.
 
-const TRANSITION = 0, SENT = 1, PORT = 2, STALL = 3;
+const TRANSITION = 0, SENT = 1, PORT = 2, STALL = 3, CHECKPOINT = 512;
 
 class Run {
   constructor(data) {
@@ -109,23 +109,52 @@ class Run {
     return pairs;
   }
 
+  // The first block of data of a list of fields.
+  blockOf(number) {
+    this.blocks ||= new Map();
+    if (!this.blocks.has(number)) {
+      const found = this.fields(number).find(([, value]) => value.startsWith("#"));
+      this.blocks.set(number, found ? found[1] : "");
+    }
+    return this.blocks.get(number);
+  }
+
   // Messages that were sent and not yet taken at an event, with where each is.
   pending(index, tick) {
-    const found = [];
-    for (let at = Math.max(0, index - 20000); at <= index; at++) {
-      const event = this.events[at];
-      if (event.kind !== SENT) continue;
-      for (const hop of event.hops) {
-        if (hop.taken >= 0 && hop.taken <= index) continue;
-        if (this.lifelines[hop.receiver].kind === "memory") {
-          if (hop.arrival <= tick) continue;
-        }
-        const aside = hop.aside.some(each => each <= index);
-        const here = hop.arrival >= 0 && hop.arrival <= tick;
-        found.push({ event, hop, where: aside ? "set aside in" : here ? "waits in" : "under way to" });
+    const from = Math.floor(index / CHECKPOINT);
+    const found = [...this.checkpoints()[from]];
+    for (let at = from * CHECKPOINT; at <= index; at++) this.opened(at, found);
+    return found.filter(({ event, hop }) => event.index <= index && !this.over(hop, index, tick)).map(({ event, hop }) => {
+      const here = hop.arrival >= 0 && hop.arrival <= tick;
+      const aside = hop.aside.some(each => each <= index);
+      return { event, hop, where: aside ? "set aside in" : here ? "waits in" : "under way to" };
+    });
+  }
+
+  // Memory takes a message when it arrives; of others the transition is known that took it.
+  over(hop, index, tick) {
+    if (this.lifelines[hop.receiver].kind === "memory") return hop.arrival <= tick;
+    return hop.taken >= 0 && hop.taken <= index;
+  }
+
+  opened(index, found) {
+    const event = this.events[index];
+    if (event.kind === SENT) for (const hop of event.hops) found.push({ event, hop });
+  }
+
+  // What is pending before every so many events.
+  checkpoints() {
+    if (this.known) return this.known;
+    this.known = [];
+    let open = [];
+    for (let at = 0; at < this.events.length; at++) {
+      if (at % CHECKPOINT === 0) {
+        open = open.filter(({ hop }) => !this.over(hop, at - 1, this.events[at].tick - 1));
+        this.known.push([...open]);
       }
+      this.opened(at, open);
     }
-    return found;
+    return this.known;
   }
 
   lineName(line) { return line < 0 ? "" : this.lines[line].name; }

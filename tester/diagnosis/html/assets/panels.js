@@ -1,5 +1,7 @@
 // What is beside the diagram: the chosen event, its text, and the system at its moment.
 
+const MOST_LINES = 16;
+
 class Panels {
   constructor(run, choose) {
     this.run = run;
@@ -114,16 +116,11 @@ class Panels {
     const { run } = this, event = run.events[index];
     const pending = run.pending(index, event.tick);
     return run.lifelines.filter(life => life.kind !== "agent").map(life => {
-      const rows = [];
-      for (let line = 0; line < run.lines.length; line++) {
-        const last = run.lastAt(life.number, line, index);
-        const state = life.kind === "memory" ? "" : run.stateAt(life.number, line, index);
-        if (!last && !state) continue;
-        const memory = life.kind === "memory";
-        rows.push(...this.heldRows(life, line, state,
-          last ? run.fields(memory ? last.memory : last.entry) : [], last && !memory ? run.fields(last.tbe) : [], last));
-        if (rows.length > 60) { rows.push(h("tr", {}, h("td", { colspan: 3, class: "faint" }, "further lines are not shown"))); break; }
-      }
+      const held = this.heldLines(life, index, event.line);
+      const memory = life.kind === "memory";
+      const rows = held.slice(0, MOST_LINES).flatMap(({ line, last, state }) => this.heldRows(life, line, state,
+        last ? run.fields(memory ? last.memory : last.entry) : [], last && !memory ? run.fields(last.tbe) : [], last));
+      if (held.length > MOST_LINES) rows.push(h("tr", {}, h("td", { colspan: 3, class: "faint" }, `and ${held.length - MOST_LINES} further lines`)));
       const messages = pending.filter(each => each.hop.receiver === life.number).map(each =>
         h("li", {}, this.link(each.event.index, each.event.name), ` from ${run.lifelines[each.event.life].name}`,
           run.lines.length > 1 && each.event.line >= 0 ? `, line ${run.lineName(each.event.line)}` : "",
@@ -132,6 +129,17 @@ class Panels {
       return h("section", { class: "holder" }, h("h4", {}, life.name),
         rows.length ? h("table", {}, rows) : null, messages.length ? h("ul", { class: "messages" }, messages) : null);
     }).filter(Boolean);
+  }
+
+  // Lines that a controller has had to do with: the chosen one first, then those with a transaction.
+  heldLines(life, index, chosen) {
+    const { run } = this, found = [];
+    for (let line = 0; line < run.lines.length; line++) {
+      const last = run.lastAt(life.number, line, index);
+      const state = life.kind === "memory" ? "" : run.stateAt(life.number, line, index);
+      if (last || state) found.push({ line, last, state, rank: line === chosen ? 0 : last && last.tbe >= 0 ? 1 : 2 });
+    }
+    return found.sort((a, b) => a.rank - b.rank || a.line - b.line);
   }
 
   heldRows(life, line, state, entry, tbe, last) {

@@ -44,8 +44,7 @@ class CopyTable {
     this.run = run;
     this.line = null;
     this.cursor = -1;
-    this.rows = [];
-    this.lives = [];
+    this.known = new Map();
     this.list = new VirtualList($("copies"), 26, row => this.row(row, choose));
   }
 
@@ -53,44 +52,43 @@ class CopyTable {
     if (line === this.line) return;
     this.line = line;
     $("copies-line").textContent = line < 0 || !this.run.lines.length ? "" : `${this.run.lineName(line)} (${this.run.lines[line].address})${this.run.bytesText(line)}`;
-    this.rows = [];
-    const now = new Map(), colours = new Map();
-    for (const event of this.run.events) {
-      if (event.line !== line) continue;
-      const value = this.value(event);
-      if (value === null || now.get(event.life) === value) continue;
-      now.set(event.life, value);
-      this.rows.push({ index: event.index, life: event.life, values: new Map(now) });
-    }
-    this.lives = this.run.lifelines.filter(life => now.has(life.number));
-    this.colour = value => {
-      const bytes = value.split(" ").slice(1).join(" ");
-      if (!bytes) return "";
-      if (!colours.has(bytes)) colours.set(bytes, colours.size % 8);
-      return `v${colours.get(bytes)}`;
-    };
-    this.heads();
+    if (!this.known.has(line)) this.known.set(line, this.changes(line));
+    Object.assign(this, this.known.get(line));
+    $("copies-heads").replaceChildren(h("span", { class: "c-tick" }, "tick"), ...this.lives.map(life => h("span", { class: "copy" }, life.name)));
     this.list.show(this.rows.length);
   }
 
-  heads() {
-    $("copies-heads").replaceChildren(h("span", { class: "c-tick" }, "tick"), ...this.lives.map(life => h("span", { class: "copy" }, life.name)));
+  // Where a copy of the line, or its state, changed; by lifeline: the rows of its changes.
+  changes(line) {
+    const rows = [], columns = new Map(), colours = new Map();
+    for (const event of this.run.events) {
+      if (event.line !== line) continue;
+      const copy = this.copy(event);
+      if (copy === null) continue;
+      const [state, bytes] = copy;
+      if (!columns.has(event.life)) columns.set(event.life, []);
+      const column = columns.get(event.life), last = column.length ? rows[column.at(-1)] : null;
+      if (last && last.state === state && last.bytes === bytes) continue;
+      if (bytes && !colours.has(bytes)) colours.set(bytes, `v${colours.size % 8}`);
+      column.push(rows.length);
+      rows.push({ index: event.index, life: event.life, state, bytes });
+    }
+    return { rows, columns, colours, lives: this.run.lifelines.filter(life => columns.has(life.number)) };
   }
 
-  // State and bytes of interest; "" where the line is not held.
-  value(event) {
+  // State and bytes of interest after an event; null: it is about no copy.
+  copy(event) {
     const { run } = this;
-    if (event.kind === SENT) return event.memory >= 0 ? `memory ${this.bytes(event.memory, event.line)}` : null;
+    if (event.kind === SENT) return event.memory >= 0 ? ["", this.bytes(event.memory, event.line)] : null;
     if (event.kind !== TRANSITION) return null;
-    const bytes = this.bytes(event.entry, event.line) || this.bytes(event.tbe, event.line);
-    const permission = run.permission(event.life, event.next);
-    if (["NotPresent", "Invalid"].includes(permission) && event.tbe < 0) return event.next;
-    return `${event.next} ${bytes}`.trim();
+    const gone = ["NotPresent", "Invalid"].includes(run.permission(event.life, event.next)) && event.tbe < 0;
+    return [event.next, gone ? "" : this.bytes(event.entry, event.line) || this.bytes(event.tbe, event.line)];
   }
 
   bytes(list, line) {
-    const block = this.run.fields(list).find(([, value]) => value.startsWith("#"));
-    return block ? this.run.bytesOf(line, block[1]) : "";
+    if (list < 0) return "";
+    const block = this.run.blockOf(list);
+    return block ? this.run.bytesOf(line, block) : "";
   }
 
   select(index) {
@@ -100,16 +98,17 @@ class CopyTable {
   }
 
   row(row, choose) {
-    const { index, life, values } = this.rows[row], event = this.run.events[index];
+    const { index, life } = this.rows[row], event = this.run.events[index];
     const next = this.rows[row + 1];
     const now = index <= this.cursor && (!next || next.index > this.cursor);
     return h("div", { class: `tr${now ? " now" : ""}` },
       h("a", { class: "c-tick", href: `#e${index}`, onclick: at => { at.preventDefault(); choose(index); } }, number(event.tick)),
       ...this.lives.map(each => {
-        const value = values.get(each.number) ?? "";
-        const shown = value.replace(/^memory /, "");
-        const bytes = value.split(" ").length > 1 ? this.colour(value) : "";
-        return h("span", { class: `copy ${bytes}${each.number === life ? " changed" : ""}`, title: value }, shown);
+        const column = this.columns.get(each.number);
+        const at = upper(column.length, place => column[place] <= row) - 1;
+        const { state, bytes } = at < 0 ? { state: "", bytes: "" } : this.rows[column[at]];
+        const text = [state, bytes].filter(Boolean).join(" ");
+        return h("span", { class: `copy ${this.colours.get(bytes) || ""}${each.number === life ? " changed" : ""}`, title: text }, text);
       }));
   }
 }
