@@ -122,7 +122,7 @@ class Diagram {
   }
 
   drawn(first, last, top, bottom) {
-    const marker = (id, size = 8) => s("marker", { id, viewBox: "0 0 8 8", refX: 7.5, refY: 4, markerWidth: size, markerHeight: size, orient: "auto-start-reverse" },
+    const marker = (id, size = 8) => s("marker", { id: `marker-${id}`, viewBox: "0 0 8 8", refX: 7.5, refY: 4, markerWidth: size, markerHeight: size, orient: "auto-start-reverse" },
       s("path", { d: "M0 0.6 L8 4 L0 7.4 z", class: id }));
     return [s("defs", {}, marker("tip"), marker("faint-tip", 7), marker("chosen-tip")), ...this.parts(first, last, top, bottom)];
   }
@@ -209,7 +209,7 @@ class Diagram {
     const events = { onclick: () => this.choose(arrow.event.index), onmouseenter: at => this.hover(arrow.event, at, arrow.hop), onmouseleave: () => this.hover(null) };
     yield s("g", { class: `arrow ${arrow.kind}${chosen ? " chosen" : ""}${arrow.left ? ` ${arrow.left}` : ""}`, ...events },
       s("path", { d: path, class: "reach" }),
-      s("path", { d: path, class: "shaft", "marker-end": ends === 1 ? `url(#${tip})` : null }),
+      s("path", { d: path, class: "shaft", "marker-end": ends === 1 ? `url(#marker-${tip})` : null }),
       arrow.kind === "message" && ends === 1 && arrow.at > arrow.to
         ? s("path", { d: `M${x1 - gap} ${y1} V${arrow.at * ROW + 15}`, class: "waits" }) : null);
   }
