@@ -27,6 +27,7 @@ from tester.diagnosis.events.line_events import (
 )
 from tester.diagnosis.events.recording import Recording
 from tester.diagnosis.events.system_inspection import controller_name
+from tester.execution.events import Verdict
 from tester.program.program import Program
 
 FORMAT: Final = 1
@@ -191,6 +192,7 @@ class _Data:
             failed = (wrong or mine)[-1:]
         return {
             "tick": finding.tick,
+            "stuck": finding.verdict in (Verdict.HANG, Verdict.LEAK),
             "events": [number - recording.dropped for number in failed],
             "line": self._line(finding.address & -recording.run.program.line_size)
             if finding.address >= 0
@@ -214,8 +216,9 @@ class _Data:
 
     def _transition(self, event: Transition) -> list[Any]:
         text, held = self._tables.text, event.held or Held()
+        after = event.state if event is self._recording.failed else event.next_state
         return [
-            *(text(event.event), text(event.state), text(event.next_state), text(event.location)),
+            *(text(event.event), text(event.state), text(after), text(event.location)),
             *(self._tables.field_list(held.entry), self._tables.field_list(held.tbe)),
             self._known(event.taken),
             *(self._known([event.set_aside]) or [NONE]),

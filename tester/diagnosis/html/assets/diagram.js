@@ -122,17 +122,15 @@ class Diagram {
   }
 
   drawn(first, last, top, bottom) {
-    const marker = (id, size = 8) => s("marker", { id, viewBox: "0 0 8 8", refX: 7.5, refY: 4, markerWidth: size, markerHeight: size, orient: "auto-start-reverse" },
+    const marker = (id, size = 8) => s("marker", { id: `marker-${id}`, viewBox: "0 0 8 8", refX: 7.5, refY: 4, markerWidth: size, markerHeight: size, orient: "auto-start-reverse" },
       s("path", { d: "M0 0.6 L8 4 L0 7.4 z", class: id }));
     return [s("defs", {}, marker("tip"), marker("faint-tip", 7), marker("chosen-tip")), ...this.parts(first, last, top, bottom)];
   }
 
   *rowBack(row) {
     const index = this.layout.rows[row], y = row * ROW, event = this.run.events[index];
-    if (this.run.failing.has(index))
-      yield s("rect", { x: 0, y, width: this.layout.width, height: ROW, class: "row failing" });
-    if (index === this.cursor || this.layout.rowOf[this.cursor] === row)
-      yield s("rect", { x: 0, y, width: this.layout.width, height: ROW, class: "row now" });
+    const failing = this.run.failing.has(index), now = index === this.cursor || this.layout.rowOf[this.cursor] === row;
+    if (failing || now) yield s("rect", { x: 0, y, width: this.layout.width, height: ROW, class: `row ${failing ? "failing" : "now"}` });
     if (this.begins(row)) yield s("line", { x1: 0, x2: this.layout.width, y1: y, y2: y, class: "rule" });
   }
 
@@ -166,7 +164,7 @@ class Diagram {
         : s("circle", { cx: x, cy: y + 15, r: changed ? 6 : 4.5, class: "mark" }));
       words.unshift(event.name);
       words.push(s("tspan", { class: "state", ...gap }, changed ? `${event.state} → ${event.next}` : event.state,
-        event.aside >= 0 ? ", waits" : "", event.times > 1 ? ` ×${event.times}` : ""));
+        event.aside >= 0 ? ", waits" : "", event.times > 1 ? ` ×${event.times}` : "", run.failing.has(index) ? ": fails" : ""));
     } else if (event.kind === STALL) {
       classes.push("stall");
       parts.push(s("path", { d: `M${x - 6} ${y + 9} h12 v12 h-12 z M${x - 6} ${y + 21} L${x + 6} ${y + 9}`, class: "mark" }));
@@ -187,7 +185,7 @@ class Diagram {
     }
     const left = this.layout.fromRight.has(index);
     const width = 7.2 * words.reduce((sum, word) => sum + (word.textContent ?? word).length + 1, 0);
-    this.taken.push({ x: left ? x - 13 - width : x + 13, width, y: y + 10 });
+    this.taken.push({ x: left ? x - 13 - width : x + 13, width, y: y + 10 }, { x: x - 8, width: 16, y: y + 12 });
     parts.push(s("text", { x: left ? x - 13 : x + 13, y: y + 14, class: "what", "text-anchor": left ? "end" : "start" }, words));
     yield s("g", { class: classes.join(" "), "data-event": index, onclick: () => this.choose(index),
       onmouseenter: at => this.hover(event, at), onmouseleave: () => this.hover(null) },
@@ -203,15 +201,16 @@ class Diagram {
     const [y0, y1] = this.ends(arrow), chosen = arrow.event.index === this.cursor;
     const { x0, x1 } = arrow;
     const gap = x1 === x0 ? 0 : 8 * Math.sign(x1 - x0);
+    const ends = arrow.left === "under-way" ? 0.62 : 1;
     const path = x0 === x1
       ? `M${x0 + 6} ${y0} C${x0 + 40} ${y0 + 2} ${x0 + 40} ${y1} ${x1 + 8} ${y1}`
-      : `M${x0 + gap * 0.8} ${y0} L${x1 - gap} ${y1}`;
+      : `M${x0 + gap * 0.8} ${y0} L${x0 + (x1 - gap - x0) * ends} ${y0 + (y1 - y0) * ends}`;
     const tip = chosen ? "chosen-tip" : arrow.kind === "message" ? "tip" : "faint-tip";
     const events = { onclick: () => this.choose(arrow.event.index), onmouseenter: at => this.hover(arrow.event, at, arrow.hop), onmouseleave: () => this.hover(null) };
-    yield s("g", { class: `arrow ${arrow.kind}${chosen ? " chosen" : ""}${arrow.lost ? " lost" : ""}`, ...events },
+    yield s("g", { class: `arrow ${arrow.kind}${chosen ? " chosen" : ""}${arrow.left ? ` ${arrow.left}` : ""}`, ...events },
       s("path", { d: path, class: "reach" }),
-      s("path", { d: path, class: "shaft", "marker-end": `url(#${tip})` }),
-      arrow.kind === "message" && arrow.at > arrow.to
+      s("path", { d: path, class: "shaft", "marker-end": ends === 1 ? `url(#marker-${tip})` : null }),
+      arrow.kind === "message" && ends === 1 && arrow.at > arrow.to
         ? s("path", { d: `M${x1 - gap} ${y1} V${arrow.at * ROW + 15}`, class: "waits" }) : null);
   }
 
@@ -219,7 +218,7 @@ class Diagram {
     if (arrow.kind !== "message") return;
     const [y0, y1] = this.ends(arrow), { x0, x1 } = arrow;
     const network = arrow.event.network >= 0 ? arrow.event.network : "";
-    const width = 7 * (arrow.event.name.length + 3);
+    const width = 6.6 * arrow.event.name.length + (network === "" ? 0 : 20);
     let x = x0 + 36, y = (y0 + y1) / 2 + 4;
     if (x0 !== x1) [x, y] = this.free(x0, y0, x1, y1, width);
     this.taken.push({ x: x0 === x1 ? x : x - width / 2, width, y: y - 4 });
@@ -228,22 +227,32 @@ class Diagram {
       arrow.event.name, network === "" ? null : s("tspan", { class: "network", dx: 4 }, `v${network}`));
   }
 
-  // A place along an arrow at which its label covers no other text, if there is one.
+  // The place along an arrow at which its label covers the least of other texts, near its middle.
   free(x0, y0, x1, y1, width) {
     const at = share => [x0 + (x1 - x0) * share, y0 + (y1 - y0) * share - 3];
-    const clear = ([x, y]) => !this.taken.some(box => Math.abs(box.y - y + 4) < 13 && box.x < x + width / 2 + 4 && x - width / 2 - 4 < box.x + box.width);
-    return [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82].map(at).find(clear) || at(0.5);
+    const covered = ([x, y]) => this.taken.reduce((sum, box) => Math.abs(box.y - y + 4) >= 13 ? sum
+      : sum + Math.max(0, Math.min(box.x + box.width, x + width / 2 + 3) - Math.max(box.x, x - width / 2 - 3)), 0);
+    let best = at(0.5), least = covered(best);
+    for (let off = 0.04; least > 0 && off < 0.4; off += 0.04)
+      for (const place of [at(0.5 - off), at(0.5 + off)]) {
+        const here = covered(place);
+        if (here < least) [best, least] = [place, here];
+      }
+    return best;
   }
 
   // The drawing as a file of its own.
-  file(style) {
-    const rows = Math.min(this.layout.rows.length, 600), height = rows * ROW + 12;
-    const cursor = this.cursor;
+  file(style, most = 600) {
+    const { cursor, layout } = this;
+    const hidden = new Set([...this.shown.hidden, ...layout.without(Math.min(layout.rows.length, most))]);
+    this.layout = new Layout(this.run, { ...this.shown, hidden }, 0);
+    const rows = Math.min(this.layout.rows.length, most), height = rows * ROW + 12;
     this.cursor = -1;
     this.left = 0;
     const parts = this.drawn(0, rows - 1, 0, height), heads = this.heads();
-    this.cursor = cursor;
-    const svg = s("svg", { xmlns: SVG, viewBox: `0 0 ${this.layout.width} ${height + HEAD}`, width: this.layout.width, height: height + HEAD, class: "drawing alone" },
+    const width = this.layout.width;
+    Object.assign(this, { cursor, layout });
+    const svg = s("svg", { xmlns: SVG, viewBox: `0 0 ${width} ${height + HEAD}`, width, height: height + HEAD, class: "drawing alone" },
       s("style", {}, style), s("rect", { width: "100%", height: "100%", class: "paper" }),
       s("g", {}, heads, this.ticksHead()), s("g", { transform: `translate(0 ${HEAD})` }, parts));
     for (const target of svg.querySelectorAll(".target, .reach, .row.now")) target.remove();

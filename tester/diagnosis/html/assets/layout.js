@@ -85,9 +85,10 @@ class Layout {
     if (taken >= 0) {
       if (this.run.events[hop.taken].tick <= hop.arrival || to > taken) to = taken;
     }
-    const lost = hop.taken < 0 && this.run.lifelines[hop.receiver].kind !== "memory";
-    if (taken >= 0 && this.x.get(event.life) > this.x.get(hop.receiver)) this.fromRight.add(hop.taken);
-    this.add({ kind: "message", event, hop, from, to, at: taken >= 0 ? taken : to, lost,
+    const memory = this.run.lifelines[hop.receiver].kind === "memory";
+    const left = hop.taken >= 0 || memory ? "" : hop.arrival < 0 ? "under-way" : this.run.failure && this.run.failure.stuck ? "lost" : "left";
+    if (this.x.get(event.life) > this.x.get(hop.receiver)) for (const index of [hop.taken, ...hop.aside]) this.fromRight.add(index);
+    this.add({ kind: "message", event, hop, from, to, at: taken >= 0 ? taken : memory ? to : this.rows.length - 1, left,
       x0: this.x.get(event.life), x1: this.x.get(hop.receiver) });
   }
 
@@ -109,6 +110,14 @@ class Layout {
     for (let bucket = Math.floor(first / BUCKET); bucket <= Math.floor(last / BUCKET); bucket++)
       for (const arrow of this.buckets[bucket] || []) found.add(arrow);
     return found;
+  }
+
+  // Lifelines that have nothing in the first rows.
+  without(rows) {
+    const events = new Set(this.rows.slice(0, rows)), used = new Set();
+    for (const index of events) used.add(this.run.events[index].life);
+    for (const arrow of this.visible(0, rows - 1)) if (arrow.kind === "message") used.add(arrow.hop.receiver);
+    return this.run.lifelines.map(life => life.number).filter(number => !used.has(number));
   }
 
   // States of a line at a lifeline between two rows: [first row, last row, state].

@@ -61,7 +61,7 @@ class Panels {
       const name = run.lifelines[hop.receiver].name;
       rows.push([`to ${name}`, [h("span", {}, hop.arrival < 0 ? "does not arrive before the end" : `arrives at ${number(hop.arrival)} in ${hop.buffer}`),
         ...hop.aside.map(each => this.link(each, `set aside at ${number(run.events[each].tick)}`)),
-        hop.taken >= 0 ? this.link(hop.taken, `taken at ${number(run.events[hop.taken].tick)}`) : hop.arrival < 0 || run.lifelines[hop.receiver].kind === "memory" ? null : h("span", { class: "bad" }, "is never taken")]]);
+        hop.taken >= 0 ? this.link(hop.taken, `taken at ${number(run.events[hop.taken].tick)}`) : hop.arrival < 0 || run.lifelines[hop.receiver].kind === "memory" ? null : h("span", { class: run.failure && run.failure.stuck ? "bad" : "faint" }, "is not taken before the end")]]);
     }
   }
 
