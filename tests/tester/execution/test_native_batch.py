@@ -83,6 +83,15 @@ def test_legs_end_as_they_do_alone(protocol: str) -> None:
         assert_alike(protocol, leg, result)
 
 
+def test_requesters_may_have_higher_numbers_than_agents() -> None:
+    leg = Campaign(loaded("GPU_VIPER"), Options(1, 20_000, leg_episodes=35)).plan(110).leg
+    ports = {agent.requester for agent in leg.program.agents}
+    assert max(ports) >= len(leg.program.agents) - 1
+    (result,) = batch("GPU_VIPER").run([leg])
+    assert result.failure == ""
+    assert_alike("GPU_VIPER", leg, result)
+
+
 def test_what_ran_before_in_the_memory_changes_nothing() -> None:
     legs = [*drawn("GPU_VIPER", (0, 1)), *drawn("GPU_VIPER", (2,), 3)]
     ours = batch("GPU_VIPER")
