@@ -244,6 +244,11 @@ class NativeSystem:
         """Memory that was never written is zero from now on."""
         self.library.zero_memory(self._at)
 
+    @property
+    def memory_echoes(self) -> bool:
+        """As of `runtime.system.system.System`."""
+        return bool(self.library.memory_echoes(self._at))
+
     def write_memory(self, address: int, data: bytes) -> None:
         """Write memory itself. Raises PoolExhausted."""
         array = np.frombuffer(data, np.uint8)

@@ -33,8 +33,8 @@ from tester.campaign.coverage import Coverage
 from tester.campaign.leg_summary import LegSummary, leg_summary
 from tester.campaign.relaxations import relaxed
 from tester.campaign.watcher import Watcher, Watching
+from tester.diagnosis.events.history import History
 from tester.diagnosis.failure_report import Failure, in_question, refine
-from tester.diagnosis.history import History
 from tester.diagnosis.line_history import lines_concerned
 from tester.engines.selection import CANNOT, PYTHON, Chosen, confirm
 from tester.errors import ConfigError

@@ -366,6 +366,8 @@ class NativeLegRun:
         return self._come_to_rest() and self._compare_memory(final.addresses, final.contents)
 
     def _compare_memory(self, addresses: IntArray, contents: np.ndarray) -> bool:
+        if self.system.memory_echoes:
+            return True
         wrong = memory_contents(self.system, self.program, addresses) != contents
         if wrong.any():
             self._found(Verdict.LOST_WRITE, int(addresses[int(np.argmax(wrong))]))

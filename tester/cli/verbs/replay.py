@@ -6,21 +6,54 @@ from collections.abc import Callable
 from pathlib import Path
 
 from protocols.loader import LoadedProtocol, load_protocol
+from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.command.version import installed_version
 from tester.campaign.campaign import Options
+from tester.campaign.recording import record
 from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
+from tester.cli.break_at import break_at
 from tester.cli.checks import check_files, check_includes, check_shown
 from tester.cli.options.common import LegsOptions, ProtocolOptions
 from tester.cli.options.legs import ReplayOptions
 from tester.cli.session import Failed, Session, engine_for, tune_collector
+from tester.diagnosis.perfetto.trace_events import write_trace
 from tester.engines.choice import Choice
+from tester.errors import ConfigError
 from tester.program.replay_file import Leg, load_leg
 
 
 def replay(options: ReplayOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     check_shown(options)
-    return run_file(options, options.file, options.engine, trace=options.trace)
+    if options.pdb and options.break_ is None:
+        raise ConfigError("--pdb has no effect without --break")
+    check_files({"--trace-out": options.trace_out, "--coverage": options.coverage})
+    if options.break_ is not None:
+        return _stop(options)
+    status = run_file(options, options.file, options.engine, trace=options.trace)
+    if options.trace_out is not None and status in (FINE, FOUND):
+        leg, protocol = _loaded(options)
+        write_trace(options.trace_out, record(leg, protocol))
+    return status
+
+
+def _stop(options: ReplayOptions) -> int:
+    """Replay with breakpoints, which only the Python engine has."""
+    for name, value in (("--trace", options.trace), ("--trace-out", options.trace_out)):
+        if value is not None:
+            raise ConfigError(f"{name} has no effect with --break")
+    if options.engine is Choice.native:
+        raise ConfigError("--break needs the Python engine: leave --engine native away")
+    leg, protocol = _loaded(options)
+    return break_at(options, leg, protocol)
+
+
+def _loaded(options: ReplayOptions) -> tuple[Leg, LoadedProtocol]:
+    """The leg of the file and its protocol, for the Python engine."""
+    leg = load_leg(options.file)
+    check_includes(options)
+    protocol = load_for(options, leg, options.file, Choice.python)
+    return fitted(leg, protocol, options.file), protocol
 
 
 def run_file(

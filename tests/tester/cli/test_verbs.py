@@ -66,7 +66,10 @@ def test_spellings(words: str, meant: str) -> None:
         ("run --history al", "'al' is neither a number of rows nor all"),
         ("run --history -3", "'-3' is neither a number of rows nor all"),
         ("run --max-seconds -1", "'-1' is not a number of seconds, 0 or more"),
-        ("verify a.leg -p MI", "-p. It is an option of run, replay, shrink, diff and generate."),
+        (
+            "verify a.leg -p MI",
+            "-p. It is an option of run, replay, shrink, report, diff and generate.",
+        ),
         ("run -p MI -q -v", "--quiet and --verbose: only one of them is possible"),
         ("replay a.leg -qv", "--quiet and --verbose: only one of them is possible"),
         ("diff -p MI -q -v", "--quiet and --verbose: only one of them is possible"),

@@ -75,6 +75,11 @@ SLICC_API i64 slicc_run_traced(void* block, void* view, u64 until, u64* steps, u
 // From now on memory that was never written is zero.
 SLICC_API void slicc_zero_memory(void* block) { static_cast<System*>(block)->memory.zeroed = 1; }
 
+// Whether memory echoed a request: then its bytes are not what the system holds.
+SLICC_API u64 slicc_memory_echoes(void* block) {
+    return static_cast<System*>(block)->memory.echoes;
+}
+
 // Write memory itself; 1 if there was not enough room for its lines.
 SLICC_API i64 slicc_write_memory(void* block, u64 address, const u8* bytes, u64 count) {
     Context x = context_of(block);

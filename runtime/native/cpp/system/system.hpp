@@ -162,6 +162,7 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     layout.reserve(s.message_buffers, room.buffers);
     layout.reserve(s.network_ports, room.ports);
     layout.reserve(s.channels, plan.channels);
+    layout.reserve(s.script, plan.scripted);
     layout.reserve(s.routes, u64{room.ports} * NODE_WORDS * 64);
     layout.reserve(s.cache_memories, room.caches);
     layout.reserve(s.topology.machine_of, room.nodes);
@@ -326,7 +327,7 @@ inline void buffers_start(Context& x, const PlanView& plan) {
         b.stalls = i;
         b.delays = NIL;
         if (words[PLAN_BUFFER_DELAY])
-            delays_start(s.run_key, words[PLAN_BUFFER_DELAY], b.delay_key, b.delay_start);
+            channel_delays_start(s, words[PLAN_BUFFER_DELAY], b.delay_key, b.delay_start);
     }
     const u64* words = plan.ports;
     u32 index = 0;
@@ -339,7 +340,7 @@ inline void buffers_start(Context& x, const PlanView& plan) {
         port.bus = static_cast<u32>(words[PLAN_PORT_BUS]);
         port.delays = NIL;
         if (words[PLAN_PORT_DELAY])
-            delays_start(s.run_key, words[PLAN_PORT_DELAY], port.delay_key, port.delay_start);
+            channel_delays_start(s, words[PLAN_PORT_DELAY], port.delay_key, port.delay_start);
         port.routes = i * NODE_WORDS * 64;
         const u64 channels = words[PLAN_PORT_CHANNELS];
         words += PLAN_PORT_WORDS;
@@ -352,10 +353,18 @@ inline void buffers_start(Context& x, const PlanView& plan) {
             channel.limited = port.capacity || b.capacity;
             channel.delays = NIL;
             if (words[PLAN_CHANNEL_DELAY])
-                delays_start(s.run_key, words[PLAN_CHANNEL_DELAY], channel.delay_key,
-                             channel.delay_start);
+                channel_delays_start(s, words[PLAN_CHANNEL_DELAY], channel.delay_key,
+                                     channel.delay_start);
             s.routes.at(x, port.routes + words[PLAN_CHANNEL_NODE]) = index + 1;
         }
+    }
+}
+
+inline void script_start(Context& x, const PlanView& plan) {
+    const u64* words = plan.script;
+    for (u64 i = 0; i < plan.scripted; i++, words += PLAN_SCRIPT_WORDS) {
+        x.s->script.at(x, i) = {words[PLAN_SCRIPT_CHANNEL], words[PLAN_SCRIPT_LINE],
+                                words[PLAN_SCRIPT_MESSAGE], words[PLAN_SCRIPT_CYCLES]};
     }
 }
 
@@ -416,6 +425,7 @@ inline void system_start(void* block, const BlockSize& size, const PlanView& pla
     s.limbo.last_message = LIMBO_FRONT;
     topology_start(x, plan);
     buffers_start(x, plan);
+    script_start(x, plan);
     storage_start(x, plan);
     controllers_start(x, plan);
     requesters_start(x, plan);
