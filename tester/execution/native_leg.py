@@ -116,8 +116,13 @@ class NativeLegRun:
         protocol: NativeProtocol,
         rules: HandoverRules,
         on_progress: Callable[[NativeLegRun], None] | None = None,
+        *,
+        zeroed: bool = False,
+        observes: bool = False,
     ) -> None:
+        """``zeroed``: memory begins with zeroes. ``observes``: `returned` is wanted."""
         self.leg = leg
+        self._zeroed = zeroed
         self.program = leg.program
         self.limit = leg.deadlock_limit
         self.rules = rules
@@ -130,7 +135,7 @@ class NativeLegRun:
         """If there is a list, every transition is added to it (rows as in `run_traced`)."""
         self._exhausted: PoolExhausted | None = None
         self._on_progress = on_progress
-        self._view = ProgramView(self.program)
+        self._view = ProgramView(self.program, observes)
         self._lines = touched_lines(self.program)
         self.capacities = protocol.capacities(self.program, self._view, len(self._lines))
         self._used = flushing_requesters(self.program)
@@ -179,6 +184,8 @@ class NativeLegRun:
                 f"{self._exhausted}, and a larger one does not fit: {error}"
             ) from None
         self.system = system
+        if self._zeroed:
+            system.zero_memory()
         steps = self.rules.steps or (HandoverSteps(),) * self.program.agent_count
         system.add_driver(
             self._view,
@@ -188,6 +195,10 @@ class NativeLegRun:
             0,
         )
         return system
+
+    def returned(self) -> npt.NDArray[np.uint64]:
+        """[A, L]: what loads and atomic operations returned whose values are not checked."""
+        return self._view.returned()
 
     def take_stock(self) -> None:
         """Bring the outcome's figures up to now; for legs that are interrupted."""
