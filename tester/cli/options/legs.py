@@ -41,7 +41,7 @@ class RunOptions(EngineOptions, LegsOptions, SeriesOptions):
 class ReplayOptions(EngineOptions, LegsOptions):
     """``gpu-tester replay``."""
 
-    file: Path = argument("Replay file of the leg.", "FILE")
+    file: Path = argument("Replay file of the leg, or a scenario.", "FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,9 @@ class GenerateOptions(ProtocolOptions, LegOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyOptions:
+class VerifyOptions(ProtocolOptions):
     """``gpu-tester verify``."""
 
-    file: Path = argument("Replay file of the program.", "FILE")
+    file: Path = argument(
+        "Replay file of the program, or a scenario: of this, the protocol is compiled.", "FILE"
+    )
