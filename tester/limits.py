@@ -80,6 +80,8 @@ PROGRAM: Final[Mapping[str, Limit]] = MappingProxyType(
 
 HISTORY_ROWS: Final = 4000
 """Of the history of a line; older ones are dropped."""
+RECORDED_ROWS: Final = 200_000
+"""Events of a recorded run; earlier ones are dropped."""
 SHOWN_ROWS: Final = 64
 """Those that a report shows unless the user says otherwise: about a screen."""
 CANDIDATES: Final = 3000

@@ -35,7 +35,8 @@ from gpu.code_object.metadata import (
     read_message_pack,
     read_version_2,
 )
-from gpu.code_object.opencl_compiler import compile_kernels
+from gpu.code_object.opencl.compiler import LINE_TABLES, compile_kernels
+from gpu.code_object.source_lines import SourceLines
 from gpu.code_object.targets import (
     RUNNABLE,
     Target,
@@ -101,6 +102,7 @@ class CodeObject:
     def __init__(self, data: bytes, path: str) -> None:
         """``path`` names the object in messages. Raises `CodeObjectError`."""
         self.path = path
+        self._data = data
         self.elf: ElfImage = read_elf(data, path)
         self.version = self.elf.abi_version + 2
         if not self.version <= _NEWEST:
@@ -125,10 +127,16 @@ class CodeObject:
         return cls(data, str(path))
 
     @classmethod
-    def compile(cls, path: str | Path, options: Sequence[str] = ("-O2",)) -> CodeObject:
-        """Compile an OpenCL file for the processor that runs. Raises `CompileError` without a
-        compiler or with the compiler's message, `CodeObjectError` for its output."""
-        return cls(compile_kernels(path, options=options), str(path))
+    def compile(
+        cls,
+        path: str | Path,
+        options: Sequence[str] = ("-O2", LINE_TABLES),
+        device_libs: Path | None = None,
+    ) -> CodeObject:
+        """Compile an OpenCL file for the processor that runs; ``device_libs`` as for
+        `compile_kernels`. Raises `CompileError` without a compiler or with the compiler's message,
+        `CodeObjectError` for its output."""
+        return cls(compile_kernels(path, options=options, device_libs=device_libs), str(path))
 
     @classmethod
     def from_bytes(cls, data: bytes, path: str = "code object") -> CodeObject:
@@ -173,6 +181,11 @@ class CodeObject:
             )
             for each, part in zip(self.elf.segments, parts, strict=True)
         ]
+
+    @cached_property
+    def source_lines(self) -> SourceLines:
+        """Lines of the source by the object's own addresses."""
+        return SourceLines(self._data)
 
     def functions(self) -> Iterator[Symbol]:
         """Functions with code in the file, by address."""

@@ -28,6 +28,7 @@ from runtime.description.machine_groups import with_groups
 from runtime.description.origin import DescriptionError, MissingParameters, Path, unknown_name
 from runtime.description.parameters import ParameterValues
 from runtime.requesters.coalescer import CONTEXT
+from runtime.sim.delay_policy import SCRIPTED
 
 COALESCERS: Final = ("VIPERCoalescer", "GPUCoalescer")
 SEQUENCERS: Final = ("Sequencer", "HTMSequencer")
@@ -150,6 +151,7 @@ class _Completion:
     def _network(self) -> NetworkDescription:
         """With the virtual networks that are on the bus, if there is one."""
         network = self.given.network
+        self._check_script(network)
         declared = sorted(
             {
                 buffer.virtual_network
@@ -166,6 +168,21 @@ class _Completion:
         if network.kind != "bus" or network.bus is not None:
             return network
         return replace(network, bus=tuple(declared))
+
+    def _check_script(self, network: NetworkDescription) -> None:
+        """Its lines are lines, no message is in it twice, and it is used."""
+        seen = set()
+        for position, delay in enumerate(network.script or ()):
+            path = ("network", "script", position)
+            if delay.line % self.given.line_size:
+                message = f"must be a multiple of the line size, {self.given.line_size}"
+                raise self._error((*path, "line"), delay.line, message)
+            if (delay.channel, delay.line, delay.message) in seen:
+                raise self._error((*path, "message"), delay.message, "delayed twice")
+            seen.add((delay.channel, delay.line, delay.message))
+        if network.script and network.delays != SCRIPTED:
+            message = f'a script needs delays = "{SCRIPTED}"'
+            raise self._error(("network", "delays"), network.delays, message)
 
     def _error(self, path: Path, value: object, message: str) -> DescriptionError:
         return self.given.origin.error(path, value, message)

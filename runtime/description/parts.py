@@ -13,6 +13,8 @@ from typing import Annotated, Final, Literal, TypeVar, get_args
 
 from msgspec import Meta, Struct, field
 
+from runtime.sim.delay_policy import ScriptedDelay
+
 MAX_COUNT: Final = 64
 MAX_LATENCY: Final = 1 << 20
 MAX_ENTRIES: Final = 1 << 20
@@ -20,7 +22,7 @@ MAX_LANES: Final = 64
 MAX_WAVEFRONTS: Final = 256
 
 V = TypeVar("V")
-Delays = Literal["nominal", "uniform", "heavy_tail", "gem5", "skewed", "stragglers"]
+Delays = Literal["nominal", "uniform", "heavy_tail", "gem5", "skewed", "stragglers", "scripted"]
 DELAYS: Final[tuple[str, ...]] = get_args(Delays)
 NetworkKind = Literal["point_to_point", "bus"]
 RequesterClass = Literal[
@@ -72,6 +74,27 @@ class Piece(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of the description."""
 
 
+class DelayedMessage(Piece, frozen=True):
+    """One message that a script delays."""
+
+    channel: Annotated[
+        Text,
+        doc(
+            "the sender's buffer and the receiver's, or one buffer inside of a machine: "
+            '`"Directory0.responseFromMemory"` ([names](semantics.md#scripted-delays))'
+        ),
+    ]
+    message: Annotated[
+        Annotated[int, Meta(ge=1, le=1 << 31)],
+        doc("its number among the messages of the line on that channel, from 1"),
+    ]
+    delay: Annotated[Cycles, doc("cycles added to its latency")]
+    line: Annotated[
+        Annotated[int, Meta(ge=0, le=(1 << 63) - 1)],
+        doc("address of the line, a multiple of `line_size`; 0 also for messages without a line"),
+    ] = 0
+
+
 class NetworkDescription(Piece, frozen=True):
     """How messages travel."""
 
@@ -87,7 +110,14 @@ class NetworkDescription(Piece, frozen=True):
         doc('with `kind = "bus"`: the virtual networks that are on it; absent: all'),
     ] = None
     latency: Annotated[Hops, doc("cycles added to the sender's latency")] = 1
-    delays: Annotated[Delays, doc("random part of message delays; `nominal`: none")] = "nominal"
+    delays: Annotated[
+        Delays,
+        doc("random part of message delays; `nominal`: none; `scripted`: those of `script`"),
+    ] = "nominal"
+    script: Annotated[
+        Annotated[tuple[DelayedMessage, ...], Meta(max_length=4096)] | None,
+        doc('with `delays = "scripted"`: the messages that are delayed; all others are not'),
+    ] = None
     ordered: Annotated[
         bool,
         doc(
@@ -96,6 +126,10 @@ class NetworkDescription(Piece, frozen=True):
             "then find out which of them need it"
         ),
     ] = False
+
+    def delayed(self) -> list[ScriptedDelay]:
+        """The script as the policy has it."""
+        return [ScriptedDelay(d.channel, d.line, d.message, d.delay) for d in self.script or ()]
 
 
 class MemoryDescription(Piece, frozen=True):

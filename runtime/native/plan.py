@@ -35,6 +35,7 @@ from runtime.native.plan_words import (
     RequesterKind,
     RequesterList,
     RequesterWord,
+    ScriptWord,
     SizeWord,
     TypeWord,
 )
@@ -43,7 +44,7 @@ from runtime.network.network import NetworkPort
 from runtime.prng import hash_name
 from runtime.requesters.dma_sequencer import DMASequencer
 from runtime.requesters.sequencer import IFETCH, Sequencer
-from runtime.sim.delay_policy import POLICY_NAMES
+from runtime.sim.delay_policy import POLICY_NAMES, SCRIPTED
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures import replacement_policy
 from runtime.structures.chi_tables import TBEStorage
@@ -128,6 +129,11 @@ class Plans:
         requesters. Raises DescriptionError, NotNative."""
         return self._template(description).words(run_key, capacities, agents)
 
+    def template(self, description: SystemDescription) -> Words:
+        """The same words for every run key, without capacities and agents; not to be written to.
+        Raises DescriptionError, NotNative."""
+        return self._template(description).array
+
     def _template(self, description: SystemDescription) -> _Template:
         for place, (known, template) in enumerate(self._kept):
             if known is description or known == description:
@@ -188,10 +194,11 @@ class _Template:
         exporter = _Exporter(system, description, shape, tables)
         words, self._sizes_at = exporter.words()
         self._consumers = exporter.consumers
-        self._array: Words = np.array([word & _MASK64 for word in words], np.uint64)
+        self.array: Words = np.array([word & _MASK64 for word in words], np.uint64)
+        self.array.flags.writeable = False
 
     def words(self, run_key: int, capacities: Capacities, agents: int) -> Words:
-        array = self._array.copy()
+        array = self.array.copy()
         array[HeadWord.RUN_KEY] = run_key & _MASK64
         array[self._sizes_at + SizeWord.CONSUMERS] = self._consumers + agents
         first = self._sizes_at + len(SizeWord)
@@ -223,7 +230,13 @@ class _Exporter:
         for things in (self.buffers, self.ports, [c for _, c in self.caches], self.requesters):
             self.handle.update({id(thing): number for number, thing in enumerate(things)})
         self.tables = tables
-        self.delayed = description.network.delays != "nominal"
+        self.policy = description.network.delays
+        self.script = sorted(
+            (_hash_name(channel), *rest) for channel, *rest in description.network.delayed()
+        )
+        scripted = self.policy == SCRIPTED
+        self.delayed = {channel for channel, *_ in self.script} if scripted else set()
+        """Hashes of the names of those channels that a script delays."""
         self.steady = steady_buffers(description, system.protocol)
         self.groups = [
             group
@@ -243,12 +256,13 @@ class _Exporter:
                 HeadWord.VERSION: VERSION,
                 HeadWord.RUN_KEY: 0,
                 HeadWord.LINE_BITS: self.line_bits,
-                HeadWord.DELAY_POLICY: POLICY_NAMES.index(description.network.delays),
+                HeadWord.DELAY_POLICY: POLICY_NAMES.index(self.policy),
                 HeadWord.MEMORY_LATENCY: self.system.memory.latency,
                 HeadWord.MAX_ROUNDS: self.system.engine.max_rounds,
                 HeadWord.MAX_MESSAGES: limits.messages,
                 HeadWord.MAX_WORK: limits.work,
                 HeadWord.CREDIT: limits.credit,
+                HeadWord.SCRIPTED: len(self.script),
                 HeadWord.TYPES: MachineType.NUM,
             },
         )
@@ -286,13 +300,17 @@ class _Exporter:
             words += self._controller(one)
         for requester in self.requesters:
             words += self._requester(requester)
+        for delay in self.script:
+            words += _in_order(ScriptWord, dict(zip(ScriptWord, delay, strict=True)))
         return words, sizes_at
 
     def _delay_name(self, name: str) -> int:
-        """0 for what is never delayed at random."""
-        if not self.delayed or not self.steady.isdisjoint(name.split("->")):
+        """0 for what is never delayed."""
+        if self.policy == "nominal":
             return 0
-        return _hash_name(name)
+        if self.policy == SCRIPTED:
+            return _hash_name(name) if _hash_name(name) in self.delayed else 0
+        return _hash_name(name) if self.steady.isdisjoint(name.split("->")) else 0
 
     def _buffer(self, buffer: MessageBuffer) -> list[int]:
         receives = any(buffer is other for other in self.system.network.receivers.values())
@@ -340,8 +358,7 @@ class _Exporter:
                     0 if on_bus else self._delay_name(f"{port.name}->{buffer.name}")
                 ),
             }
-            for (node, network), buffer in sorted(self.system.network.receivers.items(), key=_place)
-            if network == port.virtual_network and buffer.consumer is not None
+            for node, buffer in port.receivers()
         ]
         words = _in_order(
             PortWord,
@@ -485,10 +502,6 @@ class _Exporter:
 
 _hash_name = lru_cache(1 << 16)(hash_name)
 """Legs have the same few names again and again."""
-
-
-def _place(item: tuple[tuple[int, int], MessageBuffer]) -> tuple[int, int]:
-    return item[0]
 
 
 def _in_order(order: Iterable[_Word], words: Mapping[_Word, int]) -> list[int]:

@@ -10,13 +10,16 @@ from enum import IntEnum
 from typing import Final
 
 MAGIC: Final = 0x31564C53
-VERSION: Final = 4
+VERSION: Final = 5
 NONE: Final = (1 << 64) - 1
 """No tick, no address, no object."""
 
 
 class HeadWord(IntEnum):
-    """How a plan begins; a TypeWord for each machine type follows."""
+    """How a plan begins; a TypeWord for each machine type follows.
+
+    SCRIPTED: how many messages are delayed by a script; a ScriptWord for each ends the plan.
+    """
 
     MAGIC = 0
     VERSION = 1
@@ -28,7 +31,8 @@ class HeadWord(IntEnum):
     MAX_MESSAGES = 7
     MAX_WORK = 8
     CREDIT = 9
-    TYPES = 10
+    SCRIPTED = 10
+    TYPES = 11
 
 
 class TypeWord(IntEnum):
@@ -81,6 +85,16 @@ class ChannelWord(IntEnum):
     NODE = 0
     BUFFER = 1
     DELAY = 2
+
+
+class ScriptWord(IntEnum):
+    """A message that is delayed. CHANNEL: hash of its name; LINE: an address; in ascending order
+    of channel, line and message, which counts from 1."""
+
+    CHANNEL = 0
+    LINE = 1
+    MESSAGE = 2
+    CYCLES = 3
 
 
 class CacheWord(IntEnum):

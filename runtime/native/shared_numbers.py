@@ -36,6 +36,7 @@ _PLAN_WORDS: Final = (
     plan_words.BufferWord,
     plan_words.PortWord,
     plan_words.ChannelWord,
+    plan_words.ScriptWord,
     plan_words.CacheWord,
     plan_words.ControllerWord,
     plan_words.RequesterWord,

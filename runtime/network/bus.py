@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from runtime.network.network import Topology
-    from runtime.sim.delay_policy import ChannelDelays, DelayPolicy
+    from runtime.sim.delay_policy import DelayPolicy, Delays
     from runtime.sim.engine import Engine
     from runtime.types.message import Message
     from runtime.types.values import MachineID
@@ -101,9 +101,9 @@ class BusPort(NetworkPort):
     ) -> None:
         super().__init__(network, owner, name, virtual_network, capacity, ordered)
         self.bus = bus
-        self.delays: ChannelDelays | None = None
+        self.delays: Delays | None = None
         if network.delays is not None:
-            self.delays = network.delays.channel(f"{name}->bus")
+            self.delays = network.delays.channel(self.channel_names()[0])
         self.last_due = 0
         self._receivers: dict[int, list[MessageBuffer]] = {}
 
@@ -165,9 +165,13 @@ class BusPort(NetworkPort):
             buffer.expect(1)
             engine.post(buffer.put, received, now, buffer.bit)
 
-    def set_delays(self, node: int, delays: ChannelDelays) -> None:
+    def set_delays(self, node: int, delays: Delays) -> None:
         """Give the port other delays: on a bus they are the same for all nodes."""
         self.delays = delays
+
+    def channel_names(self) -> list[str]:
+        """Of the one channel, to the bus."""
+        return [f"{self.name}->bus"]
 
     def held_messages(self) -> list[Message]:
         """What waits for the bus."""

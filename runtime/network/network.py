@@ -17,7 +17,7 @@ from runtime.types.messages import INVALID_MACHINE, MachineType
 from runtime.types.values import MachineID, NetDest
 
 if TYPE_CHECKING:
-    from runtime.sim.delay_policy import ChannelDelays, DelayPolicy
+    from runtime.sim.delay_policy import DelayPolicy, Delays
     from runtime.sim.engine import Engine
     from runtime.types.message import Message
 
@@ -105,9 +105,7 @@ class Channel(HeldSender):
         "port",
     )
 
-    def __init__(
-        self, port: NetworkPort, buffer: MessageBuffer, delays: ChannelDelays | None
-    ) -> None:
+    def __init__(self, port: NetworkPort, buffer: MessageBuffer, delays: Delays | None) -> None:
         self.port = port
         self.buffer = buffer
         self.delays = delays
@@ -258,12 +256,13 @@ class NetworkPort(Occupancy):
         channel = self._routes.get(bit)
         if channel is None:
             channel = self._routes[bit] = self.network.channel(self, node)
-            if not channel.limited:
-                self._paths[bit] = fast_send_path(channel, self.engine, channel.buffer)
+            path = fast_send_path(channel, self.engine, channel.buffer)
+            if path is not None and not channel.limited:
+                self._paths[bit] = path
         return channel
 
-    def set_delays(self, node: int, delays: ChannelDelays) -> None:
-        """Give the channel to a node other delays, of which only ``next`` is asked from now on."""
+    def set_delays(self, node: int, delays: Delays) -> None:
+        """Give the channel to a node other delays."""
         self.route(node).delays = delays
         self._paths.pop(1 << node, None)
 
@@ -277,9 +276,25 @@ class NetworkPort(Occupancy):
         else:
             self.release()
 
+    def channel_names(self) -> list[str]:
+        """Of the channels to all nodes that listen."""
+        return [f"{self.name}->{buffer.name}" for _, buffer in self.receivers()]
+
+    def receivers(self) -> list[tuple[int, MessageBuffer]]:
+        """The nodes that listen, in order, and where they do."""
+        return [
+            (node, buffer)
+            for (node, network), buffer in sorted(self.network.receivers.items(), key=_place)
+            if network == self.virtual_network and buffer.consumer is not None
+        ]
+
     def held_messages(self) -> list[Message]:
         """What waits for room at a receiver, by receiver."""
         return [m for bit in sorted(self._routes) for m in self._routes[bit].held]
+
+
+def _place(item: tuple[tuple[int, int], MessageBuffer]) -> tuple[int, int]:
+    return item[0]
 
 
 class Network:

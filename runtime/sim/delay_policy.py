@@ -1,14 +1,14 @@
-"""Random message delays that deleting a message does not reshuffle.
+"""Message delays that deleting a message does not reshuffle: drawn, or scripted.
 
 The delay of a message is a function of the run key, the channel it goes through, its line, and
-how many messages of that line went through the channel before. Invariant: nothing else, so a
-shrunk program keeps the delays of whatever it kept.
+how many messages of that line went through the channel before. A script lists the few messages
+that are delayed. Invariant: nothing else, so a shrunk program keeps the delays of whatever it kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,49 @@ _TABLES: dict[str, Callable[[Prng], NDArray[np.int64]]] = {
     "stragglers": _stragglers,
 }
 
-POLICY_NAMES = tuple(_TABLES)
+SCRIPTED: Final = "scripted"
+DRAWN_POLICIES = tuple(_TABLES)
+POLICY_NAMES = (*DRAWN_POLICIES, SCRIPTED)
+
+
+class ScriptedDelay(NamedTuple):
+    """Cycles that one message is delayed: message number ``message``, from 1, of ``line`` (an
+    address) on a channel; of messages without an address, the line is 0."""
+
+    channel: str
+    line: int
+    message: int
+    cycles: int
+
+
+class Delays(Protocol):
+    """The delays of one channel."""
+
+    def next(self, message: Message) -> int:
+        """The extra cycles of the next message of that line on this channel."""
+
+
+class ScriptedChannel:
+    """The delays of one channel that a script names; all other messages have none."""
+
+    __slots__ = ("cycles", "line_bits", "sent")
+
+    def __init__(self, script: Iterable[ScriptedDelay], line_bits: int) -> None:
+        self.line_bits = line_bits
+        self.cycles = {(each.line >> line_bits, each.message): each.cycles for each in script}
+        self.sent: dict[int, int] = {}
+
+    def next(self, message: Message) -> int:
+        """The extra cycles of the next message of that line on this channel."""
+        line = line_number(message, self.line_bits)
+        number = self.sent[line] = self.sent.get(line, 0) + 1
+        return self.cycles.get((line, number), 0)
+
+
+def line_number(message: Message, line_bits: int) -> int:
+    """Of the line that a message is about; 0 for those without an address."""
+    field = message.LINE_FIELD
+    return 0 if field is None else getattr(message, field) >> line_bits
 
 
 class ChannelDelays:
@@ -100,14 +142,23 @@ class ChannelDelays:
 
     def next(self, message: Message) -> int:
         """The extra cycles of the next message of that line on this channel."""
-        field = message.LINE_FIELD
-        line = 0 if field is None else getattr(message, field) >> self.line_bits
+        line = line_number(message, self.line_bits)
         states = self.states
         state = states.get(line)
         if state is None:
             state = self.first_state(line)
         states[line] = (state * STEP_FACTOR + STEP_TERM) & MASK32
         return self.table[state >> 20]
+
+    def drawn(self) -> Iterator[tuple[int, int, int]]:
+        """Address, number on its line and delay of every message that was delayed so far."""
+        for line, end in sorted(self.states.items()):
+            state, number = self.first_state(line), 0
+            while state != end:
+                number += 1
+                if self.table[state >> 20]:
+                    yield line << self.line_bits, number, self.table[state >> 20]
+                state = (state * STEP_FACTOR + STEP_TERM) & MASK32
 
     def first_state(self, line: int) -> int:
         """The state of a line of which no message came through here yet."""
@@ -120,18 +171,37 @@ class ChannelDelays:
 class DelayPolicy:
     """How delays are drawn in one run; makes the :class:`ChannelDelays` of each channel."""
 
-    def __init__(self, name: str, run_key: int, line_bits: int = 6) -> None:
-        if name not in _TABLES:
+    def __init__(
+        self, name: str, run_key: int, line_bits: int = 6, script: Iterable[ScriptedDelay] = ()
+    ) -> None:
+        if name not in POLICY_NAMES:
             raise ValueError(f"no delay policy {name!r}; there are {', '.join(POLICY_NAMES)}")
         self.name = name
         self.run_key = run_key
         self.line_bits = line_bits
+        self.script: dict[str, list[ScriptedDelay]] = {}
+        for delay in script:
+            self.script.setdefault(delay.channel, []).append(delay)
         self._scattered: dict[int, int] = {}
+        self._drawing: dict[str, ChannelDelays] = {}
 
-    def channel(self, name: str) -> ChannelDelays | None:
+    def channel(self, name: str) -> Delays | None:
         """The delays of the channel of that name; None where every delay is zero."""
+        if self.name == SCRIPTED:
+            script = self.script.get(name)
+            return None if script is None else ScriptedChannel(script, self.line_bits)
         if self.name == "nominal":
             return None
         salt = hash64(self.run_key, hash_name(name))
         table = _TABLES[self.name](Prng(salt).fork("delays")).tolist()
-        return ChannelDelays(table, salt, self.line_bits, self._scattered)
+        made = ChannelDelays(table, salt, self.line_bits, self._scattered)
+        self._drawing[name] = made
+        return made
+
+    def drawn(self) -> list[ScriptedDelay]:
+        """The script of the same delays, as far as they were drawn; by channel, line, message."""
+        return [
+            ScriptedDelay(name, *delay)
+            for name in sorted(self._drawing)
+            for delay in self._drawing[name].drawn()
+        ]

@@ -15,7 +15,7 @@ from runtime.errors import ErrorKind, ProtocolError
 from runtime.sim.send_path import SendPath, fast_send_path
 
 if TYPE_CHECKING:
-    from runtime.sim.delay_policy import ChannelDelays
+    from runtime.sim.delay_policy import Delays
     from runtime.sim.engine import Consumer, Engine
     from runtime.types.message import M, Message
 
@@ -96,7 +96,7 @@ class MessageBuffer(Occupancy):
         ordered: bool = False,
         *,
         engine: Engine,
-        delays: ChannelDelays | None = None,
+        delays: Delays | None = None,
     ) -> None:
         Occupancy.__init__(self, name, capacity, engine)
         self.ordered = ordered

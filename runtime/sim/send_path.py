@@ -12,10 +12,10 @@ from collections.abc import Callable
 from heapq import heappush
 from typing import TYPE_CHECKING, Protocol
 
-from runtime.sim.delay_policy import MASK32, STEP_FACTOR, STEP_TERM
+from runtime.sim.delay_policy import MASK32, STEP_FACTOR, STEP_TERM, ChannelDelays
 
 if TYPE_CHECKING:
-    from runtime.sim.delay_policy import ChannelDelays
+    from runtime.sim.delay_policy import Delays
     from runtime.sim.engine import Engine, Receiver
     from runtime.types.message import Message
 
@@ -30,14 +30,20 @@ class Sender(Protocol):
     def ordered(self) -> bool: ...
 
     @property
-    def delays(self) -> ChannelDelays | None: ...
+    def delays(self) -> Delays | None: ...
 
     def in_order(self, tick: int, /) -> int:
         """The arrival of a message due at ``tick``, no earlier than that of the one before."""
 
 
-def fast_send_path(channel: Sender, engine: Engine, buffer: Receiver) -> SendPath:
-    """A path into a buffer that has its consumer. Both stay as they are from now on."""
+def fast_send_path(channel: Sender, engine: Engine, buffer: Receiver) -> SendPath | None:
+    """A path into a buffer that has its consumer. Both stay as they are from now on.
+
+    None: the channel's delays are scripted, which is rare.
+    """
+    delays = channel.delays
+    if delays is not None and not isinstance(delays, ChannelDelays):
+        return None
     put = buffer.put
     bit = buffer.bit
     slots = engine.slots
@@ -45,7 +51,6 @@ def fast_send_path(channel: Sender, engine: Engine, buffer: Receiver) -> SendPat
     wakes = engine.wakes
     ticks = engine.ticks
     in_order = channel.in_order if channel.ordered else None
-    delays = channel.delays
     delayed = delays is not None
     if delays is not None:
         line_bits = delays.line_bits

@@ -8,7 +8,7 @@ later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -22,11 +22,13 @@ from runtime.description import (
     CacheDescription,
     DescriptionError,
     MachineDescription,
+    NetworkDescription,
     RequesterDescription,
     SystemDescription,
 )
 from runtime.description.inference import COALESCERS, DMA, complete
 from runtime.description.machine_groups import Place, neighbours
+from runtime.description.origin import unknown_name
 from runtime.description.parameters import INHERITED
 from runtime.description.parts import RequesterClass
 from runtime.network.bus import BusNetwork
@@ -36,7 +38,7 @@ from runtime.requesters.coalescer import VIPERCoalescer
 from runtime.requesters.dma_sequencer import DMASequencer
 from runtime.requesters.port import AtomicWay
 from runtime.requesters.sequencer import HTMSequencer, Sequencer
-from runtime.sim.delay_policy import ChannelDelays, DelayPolicy
+from runtime.sim.delay_policy import SCRIPTED, DelayPolicy, Delays
 from runtime.sim.engine import Engine
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import AbstractCacheEntry, CacheMemory
@@ -105,6 +107,11 @@ class System:
         """A byte of main memory, whatever caches hold."""
         line = address & -self.topology.line_size
         return self.memory.read_line(line) >> 8 * (address - line) & 0xFF
+
+    @property
+    def memory_echoes(self) -> bool:
+        """Whether the protocol keeps memory's bytes in its directories, not in memory."""
+        return self.memory.echoes
 
     def memory_bytes(self, addresses: Iterable[int]) -> list[int]:
         """Bytes of main memory, whatever caches hold."""
@@ -177,14 +184,23 @@ def steady_buffers(description: SystemDescription, protocol: ProtocolInfo) -> se
     }
 
 
+def channel_names(network: Network, buffers: Mapping[str, MessageBuffer]) -> list[str]:
+    """What a script can call the channels of a system, the messages of which it can delay."""
+    received = {id(buffer) for buffer in network.receivers.values()}
+    internal = [name for name, buffer in buffers.items() if id(buffer) not in received]
+    return internal + [name for port in network.ports for name in port.channel_names()]
+
+
 class _Delays(DelayPolicy):
-    """A policy that spares the channels of some buffers."""
+    """A policy that draws none for the channels of some buffers."""
 
-    def __init__(self, name: str, run_key: int, line_bits: int, steady: set[str]) -> None:
-        super().__init__(name, run_key, line_bits)
-        self.steady = steady
+    def __init__(
+        self, described: NetworkDescription, run_key: int, line_bits: int, steady: set[str]
+    ) -> None:
+        super().__init__(described.delays, run_key, line_bits, described.delayed())
+        self.steady = steady if described.delays != SCRIPTED else set()
 
-    def channel(self, name: str) -> ChannelDelays | None:
+    def channel(self, name: str) -> Delays | None:
         if self.steady and not self.steady.isdisjoint(name.split("->")):
             return None
         return super().channel(name)
@@ -215,7 +231,7 @@ class _Builder:
         """What an instance is called in the names of its parts."""
         self.below, self.above = neighbours(description.machines)
         steady = steady_buffers(description, protocol)
-        self.delays = _Delays(description.network.delays, key, line_bits, steady)
+        self.delays = _Delays(description.network, key, line_bits, steady)
         self.network = self._network()
         self.memory = Memory(key, description.memory.latency, line_bits)
         self.buffers: dict[str, MessageBuffer] = {}
@@ -250,6 +266,7 @@ class _Builder:
         idle = [r for key, r in self.made.items() if key not in listed]
         for key in (*listed, *(key for key in self.made if key not in listed)):
             self._attach(key)
+        self._check_script()
         controllers = list(self.controllers.values())
         requesters = [*self.made.values()]
         watch = watchdog.Watchdog(self.engine, controllers, requesters, self.buffers, self.network)
@@ -267,6 +284,18 @@ class _Builder:
             idle,
             self.buffers,
         )
+
+    def _check_script(self) -> None:
+        """All channels of a script are there."""
+        script = self.description.network.script
+        if not script:
+            return
+        known = channel_names(self.network, self.buffers)
+        for number, delay in enumerate(script):
+            if delay.channel not in known:
+                path = ("network", "script", number, "channel")
+                message = unknown_name("channel", delay.channel, known)
+                raise self.description.origin.error(path, delay.channel, message)
 
     def _cache(self, name: str, geometry: CacheDescription) -> AnyCache:
         engine = self.engine

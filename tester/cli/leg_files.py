@@ -16,6 +16,7 @@ from tester.errors import ConfigError
 from tester.litmus.binding import Bound, bind
 from tester.litmus.shipped import SUFFIX
 from tester.program.replay_file import Leg, ReplayError, load_leg
+from tester.scenario_text.errors import ScenarioError
 from tester.scenario_text.parser import read_scenario
 from tester.scenario_text.syntax import Scenario
 
@@ -48,16 +49,23 @@ def protocol_of(options: ProtocolOptions, scenario: Scenario, file: Path) -> str
     return wanted
 
 
-def load_any(options: ProtocolOptions, file: Path, engine: Choice) -> tuple[Leg, LoadedProtocol]:
+def load_any(
+    options: ProtocolOptions, file: Path, engine: Choice, *, racy: bool = False
+) -> tuple[Leg, LoadedProtocol]:
     """The leg in a file, and its protocol. Of a text, the leg of its first key and delays.
 
-    Raises ReplayError, ConfigError, ScenarioError.
+    ``racy``: whether a scenario with conditions will do. Raises ReplayError, ConfigError,
+    ScenarioError.
     """
     if not is_text(file):
         leg = load_leg(file)
         protocol = load_for(options, leg, file, engine)
         return fitted(leg, protocol, file), protocol
-    bound = load_bound(options, read_text(file), file, engine)
+    scenario = read_text(file)
+    if scenario.racy and not racy:
+        what = "a scenario with conditions is judged by `litmus` and `replay` alone"
+        raise ScenarioError("condition", what, scenario.conditions[0].span)
+    bound = load_bound(options, scenario, file, engine)
     return bound.leg(bound.keys[0], bound.delays[0])[0], bound.protocol
 
 

@@ -24,6 +24,7 @@ from tester.cli.options.legs import (
     VerifyOptions,
 )
 from tester.cli.options.litmus import LitmusOptions
+from tester.cli.options.report import ReportOptions
 from tester.cli.options.shrink import ShrinkOptions
 
 _HELP: Final = """Break a coherence protocol: run random data-race-free programs on it and judge
@@ -48,6 +49,7 @@ VERBS: Final = (
     ),
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
     _verb("litmus", LitmusOptions, "Run scenarios and litmus tests many times; count outcomes."),
+    _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
     _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
     _verb(
         "generate",

@@ -11,8 +11,8 @@ from runtime.system.system import build_system
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.terminal import printable_lines
 from tester.cli.options.legs import ReplayOptions
+from tester.diagnosis.events.history import History
 from tester.diagnosis.failure_report import Failure, render
-from tester.diagnosis.history import History
 from tester.execution.events import Finding, Verdict
 from tester.litmus.binding import Bound
 from tester.litmus.judgement import Judge, judge_of

@@ -68,7 +68,15 @@ class Bound:
         lowered = lower(self.scenario, self.cast, description.line_size, key, overlap=overlap)
         limit = self.scenario.limit or DEADLOCK_LIMIT
         identity = self.protocol.identity
-        return Leg(lowered.program, description, identity, limit, profile=PROFILE), lowered
+        leg = Leg(
+            lowered.program,
+            description,
+            identity,
+            limit,
+            profile=PROFILE,
+            zeroed=self.scenario.racy,
+        )
+        return leg, lowered
 
     def of(self, scenario: syntax.Scenario) -> Bound:
         """The same system for another scenario, which sets the same."""

@@ -78,9 +78,9 @@ def run_series(
             on_run()
         return result
     result = Result(bound, None)
-    for key, delays in _race_free_runs(bound, runs, seed):
-        leg, _ = bound.leg(key, delays)
-        kind = campaign.failure_of(leg)
+    pairs = _race_free_runs(bound, runs, seed)
+    legs = [bound.leg(key, delays)[0] for key, delays in pairs]
+    for (key, delays), kind in zip(pairs, campaign.failures_of(legs)):
         result.runs += 1
         if kind and result.failed is None:
             result.failed = Failed(replace(scenario, keys=(key,), delays=(delays,)), kind)

@@ -84,7 +84,7 @@ def run_in_python(
 ) -> tuple[Ended, LegRun]:
     """The same on the Python engine, for reports. ``system``: one that was built for it."""
     system = system or build_system(protocol.info, leg.description, leg.run_key)
-    system.memory.zeroed = True
+    system.memory.zeroed = leg.zeroed
     recorder = Recorder(leg.program)
     run = leg_run(leg, system, (recorder, *observers))
     finding = run.run().finding
@@ -94,7 +94,7 @@ def run_in_python(
 
 def _natively(leg: Leg, lowered: Lowered, native: NativeProtocol) -> Ended:
     rules = handover_rules_of(leg)
-    run = NativeLegRun(leg, native, rules, zeroed=True, observes=True)
+    run = NativeLegRun(leg, native, rules, zeroed=leg.zeroed, observes=True)
     finding = run.run().finding
     return Ended(_outcome(run.returned(), lowered), finding, run.outcome.ticks)
 

@@ -19,6 +19,7 @@ MANUAL = Path(__file__).parents[2] / "docs" / "system.md"
 SECTIONS: dict[str, type[Struct]] = {
     "Top level": SystemDescription,
     "`[network]`": parts.NetworkDescription,
+    "`[[network.script]]`": parts.DelayedMessage,
     "`[memory]`": parts.MemoryDescription,
     "`[machine.NAME]`": parts.MachineDescription,
     "`[machine.NAME.derived]`": parts.DerivedParameter,

@@ -42,6 +42,15 @@ class ReplayOptions(EngineOptions, LegsOptions):
     """``gpu-tester replay``."""
 
     file: Path = argument("Replay file of the leg, or a scenario.", "FILE")
+    trace_out: Path | None = output_option(
+        None, "Write the run as trace events, which Perfetto opens.", metavar="FILE"
+    )
+    break_: str | None = run_option(
+        None,
+        "Stop before these transitions; a state or event may be *.",
+        metavar="MACHINE.STATE.EVENT[@LINE]",
+    )
+    pdb: bool = run_option(False, "Start Python's debugger where --break stops.", "--pdb")
 
 
 @dataclass(frozen=True, kw_only=True)

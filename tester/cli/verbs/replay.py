@@ -5,28 +5,54 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.command.version import installed_version
 from tester.campaign.campaign import Options
+from tester.campaign.recording import record
+from tester.cli.break_at import break_at
 from tester.cli.checks import check_files, check_includes, check_shown
 from tester.cli.leg_files import is_text, load_any, load_bound, read_text
 from tester.cli.options.common import LegsOptions
 from tester.cli.options.legs import ReplayOptions
 from tester.cli.outcomes import replay_outcomes
 from tester.cli.session import Failed, Session, engine_for, tune_collector
+from tester.diagnosis.perfetto.trace_events import write_trace
 from tester.engines.choice import Choice
+from tester.errors import ConfigError
 from tester.program.replay_file import Leg
 
 
 def replay(options: ReplayOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     check_shown(options)
+    if options.pdb and options.break_ is None:
+        raise ConfigError("--pdb has no effect without --break")
+    check_files({"--trace-out": options.trace_out, "--coverage": options.coverage})
+    if options.break_ is not None:
+        return _stop(options)
     if is_text(options.file):
         scenario = read_text(options.file)
         if scenario.racy:
             check_includes(options)
             bound = load_bound(options, scenario, options.file, options.engine)
             return replay_outcomes(bound, options)
-    return run_file(options, options.file, options.engine, trace=options.trace)
+    status = run_file(options, options.file, options.engine, trace=options.trace)
+    if options.trace_out is not None and status in (FINE, FOUND):
+        leg, protocol = load_any(options, options.file, Choice.python)
+        write_trace(options.trace_out, record(leg, protocol))
+    return status
+
+
+def _stop(options: ReplayOptions) -> int:
+    """Replay with breakpoints, which only the Python engine has."""
+    for name, value in (("--trace", options.trace), ("--trace-out", options.trace_out)):
+        if value is not None:
+            raise ConfigError(f"{name} has no effect with --break")
+    if options.engine is Choice.native:
+        raise ConfigError("--break needs the Python engine: leave --engine native away")
+    check_includes(options)
+    leg, protocol = load_any(options, options.file, Choice.python)
+    return break_at(options, leg, protocol)
 
 
 def run_file(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime.controller.trace import Observers, TraceHash
-from runtime.sim.delay_policy import POLICY_NAMES, DelayPolicy
+from runtime.sim.delay_policy import DRAWN_POLICIES, DelayPolicy
 from runtime.types.message import Message
 from runtime.types.messages import RubyRequest
 from runtime.types.values import DataBlock, NetDest
@@ -27,7 +27,7 @@ def traced(policy: str, run_key: int, **options: object) -> tuple[int, int]:
     return trace.value, trace.count
 
 
-@pytest.mark.parametrize("policy", POLICY_NAMES)
+@pytest.mark.parametrize("policy", DRAWN_POLICIES)
 def test_the_same_key_gives_the_same_run(policy: str) -> None:
     assert traced(policy, 1) == traced(policy, 1)
     assert traced(policy, 1)[1] == 9 * 41

@@ -85,7 +85,11 @@ BOUNDED = [
 def test_every_declared_range_is_enforced(
     piece: type[parts.Piece], name: str, value: int, message: str
 ) -> None:
-    needed = {field.encode_name: "x" for field in fields_of(piece) if field.required}
+    needed = {
+        field.encode_name: 1 if alternatives(field.type)[0][0] is int else "x"
+        for field in fields_of(piece)
+        if field.required
+    }
     with pytest.raises(DescriptionError, match=message) as caught:
         read(piece, {**needed, name: value}, origin.Origin("x.toml"), ("here",))
     assert (caught.value.field, caught.value.value) == (f"here.{name}", value)

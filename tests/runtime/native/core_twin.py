@@ -19,7 +19,7 @@ from runtime.native.plan_words import MAGIC, NONE, VERSION
 from runtime.network.bus import BusNetwork
 from runtime.network.network import NetworkPort, Topology
 from runtime.prng import Prng, hash64, hash_name, mix64
-from runtime.sim.delay_policy import POLICY_NAMES, DelayPolicy
+from runtime.sim.delay_policy import DRAWN_POLICIES, POLICY_NAMES, DelayPolicy
 from runtime.sim.engine import Consumer, Engine
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.types.messages import MachineType, Message
@@ -102,7 +102,7 @@ class Shape:
             flags(buffers),
             sizes(ports),
             flags(ports),
-            POLICY_NAMES[prng.below(len(POLICY_NAMES))],
+            DRAWN_POLICIES[prng.below(len(DRAWN_POLICIES))],
             1 + prng.below(4),
             prng.bits64(),
             tuple(network for network in range(networks) if prng.below(2)),
@@ -133,6 +133,7 @@ def plan_words(
 
     words = [MAGIC, VERSION, shape.run_key, 6, POLICY_NAMES.index(shape.policy), 40, 10_000]
     words += [1 << 62, 1 << 62, 0]  # no limits to messages and work
+    words.append(0)  # no script
     words.append(MachineType.NUM)
     for kind in range(MachineType.NUM):
         count = shape.controllers if kind == MachineType.Cache else 0

@@ -14,7 +14,7 @@ from runtime.errors import ErrorKind, ProtocolError
 from runtime.native.system import zeroed_block
 from runtime.network.network import Topology
 from runtime.prng import Prng, hash64, hash_name, initial_word
-from runtime.sim.delay_policy import POLICY_NAMES, DelayPolicy
+from runtime.sim.delay_policy import DRAWN_POLICIES, POLICY_NAMES, DelayPolicy
 from runtime.types import integers
 from runtime.types.atomic_op import AtomicKind, AtomicOp
 from runtime.types.messages import MachineType
@@ -284,7 +284,7 @@ def test_hashes() -> None:
         assert lib.v_hash_name(name.encode()) == hash_name(name)
 
 
-@pytest.mark.parametrize("policy", [name for name in POLICY_NAMES if name != "nominal"])
+@pytest.mark.parametrize("policy", [name for name in DRAWN_POLICIES if name != "nominal"])
 def test_delays_are_drawn_as_tabulated(policy: str) -> None:
     lib = library("core_values.cpp")
     for run_key in range(3):

@@ -7,7 +7,7 @@ import pytest
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.network.bus import BusNetwork, BusPort
 from runtime.network.network import Topology
-from runtime.sim.delay_policy import POLICY_NAMES, DelayPolicy
+from runtime.sim.delay_policy import DRAWN_POLICIES, DelayPolicy
 from runtime.sim.engine import Engine
 from runtime.types.messages import MachineType
 from runtime.types.values import NetDest
@@ -72,7 +72,7 @@ def test_all_receivers_get_a_message_in_one_tick_and_the_sender_too() -> None:
     assert [bus.received(node) for node in range(NODES)] == [[(3, 7)]] * NODES
 
 
-@pytest.mark.parametrize("policy", POLICY_NAMES)
+@pytest.mark.parametrize("policy", DRAWN_POLICIES)
 def test_receivers_agree_on_one_order_and_no_tick_has_two_messages(policy: str) -> None:
     orders = set()
     for run_key in range(8):

@@ -579,3 +579,62 @@ def test_the_manual_shows_descriptions_that_read() -> None:
         description = SystemDescription.from_toml(block.split("```")[0], "docs/system.md")
         assert description.machines
     assert DELAYS == POLICY_NAMES
+
+
+# ------------------------------------------------------------------ scripted delays
+
+
+def _scripted(*rows: dict[str, object], **more: Any) -> System:
+    return build(**{"network.delays": "scripted", "network.script": list(rows)} | more)
+
+
+LATE: dict[str, object] = {
+    "channel": "Directory0.out->L1Cache0.into",
+    "line": 0x40,
+    "message": 1,
+    "delay": 100,
+}
+
+
+def test_a_script_delays_one_message_by_what_it_says() -> None:
+    def ticks(system: System) -> list[int]:
+        client = Recorder(system.engine)
+        for line in (0x40, 0x80, 0x40):
+            issued = access(LOAD, [line], tag=line)
+            issued.client = client
+            client.issue(system.requesters[0], issued)
+            system.engine.run()
+        return [answer[-1] for answer in client.answers]
+
+    plain, late = ticks(build()), ticks(_scripted(LATE))
+    assert [b - a for a, b in zip(plain, late, strict=True)] == [100, 100, 100]
+    inside = {"channel": "Directory0.responseFromMemory", "line": 0x80, "message": 1, "delay": 9}
+    assert [b - a for a, b in zip(plain, ticks(_scripted(inside)), strict=True)] == [0, 9, 9]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            {"channel": "Directory0.out->L1Cache9.in"},
+            'network.script[0].channel = "Directory0.out->L1Cache9.in": no such channel; '
+            "did you mean `Directory0.out->L1Cache",
+        ),
+        ({"line": 0x41}, "network.script[0].line = 65: must be a multiple of the line size, 64"),
+        ({"message": 0}, "network.script[0].message = 0: must be between 1 and 2147483648"),
+        ({"delay": -1}, "network.script[0].delay = -1: must be between 0 and 1048576"),
+        ({"channel": 7}, "network.script[0].channel = 7: expected a string"),
+    ],
+)
+def test_a_wrong_script_is_refused(row: dict[str, object], message: str) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        _scripted(LATE | row)
+    assert message in str(caught.value)
+
+
+def test_a_script_is_used_and_delays_no_message_twice() -> None:
+    with pytest.raises(DescriptionError, match="delayed twice"):
+        _scripted(LATE, LATE | {"delay": 3})
+    with pytest.raises(DescriptionError, match='a script needs delays = "scripted"'):
+        _scripted(LATE, **{"network.delays": "gem5"})
+    assert _scripted().network.delays is not None

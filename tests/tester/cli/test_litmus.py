@@ -118,6 +118,8 @@ def test_a_failing_scenario_is_reported_and_shrunk(tmp_path: Path) -> None:
         ("litmus", "P0 | P1\nstore A = 1 | load A\n", "two operations race for byte"),
         ("verify", "P0 | P1\nstore A = 1 | load A\n", "two operations race for byte"),
         ("shrink", "P0 | P1\nstore A = 1 | load A\n", "two operations race for byte"),
+        ("verify", MP, "is judged by `litmus` and `replay` alone"),
+        ("shrink", MP, "is judged by `litmus` and `replay` alone"),
         ("replay", "cpu7\nload A\n", "the system has no agent cpu7"),
         ("litmus", "set machine.L1Cache.count = -1\nP0\nload A\n", "machine.L1Cache.count"),
         ("litmus", "set machine.L1Cache.count = 0\nP0\nload A\n", "no agent that can make fetch"),
@@ -136,6 +138,14 @@ def test_bad_texts_are_one_message(verb: str, text: str, message: str) -> None:
     assert "a.litmus:" in done.stderr
     assert "Traceback" not in done.output
     assert [path.name for path in Path().iterdir()] == ["a.litmus"]
+
+
+@pytest.mark.parametrize("text", [MP, RACE_FREE])
+def test_a_scenario_is_drawn(text: str) -> None:
+    done = gpu_tester("report", write(text), "-p", "MI", *PYTHON)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("passed, ")
+    assert Path("a.html").stat().st_size > 10_000
 
 
 def test_a_text_needs_a_protocol() -> None:

@@ -54,7 +54,8 @@ struct System {
     Bus bus;
     Array<u32> routes;
     Array<Channel> channels;
-    u32 place_stride;  // bytes of a line's places
+    Array<ScriptedDelay> script;  // sorted
+    u32 place_stride;             // bytes of a line's places
     u32 stall_rows;
     u32 zero_delays_used;
     Array<u32> places;       // by line: see places.hpp

@@ -126,6 +126,14 @@ struct alignas(128) MessageBuffer {
     u32 last_waiting;
 };
 
+// A message that is delayed, and no other of the same channel, line and number.
+struct ScriptedDelay {
+    u64 channel;  // hash of its name
+    u64 line;     // address
+    u64 message;  // number on the line, from 1
+    u64 cycles;
+};
+
 struct alignas(64) Channel {
     u64 last_arrival;  // 0 where it does not matter
     u64 order;         // all bits if the channel is ordered, else none
@@ -236,6 +244,7 @@ struct MemoryState {
     u64 run_key;
     u64 latency;
     u64 zeroed;        // what was never written is zero, not hashed
+    u64 echoes;        // a request was echoed: this is not what the system holds
     Array<u64> image;  // LINE_WORDS by line
     Array<u8> state;   // by line
 };

@@ -6,7 +6,7 @@
 
 inline constexpr u64 SLICC_ABI = 6;
 inline constexpr u64 PLAN_MAGIC = 827739219;
-inline constexpr u64 PLAN_VERSION = 4;
+inline constexpr u64 PLAN_VERSION = 5;
 
 // How a plan begins; a TypeWord for each machine type follows.
 enum HeadWord : u32 {
@@ -20,9 +20,10 @@ enum HeadWord : u32 {
     PLAN_HEAD_MAX_MESSAGES = 7,
     PLAN_HEAD_MAX_WORK = 8,
     PLAN_HEAD_CREDIT = 9,
-    PLAN_HEAD_TYPES = 10,
+    PLAN_HEAD_SCRIPTED = 10,
+    PLAN_HEAD_TYPES = 11,
 };
-inline constexpr u32 PLAN_HEAD_WORDS = 11;
+inline constexpr u32 PLAN_HEAD_WORDS = 12;
 
 // A machine type; the interleave bit is NONE where lines are not interleaved.
 enum TypeWord : u32 {
@@ -72,6 +73,15 @@ enum ChannelWord : u32 {
     PLAN_CHANNEL_DELAY = 2,
 };
 inline constexpr u32 PLAN_CHANNEL_WORDS = 3;
+
+// A message that is delayed. CHANNEL: hash of its name; LINE: an address; in ascending order
+enum ScriptWord : u32 {
+    PLAN_SCRIPT_CHANNEL = 0,
+    PLAN_SCRIPT_LINE = 1,
+    PLAN_SCRIPT_MESSAGE = 2,
+    PLAN_SCRIPT_CYCLES = 3,
+};
+inline constexpr u32 PLAN_SCRIPT_WORDS = 4;
 
 // A cache of a controller.
 enum CacheWord : u32 {
@@ -180,6 +190,7 @@ enum DelayPolicy : u32 {
     DELAY_GEM5 = 3,
     DELAY_SKEWED = 4,
     DELAY_STRAGGLERS = 5,
+    DELAY_SCRIPTED = 6,
 };
 
 enum ReplacementPolicy : u32 {
@@ -193,6 +204,7 @@ enum RunStatus : i64 {
     STATUS_UNTIL = 1,
     STATUS_FINDING = 2,
     STATUS_EXHAUSTED = 3,
+    STATUS_OUR_BUG = 4,
 };
 
 // One transition, as a traced run writes it.

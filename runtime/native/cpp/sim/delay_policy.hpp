@@ -1,8 +1,8 @@
-// Random delays that deleting a message does not reshuffle.
+// Delays that deleting a message does not reshuffle: drawn, or scripted.
 //
 // Invariant: the delay of a message is a function of the run key, its channel, its line and how
 // many messages of that line went through the channel before; numbers as in runtime/sim/delay_policy.py.
-// Nothing is tabulated: drawing one costs less than a miss in the processor's cache.
+// Nothing drawn is tabulated: drawing one costs less than a miss in the processor's cache.
 
 #pragma once
 
@@ -46,6 +46,36 @@ inline void delays_start(u64 run_key, u64 name, u64& key, u64& start) {
     start = mix64(GOLDEN * 3 ^ mix64(salt + GOLDEN));
 }
 
+// The same for a channel of a system; of a scripted one, `start` is the hash of its name.
+inline void channel_delays_start(const System& s, u64 name, u64& key, u64& start) {
+    delays_start(s.run_key, name, key, start);
+    if (s.delay_policy == DELAY_SCRIPTED) start = name;
+}
+
+inline bool script_before(const ScriptedDelay& one, const ScriptedDelay& other) {
+    if (one.channel != other.channel) return one.channel < other.channel;
+    if (one.line != other.line) return one.line < other.line;
+    return one.message < other.message;
+}
+
+// The cycles that a script, which is sorted, delays a message.
+inline COLD u64 scripted_delay(const Context& x, u64 channel, u64 line, u64 message) {
+    const ScriptedDelay* script = x.s->script.in(x);
+    const ScriptedDelay wanted = {channel, line, message, 0};
+    u64 first = 0;
+    u64 last = x.s->script.count;
+    while (first < last) {
+        const u64 middle = (first + last) / 2;
+        if (script_before(script[middle], wanted)) {
+            first = middle + 1;
+        } else {
+            last = middle;
+        }
+    }
+    const bool found = first < x.s->script.count && !script_before(wanted, script[first]);
+    return found ? script[first].cycles : 0;
+}
+
 // A delay state of 0 says that the place was not used yet. For the few that really come to 0,
 // once in four thousand million messages, the place is noted.
 inline COLD bool zero_delay(Context& x, const u32& state) {
@@ -78,6 +108,10 @@ inline u64 next_delay(Context& x, const T& channel, Message& message) {
     message.line = line;
     __builtin_prefetch(x.recent_places + channel.near, 1);
     u32& state = x.recent_places[channel.delays];
+    if (UNLIKELY(s.delay_policy == DELAY_SCRIPTED)) {  // the state counts messages
+        state++;
+        return scripted_delay(x, channel.delay_start, address, state);
+    }
     u32 current = state;
     if (!current && (LIKELY(!s.zero_delays_used) || !zero_delay(x, state))) {
         current =

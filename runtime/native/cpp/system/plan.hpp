@@ -33,6 +33,7 @@ struct PlanView {
     u64 max_messages;
     u64 max_work;
     u64 credit;
+    u64 scripted;
     const u64* types;
     u64 type_count;
     Capacities capacities;
@@ -42,6 +43,7 @@ struct PlanView {
     const u64* caches;
     const u64* controllers;
     const u64* requesters;
+    const u64* script;
 
     static PlanWords after(PlanWords thing, u32 lists) {
         return {thing.list(lists) - 1, thing.fixed};
@@ -75,6 +77,7 @@ inline bool read_plan(const u64* words, u64 count, PlanView& plan) {
     plan.max_messages = words[PLAN_HEAD_MAX_MESSAGES];
     plan.max_work = words[PLAN_HEAD_MAX_WORK];
     plan.credit = words[PLAN_HEAD_CREDIT];
+    plan.scripted = words[PLAN_HEAD_SCRIPTED];
     plan.type_count = words[PLAN_HEAD_TYPES];
     plan.types = words + PLAN_HEAD_WORDS;
     const u64* at = plan.types + PLAN_TYPE_WORDS * plan.type_count;
@@ -111,5 +114,6 @@ inline bool read_plan(const u64* words, u64 count, PlanView& plan) {
     at += PLAN_CACHE_WORDS * c.caches;
     plan.controllers = at;
     plan.requesters = plan.controller(c.controllers).at;
+    plan.script = plan.requester(c.requesters).at;
     return true;
 }

@@ -25,11 +25,11 @@ def details_of(message: Message, known: str = "") -> str:
         if isinstance(value, DataBlock):
             data = True
         elif name not in hidden and text != known and value != getattr(type(message), name):
-            shown.append(f"{name}={_mask(value) if isinstance(value, WriteMask) else text}")
+            shown.append(f"{name}={mask_text(value) if isinstance(value, WriteMask) else text}")
     return " ".join([*shown, "with data"] if data else shown)
 
 
-def _mask(mask: WriteMask) -> str:
+def mask_text(mask: WriteMask) -> str:
     """``40..43``, and for atomics ``40..43 (40 ADD 1, 40 ADD 1, 2 more)``."""
     text = ",".join(
         f"{first}..{end - 1}" if end - first > 1 else str(first) for first, end in mask.ranges()

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.types.message import Message, kind_of
-from tester.diagnosis.line_events import Sent
-from tester.diagnosis.message_text import details_of
-from tester.diagnosis.system_inspection import controller_name, head_message
+from tester.diagnosis.events.line_events import Hop, Sent
+from tester.diagnosis.events.message_text import details_of
+from tester.diagnosis.events.record_fields import message_fields
+from tester.diagnosis.events.system_inspection import controller_name, head_message
 from tester.execution.events import Request
 
 MEMORY = "memory"
@@ -46,7 +47,8 @@ class _Arrival(NamedTuple):
 
 
 class MessageTap:
-    """Notes every message about the lines that ``concerns`` accepts, from now on.
+    """Notes every message about the lines that ``concerns`` accepts, from now on; ``whole``: with
+    all of its fields.
 
     Each send is appended to ``sent``; ``data_of`` gives the bytes in question of a message, and
     whether they matter. Requests that a requester puts into a mandatory queue are no sends: the
@@ -60,11 +62,15 @@ class MessageTap:
         line_of: Callable[[Message], int],
         data_of: Callable[[Message], tuple[str, bool]],
         sent: list[Sent],
+        whole: bool = False,
     ) -> None:
         self._concerns = concerns
         self._line_of = line_of
         self._data_of = data_of
         self._sent = sent
+        self._whole = whole
+        self._receivers = system.network.receivers
+        self._topology = system.topology
         self._ports = {port.name: port for port in system.network.ports}
         self._names = {each.machineID.node: controller_name(each) for each in system.controllers}
         self._buffers: dict[str, MessageBuffer] = system.buffers
@@ -116,10 +122,12 @@ class MessageTap:
         send = self._within(name, message) if port is None else self._between(port, message)
         if send is None:
             return
+        send.hops = self._hop(name, send, arrival) if port is None else self._copies(port, message)
         receivers = send.receivers
         last = self._sent[-1] if self._sent else None
         if port is not None and last is not None and message.identity == self._last_identity:
             last.receivers += send.receivers  # a further copy of a multicast
+            last.hops += send.hops
             send = last
         else:
             self._sent.append(send)
@@ -158,6 +166,7 @@ class MessageTap:
         known: str = "",
     ) -> Sent:
         data, touched = self._data_of(message)
+        fields = message_fields(message, self._topology) if self._whole else ()
         return Sent(
             tick=message.created,
             who=sender,
@@ -165,10 +174,25 @@ class MessageTap:
             kind=kind_of(message),
             details=details_of(message, known),
             receivers=receivers,
+            fields=fields,
             network=network,
             data=data,
             touched=touched,
         )
+
+    @staticmethod
+    def _hop(name: str, send: Sent, arrival: int) -> list[Hop]:
+        """Of what stays within a machine, or is its memory's, which takes it when it arrives."""
+        receiver = send.receivers[0]
+        if receiver == MEMORY:
+            return [Hop(receiver, name, arrival)]
+        return [Hop(send.who if receiver == "itself" else receiver, name, -1)]
+
+    def _copies(self, port: Any, message: Message) -> list[Hop]:
+        """Of a copy of a multicast there is one, of a message on a bus one for each receiver."""
+        network, nodes = port.virtual_network, vars(message)["Destination"].nodes()
+        buffers = [self._receivers[node, network].name for node in nodes]
+        return [Hop(self._names[node], each, -1) for node, each in zip(nodes, buffers)]
 
     def _noting(self, buffer: MessageBuffer, put: Put) -> Put:
         arrived = self._arrived.setdefault
@@ -178,7 +202,9 @@ class MessageTap:
             if self._concerns(message):
                 waiting = arrived(id(buffer.consumer), [])
                 if not any(each.received.message is message for each in waiting):
-                    waiting.append(_Arrival(buffer, self._received(buffer, message), False))
+                    received = self._received(buffer, message)
+                    waiting.append(_Arrival(buffer, received, False))
+                    _arrives(received.sent, buffer.name, buffer.engine.now)
 
         return noted
 
@@ -201,6 +227,12 @@ def _request_behind(requester: Any, message: Message) -> Request | None:
     ]
     found = max(mine, key=lambda access: access.sequence, default=None)
     return getattr(found, "request", None)
+
+
+def _arrives(sent: Sent | None, buffer: str, tick: int) -> None:
+    for hop in () if sent is None else sent.hops:
+        if hop.buffer == buffer and hop.arrival < 0:
+            hop.arrival = tick
 
 
 def _is_held(buffer: MessageBuffer, message: Message) -> bool:

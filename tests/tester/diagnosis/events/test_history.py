@@ -14,11 +14,11 @@ from runtime.types.message import kind_of
 from runtime.types.messages import MemoryMsg, MemoryRequestType, MessageSizeType, RubyRequest
 from runtime.types.values import DataBlock, WriteMask
 from tester.campaign.campaign import Campaign, Options, leg_run
+from tester.diagnosis.events.history import History
+from tester.diagnosis.events.line_events import AtPort, Sent, Transition
+from tester.diagnosis.events.message_text import details_of, mask_text
+from tester.diagnosis.events.system_inspection import entry_of, state_of
 from tester.diagnosis.failure_report import Failure, render
-from tester.diagnosis.history import History
-from tester.diagnosis.line_events import AtPort, Sent, Transition
-from tester.diagnosis.message_text import _mask, details_of
-from tester.diagnosis.system_inspection import entry_of, state_of
 from tester.execution.events import Verdict
 from tester.execution.leg import LegRun
 from tests.planted.bugs import BY_NAME
@@ -231,5 +231,5 @@ def test_only_a_lost_wake_up_is_called_so(
 def test_masks_are_short() -> None:
     add = AtomicOp(AtomicKind.ADD, 1)
     mask = WriteMask((1 << 32) - 1 << 320, ((40, add),) * 5)
-    assert _mask(mask) == "40..43 (40 ADD 1, 40 ADD 1, 3 more)"
-    assert _mask(WriteMask(0xFF00FF)) == "0,2"
+    assert mask_text(mask) == "40..43 (40 ADD 1, 40 ADD 1, 3 more)"
+    assert mask_text(WriteMask(0xFF00FF)) == "0,2"

@@ -12,9 +12,33 @@ from textwrap import shorten
 
 from tester.execution.events import Request
 
+Fields = tuple[tuple[str, str], ...]
+"""Names and values, as they are shown."""
+
 _SHOWN_RECEIVERS = 4
 _COMMENT = 48
 """Characters that are shown of what a protocol's text says about a transition."""
+
+
+@dataclass(slots=True)
+class Hop:
+    """One copy of a message: to whom, into which buffer, and the tick from which it is there.
+
+    A receiver without room, or a bus, may make that tick later than its sender knew.
+    """
+
+    receiver: str
+    buffer: str
+    arrival: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a controller, or memory, has of a line: the fields of its entry and of its transaction
+    record, both empty where there is none."""
+
+    entry: Fields = ()
+    tbe: Fields = ()
 
 
 @dataclass(eq=False, kw_only=True)
@@ -32,6 +56,8 @@ class Event:
     """Whether it concerns the very bytes that failed: an access to them, or a change of them."""
     last_copy: bool = False
     """Whether no copy of the expected bytes is left after it."""
+    held: Held | None = None
+    """What its place has of the line from now on; None: it is not followed."""
 
     @property
     def what(self) -> str:
@@ -54,12 +80,15 @@ class Sent(Event):
     """A message that a controller put on its way.
 
     ``network`` is its virtual network (None: within the machine); ``details`` are the fields that
-    its sender set; ``data``: the bytes in question as it carries them.
+    its sender set, ``fields`` all of them, where they are followed; ``data``: the bytes in question
+    as it carries them.
     """
 
     kind: str
     details: str = ""
     receivers: list[str] = field(default_factory=list)
+    hops: list[Hop] = field(default_factory=list)
+    fields: Fields = ()
     network: int | None = None
     data: str = ""
 
@@ -80,12 +109,14 @@ class Sent(Event):
 
 @dataclass(eq=False, kw_only=True)
 class Transition(Event):
-    """A controller's transition. ``messages``: those that it took from its in-ports.
+    """A controller's transition. ``messages``: those that it took from its in-ports; ``taken``: the
+    numbers of their events, sends and issues.
 
-    ``waiting``: a message that it set aside, by stalling or recycling it. ``exchanged``: whether it
-    took a message of a controller, or sent one. ``opened``: whether it began a transaction.
-    ``data``: the bytes in question as the controller has them from now on; empty when it did not
-    change them. ``times`` counts repetitions that changed nothing, up to tick ``until``.
+    ``waiting``: a message that it set aside, by stalling or recycling it; ``set_aside``: the number
+    of its event (-1: none). ``exchanged``: whether it took a message of a controller, or sent one.
+    ``opened``: whether it began a transaction. ``data``: the bytes in question as the controller
+    has them from now on; empty when it did not change them. ``times`` counts repetitions that
+    changed nothing, up to tick ``until``.
     """
 
     event: str
@@ -93,7 +124,9 @@ class Transition(Event):
     next_state: str
     comment: str = ""
     messages: list[str] = field(default_factory=list)
+    taken: list[int] = field(default_factory=list)
     waiting: str = ""
+    set_aside: int = -1
     exchanged: bool = False
     opened: bool = False
     data: str = ""
@@ -140,3 +173,30 @@ class AtPort(Event):
     @property
     def change(self) -> str:
         return self.step
+
+
+@dataclass(eq=False, kw_only=True)
+class Stall(Event):
+    """A transition that was held back, by ``z_stall`` or for want of slots or resources.
+
+    The controller looks again in the next cycle: ``times`` counts the looks, up to tick ``until``.
+    """
+
+    event: str
+    state: str
+    location: str = ""
+    times: int = 1
+    until: int = -1
+
+    @property
+    def what(self) -> str:
+        text = f"{self.event} is held back"
+        return text if self.times == 1 else f"{text}, {self.times} times until {self.until:,}"
+
+    @property
+    def change(self) -> str:
+        return self.state
+
+    @property
+    def where(self) -> str:
+        return self.location

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gpu.code_object import CodeObject, CompileError
-from gpu.code_object import opencl_compiler as compile_module
-from gpu.code_object.opencl_compiler import (
+from gpu.code_object.opencl import compiler as compile_module
+from gpu.code_object.opencl.compiler import (
     COMPILER_VARIABLE,
     OPTIONS_VARIABLE,
     compile_kernels,

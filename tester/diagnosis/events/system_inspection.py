@@ -19,7 +19,7 @@ from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.tbe_table import TBETable
 from runtime.types.message import Message, kind_of
 from runtime.types.messages import AccessPermission
-from tester.diagnosis.message_text import details_of
+from tester.diagnosis.events.message_text import details_of
 
 
 @dataclass(frozen=True)

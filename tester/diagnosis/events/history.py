@@ -14,16 +14,21 @@ from typing import Any, Final, NamedTuple
 from runtime.controller.source_location import transition_location
 from runtime.requesters.port import AccessKind
 from runtime.types.message import Message
-from tester.diagnosis.bytes_in_question import NO_BYTES, BytesInQuestion, Copies
-from tester.diagnosis.line_events import AtPort, Event, Sent, Transition
-from tester.diagnosis.message_tap import MEMORY, MessageTap, Received
-from tester.diagnosis.system_inspection import controller_name, record_of
+from tester.diagnosis.events.bytes_in_question import NO_BYTES, BytesInQuestion, Copies
+from tester.diagnosis.events.line_events import AtPort, Event, Held, Sent, Stall, Transition
+from tester.diagnosis.events.message_tap import MEMORY, MessageTap, Received
+from tester.diagnosis.events.record_fields import block_text, held_by
+from tester.diagnosis.events.system_inspection import controller_name, record_of
 from tester.execution.events import Request, Role
 from tester.limits import HISTORY_ROWS
 
 _SHOWN_LANES: Final = 3
 ISSUED: Final = "issued"
 """The first step of an access."""
+FINISHED: Final = "finished"
+"""The last step of a synchronisation."""
+WRONG: Final = "WRONG DATA"
+"""The step of a load that a report is about."""
 _Place = tuple[str, int]
 """A controller's name and a line."""
 
@@ -47,7 +52,9 @@ class History:
     """An observer of requests and of controllers.
 
     ``lines`` are the lines whose events are kept; None keeps those of all lines (the last ones: for
-    failures that have no address); ``failed`` are the bytes in question.
+    failures that have no address); ``failed`` are the bytes in question. ``whole``: keep what
+    pictures need, too, which is every access, what is held of a line, what is held back, and all
+    fields of messages. ``rows``: how many of the last events are kept.
     """
 
     def __init__(
@@ -55,22 +62,27 @@ class History:
         lines: Iterable[int] | None,
         line_size: int,
         failed: BytesInQuestion = NO_BYTES,
+        whole: bool = False,
+        rows: int = HISTORY_ROWS,
     ) -> None:
         self.lines = None if lines is None else set(lines)
         self.records: dict[int, Record] = {}
         self.transitions = 0
         self.bytes = failed
+        self._whole = whole
         self._system: Any = None
         self._tap: MessageTap | None = None
         self._copies = Copies(failed, line_size) if failed.followed else None
         self._line_mask = -line_size
-        self._events: deque[Event] = deque(maxlen=HISTORY_ROWS)
+        self._events: deque[Event] = deque(maxlen=rows)
         self._count = 0
         self._sent: list[Sent] = []
         """Messages of which there is no event yet: those of a transition come after its own."""
         self._answers: list[AtPort] = []
         """Answers of which there is no event yet, for the same reason."""
         self._last: dict[_Place, Transition] = {}
+        self._stalls: dict[_Place, Stall] = {}
+        """What holds back a line's message there since its last transition."""
         self._decisive: dict[_Place, dict[str, int]] = {}
         """The last transitions there that exchanged messages, changed the state, or the bytes."""
         self._open: set[_Place] = set()
@@ -91,7 +103,12 @@ class History:
     def watch(self, system: Any) -> None:
         """Note messages and copies as well."""
         self._system = system
-        self._tap = MessageTap(system, self._concerns, self._line_of, self._data_of, self._sent)
+        self._tap = MessageTap(
+            system, self._concerns, self._line_of, self._data_of, self._sent, self._whole
+        )
+        if self._whole:
+            for controller in system.controllers:
+                controller.stall_observer = self.stalled
 
     def failed_on(self, controller: Any) -> list[Received]:
         """The messages that a controller was working on when it failed."""
@@ -109,7 +126,7 @@ class History:
         """Called by a controller after each of its transitions."""
         self.transitions += 1
         line = address & self._line_mask
-        if self.lines is not None and line not in self.lines:
+        if not self._follows(line):
             return
         states, who = controller.STATES, controller_name(controller)
         new = Transition(
@@ -123,6 +140,9 @@ class History:
             location=transition_location(type(controller), state, event),
         )
         self._add_sends(lambda send: send.who != who)
+        self._stalls.pop((who, line), None)
+        if self._whole:
+            new.held = held_by(controller, line)
         taken = self._note_messages(new, controller)
         self._note_transaction(new, controller)
         if not self._repeats(new, taken):
@@ -130,13 +150,32 @@ class History:
         self._add_sends()
         self._add_answers(new)
 
+    def stalled(self, controller: Any, address: int, state: int, event: int) -> None:
+        """Called by a controller for each look at a transition that is held back."""
+        line, who = address & self._line_mask, controller_name(controller)
+        name, event_name = controller.STATES.name_of(state), controller.EVENTS.name_of(event)
+        known = self._stalls.get((who, line))
+        tick = controller.engine.now
+        if known is not None and (known.state, known.event) == (name, event_name):
+            known.times += 1
+            known.until = tick
+            return
+        self._add_sends(lambda send: send.who != who)
+        where = transition_location(type(controller), state, event)
+        new = Stall(tick=tick, who=who, line=line, event=event_name, state=name, location=where)
+        self._stalls[who, line] = new
+        self._append(new)
+
     def _note_messages(self, new: Transition, controller: Any) -> list[Received]:
         """What the transition took and set aside, and what became of the bytes in question."""
         if self._tap is None:
             return []
         taken, waiting = self._tap.consumed_by(controller)
         new.messages = [str(each) for each in taken]
-        new.waiting = "" if waiting is None else str(waiting)
+        new.taken = [number for each in taken if (number := self._event_of(each, new.line)) >= 0]
+        if waiting is not None:
+            new.waiting = str(waiting)
+            new.set_aside = self._event_of(waiting, new.line)
         if self._copies is not None:
             messages = [each.message for each in taken]
             new.data, new.touched = self._copies.after(controller, messages)
@@ -166,11 +205,8 @@ class History:
 
     def _add_transition(self, new: Transition, taken: list[Received]) -> None:
         place = new.who, new.line
-        sent = [each.sent for each in taken if each.sent is not None]
-        new.causes = [each.number for each in sent]
-        issues = (self._issued.get((id(each.request), new.line)) for each in taken)
-        new.causes += [number for number in issues if number is not None]
-        new.exchanged = bool(sent or self._sent)
+        new.causes = list(new.taken)
+        new.exchanged = bool(self._sent) or any(each.sent is not None for each in taken)
         decisive = self._decisive.setdefault(place, {})
         before = [self._last[place].number] if place in self._last else []
         new.causes += dict.fromkeys([*decisive.values(), *before])
@@ -186,8 +222,18 @@ class History:
 
     # ------------------------------------------------------------------ messages
 
+    def _follows(self, line: int) -> bool:
+        return self.lines is None or line in self.lines
+
+    def _event_of(self, received: Received, line: int) -> int:
+        """The number of the event of a message: that it was sent, or issued about the line."""
+        if received.sent is not None:
+            return received.sent.number
+        line = self._line_of(received.message) if self._whole else line
+        return self._issued.get((id(received.request), line), -1)
+
     def _concerns(self, message: Message) -> bool:
-        return self.lines is None or self._line_of(message) in self.lines
+        return self._follows(self._line_of(message))
 
     def _line_of(self, message: Message) -> int:
         return message.line_address() & self._line_mask
@@ -207,12 +253,18 @@ class History:
         if sent.who == MEMORY:
             asked = self._to_memory.get((sent.receivers[0], sent.line))
             sent.causes = [] if asked is None else [asked]
+            if self._whole:
+                sent.held = Held((("memory", block_text(self._in_memory(sent.line))),))
         else:
             last = self._last.get((sent.who, sent.line))
             sent.causes = [] if last is None else [last.number]
         self._append(sent)
         if sent.receivers == [MEMORY]:
             self._to_memory[sent.who, sent.line] = sent.number
+
+    def _in_memory(self, line: int) -> bytes:
+        data: int = self._system.memory.read_line(line)
+        return data.to_bytes(-self._line_mask, "little")
 
     def _append(self, event: Event) -> None:
         event.number = self._count
@@ -235,7 +287,7 @@ class History:
             record.answered[index] = tick
             record.values[index] = value
             right = right and (not request.expected or value == request.expected[index])
-        self._port(tick, request, indices, record.values, "data" if right else "WRONG DATA")
+        self._port(tick, request, indices, record.values, "data" if right else WRONG)
 
     def accepted(self, request: Request, indices: list[int], line: int, tick: int) -> None:
         for index in indices:
@@ -258,6 +310,7 @@ class History:
 
     def synchronized(self, request: Request, tick: int) -> None:
         self.records[request.identity].finished = tick
+        self._synchronization(tick, request, FINISHED)
 
     # ------------------------------------------------------------------ queries
 
@@ -310,13 +363,15 @@ class History:
         step: str,
     ) -> None:
         """One event per line of interest: ``load/4 +2c=0x63 (lane 7)``, offsets in hexadecimal."""
-        if self.lines is None:
+        if not request.addresses:
+            self._synchronization(tick, request, step)
+        if self.lines is None and not self._whole:
             return
         self._add_sends(lambda send: send.tick < tick)
         by_line: dict[int, list[_Part]] = {}
         for part in _parts(request, indices, values):
             line = part.address & self._line_mask
-            if line in self.lines:
+            if self._follows(line):
                 by_line.setdefault(line, []).append(part)
         for line, mine in by_line.items():
             # Bytes in question first: a row shows only so many.
@@ -341,6 +396,22 @@ class History:
                 self._add_issue(event, request)
             else:
                 self._answers.append(event)
+
+    def _synchronization(self, tick: int, request: Request, step: str) -> None:
+        """An event of what is about no line, or is answered for all of its lines at once."""
+        if not self._whole:
+            return
+        event = AtPort(
+            tick=tick,
+            who=f"agent {request.agent}",
+            request=request,
+            access=request.what,
+            step=step,
+        )
+        if step == ISSUED:
+            self._add_issue(event, request)
+        else:
+            self._answers.append(event)
 
     def _add_issue(self, event: AtPort, request: Request) -> None:
         self._add_answers()

@@ -2,7 +2,8 @@
 
 Source: LLVM "User Guide for AMDGPU Backend", "OpenCL"; headers beside this file take the place of
 device libraries: work-item functions for every kernel, the functions that most kernels call, and
-headers that only files that use them get, because they would change the code of other kernels.
+headers that only files that use them get, because they would change the code of other kernels. A
+file that calls more is compiled again with the libraries, where they are installed.
 """
 
 from __future__ import annotations
@@ -20,10 +21,19 @@ from pathlib import Path
 from typing import Final
 
 from gpu.code_object.errors import CompileError
+from gpu.code_object.opencl.device_libraries import (
+    TooNew,
+    explained,
+    find_libraries,
+    missing_text,
+    undefined_functions,
+)
 
 COMPILER_VARIABLE: Final = "GCN_CLANG"
 OPTIONS_VARIABLE: Final = "GCN_CLANG_OPTIONS"
 """Its value is passed to the compiler after all other options, split as by a shell."""
+LINE_TABLES: Final = "-gline-tables-only"
+"""Lines of the source in messages; the code stays the same."""
 CPLUSPLUS: Final = ".clcpp"
 SUFFIXES: Final = (".cl", CPLUSPLUS)
 """Of sources: OpenCL C, C++ for OpenCL."""
@@ -36,7 +46,7 @@ _FEATURES: Final = (
     "atomic_order_seq_cst",
 )
 """Features of OpenCL 2.0, which are optional in OpenCL 3.0."""
-_HEADER_FOLDER: Final = Path(__file__).parent / "opencl"
+_HEADER_FOLDER: Final = Path(__file__).parent
 _HEADERS: Final = tuple(
     _HEADER_FOLDER / name for name in ("work_items.h", "common_functions.h", "vector_functions.h")
 )
@@ -56,11 +66,14 @@ def compile_kernels(
     compiler: str | None = None,
     processor: str = "gfx803",
     options: Sequence[str] = ("-O2",),
+    device_libs: Path | None = None,
 ) -> bytes:
     """The code object of one OpenCL file.
 
-    ``compiler``: a clang; without it the one of `find_compiler`. Raises `CompileError` with the
-    compiler's message, or with the places where a compiler was searched.
+    ``compiler``: a clang; without it the one of `find_compiler`. ``device_libs``: the folder of
+    device libraries, used in any case; without it those that are installed, if the file needs
+    them. Raises `CompileError` with the compiler's message, or with the places where a compiler
+    was searched.
     """
     source = Path(source)
     if not source.is_file():
@@ -71,11 +84,41 @@ def compile_kernels(
             f"{source}: no clang that compiles for AMDGPU was found; set {COMPILER_VARIABLE}, or "
             "install clang and lld, or give a compiled object"
         )
+    flags = [*_flags(processor), *_for_source(source), *options, *_wanted_options()]
+    if device_libs is not None:
+        return _linked(clang, source, flags, find_libraries(device_libs))
+    try:
+        return _compiled(clang, source, flags, None)
+    except CompileError as error:
+        undefined = undefined_functions(str(error))
+        if not undefined:
+            raise
+        libraries = find_libraries()
+        if libraries is None:
+            raise CompileError(missing_text(source, undefined)) from None
+    return _linked(clang, source, flags, libraries)
+
+
+def _linked(clang: str, source: Path, flags: Sequence[str], libraries: Path | None) -> bytes:
+    """With libraries; by a later compiler if this one cannot read them and another is there."""
+    try:
+        return _compiled(clang, source, flags, libraries)
+    except TooNew as error:
+        later = _first_able(_numbered(error.made_by))
+        if later is None or COMPILER_VARIABLE in os.environ:
+            raise
+        return _compiled(later, source, flags, libraries)
+
+
+def _compiled(clang: str, source: Path, flags: Sequence[str], libraries: Path | None) -> bytes:
+    linked = ["-nogpulib"] if libraries is None else [f"--rocm-device-lib-path={libraries}"]
     with tempfile.TemporaryDirectory(prefix="gcn-") as folder:
         output = Path(folder) / "kernels.co"
-        flags = [*_flags(processor), *_for_source(source), *options, *_wanted_options()]
-        command = [clang, *flags, str(source.resolve()), "-o", str(output)]
-        printed = _run(command, source)
+        command = [clang, *flags, *linked, str(source.resolve()), "-o", str(output)]
+        try:
+            printed = _run(command, source)
+        except CompileError as error:
+            raise error if libraries is None else explained(error, source, libraries) from None
         if not output.is_file():
             raise CompileError(f"{source}: {clang} failed:\n{printed.strip()}")
         return output.read_bytes()
@@ -86,9 +129,14 @@ def find_compiler() -> str | None:
     """``$GCN_CLANG``, ``clang``, then ``clang-29`` down to ``clang-9``: the first that compiles
     for AMDGPU and finds a linker."""
     given = os.environ.get(COMPILER_VARIABLE)
-    names = (
-        [given] if given else ["clang", *(f"clang-{n}" for n in range(_NEWEST, _OLDEST - 1, -1))]
-    )
+    return _first_able([given] if given else ["clang", *_numbered(_OLDEST)])
+
+
+def _numbered(oldest: int) -> list[str]:
+    return [f"clang-{number}" for number in range(_NEWEST, oldest - 1, -1)]
+
+
+def _first_able(names: Sequence[str]) -> str | None:
     return next((path for name in names if (path := shutil.which(name)) and _able(path)), None)
 
 
@@ -104,7 +152,7 @@ def compiler_version(clang: str) -> str:
 def _flags(processor: str) -> list[str]:
     return [
         *("-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"),
-        *("-x", "cl", "-cl-std=CL2.0", "-nogpulib", "-Xclang", "-finclude-default-header"),
+        *("-x", "cl", "-cl-std=CL2.0", "-Xclang", "-finclude-default-header"),
         *("-Xclang", "-cl-ext=" + ",".join(f"+__opencl_c_{name}" for name in _FEATURES)),
         "-cl-kernel-arg-info",
         *("-ffp-contract=off", "-Wno-unused-command-line-argument"),
@@ -135,7 +183,7 @@ def _able(clang: str) -> bool:
         source = Path(folder) / "empty.cl"
         source.write_text("__kernel void empty(void) {}\n")
         output = Path(folder) / "empty.co"
-        command = [clang, *_flags("gfx803"), str(source), "-o", str(output)]
+        command = [clang, *_flags("gfx803"), "-nogpulib", str(source), "-o", str(output)]
         try:
             done = subprocess.run(command, capture_output=True, timeout=_TIME_LIMIT_SECONDS)
         except (OSError, subprocess.TimeoutExpired):
