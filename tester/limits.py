@@ -96,6 +96,7 @@ RUN: Final[Mapping[str, Limit]] = MappingProxyType(
         "jobs": Limit(1, 256),
         "history": Limit(1, HISTORY_ROWS),
         "shrink_budget": Limit(1, 1 << 30),
+        "litmus_runs": Limit(1, 1 << 30),
     }
 )
 

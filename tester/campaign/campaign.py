@@ -516,8 +516,6 @@ def kind_of(run: AnyRun, finding: Finding) -> str:
     return " ".join(filter(None, (finding.verdict.value, run.place)))
 
 
-
-
 def _check_size(config: GeneratorConfig, episodes: int) -> None:
     """Refuse a leg that would fit neither into memory nor into a replay file."""
     length, lanes = max(config.lengths), max(agent.lanes for agent in config.agents)

@@ -24,6 +24,7 @@ def record(
     many of the last events are kept."""
     program = leg.program
     system = build_system(protocol.info, leg.description, leg.run_key)
+    system.memory.zeroed = leg.zeroed
     history = (
         History(None, program.line_size, whole=True, rows=rows)
         if finding is None

@@ -117,8 +117,14 @@ class NativeLegRun:
         protocol: NativeProtocol,
         rules: HandoverRules,
         on_progress: Callable[[NativeLegRun], None] | None = None,
+        *,
+        zeroed: bool = False,
+        observes: bool = False,
     ) -> None:
+        """``zeroed``: memory begins with zeroes. ``observes``: `returned` is wanted."""
         self.leg = leg
+        self._zeroed = zeroed
+        self._observes = observes
         self.program = leg.program
         self.limit = leg.deadlock_limit
         self.rules = rules
@@ -135,7 +141,7 @@ class NativeLegRun:
 
     @cached_property
     def _view(self) -> ProgramView:
-        return ProgramView(self.program)
+        return ProgramView(self.program, self._observes)
 
     @cached_property
     def _lines(self) -> IntArray:
@@ -202,6 +208,8 @@ class NativeLegRun:
                 f"{self._exhausted}, and a larger one does not fit: {error}"
             ) from None
         self.system = system
+        if self._zeroed:
+            system.zero_memory()
         steps = self.rules.steps or (HandoverSteps(),) * self.program.agent_count
         system.add_driver(
             self._view,
@@ -211,6 +219,10 @@ class NativeLegRun:
             0,
         )
         return system
+
+    def returned(self) -> npt.NDArray[np.uint64]:
+        """[A, L]: what loads and atomic operations returned whose values are not checked."""
+        return self._view.returned()
 
     def take_stock(self) -> None:
         """Bring the outcome's figures up to now; for legs that are interrupted."""

@@ -156,6 +156,8 @@ class Leg:
     version: str = ""
     first_episode: int = 0
     """Episodes of the run that had been completed before this leg."""
+    zeroed: bool = False
+    """Memory begins with zeroes: of scenarios with conditions, which no file holds."""
 
     @property
     def run_key(self) -> int:

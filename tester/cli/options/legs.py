@@ -51,7 +51,7 @@ class RunOptions(EngineOptions, LegsOptions, SeriesOptions):
 class ReplayOptions(EngineOptions, LegsOptions):
     """``gpu-tester replay``."""
 
-    file: Path = argument("Replay file of the leg.", "FILE")
+    file: Path = argument("Replay file of the leg, or a scenario.", "FILE")
     trace_out: Path | None = output_option(
         None, "Write the run as trace events, which Perfetto opens.", metavar="FILE"
     )
@@ -79,7 +79,9 @@ class GenerateOptions(ProtocolOptions, LegOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyOptions:
+class VerifyOptions(ProtocolOptions):
     """``gpu-tester verify``."""
 
-    file: Path = argument("Replay file of the program.", "FILE")
+    file: Path = argument(
+        "Replay file of the program, or a scenario: of this, the protocol is compiled.", "FILE"
+    )

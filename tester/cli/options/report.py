@@ -14,7 +14,7 @@ from tester.engines.choice import Choice
 class ReportOptions(ProtocolOptions):
     """``gpu-tester report``."""
 
-    file: Path = argument("Replay file of the leg.", "FILE")
+    file: Path = argument("Replay file of the leg, or a scenario.", "FILE")
     output: Path | None = output_option(
         None, "Where the page is written (FILE with .html).", "--output", "-o", metavar="FILE"
     )

@@ -9,16 +9,14 @@ from slicc.text.command.exit_status import FINE
 from slicc.text.command.version import installed_version
 from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import Campaign, Options
-from tester.campaign.replay_protocol import fitted
 from tester.cli.checks import check_files, check_includes
+from tester.cli.leg_files import load_any
 from tester.cli.options.common import ProtocolOptions
 from tester.cli.options.report import ReportOptions
 from tester.cli.session import tune_collector
-from tester.cli.verbs.replay import load_for
 from tester.diagnosis.failure_report import render
 from tester.engines.selection import choose
 from tester.execution.leg import LegRun
-from tester.program.replay_file import load_leg
 from tester.shrink.leg_page import write_leg_page
 
 
@@ -26,11 +24,9 @@ def report(options: ReportOptions) -> int:
     """Returns the exit status: a leg that fails can be drawn as well as one that passes."""
     tune_collector()
     path = options.output or options.file.with_suffix(".html")
-    leg = load_leg(options.file)
     check_includes(options)
     check_files({"--output": path})
-    protocol = load_for(options, leg, options.file, options.engine)
-    leg = fitted(leg, protocol, options.file)
+    leg, protocol = load_any(options, options.file, options.engine, racy=True)
     engine = choose(options.engine, protocol, _note)
     drawn = Options(leg.seed, leg.program.episodes, version=installed_version())
     command = shlex.join(["gpu-tester", "replay", str(options.file), *protocol_words(options)])

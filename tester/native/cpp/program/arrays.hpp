@@ -167,6 +167,7 @@ inline bool view_program(const ProgramArrays& p, Arena& arena, ProgramView& view
             reinterpret_cast<const u64*>(p.group_word),
             group_increments,
             op,
-            pieces};
+            pieces,
+            nullptr};
     return true;
 }
