@@ -324,7 +324,7 @@ def _sharers(_: Rules, site: Site) -> Iterator[Change]:
             if call.method in ("add", "remove") and len(call.arguments) == 1:
                 yield from _reversed(site, call)
         case ir.Assign(target=ir.FieldAccess(type=type_) as target) if (
-            _is_machine(type_) or isinstance(type_, ir.ClassType) and type_.name == "NetDest"
+            _is_machine(type_) or (isinstance(type_, ir.ClassType) and type_.name == "NetDest")
         ) and not _in_message(target, site):
             yield _left_out(site, Operator.SHARERS, "who has the line")
         case _:
