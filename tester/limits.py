@@ -97,6 +97,7 @@ RUN: Final[Mapping[str, Limit]] = MappingProxyType(
         "history": Limit(1, HISTORY_ROWS),
         "shrink_budget": Limit(1, 1 << 30),
         "litmus_runs": Limit(1, 1 << 30),
+        "mutants": Limit(1, 1 << 30),
     }
 )
 

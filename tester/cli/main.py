@@ -24,6 +24,7 @@ from tester.cli.options.legs import (
     VerifyOptions,
 )
 from tester.cli.options.litmus import LitmusOptions
+from tester.cli.options.mutate import MutateOptions
 from tester.cli.options.report import ReportOptions
 from tester.cli.options.shrink import ShrinkOptions
 
@@ -50,6 +51,7 @@ VERBS: Final = (
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
     _verb("litmus", LitmusOptions, "Run scenarios and litmus tests many times; count outcomes."),
     _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
+    _verb("mutate", MutateOptions, "Make mistakes in a protocol and count those that legs find."),
     _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
     _verb(
         "generate",
