@@ -30,11 +30,11 @@ __all__ = [
 if TYPE_CHECKING:
     from tester.campaign.run import Result, generate, replay, run
     from tester.campaign.watcher import Watcher
-    from tester.cli.leg_page import draw
     from tester.errors import ConfigError
     from tester.execution.events import Finding, Request, Verdict
     from tester.program.program import Program
     from tester.program.replay_file import Leg, ReplayError, load_leg, save_leg
+    from tester.shrink.leg_page import draw
 else:
     _HOMES = {
         "ConfigError": "tester.errors",
@@ -46,7 +46,7 @@ else:
         "Result": "tester.campaign.run",
         "Verdict": "tester.execution.events",
         "Watcher": "tester.campaign.watcher",
-        "draw": "tester.cli.leg_page",
+        "draw": "tester.shrink.leg_page",
         "generate": "tester.campaign.run",
         "load_leg": "tester.program.replay_file",
         "replay": "tester.campaign.run",

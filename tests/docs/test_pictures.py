@@ -8,8 +8,8 @@ import pytest
 
 from protocols.loader import load_protocol
 from tester.campaign.replay_protocol import fitted, parameters_of
-from tester.cli.leg_page import write_leg_page
 from tester.program.replay_file import load_leg
+from tester.shrink.leg_page import write_leg_page
 from tests.docs.test_first_protocol import BLOCK, PAGE, edited, options_of
 from tests.planted.bugs import BY_NAME
 from tests.tester.diagnosis.html.browser import Opened, chromium

@@ -11,13 +11,13 @@ from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import Campaign, Options
 from tester.cli.checks import check_files, check_includes
 from tester.cli.leg_files import load_any
-from tester.cli.leg_page import write_leg_page
 from tester.cli.options.common import ProtocolOptions
 from tester.cli.options.report import ReportOptions
 from tester.cli.session import tune_collector
 from tester.diagnosis.failure_report import render
 from tester.engines.selection import choose
 from tester.execution.leg import LegRun
+from tester.shrink.leg_page import write_leg_page
 
 
 def report(options: ReportOptions) -> int:

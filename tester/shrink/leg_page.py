@@ -14,9 +14,9 @@ from tester.campaign.recording import record
 from tester.campaign.run import loaded_leg
 from tester.diagnosis.events.recording import Recording
 from tester.diagnosis.html.page import Page, write_page
+from tester.diagnosis.listing import line_names, listing
 from tester.execution.events import Finding
 from tester.program.replay_file import Leg
-from tester.shrink.listing import line_names, listing
 
 
 def draw(
