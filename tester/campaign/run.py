@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from protocols.loader import AnyProtocol, load
+from protocols.loader import AnyProtocol, load, load_texts
 from runtime.description import DefectDescription
 from tester.campaign.campaign import AnyRun, Campaign, Options, Plan, Totals
 from tester.campaign.coverage import Coverage
-from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
+from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
 from tester.campaign.watcher import Watcher
 from tester.diagnosis.failure_report import render
 from tester.engines.choice import Choice
@@ -127,10 +127,14 @@ def replay(
         except ValueError as error:
             raise ReplayError(file, f"its program is malformed: {error}") from None
     choice = _choice(engine, watchers)
-    if protocol is None:
-        protocol = named_protocol(leg, file, directories)
     native = choice is not Choice.python
-    loaded = load(protocol, directories, native=native, values=parameters_of(leg))
+    values = parameters_of(leg)
+    texts = carried(leg, directories) if protocol is None else None
+    if texts is not None:
+        loaded = load_texts(texts, leg.protocol, native, values)
+    else:
+        protocol = named_protocol(leg, file, directories) if protocol is None else protocol
+        loaded = load(protocol, directories, native=native, values=values)
     leg = fitted(leg, loaded, file)
     chosen = choose(choice, loaded, _ignore)
     try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from protocols.loader import LoadedProtocol, load_protocol
+from protocols.loader import LoadedProtocol, load_protocol, load_texts
 from slicc.text.command.version import installed_version
 from tester.campaign.campaign import Options
-from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
+from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
 from tester.cli.checks import check_files, check_includes, check_shown
 from tester.cli.options.common import LegsOptions, ProtocolOptions
 from tester.cli.options.legs import ReplayOptions
@@ -46,9 +46,12 @@ def run_file(
 def load_for(options: ProtocolOptions, leg: Leg, file: Path, engine: Choice) -> LoadedProtocol:
     """The protocol that is asked for, else the one of the file."""
     wanted = options.protocol
-    if wanted is None:
-        wanted = named_protocol(leg, file, options.include)
     native = engine is not Choice.python
+    if wanted is None:
+        texts = carried(leg, options.include)
+        if texts is not None:
+            return load_texts(texts, leg.protocol, native, parameters_of(leg))
+        wanted = named_protocol(leg, file, options.include)
     return load_protocol(wanted, options.include, None, native, options.prelude, parameters_of(leg))
 
 
