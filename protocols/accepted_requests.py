@@ -18,11 +18,17 @@ from msgspec.structs import replace
 
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import AgentsDescription, RequesterDescription, SystemDescription
-from runtime.description.inference import COALESCERS, DMA, unsized
+from runtime.description.inference import COALESCERS, unsized
 from runtime.errors import ErrorKind, ProtocolError
+from runtime.requesters.dma_sequencer import DMASequencer
 from runtime.requesters.sequencer import Sequencer
 from runtime.system.system import build_system, instance_name
-from runtime.types.messages import RubyRequest, RubyRequestType
+from runtime.types.messages import (
+    RubyRequest,
+    RubyRequestType,
+    SequencerMsg,
+    SequencerRequestType,
+)
 from runtime.types.values import WriteMask
 
 _LINE: Final = 1 << 12
@@ -54,22 +60,21 @@ class Accepted:
     """The replacements by which an acquire empties the cache."""
     ways: frozenset[str] = _LINE_ONLY
     """How a sequencer may do atomic operations: names of :class:`AtomicWay`, in lower case."""
+    overlaps: bool = True
+    """A request may be sent while one to another line is under way."""
 
 
 def accepted_requests(
     protocol: ProtocolInfo, description: SystemDescription
 ) -> dict[str, Accepted]:
-    """By group of requesters. Groups whose ports do not say are missing, and engines for DMA."""
+    """By group of requesters. Groups whose ports do not say are missing; of engines for DMA only
+    those are there that do one transfer at a time."""
     try:
         system = build_system(protocol, description, 0)
     except (ProtocolError, ValueError):  # what is wrong is said when a leg is built
         return {}
     found: dict[str, Accepted] = {}
-    groups = {
-        instance_name(group, 0): group
-        for group, described in description.requesters.items()
-        if described.class_name != DMA
-    }
+    groups = {instance_name(group, 0): group for group in description.requesters}
     for requester in system.requesters:
         group = groups.get(requester.name)
         known = None if group is None else _ask(requester)
@@ -94,6 +99,8 @@ def _ask(requester: Any) -> Accepted | None:
     ports = [port for port in requester.controller.ports if port.buffer is requester.queue]
     if len(ports) != 1:
         return None
+    if isinstance(requester, DMASequencer):
+        return Accepted(overlaps=False) if _is_serial(requester, ports[0]) else None
     events = {name: _event(requester, ports[0], getattr(RubyRequestType, name)) for name in _ASKED}
     if _NOTHING in (events["LD"], events["ST"]):
         return None
@@ -110,10 +117,28 @@ def _ask(requester: Any) -> Accepted | None:
         flushes=events["FLUSH"] in special,
         atomics=events["ATOMIC_RETURN"] in special,
         evictions=events["REPLACEMENT"] in special - {events["IFETCH"]},
-        ways=_ways(events, _called(type(requester.controller)))
+        ways=_ways(events, called_functions(type(requester.controller)))
         if isinstance(requester, Sequencer)
         else _LINE_ONLY,
     )
+
+
+def _is_serial(engine: DMASequencer, port: Any) -> bool:
+    """Whether a second transfer has no transition while one of another line is under way: machines
+    that keep one state, not one for each line, as all engines of gem5 once did."""
+    try:
+        for line in (_LINE, 2 * _LINE):
+            message = SequencerMsg()
+            message.LineAddress = message.PhysicalAddress = line
+            message.Type = SequencerRequestType.LD
+            message.Len = engine.line_size
+            engine.queue.messages.append(message)
+            port.poll()
+    except ProtocolError as error:
+        return line > _LINE and error.kind is ErrorKind.UNDEFINED_TRANSITION
+    except Exception:  # of the protocol's own code, which is run here without a tick
+        return False
+    return False
 
 
 def _ways(events: Mapping[str, int | None], called: frozenset[str]) -> frozenset[str]:
@@ -129,7 +154,7 @@ def _ways(events: Mapping[str, int | None], called: frozenset[str]) -> frozenset
     return frozenset(way for way, known in there.items() if known)
 
 
-def _called(machine: type) -> frozenset[str]:
+def called_functions(machine: type) -> frozenset[str]:
     """Names that the methods of a generated machine use."""
     codes = (getattr(each, "__code__", None) for each in vars(machine).values())
     return frozenset(name for code in codes if code is not None for name in code.co_names)
@@ -183,6 +208,9 @@ def fitted(
     notes = []
     for name, known in accepted.items():
         described = whole.requesters[name]
+        if not known.overlaps:
+            requesters[name] = replace(requesters[name], outstanding=1)
+            continue
         walks = bool(described.walk)
         fetches = described.fetch or (known.fetches and not known.loads)
         if walks and not known.evictions:

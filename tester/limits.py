@@ -80,6 +80,8 @@ PROGRAM: Final[Mapping[str, Limit]] = MappingProxyType(
 
 HISTORY_ROWS: Final = 4000
 """Of the history of a line; older ones are dropped."""
+RECORDED_ROWS: Final = 200_000
+"""Events of a recorded run; earlier ones are dropped."""
 SHOWN_ROWS: Final = 64
 """Those that a report shows unless the user says otherwise: about a screen."""
 CANDIDATES: Final = 3000
@@ -94,6 +96,7 @@ RUN: Final[Mapping[str, Limit]] = MappingProxyType(
         "jobs": Limit(1, 256),
         "history": Limit(1, HISTORY_ROWS),
         "shrink_budget": Limit(1, 1 << 30),
+        "litmus_runs": Limit(1, 1 << 30),
     }
 )
 

@@ -13,7 +13,6 @@ def input_error(error: Exception) -> Stop | None:
     """None for a fault of the model itself."""
     from gpu.cli.common.grid_size import SizeError
     from gpu.cli.run.argument_parser import ArgumentTextError
-    from gpu.code_object import ArgumentError, CodeObjectError, CompileError
     from gpu.errors import GpuError
     from gpu.memory.coherent.coherent_memory import MemoryStuck
     from gpu.memory.coherent.factory import EngineMissing
@@ -28,8 +27,8 @@ def input_error(error: Exception) -> Stop | None:
     if isinstance(error, (ProtocolError, MemoryStuck)):
         return Stop(f"the protocol failed: {error}", FOUND)
     given = (
-        ArgumentTextError, SizeError, ArgumentError, CodeObjectError, CompileError, GpuError,
-        ProtocolMissing, DescriptionError, OutOfRoom, EngineMissing, BadRecording,
+        ArgumentTextError, SizeError, GpuError, ProtocolMissing,
+        DescriptionError, OutOfRoom, EngineMissing, BadRecording,
     )  # fmt: skip
     if isinstance(error, MemoryError):
         return Stop("out of memory: the request is larger than the memory that is available")

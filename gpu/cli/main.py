@@ -14,8 +14,14 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any, Final, NoReturn
 
-from gpu.cli.options import DisasmOptions, InfoOptions, OccupancyOptions, ReplayOptions
-from gpu.cli.run.options import RunOptions
+from gpu.cli.options import (
+    DisasmOptions,
+    InfoOptions,
+    OccupancyOptions,
+    ReplayOptions,
+    with_build_options,
+)
+from gpu.cli.run.options import LaunchOptions, RunOptions
 from slicc.text.command.command_line import Verb, imported, new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.version import version_option
@@ -46,6 +52,11 @@ VERBS: Final = (
         "Run a kernel: packet, doorbell, waves, caches, completion signal.",
     ),
     _verb(
+        "launch.launch",
+        LaunchOptions,
+        "Run the kernels that a file lists, one after the other.",
+    ),
+    _verb(
         "run.replay",
         ReplayOptions,
         "Repeat the memory requests of a recorded run at the same ticks.",
@@ -56,6 +67,7 @@ app = new_app(
     "gcn",
     "Look at GCN3 code objects and run their kernels on a model of a GPU.",
     VERBS,
+    rewrite=with_build_options,
     no_args_is_help=True,
 )
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
+from typing import Final
 
+from gpu.device_limits import MOST_BANKS
 from slicc.text.command.options import argument, between, option
 
 
@@ -22,8 +26,58 @@ class Engine(StrEnum):
     AUTO = "auto"
 
 
+BUILD_OPTION: Final = "--build-option"
+_source = partial(option, section="OpenCL C")
+
+
+def with_build_options(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with options of OpenCL's compiler as values of ours."""
+    return [
+        f"{BUILD_OPTION}={word}" if word.startswith("-cl-") and before != BUILD_OPTION else word
+        for before, word in zip(["", *arguments], arguments)
+    ]
+
+
+def _build_option(text: str) -> str:
+    if not text.startswith("-cl-"):
+        raise ValueError(f"{text!r} is no option of OpenCL's compiler: they begin with -cl-")
+    return text
+
+
 @dataclass(frozen=True, kw_only=True)
-class FileOptions:
+class SourceOptions:
+    """How OpenCL C is compiled, if a verb is given some."""
+
+    define: tuple[str, ...] = _source(
+        (), "A macro of the source. Repeatable.", "--define", "-D", metavar="NAME[=VALUE]"
+    )
+    include: tuple[Path, ...] = _source(
+        (), "Where its included files may lie. Repeatable.", "--include", "-I", metavar="DIR"
+    )
+    build: tuple[str, ...] = _source(
+        (),
+        "An option of OpenCL's compiler, which may be written by itself: -cl-fast-relaxed-math. "
+        "Repeatable.",
+        BUILD_OPTION,
+        metavar="-cl-OPTION",
+        read=_build_option,
+    )
+    device_libs: Path | None = _source(
+        None, "Bitcode of OpenCL's functions (where it is installed).", metavar="DIR"
+    )
+
+    @property
+    def source_options(self) -> tuple[str, ...]:
+        """The options of a source, as clang takes them."""
+        return (
+            *(f"-D{text}" for text in self.define),
+            *(f"-I{folder}" for folder in self.include),
+            *self.build,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(SourceOptions):
     """The code object that a verb reads."""
 
     file: Path = argument(
@@ -74,7 +128,10 @@ class ReplayOptions:
     )
     seed: int | None = option(None, "Another one than was recorded.", metavar="N", read=between(0))
     tccs: int | None = option(
-        None, "Other banks than were recorded.", metavar="1..64", read=between(1, 64)
+        None,
+        "Other banks than were recorded.",
+        metavar=f"1..{MOST_BANKS}",
+        read=between(1, MOST_BANKS),
     )
     include: tuple[Path, ...] = option(
         (),

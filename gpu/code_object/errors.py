@@ -4,8 +4,10 @@ object raises no other exception than `CodeObjectError`.
 
 from __future__ import annotations
 
+from gpu.errors import GpuError
 
-class CodeObjectError(ValueError):
+
+class CodeObjectError(GpuError, ValueError):
     """A file is no code object that can be read, or not one that this model runs.
 
     ``path``: the file, or what stands for it. ``offset``: byte in the file, if there is one.
@@ -19,9 +21,9 @@ class CodeObjectError(ValueError):
         self.offset = offset
 
 
-class ArgumentError(ValueError):
+class ArgumentError(GpuError, ValueError):
     """The values given for a kernel's arguments do not fit them."""
 
 
-class CompileError(RuntimeError):
+class CompileError(GpuError, RuntimeError):
     """A kernel's source could not be compiled: no compiler, or the compiler's message."""

@@ -26,6 +26,14 @@ class LoadedKernel:
     def name(self) -> str:
         return self.kernel.name
 
+    def line_at(self, address: int) -> str:
+        """``vadd.cl:3`` for an address in memory; empty where no line is known."""
+        owner = self.kernel.owner
+        if owner is None:
+            return ""
+        found = owner.source_lines.at(address - self.object_address + self.kernel.object_address)
+        return "" if found is None else f"{found[0]}:{found[1]}"
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedCodeObject:

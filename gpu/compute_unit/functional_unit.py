@@ -260,7 +260,8 @@ class FunctionalUnit(Residents[Wavefront]):
         if self._checks is not None:
             self._checks.issue(wave, decoded)
         if self._trace is not None and self._trace.waves:
-            text = f"{decoded.instruction.address:#x} {decoded}"
+            address = decoded.instruction.address
+            text = f"{address:#x} {decoded}{wave.line_text(address)}"
             self._trace.line(self.executed, f"cu{self.index} {wave}", text)
 
     def _bind_memory(self, decoded: DecodedInstruction) -> BoundInstruction:

@@ -228,7 +228,8 @@ class HangDetector:
             lines.append(f"{wave} goes round at {wave.pc:#x}, EXEC {wave.exec:#x}")
             seen = self._seen.get(wave)
             for decoded, access in seen.polls.values() if seen else ():
-                lines.append(f"  at {decoded.instruction.address:#x} `{decoded}`")
+                address = decoded.instruction.address
+                lines.append(f"  at {address:#x} `{decoded}`{wave.line_text(address)}")
                 lines += [f"    {line}" for line in self._poll_lines(access)]
         if len(waves) > SHOWN_WAVES:
             lines.append(f"and {len(waves) - SHOWN_WAVES} more waves")

@@ -28,6 +28,7 @@ from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
 from gpu.compute_unit.pipeline.wave_state import NEVER, PipelinedWave, Waiting
 from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, fault_of, trap_fault
+from gpu.compute_unit.program.profile import Profile
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.sanitizer import Checks
 from gpu.compute_unit.wave.resident_groups import Residents
@@ -41,6 +42,8 @@ from gpu.memory.interface import Memory
 from gpu.trace import Trace
 
 ALL_RETURNED: Final = (0, 0, 0)
+BEHIND: Final = (Waiting.COUNTERS, Waiting.BARRIER, Waiting.END)
+"""What a wave waits for behind the instruction that makes it wait."""
 
 
 class TimedUnit(Residents[PipelinedWave]):
@@ -56,6 +59,7 @@ class TimedUnit(Residents[PipelinedWave]):
         hang_detector: HangDetector | None = None,
         checks: Checks | None = None,
         trace: Trace | None = None,
+        profile: Profile | None = None,
     ) -> None:
         super().__init__(index, PipelinedWave, limits)
         self.timing = timing or Timing()
@@ -79,6 +83,7 @@ class TimedUnit(Residents[PipelinedWave]):
         """When something is to be done without an answer; None while only answers wake it."""
         self._checks = checks
         self._trace = trace
+        self._profile = profile
         self.hang_detector = hang_detector or HangDetector()
         self.hang_detector.add(self._resident)
 
@@ -144,6 +149,8 @@ class TimedUnit(Residents[PipelinedWave]):
             self._simds[wave.simd].waves.append(wave)
             wave.block(Waiting.FETCH, now)
             self._fetch.flush(wave)
+            if self._profile is not None:
+                self._profile.entered(self.index, wave, now)
         self._wanted(now)
 
     def _resident(self) -> Iterable[PipelinedWave]:
@@ -154,18 +161,28 @@ class TimedUnit(Residents[PipelinedWave]):
         if self._checks is not None:
             self._checks.left(group)
         self.statistics.lds_out_of_range += group.lds.out_of_range
+        if self._profile is not None:
+            for wave in group.waves:
+                self._profile.left(wave, self.memory.now)
         for simd in self._simds:
             simd.waves = [wave for wave in simd.waves if not wave.ended]
 
     def _wake(self, wave: PipelinedWave, tick: int) -> None:
         """The condition that the wave waited for holds."""
-        self.statistics.stalls[wave.waiting.value] += tick - wave.since
+        self._stalled(wave, wave.waiting, tick - wave.since, tick)
         wave.waiting = Waiting.NOTHING
         wave.ready = tick
         turn = tick + (wave.simd - tick) % len(self._turns)
         if turn < self._turns[wave.simd]:
             self._turns[wave.simd] = turn
             self._wanted(turn)
+
+    def _stalled(self, wave: PipelinedWave, why: Waiting | str, cycles: int, now: int) -> None:
+        """A wave has waited so many cycles; with `Waiting`, until now."""
+        reason = why if isinstance(why, str) else why.value
+        self.statistics.stalls[reason] += cycles
+        if self._profile is not None:
+            self._profile.stalled(wave, reason, cycles, now, behind=why in BEHIND)
 
     def _arrived(self, wave: PipelinedWave) -> None:
         if wave.waiting is Waiting.FETCH:
@@ -179,6 +196,8 @@ class TimedUnit(Residents[PipelinedWave]):
             self.hang_detector.lock(access)
         if self.hang_detector.observing:
             self.hang_detector.note(decoded, access)
+        if self._profile is not None:
+            self._profile.returned(access.wave, access, self.memory.now)
         if self._checks is not None:
             self._checks.returned(access)
         if self._trace is not None and self._trace.memory:
@@ -230,7 +249,7 @@ class TimedUnit(Residents[PipelinedWave]):
                     self._control(wave, decoded, decoded.control, now)
                 elif taken >> decoded.place & 1:
                     wave.next = decoded
-                    self.statistics.stalls["unit taken"] += len(self._simds)
+                    self._stalled(wave, "unit taken", len(self._simds), now)
                 elif self._issue(simd, wave, decoded, now):
                     taken |= 1 << decoded.place
                     simd.last = wave.age
@@ -252,7 +271,7 @@ class TimedUnit(Residents[PipelinedWave]):
         ready = now + self._cycles[decoded.pace]
         if decoded.unit is Unit.VECTOR_ALU:
             if simd.busy > now:
-                self.statistics.stalls["SIMD busy"] += len(self._simds)
+                self._stalled(wave, "SIMD busy", len(self._simds), now)
                 return False
             simd.busy = ready
         wave.ready = ready
@@ -296,7 +315,10 @@ class TimedUnit(Residents[PipelinedWave]):
 
     def _count(self, wave: PipelinedWave, decoded: DecodedInstruction) -> None:
         if self._trace is not None and self._trace.waves:
-            self._trace_line(wave, f"{decoded.instruction.address:#x} {decoded}")
+            address = decoded.instruction.address
+            self._trace_line(wave, f"{address:#x} {decoded}{wave.line_text(address)}")
+        if self._profile is not None:
+            self._profile.issued(wave, decoded)
         wave.next = None
         wave.executed += 1
         self._by_unit[decoded.place] += 1
@@ -306,7 +328,7 @@ class TimedUnit(Residents[PipelinedWave]):
     def _has_room(self, wave: PipelinedWave, decoded: DecodedInstruction, now: int) -> bool:
         vector = decoded.unit is Unit.VECTOR_MEMORY
         if vector and self._vector.full:
-            self.statistics.stalls["memory pipeline full"] += len(self._simds)
+            self._stalled(wave, "memory pipeline full", len(self._simds), now)
             return False
         flat = vector and decoded.instruction.form == "FLAT"
         if (vector and wave.vm >= VM_MAX) or ((flat or not vector) and wave.lgkm >= LGKM_MAX):
@@ -330,6 +352,8 @@ class TimedUnit(Residents[PipelinedWave]):
             return True  # no lane is active
         if self._trace is not None and self._trace.memory:
             self._trace_line(wave, f"{decoded}: {access.text()}")
+        if self._profile is not None:
+            self._profile.sent(access, decoded, now)
         if isinstance(access, VectorAccess):
             self._vector.issue(wave, decoded, access, now)
         elif isinstance(access, ScalarAccess):

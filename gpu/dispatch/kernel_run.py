@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gpu.code_object.kernel_descriptor import KernelDescriptor
-from gpu.dispatch.launch import Demand, Fault, GroupStart, WaveStart
+from gpu.dispatch.launch import Demand, Fault, GroupStart, WaveStart, no_line
 from gpu.dispatch.occupancy import SGPR_GRANULE
 from gpu.dispatch.work_groups import Size, clipped, group_counts, group_ids, wave_count, work_items
 from gpu.hsa.activities import Event
@@ -70,7 +70,8 @@ class KernelRun:
     """An active dispatch; `gpu.dispatch.dispatcher` places its groups.
 
     ``cus``: which compute units it may use, ascending. ``changed`` is called whenever a group's
-    resources were released. ``interrupted`` is called with messages of waves.
+    resources were released. ``interrupted`` is called with messages of waves. ``line_at``: as in
+    `GroupStart`.
     """
 
     kernel: str
@@ -82,6 +83,7 @@ class KernelRun:
     changed: Callable[[], None]
     failed: Callable[[KernelRun], None]
     interrupted: Callable[[int], None]
+    line_at: Callable[[int], str] = no_line
     over: Event = field(default_factory=Event)
     fault: Fault | None = None
     running: int = 0
@@ -168,6 +170,7 @@ class KernelRun:
             shared_aperture=self.around.shared_aperture,
             private_aperture=self.around.private_aperture,
             hidden_private_base=self.around.hidden_base,
+            line_at=self.line_at,
         )
         if slots:
             self._slots[group] = slots

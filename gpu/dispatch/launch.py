@@ -6,11 +6,18 @@ registers. Invariant: a group is placed on one unit, with all its waves, once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+
+def no_line(address: int) -> str:
+    """Nothing is known of the source."""
+    return ""
+
 
 WorkItemIds = npt.NDArray[np.uint32]
 
@@ -75,6 +82,8 @@ class GroupStart:
     """Upper 32 bits of flat addresses that mean scratch."""
     hidden_private_base: int = 0
     """Address that the offset in FLAT_SCRATCH counts from."""
+    line_at: Callable[[int], str] = no_line
+    """Address of an instruction to the line of its source, ``vadd.cl:3``, or nothing."""
 
 
 class Fault(Exception):

@@ -37,8 +37,11 @@ class Buffer:
         return np.frombuffer(data, self.dtype).reshape(self.shape).copy()
 
     def write(self, values: npt.ArrayLike) -> None:
-        """Overwrite all of it. Raises HostError for another shape."""
-        array = np.ascontiguousarray(values, self.dtype)
+        """Overwrite all of it. Raises HostError for another shape, or no values of the type."""
+        try:
+            array = np.ascontiguousarray(values, self.dtype)
+        except (TypeError, ValueError) as error:
+            raise HostError(f"the values cannot be made {self.dtype}: {error}") from None
         if array.shape != self.shape:
             raise HostError(f"the buffer has the shape {self.shape}, not {array.shape}")
         if self.size:

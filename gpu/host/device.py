@@ -17,10 +17,12 @@ from gpu.compute_unit.native.issue_engine import IssueEngine, can_steer
 from gpu.compute_unit.native.native_unit import NativeUnit
 from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first
 from gpu.compute_unit.pipeline.timing_parameters import Timing, TimingError
+from gpu.compute_unit.program.profile import Profile
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.findings import Finding
 from gpu.compute_unit.sanitizers.sanitizer import Checks
 from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.device_limits import MOST_BANKS, MOST_UNITS
 from gpu.dispatch.device_loop import Mover, OneByOne
 from gpu.dispatch.launch import ComputeUnit
 from gpu.dispatch.occupancy import Limits
@@ -34,7 +36,6 @@ from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.interface import Memory
 from gpu.trace import Trace
 
-MOST_UNITS: Final = 64
 UNITS_PER_SQC: Final = 4
 
 
@@ -54,9 +55,10 @@ class Device(BareDevice):
     description says. ``most_instructions``: wave instructions after which a kernel fails, as does
     one that is found to wait for ever. ``policy``: which wave of a SIMD goes first. ``checks``:
     those of `gpu.compute_unit.sanitizers`, by name; what they find is in `findings`. ``trace``:
-    where events are reported. ``record``: keep the requests to memory in `recording`. ``ahead``:
+    where events are reported. ``record``: keep the requests to memory in `recording`. ``profile``:
+    count instructions, stalls and latencies by instruction in `profile`. ``ahead``:
     whether units may run waves ahead of the clock, in part by native code, where that is possible
-    (on the native engine, without checks, trace or record); ticks and results are the same.
+    (on the native engine, without checks, trace, record, profile); ticks and results are the same.
 
     Raises HostError for an invalid device, DescriptionError for an invalid timing, and
     what `gpu.memory.coherent.factory.load_system` raises for a protocol.
@@ -82,6 +84,7 @@ class Device(BareDevice):
         checks: Iterable[str] = (),
         trace: Trace | None = None,
         record: bool = False,
+        profile: bool = False,
         ahead: bool = True,
     ) -> None:
         if functional is None:
@@ -97,6 +100,12 @@ class Device(BareDevice):
             )
         if not 1 <= cus <= MOST_UNITS:
             raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
+        if tccs is not None and not 1 <= tccs <= MOST_BANKS:
+            raise HostError(f"a device has 1 to {MOST_BANKS} banks, not {tccs}")
+        if functional and profile:
+            raise HostError("only a device with time has a profile")
+        self.profile = Profile() if profile else None
+        """Where the time of its waves goes, if that is counted."""
         self.engine = "no engine"
         """What runs the caches, as text for the user."""
         still = STILL_LIMIT if functional else TIMED_STILL_LIMIT
@@ -118,7 +127,8 @@ class Device(BareDevice):
             if timing is None and isinstance(memory, CoherentMemory):
                 timing = _timing(memory.system)
             timing = timing or Timing()
-            ahead = ahead and checking is None and trace is None and not record
+            watched = checking is not None or trace is not None or record or profile
+            ahead = ahead and not watched
             issue_engine = (
                 _engine_for(memory, timing, held, policy, hang_detector) if ahead else None
             )
@@ -126,7 +136,17 @@ class Device(BareDevice):
                 units, mover = issue_engine.units, issue_engine
             else:
                 timed = [
-                    TimedUnit(cu, memory, timing, held, policy, hang_detector, checking, trace)
+                    TimedUnit(
+                        cu,
+                        memory,
+                        timing,
+                        held,
+                        policy,
+                        hang_detector,
+                        checking,
+                        trace,
+                        self.profile,
+                    )
                     for cu in range(memory.ports.cus)
                 ]
                 units, mover = timed, OneByOne(memory, timed)

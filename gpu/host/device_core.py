@@ -31,7 +31,7 @@ from gpu.host_wait import HostWait, NoObserver, WaitObserver
 from gpu.hsa import queue_layout
 from gpu.hsa.activities import Activities
 from gpu.hsa.queue import check_size
-from gpu.hsa.queue_state import Connection, QueueState
+from gpu.hsa.queue_state import HIGHEST_PRIORITY, NORMAL_PRIORITY, Connection, QueueState
 from gpu.hsa.signal import SIGNAL, VALUE, Signal
 from gpu.memory.interface import Memory
 from gpu.packet_processor.command_processor import Apertures, CommandProcessor, ScratchLimits
@@ -40,7 +40,7 @@ from gpu.packet_processor.events import EMPTY, SLOT, SLOTS, EventPage, HostEvent
 from gpu.packet_processor.fences import Fences, Obey
 from gpu.packet_processor.packet_log import PacketLog, Report
 from gpu.packet_processor.packet_processor import Callbacks, Handler, Pace, PacketProcessor
-from gpu.packet_processor.queue_scheduler import Scheduler
+from gpu.packet_processor.queue_scheduler import IN_FLIGHT, Scheduler
 from gpu.trace import Trace
 
 
@@ -145,7 +145,13 @@ class BareDevice:
             self._interrupt, self._loop.calls.append, self._inactive, self.packets
         )
         return PacketProcessor(
-            self._control, command_processor, self._dispatcher, fences, callbacks, options.pace
+            self._control,
+            command_processor,
+            self._dispatcher,
+            fences,
+            callbacks,
+            options.pace,
+            None if options.slots is None else IN_FLIGHT,
         )
 
     def _reporter(self, trace: Trace | None) -> Report | None:
@@ -186,7 +192,10 @@ class BareDevice:
         return Buffer(self.host, made.start, shape, dtype)
 
     def free(self, buffer: Buffer) -> None:
-        """Unmap a buffer; a kernel that still uses it fails."""
+        """Unmap a buffer; a kernel that still uses it fails. Raises HostError if it is not mapped
+        here."""
+        if buffer.host is not self.host:
+            raise HostError("the buffer belongs to another device")
         try:
             self.memory.space.free(buffer.address)
         except ValueError as error:
@@ -214,8 +223,12 @@ class BareDevice:
         return loaded
 
     def loaded_kernel(self, kernel: Kernel | LoadedKernel) -> LoadedKernel:
-        """A kernel at its address; loads its code object if need be."""
+        """A kernel at its address; loads its code object if need be. Raises HostError for one that
+        only another device has loaded."""
         if isinstance(kernel, LoadedKernel):
+            here = self._kernels.get(kernel.object_address)
+            if here is None or here.kernel.owner is not kernel.kernel.owner:
+                raise HostError(f"kernel {kernel.name} was loaded by another device")
             return kernel
         if kernel.owner is None:
             raise HostError(f"kernel {kernel.name} belongs to no code object")
@@ -268,6 +281,7 @@ class BareDevice:
         features: int = queue_layout.FEATURE_KERNEL_DISPATCH | queue_layout.FEATURE_AGENT_DISPATCH,
         profiled: bool = False,
         cu_mask: int | None = None,
+        priority: int = NORMAL_PRIORITY,
         on_error: OnError | None = None,
     ) -> DeviceQueue:
         """An AQL queue of ``size`` packets, a power of two.
@@ -275,7 +289,8 @@ class BareDevice:
         ``producers``: ``one`` or ``many``. ``doorbell``: ``plain`` takes packet ids, ``legacy``
         is gfx8's, which counts one more and never decreases. ``packets``: ``1.0`` or ``draft``,
         the header of the draft runtime (kernel dispatch and barrier only). ``cu_mask``: a bit per
-        compute unit that may be used. ``on_error`` is called once when an error has made the queue
+        compute unit that may be used. ``priority``: 0 to 15, where there are fewer slots than
+        queues. ``on_error`` is called once when an error has made the queue
         inactive; without it `run` raises the error. Raises HostError.
         """
         check_size(size)
@@ -286,6 +301,8 @@ class BareDevice:
         ):
             if value not in known:
                 raise HostError(f"{what} is {known[0]!r} or {known[1]!r}, not {value!r}")
+        if not 0 <= priority <= HIGHEST_PRIORITY:
+            raise HostError(f"a priority is 0 to {HIGHEST_PRIORITY}, not {priority}")
         self.settle()
         number = len(self._queues)
         link = Connection(
@@ -294,6 +311,7 @@ class BareDevice:
             doorbell_is_index=doorbell == "legacy",
             draft=packets == "draft",
             id=number,
+            priority=priority,
         )
         kind = queue_layout.TYPE_MULTI if producers == "many" else queue_layout.TYPE_SINGLE
         inactive = self.signal(0).handle

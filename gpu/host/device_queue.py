@@ -14,6 +14,7 @@ import numpy as np
 
 from gpu.code_object import DispatchFacts, Kernel, LoadedKernel, pack_arguments
 from gpu.errors import HostError
+from gpu.host.buffer import Buffer
 from gpu.host.printf import Printing
 from gpu.hsa.aql import Header, KernelDispatch, PacketType
 from gpu.hsa.host_memory import Host
@@ -30,7 +31,10 @@ DYNAMIC_STACK: Final = 16 * 1024
 def three(size: SupportsIndex | Sequence[int], what: str) -> tuple[Size, int]:
     """A size with 1 in the dimensions that are not given, and how many are. Raises HostError."""
     several = size if isinstance(size, (Sequence, np.ndarray)) else (size,)
-    sizes = tuple(index(each) for each in several)
+    try:
+        sizes = tuple(index(each) for each in several)
+    except TypeError:
+        raise HostError(f"{what} has whole numbers of work-items, not {size!r}") from None
     if not 1 <= len(sizes) <= 3:
         raise HostError(f"{what} has 1 to 3 dimensions, not {len(sizes)}")
     x, y, z = sizes + (1,) * (3 - len(sizes))
@@ -96,6 +100,7 @@ class DeviceQueue(UserQueue):
         all; otherwise what kernel and arguments need.
         """
         loaded = self._device.loaded_kernel(kernel)
+        self._need_own(args)
         grid3, dimensions = three(grid, "a grid")
         group3, group_dimensions = three(group, "a group")
         dimensions = max(dimensions, group_dimensions)
@@ -121,6 +126,11 @@ class DeviceQueue(UserQueue):
         if facts.printf_buffer:
             printing.expect(facts.printf_buffer, loaded.kernel, self.link, number)
         return number
+
+    def _need_own(self, args: Sequence[object]) -> None:
+        for number, value in enumerate(args):
+            if isinstance(value, Buffer) and value.host is not self._host:
+                raise HostError(f"argument {number}: the buffer belongs to another device")
 
     def _facts(
         self, grid: Size, group: Size, dimensions: int, global_offset: int | Sequence[int]

@@ -19,7 +19,7 @@ from gpu.host.device_core import BareDevice
 from gpu.host.device_queue import DeviceQueue
 from gpu.host.queue_allocation import DOORBELL_BYTES
 from gpu.hsa.queue_layout import AMD_QUEUE
-from gpu.hsa.queue_state import Connection, QueueState
+from gpu.hsa.queue_state import HIGHEST_PRIORITY, NORMAL_PRIORITY, Connection, QueueState
 from gpu.packet_processor.events import HostEvent
 
 CREATE_QUEUE, DESTROY_QUEUE, UPDATE_QUEUE, SET_CU_MASK = 0x02, 0x03, 0x07, 0x1A
@@ -28,7 +28,6 @@ CREATE_EVENT, DESTROY_EVENT, SET_EVENT, RESET_EVENT, WAIT_EVENTS = 0x08, 0x09, 0
 SMALLEST_RING: Final = 1024
 PAGE: Final = 4096
 PACKET: Final = 64
-HIGHEST_PRIORITY: Final = 15
 _READ_INDEX: Final = AMD_QUEUE.field("read_dispatch_id").offset
 
 
@@ -66,7 +65,7 @@ class CreateQueue:
     gpu_id: int = 1
     type: int = QueueType.COMPUTE_AQL
     percentage: int = 100
-    priority: int = 7
+    priority: int = NORMAL_PRIORITY
     eop_buffer: int = 0
     eop_size: int = 0
     save_area: int = 0
@@ -138,6 +137,7 @@ class Driver:
             cus=tuple(range(len(self.device.units))),
             doorbell_is_index=True,
             ring=(request.ring_base, request.ring_size // PACKET),
+            priority=request.priority,
         )
         try:
             queue = self.device.adopt(link)
@@ -163,6 +163,7 @@ class Driver:
             self._check_ring(refuse, ring_base, ring_size)
         self._check_share(refuse, percentage, priority, may_be_zero=True)
         self.device.unmap(queue)
+        queue.link.priority = priority
         if ring_base and percentage & 0xFF:
             queue.link.ring = (ring_base, ring_size // PACKET)
             self.device.map(queue)

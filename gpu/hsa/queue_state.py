@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
 
 from gpu.errors import GpuError
 from gpu.hsa import draft_packets
@@ -16,6 +16,9 @@ from gpu.hsa.aql import INVALID_HEADER, PacketType
 from gpu.hsa.scratch import ScratchPool
 
 _HALF: int = 1 << 31
+
+HIGHEST_PRIORITY: Final = 15
+NORMAL_PRIORITY: Final = 7
 
 
 class QueueState(Enum):
@@ -71,6 +74,10 @@ class Connection:
     """Its sequence pauses where it can be cancelled and restarted."""
     blocked: bool = False
     """At a barrier packet whose signals are not met."""
+    priority: int = NORMAL_PRIORITY
+    """0 to `HIGHEST_PRIORITY`; it decides who gets a slot that several queues wait for."""
+    gives_way: Event | None = None
+    """Its turn is over: it takes no further packet, and fires this once all have completed."""
     begun: int = -1
     """The last packet that was taken."""
     changed: Event = field(default_factory=Event)
@@ -99,6 +106,11 @@ class Connection:
     def idle(self) -> bool:
         """Whether its packets can be fetched again later without loss."""
         return self.resting and self.incomplete == self.blocked
+
+    @property
+    def has_packets(self) -> bool:
+        """Whether its doorbell promises packets that were not taken."""
+        return self.promised > self.read_id
 
     def slot(self, packet_id: int) -> int:
         """Address of a packet."""

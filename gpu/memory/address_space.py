@@ -1,8 +1,9 @@
 """Which addresses there are: allocations, what may be done there, and how caches treat them.
 
-Invariant: allocations are whole pages, none overlaps another, and behind each (or behind the last
-of `AddressSpace.allocate_parts`) at least one page is left unmapped, so that an access past the end
-of one faults instead of reaching its neighbour.
+Invariant: allocations take whole pages, none overlaps another, and behind each (or behind the last
+of `AddressSpace.allocate_parts`) at least one page is left unmapped. An access past the bytes that
+were requested faults, also within the last page: hardware would let it pass, and the kernel would
+read what is not its own.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class MemoryType(Enum):
 
 @dataclass(slots=True, eq=False)
 class Allocation:
-    """Addresses from ``start`` to ``end`` - 1, of which the first ``size`` were requested."""
+    """Addresses from ``start`` to ``end`` - 1, of which the first ``size`` may be accessed."""
 
     start: int
     size: int
@@ -81,9 +82,16 @@ class Allocation:
     contents: Contents | None = field(default=None, repr=False)
     """What a flat memory keeps here, once it has been touched."""
 
-    def why_not(self, address: int, size: int, writes: bool, loads: bool) -> str | None:
+    def limit(self, whole_pages: bool) -> int:
+        """The address behind the last byte that may be accessed. ``whole_pages``: by the device
+        itself (`gpu.memory.interface.PortKind.moves_lines`)."""
+        return self.end if whole_pages else self.start + self.size
+
+    def why_not(
+        self, address: int, size: int, writes: bool, loads: bool, whole_pages: bool = False
+    ) -> str | None:
         """Why an access is refused, as text; None if it is allowed."""
-        if address < self.start or address + size > self.end:
+        if address < self.start or address + size > self.limit(whole_pages):
             return f"{size} bytes reach past the end of {self}"
         if writes and not self.writable:
             return f"{self} may not be written"
@@ -231,12 +239,13 @@ class AddressSpace:
         writes: bool = False,
         loads: bool = False,
         atomic: bool = False,
+        whole_pages: bool = False,
     ) -> Allocation:
         """The allocation that has all bytes of an access. Raises Unmapped, for lane ``lane``."""
         found = self.find(address)
         if found is None:
             raise Unmapped(address, lane, self._nothing_at(address))
-        why = found.why_not(address, size, writes, loads)
+        why = found.why_not(address, size, writes, loads, whole_pages)
         if why is not None:
             raise Unmapped(address, lane, why)
         if atomic and address % size:
@@ -244,14 +253,19 @@ class AddressSpace:
         return found
 
     def locate(
-        self, addresses: Addresses, size: int, *, writes: bool, loads: bool, atomic: bool
+        self,
+        addresses: Addresses,
+        size: int,
+        *,
+        writes: bool,
+        loads: bool,
+        atomic: bool,
+        whole_pages: bool = False,
     ) -> list[Allocation]:
         """The allocation of each lane. Raises Unmapped for the first that has none."""
         lanes: list[int] = addresses.tolist()
-        return [
-            self.at(address, size, lane, writes=writes, loads=loads, atomic=atomic)
-            for lane, address in enumerate(lanes)
-        ]
+        may = {"writes": writes, "loads": loads, "atomic": atomic, "whole_pages": whole_pages}
+        return [self.at(address, size, lane, **may) for lane, address in enumerate(lanes)]
 
     def _nothing_at(self, address: int) -> str:
         place = bisect_right(self._starts, address) - 1

@@ -9,14 +9,16 @@ import numpy as np
 
 
 class Contents:
-    """The bytes of one allocation, also seen as wider words."""
+    """The bytes of one allocation: all of its pages, and views of what programs may access."""
 
-    __slots__ = ("bytes", "dwords", "halves", "memory", "qwords", "scalars")
+    __slots__ = ("bytes", "dwords", "halves", "memory", "pages", "qwords", "scalars")
 
-    def __init__(self, size: int) -> None:
-        self.bytes = np.zeros(size, np.uint8)
-        self.halves = self.bytes.view(np.uint16)
-        self.dwords = self.bytes.view(np.uint32)
-        self.qwords = self.bytes.view(np.uint64)
-        self.memory = self.bytes.data
-        self.scalars = self.dwords.data
+    def __init__(self, size: int, pages: int) -> None:
+        """``size``: bytes that programs may access, of ``pages`` bytes, which are whole pages."""
+        self.pages = np.zeros(pages, np.uint8)
+        self.bytes = self.pages[:size]
+        self.halves = self.pages[: size & -2].view(np.uint16)
+        self.dwords = self.pages[: size & -4].view(np.uint32)
+        self.qwords = self.pages[: size & -8].view(np.uint64)
+        self.memory = self.pages.data
+        self.scalars = self.pages.view(np.uint32).data

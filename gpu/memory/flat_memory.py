@@ -176,7 +176,8 @@ class FlatMemory:
         if kind > AccessKind.ATOMIC:
             self._answer(request, AnswerKind.SYNCHRONIZED, None)
         elif kind == AccessKind.LOAD:
-            data = _gather(self.space, request.addresses, request.size)
+            whole_pages = self._kinds[request.port].moves_lines
+            data = _gather(self.space, request.addresses, request.size, whole_pages)
             self._answer(request, AnswerKind.LOADED, data)
         elif kind == AccessKind.STORE:
             assert request.data is not None, "check_shape has looked"
@@ -251,7 +252,7 @@ class FlatMemory:
 
 
 def _contents(allocation: Allocation) -> Contents:
-    allocation.contents = made = Contents(allocation.end - allocation.start)
+    allocation.contents = made = Contents(allocation.size, allocation.end - allocation.start)
     return made
 
 
@@ -287,13 +288,17 @@ def _index(found: Allocation, addresses: Addresses, shift: int) -> npt.NDArray[n
     return scratch.index
 
 
-def _gather(space: AddressSpace, addresses: Addresses, size: int) -> npt.NDArray[np.uint8]:
+def _gather(
+    space: AddressSpace, addresses: Addresses, size: int, whole_pages: bool = False
+) -> npt.NDArray[np.uint8]:
     """uint8, shape (n, size). Raises Unmapped."""
     out = np.empty((len(addresses), size), np.uint8)
-    places = space.locate(addresses, size, writes=False, loads=True, atomic=False)
+    places = space.locate(
+        addresses, size, writes=False, loads=True, atomic=False, whole_pages=whole_pages
+    )
     for lane, (place, address) in enumerate(zip(places, addresses.tolist(), strict=True)):
         first = address - place.start
-        out[lane] = (place.contents or _contents(place)).bytes[first : first + size]
+        out[lane] = (place.contents or _contents(place)).pages[first : first + size]
     return out
 
 

@@ -37,6 +37,11 @@ class PortKind(Enum):
     CONTROL = "control"
     """The front end: packets, signals. Coherent at system scope, caches nothing of its own."""
 
+    @property
+    def moves_lines(self) -> bool:
+        """Whether the device itself asks, for whole lines, also behind the end of a buffer."""
+        return self in (PortKind.FETCH, PortKind.CONTROL)
+
 
 @dataclass(slots=True, eq=False)
 class MemoryRequest:

@@ -105,6 +105,7 @@ class CommandProcessor:
             changed=self._dispatcher.changed,
             failed=failed,
             interrupted=interrupted,
+            line_at=kernel.line_at,
         )
         why = self._dispatcher.why_never(run)
         if why is not None:

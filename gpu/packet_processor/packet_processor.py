@@ -83,7 +83,10 @@ class Callbacks:
 
 
 class PacketProcessor:
-    """Serves any number of queues. ``handlers``: of agent dispatches, by type."""
+    """Serves any number of queues. ``handlers``: of agent dispatches, by type.
+
+    ``most_in_flight``: packets of a queue that are under way at once; None: any number.
+    """
 
     def __init__(
         self,
@@ -93,6 +96,7 @@ class PacketProcessor:
         fences: Fences,
         callbacks: Callbacks,
         pace: Pace = Pace(),
+        most_in_flight: int | None = None,
     ) -> None:
         self.handlers: dict[int, Handler] = {}
         self._control = control
@@ -103,6 +107,7 @@ class PacketProcessor:
         self._completions = Completions(control, callbacks.interrupt)
         self._callbacks = callbacks
         self._pace = pace
+        self._most_in_flight = most_in_flight
 
     def connect(self, link: Connection) -> Activity:
         """Begin to serve a queue whose object is in memory; may be cancelled while it is idle."""
@@ -119,14 +124,27 @@ class PacketProcessor:
         ahead: deque[bytes] = deque()
         try:
             yield from self._read_queue(link)
-            while not link.changed.count and link.promised <= link.read_id:
+            while not link.changed.count and not link.has_packets:
                 yield from self._rest(link, Pause(None, link.changed, 0))
             while link.active:
+                yield from self._keep_to_its_share(link)
                 data = yield from self._fetch(link, ahead)
-                if data is not None:
-                    yield from self._process(link, data)
+                if data is not None and not (yield from self._process(link, data)):
+                    ahead.appendleft(data)
         except Unmapped as error:
             self._stop(link, QueueError(f"{link.name}: its memory is mapped", error))
+
+    def _keep_to_its_share(self, link: Connection) -> Steps[None]:
+        """Take no further packet while enough are under way, or when the turn is over."""
+        while link.active:
+            if link.gives_way is not None:
+                if not link.incomplete:
+                    link.gives_way.fire()
+                yield from self._rest(link, Pause(None, link.changed, link.changed.count))
+            elif self._most_in_flight is not None and link.incomplete >= self._most_in_flight:
+                yield Pause(None, link.changed, link.changed.count)
+            else:
+                return
 
     def _read_queue(self, link: Connection) -> Steps[None]:
         data = yield from self._control.load(link.queue, AMD_QUEUE.size)
@@ -163,8 +181,8 @@ class PacketProcessor:
         finally:
             link.resting = False
 
-    def _process(self, link: Connection, data: bytes) -> Steps[None]:
-        """Launch a packet and free its slot."""
+    def _process(self, link: Connection, data: bytes) -> Steps[bool]:
+        """Launch a packet and free its slot; or not, if the queue's turn ends before it may."""
         packet_id, where = link.read_id, f"{link.name}, packet {link.read_id}"
         if self._pace.packet:
             yield Pause(self._pace.packet)
@@ -177,12 +195,12 @@ class PacketProcessor:
         except QueueError as error:
             error.locate(where)
             self._stop(link, error)
-            return
+            return True
         header = Header.unpack(int.from_bytes(data[:2], "little"))
         if header.barrier:
             yield from self._earlier_complete(link)
-        if not link.active:
-            return
+        if not link.active or (header.barrier and link.gives_way is not None):
+            return False
         link.incomplete += 1
         if link.begun != packet_id:  # it may be fetched again, after another queue's turn
             link.begun = packet_id
@@ -200,10 +218,11 @@ class PacketProcessor:
         yield from self._control.store(link.slot(packet_id), link.invalid_header)
         read_id = link.queue + AMD_QUEUE.field("read_dispatch_id").offset
         yield from self._control.store_int(read_id, link.read_id)
+        return True
 
     def _earlier_complete(self, link: Connection) -> Steps[None]:
         why = f"{link.name}: packet {link.read_id} waits for the packets before it"
-        while link.incomplete and link.active:
+        while link.incomplete and link.active and link.gives_way is None:
             yield Pause(None, link.changed, link.changed.count, why=why)
 
     # ------------------------------------------------------------------ launching

@@ -1,20 +1,43 @@
 """Time sharing of the packet processor's slots when there are more queues.
 
-A queue that is not mapped keeps its doorbell; its packets are fetched once it is mapped. A queue is
-never preempted in the middle of its work: only an idle one loses its slot. A queue that waits at a
-barrier packet counts as idle, or queues that wait for each other could hold all slots.
+A queue that is not mapped keeps its doorbell; its packets are fetched once it is mapped. Every
+quantum, the waiting queue that is next takes the slot of an idle one. A queue that waits at a
+barrier packet counts as idle, or queues that wait for each other could hold all slots. If none is
+idle, a queue of the lowest priority takes no further packet, and gives its slot up once those
+that were launched, `IN_FLIGHT` at most, have completed: waves are not pre-empted.
 
-Invariant: between two turns of a queue every other queue that can give way has had one.
-Source: D4, "Hardware scheduler".
+Next is the queue of the highest priority among those with packets, then the one that has waited
+longest. A queue that is passed over counts as one level higher each time, so that none starves.
+
+Invariant: a queue with packets gets a slot after at most HIGHEST_PRIORITY + W turns, W being the
+number of waiting queues; a turn lasts the quantum, and what was launched by its end.
+Source: D4, "Hardware scheduler"; D3 for priorities.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
+from typing import Final
 
 from gpu.hsa.activities import Activities, Activity, Event, Pause, Steps
-from gpu.hsa.queue_state import Connection
+from gpu.hsa.queue_state import HIGHEST_PRIORITY, Connection
 from gpu.packet_processor.packet_processor import PacketProcessor
+
+IN_FLIGHT: Final = 8
+"""Packets of a queue that are under way at once where slots are limited."""
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """A queue without a slot. ``passed``: turns that went to another queue although it had work."""
+
+    link: Connection
+    passed: int = 0
+
+    @property
+    def urgency(self) -> int:
+        return self.link.priority + self.passed
 
 
 class Scheduler:
@@ -32,8 +55,9 @@ class Scheduler:
         self._slots = slots
         self._quantum = quantum
         self._mapped: deque[tuple[Connection, Activity]] = deque()
-        self._waiting: deque[Connection] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self._arrived = Event()
+        self._given_up = Event()
         self._turns = 0
         """Swaps and checks since the last event."""
         if slots is not None:
@@ -50,25 +74,30 @@ class Scheduler:
         if self._slots is None or len(self._mapped) < self._slots:
             self._map(link)
         else:
-            self._waiting.append(link)
+            self._waiting.append(_Waiting(link))
             self._arrived.fire()
 
     def remove(self, link: Connection) -> None:
         """Take an idle queue's slot away for good."""
-        self._waiting = deque(each for each in self._waiting if each is not link)
+        self._waiting = deque(each for each in self._waiting if each.link is not link)
+        if any(other is link for other, _ in self._mapped):
+            self._unmap(link)
+
+    def _map(self, link: Connection) -> None:
+        link.gives_way = None
+        self._mapped.append((link, self._processor.connect(link)))
+
+    def _unmap(self, link: Connection) -> None:
         for place, (other, activity) in enumerate(self._mapped):
             if other is link:
                 del self._mapped[place]
                 self._activities.cancel(activity)
                 return
 
-    def _map(self, link: Connection) -> None:
-        self._mapped.append((link, self._processor.connect(link)))
-
     def _drop_ended(self) -> None:
         """Queues that have become inactive need no slot."""
         self._mapped = deque(each for each in self._mapped if not each[1].over)
-        self._waiting = deque(link for link in self._waiting if link.active)
+        self._waiting = deque(each for each in self._waiting if each.link.active)
 
     # ------------------------------------------------------------------ turns
 
@@ -82,21 +111,64 @@ class Scheduler:
             self._turns = self._turns + 1 if happened == seen_happening else 0
             seen_happening = happened
             # Once every queue had a turn without an event, another round has no effect.
-            done = self._turns > len(self._waiting) + len(self._mapped)
-            yield Pause(self._quantum, looked=happened if done else None)
+            done = self._turns > len(self._waiting) + len(self._mapped) + HIGHEST_PRIORITY
+            looked = happened if done else None
+            yield Pause(self._quantum, self._given_up, self._given_up.count, looked)
             self._drop_ended()
             self._give_slots()
 
     def _give_slots(self) -> None:
         assert self._slots is not None, "swaps without a number of slots"
         while self._waiting and len(self._mapped) < self._slots:
-            self._map(self._waiting.popleft())
+            self._map(self._take_next().link)
         if not self._waiting:
             return
-        for place, (link, activity) in enumerate(self._mapped):
-            if link.idle:
-                del self._mapped[place]
-                self._activities.cancel(activity)
-                self._waiting.append(link)
-                self._map(self._waiting.popleft())
-                return
+        idle = self._first_idle()
+        if idle is None:
+            self._end_a_turn()
+            return
+        then = self._take_next()
+        self._unmap(idle)
+        self._waiting.append(_Waiting(idle))
+        self._map(then.link)
+        self._keep_the_others()
+
+    def _next(self) -> _Waiting:
+        return max(self._waiting, key=lambda each: (each.link.has_packets, each.urgency))
+
+    def _take_next(self) -> _Waiting:
+        """The others with packets become more urgent."""
+        chosen = self._next()
+        self._waiting.remove(chosen)
+        self._pass_over()
+        return chosen
+
+    def _pass_over(self) -> None:
+        for each in self._waiting:
+            each.passed += each.link.has_packets
+
+    def _first_idle(self) -> Connection | None:
+        """One that was to give way, if it is ready, else the one that has had its slot longest."""
+        idle = [link for link in self.mapped if link.idle]
+        return min(idle, key=lambda link: link.gives_way is None, default=None)
+
+    def _end_a_turn(self) -> None:
+        """Have a busy queue give way, if none does yet, to one that is as urgent."""
+        if any(link.gives_way is not None for link in self.mapped):
+            return
+        then = self._next()
+        least = min(self.mapped, key=lambda link: link.priority)
+        if not then.link.has_packets:
+            return
+        if least.priority <= then.urgency:
+            least.gives_way = self._given_up
+            least.changed.fire()
+        else:
+            self._pass_over()
+
+    def _keep_the_others(self) -> None:
+        """Another queue's slot was enough."""
+        for link in self.mapped:
+            if link.gives_way is not None:
+                link.gives_way = None
+                link.changed.fire()

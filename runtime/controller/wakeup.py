@@ -47,6 +47,12 @@ class TransitionObserver(Protocol):
     ) -> None: ...
 
 
+class StallObserver(Protocol):
+    """Called for every transition that is held back, once for each look at it."""
+
+    def __call__(self, controller: Controller, address: int, state: int, event: int, /) -> None: ...
+
+
 class _Guard:
     """What must hold before a row of the table may run; rows without needs have none."""
 
@@ -99,6 +105,7 @@ class Controller(ControllerBase):
         "max_transitions_per_tick",
         "observer",
         "ports",
+        "stall_observer",
         "trace_sink",
         "transaction",
         "transitions",
@@ -132,6 +139,7 @@ class Controller(ControllerBase):
         self.transitions: TransitionTable = {}
         self.transaction = Transaction()
         self.observer: TransitionObserver | None = None
+        self.stall_observer: StallObserver | None = None
         self.trace_sink: Callable[[str], None] | None = None
         self.debug = False
         self.busy_cycles = 0
@@ -200,6 +208,16 @@ class Controller(ControllerBase):
             guard = _Guard(tuple(checks), requests, records, transition.stalls)
         following = state if transition.next is None else transition.next
         return following, transition.actions, guard
+
+    def run_before(
+        self, state: int, event: int, action: Callable[[Any, Transaction], None]
+    ) -> None:
+        """Let a transition run ``action`` first, for those who want to stop there."""
+        row = self._rows[state * self._stride + event]
+        if row is None:
+            raise KeyError((state, event))
+        following, actions, guard = row
+        self._rows[state * self._stride + event] = following, (action, *actions), guard
 
     @property
     def ranked(self) -> bool:
@@ -283,6 +301,8 @@ class Controller(ControllerBase):
         if guard is not None:
             blocked = self._blocked(guard, address)
             if blocked is not None:
+                if self.stall_observer is not None:
+                    self.stall_observer(self, address, state, event)
                 return blocked
         t = self.transaction
         t.address = address

@@ -31,6 +31,7 @@ _FUNCTIONS: Final[Functions] = {
     "run": (_I64, (_BLOCK, _VIEW, _U64)),
     "run_traced": (_I64, (_BLOCK, _VIEW, _U64, _WORDS, _U64, _WORDS)),
     "zero_memory": (None, (_BLOCK,)),
+    "memory_echoes": (_U64, (_BLOCK,)),
     "write_memory": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
     "read_memory": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
     "next_tick": (_I64, (_BLOCK,)),

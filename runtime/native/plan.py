@@ -129,6 +129,11 @@ class Plans:
         requesters. Raises DescriptionError, NotNative."""
         return self._template(description).words(run_key, capacities, agents)
 
+    def template(self, description: SystemDescription) -> Words:
+        """The same words for every run key, without capacities and agents; not to be written to.
+        Raises DescriptionError, NotNative."""
+        return self._template(description).array
+
     def _template(self, description: SystemDescription) -> _Template:
         for place, (known, template) in enumerate(self._kept):
             if known is description or known == description:
@@ -189,10 +194,11 @@ class _Template:
         exporter = _Exporter(system, description, shape, tables)
         words, self._sizes_at = exporter.words()
         self._consumers = exporter.consumers
-        self._array: Words = np.array([word & _MASK64 for word in words], np.uint64)
+        self.array: Words = np.array([word & _MASK64 for word in words], np.uint64)
+        self.array.flags.writeable = False
 
     def words(self, run_key: int, capacities: Capacities, agents: int) -> Words:
-        array = self._array.copy()
+        array = self.array.copy()
         array[HeadWord.RUN_KEY] = run_key & _MASK64
         array[self._sizes_at + SizeWord.CONSUMERS] = self._consumers + agents
         first = self._sizes_at + len(SizeWord)

@@ -35,6 +35,8 @@ class RunStatus(IntEnum):
     """There is a finding or a verdict."""
     EXHAUSTED = 3
     """A pool ran out."""
+    OUR_BUG = 4
+    """Something that cannot be: a mistake of ours, not of the protocol."""
 
 
 class StepWord(IntEnum):
@@ -241,6 +243,11 @@ class NativeSystem:
     def zero_memory(self) -> None:
         """Memory that was never written is zero from now on."""
         self.library.zero_memory(self._at)
+
+    @property
+    def memory_echoes(self) -> bool:
+        """As of `runtime.system.system.System`."""
+        return bool(self.library.memory_echoes(self._at))
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Write memory itself. Raises PoolExhausted."""

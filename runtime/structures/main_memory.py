@@ -2,7 +2,9 @@
 
 Sparse: a line that was never written holds bytes hashed from the run key and its address, so that a
 lost write or a read of the wrong line is seen. Invariant: reads and writes take effect in the
-order in which controllers hand them over; the latency delays answers only.
+order in which controllers hand them over; the latency delays answers only. A request whose data is
+echoed leaves memory alone: its protocol keeps the bytes in the entries of its directories, and asks
+memory for the time that an access takes.
 """
 
 from __future__ import annotations
@@ -28,7 +30,16 @@ class Memory:
     ``zeroed``: what was never written is zero, not hashed.
     """
 
-    __slots__ = ("latency", "line_bits", "line_mask", "line_size", "lines", "run_key", "zeroed")
+    __slots__ = (
+        "echoes",
+        "latency",
+        "line_bits",
+        "line_mask",
+        "line_size",
+        "lines",
+        "run_key",
+        "zeroed",
+    )
 
     def __init__(self, run_key: int, latency: int = 40, line_bits: int = 6) -> None:
         if latency < 0:
@@ -40,6 +51,8 @@ class Memory:
         self.line_mask = self.line_size - 1
         self.lines: dict[int, int] = {}
         self.zeroed = False
+        self.echoes = False
+        """Whether a request was echoed: then what is here is not what the system holds."""
 
     def read_line(self, line: int) -> int:
         """The bytes of a line as an integer; ``line`` is its address."""
@@ -71,7 +84,9 @@ class Memory:
         response.Sender = machine
         response.OriginalRequestorMachId = request.Sender
         response.Len = request.Len
-        if request.Type == MemoryRequestType.MEMORY_READ:
+        if request.Echoed:
+            self._echo(request, response)
+        elif request.Type == MemoryRequestType.MEMORY_READ:
             response.Type = MemoryRequestType.MEMORY_READ
             response.MessageSize = MessageSizeType.Response_Data
             response.DataBlk = DataBlock(self.read_line(line) >> 8 * offset)
@@ -90,6 +105,12 @@ class Memory:
                 f"memory request of type {MemoryRequestType.name_of(request.Type)}",
             )
         return response
+
+    def _echo(self, request: MemoryMsg, response: MemoryMsg) -> None:
+        self.echoes = True
+        response.Type = request.Type
+        response.MessageSize = request.MessageSize
+        response.DataBlk = request.DataBlk.copy()
 
     def functional_read(self, packet: Packet) -> None:
         """Fill in the bytes of a packet that lies in one line."""

@@ -108,6 +108,11 @@ class System:
         line = address & -self.topology.line_size
         return self.memory.read_line(line) >> 8 * (address - line) & 0xFF
 
+    @property
+    def memory_echoes(self) -> bool:
+        """Whether the protocol keeps memory's bytes in its directories, not in memory."""
+        return self.memory.echoes
+
     def memory_bytes(self, addresses: Iterable[int]) -> list[int]:
         """Bytes of main memory, whatever caches hold."""
         size = self.topology.line_size

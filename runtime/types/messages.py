@@ -167,6 +167,8 @@ class MemoryMsg(Message):
     Acks: int = 0
     isGLCSet: bool = False
     isSLCSet: bool = False
+    Echoed: bool = False
+    """The answer repeats the data of the request: memory's bytes are the directory's to keep."""
 
     ENUMERATIONS: ClassVar = {
         "Type": MemoryRequestType,

@@ -1,7 +1,7 @@
 """Moves or replaces declarations of older versions, as today's language has them.
 
     message buffers in the body of a machine         parameters
-    a memory controller behind two ports             the two queues of memory
+    a memory controller behind two ports             the two queues of memory, which repeats data
     queueMemoryRead(…) and the like                  messages to the request queue
     no functional accesses                           functions that hand them to memory
     states as an enumeration, no permissions         a state declaration, and functions for them
@@ -348,7 +348,8 @@ def _with_pairs(pairs: syntax.Pairs, more: Sequence[tuple[str, str]]) -> syntax.
 
 
 class _MemorySender:
-    """Enqueues to memory: fields that are returned with the answer had other names."""
+    """Enqueues to memory: fields that are returned with the answer had other names, and data is
+    among them, because a memory controller knew times, and the directory's entries the bytes."""
 
     def __init__(self, ports: set[str]) -> None:
         self._ports = ports
@@ -376,7 +377,7 @@ class _MemorySender:
                 orelse = changed
             return replace(one, then=self._block(one.then), orelse=orelse)
         if isinstance(one, syntax.Enqueue) and one.port.text in self._ports:
-            return replace(one, body=_answered(one.body))
+            return replace(one, body=_echoed(_answered(one.body)))
         return one
 
 
@@ -394,6 +395,15 @@ def _answered(block: syntax.Block) -> syntax.Block:
         if name != "Sender":
             kept.append(one)
     return replace(block, statements=tuple(kept))
+
+
+def _echoed(block: syntax.Block) -> syntax.Block:
+    """``out_msg.Echoed := true;`` at the end."""
+    at = Span(block.span.file, block.span.end, block.span.end)
+    message = syntax.Variable(syntax.Name("out_msg", span=at), span=at)
+    field = syntax.FieldAccess(message, syntax.Name("Echoed", span=at), span=at)
+    one = syntax.Assign(field, syntax.BoolLiteral(True, span=at), span=at)
+    return replace(block, statements=(*block.statements, one))
 
 
 def _assigned_field(one: syntax.Statement) -> str:

@@ -77,6 +77,7 @@ STRUCTURES: dict[str, StructureRow] = {
             "int Acks",
             "bool isGLCSet",
             "bool isSLCSet",
+            "bool Echoed",
         ),
         _FUNCTIONAL,
     ),

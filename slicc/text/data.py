@@ -22,6 +22,13 @@ def json_text(
     )
 
 
+def script_json(value: object) -> str:
+    """JSON for a ``<script>`` element: whatever texts it holds, none ends the element, opens a
+    comment in it, or is an entity in XHTML."""
+    text = json_text(value, compact=True)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
 _BEYOND_ASCII = re.compile(r"[^\x20-\x7e\n\t]")
 
 

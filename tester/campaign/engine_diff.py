@@ -17,7 +17,7 @@ from protocols.loader import LoadedProtocol
 from runtime.controller.source_location import transition_location
 from runtime.system.system import System, build_system
 from tester.campaign.campaign import AnyRun, handover_rules_of, leg_run
-from tester.diagnosis.system_inspection import controller_name
+from tester.diagnosis.events.system_inspection import controller_name
 from tester.execution.leg import Outcome
 from tester.execution.native_leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg

@@ -45,6 +45,7 @@ _SYSTEMS: Final[Mapping[str, Mapping[str, object]]] = {
         "send_slots": 0,
     },
     "load-linked and far atomics": {"atomics": "line"},
+    "more than one engine for DMA": {"dmas": 1},
 }
 _SMALLER: Final[Mapping[str, Mapping[str, object]]] = {
     "dirty lines in the second level": {"write_back": False},
@@ -173,6 +174,7 @@ def _candidates(campaign: Campaign) -> Iterator[LeftOut]:
     given = {*options.fixed, *options.assignments}
     for each in (
         *_of(_SYSTEMS),
+        *_memory_order(campaign),
         *_variants(campaign),
         *_of(_PROGRAMS),
         *_stores(description),
@@ -185,6 +187,20 @@ def _candidates(campaign: Campaign) -> Iterator[LeftOut]:
 
 def _of(table: Mapping[str, Mapping[str, object]]) -> Iterator[LeftOut]:
     return (LeftOut(what, fixed) for what, fixed in table.items())
+
+
+def _memory_order(campaign: Campaign) -> Iterator[LeftOut]:
+    """Of directories that answer a request while memory still has a write of its line."""
+    description = campaign.protocol.description
+    queues = [
+        f"machine.{name}.buffer.{buffer}.ordered"
+        for name, machine in description.machines.items()
+        for buffer, described in machine.buffers.items()
+        if "requestToMemory" in buffer and not described.ordered
+    ]
+    if queues:
+        what = "requests that overtake others on the way to memory"
+        yield LeftOut(what, avoid=dict.fromkeys(queues, True))
 
 
 def _variants(campaign: Campaign) -> Iterator[LeftOut]:

@@ -23,6 +23,8 @@ from tester.cli.options.legs import (
     RunOptions,
     VerifyOptions,
 )
+from tester.cli.options.litmus import LitmusOptions
+from tester.cli.options.report import ReportOptions
 from tester.cli.options.shrink import ShrinkOptions
 
 _HELP: Final = """Break a coherence protocol: run random data-race-free programs on it and judge
@@ -46,6 +48,8 @@ VERBS: Final = (
         refusal="replay runs a leg as it is, so {option} has no effect with it",
     ),
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
+    _verb("litmus", LitmusOptions, "Run scenarios and litmus tests many times; count outcomes."),
+    _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
     _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
     _verb(
         "generate",
@@ -129,8 +133,9 @@ def _input_error(error: Exception) -> Stop | None:
     from runtime.description import DescriptionError
     from tester.errors import ConfigError
     from tester.program.replay_file import ReplayError
+    from tester.scenario_text.errors import ScenarioError
 
-    if isinstance(error, ProtocolBroken):
+    if isinstance(error, ProtocolBroken | ScenarioError):
         return Stop(str(error), complete=True)
     given = (ProtocolMissing, DescriptionError, ReplayError, ConfigError)
     return Stop(str(error)) if isinstance(error, given) else None

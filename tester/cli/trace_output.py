@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from runtime.controller.source_location import transition_location
 from slicc.text.terminal import printable_lines
-from tester.diagnosis.system_inspection import controller_name
+from tester.diagnosis.events.system_inspection import controller_name
 from tester.errors import ConfigError
 
 _SHOWN: Final = 8

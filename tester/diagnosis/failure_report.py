@@ -6,8 +6,8 @@ the synchronisation that should have prevented it, a likely cause, and the comma
 again.
 
 Everything is worked out after the fact, from the leg (a value), from the run that was repeated
-with a :class:`tester.diagnosis.history.History` attached, and from the stopped system. Invariant:
-a report never fails because a system is broken; what cannot be found out is left out.
+with a :class:`tester.diagnosis.events.history.History` attached, and from the stopped system.
+Invariant: a report never fails because a system is broken; what cannot be found out is left out.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any, Final
 
 from runtime.errors import ErrorKind
 from runtime.requesters.port import AccessKind
-from tester.diagnosis.bytes_in_question import BytesInQuestion
-from tester.diagnosis.history import History
+from tester.diagnosis.events.bytes_in_question import BytesInQuestion
+from tester.diagnosis.events.history import History
+from tester.diagnosis.events.message_text import details_of
+from tester.diagnosis.events.system_inspection import failed_controller
 from tester.diagnosis.likely_causes import elsewhere, likely_causes
 from tester.diagnosis.line_history import line_history
-from tester.diagnosis.message_text import details_of
-from tester.diagnosis.system_inspection import failed_controller
 from tester.diagnosis.value_attribution import INITIAL, ByteVerdict, Version, classify, judge_bytes
 from tester.diagnosis.wait_for_graph import Holding, line_graph, wait_graph
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Finding, Request, Role, Verdict

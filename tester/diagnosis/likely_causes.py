@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from runtime.errors import EXTERNAL, ProtocolError
 from runtime.requesters.port import AccessKind
-from tester.diagnosis.system_inspection import (
+from tester.diagnosis.events.system_inspection import (
     controller_name,
     messages_about,
     transitions_of,

@@ -7,22 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Final
 
-from runtime.errors import ErrorKind, ProtocolError
 from runtime.system.inspection import leaks
 from runtime.system.system import System
-from tester.diagnosis.history import History
-from tester.diagnosis.line_events import AtPort, Event, Transition
-from tester.diagnosis.row_selection import choose, gaps
-from tester.diagnosis.system_inspection import (
+from tester.diagnosis.events.failed_transition import failed_transition
+from tester.diagnosis.events.history import History
+from tester.diagnosis.events.line_events import AtPort, Event, Transition
+from tester.diagnosis.events.system_inspection import (
     controller_name,
     failed_controller,
     head_message,
     is_busy,
-    transitions_of,
     waits_for,
 )
+from tester.diagnosis.row_selection import choose, gaps
 from tester.diagnosis.value_attribution import INITIAL, Version, judge_bytes
 from tester.execution.events import ATOMIC_VERDICTS, Finding, Role, Verdict
 from tester.execution.leg import LegRun
@@ -40,7 +39,8 @@ def line_history(
 ) -> tuple[str, list[str]]:
     """Title and rows of what happened, as far as there is room; nothing when nothing did."""
     events = [event for event in history.events if event.tick <= finding.tick]
-    events += _failed(run, finding, history, events)
+    failed = failed_transition(run, finding, history, events)
+    events += [] if failed is None else [failed]
     if not events:
         return "", []
     effects = _effects(run, finding, history, events)
@@ -203,43 +203,6 @@ def _stores(run: LegRun, finding: Finding, history: History) -> Iterator[int]:
 
 
 # ------------------------------------------------------------------ the table
-
-
-def _failed(
-    run: LegRun, finding: Finding, history: History, events: Sequence[Event]
-) -> list[Event]:
-    """What a controller was doing when it failed, which it has not reported."""
-    error = run.outcome.error
-    controller = failed_controller(run.system.controllers, error)
-    if error is None or controller is None or finding.verdict is Verdict.RUNAWAY:
-        return []  # the transition of a runaway was made, again and again
-    messages = history.failed_on(controller)
-    who = controller_name(controller)
-    last = [e.number for e in _last_transitions(events) if e.who == who]
-    return [
-        Transition(
-            number=events[-1].number + 1 if events else 0,
-            tick=finding.tick,
-            who=who,
-            event=error.event or error.action or "in-port",
-            state=error.state or "?",
-            next_state="?",
-            messages=[str(each) for each in messages],
-            location=_place_in_text(controller, error),
-            causes=[*last, *(each.sent.number for each in messages if each.sent is not None)],
-        )
-    ]
-
-
-def _place_in_text(controller: Any, error: ProtocolError) -> str:
-    if error.kind is ErrorKind.UNDEFINED_TRANSITION:
-        return "UNDEFINED"
-    places = [
-        place
-        for state, event, place in transitions_of(type(controller))
-        if (state, event) == (error.state, error.event)
-    ]
-    return " ".join(["FAILED", *places])
 
 
 def format_rows(events: Sequence[Event], name_lines: bool = False) -> list[str]:

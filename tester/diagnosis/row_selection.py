@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from tester.diagnosis.line_events import Event, Sent, Transition
+from tester.diagnosis.events.line_events import Event, Sent, Transition
 
 _END: Final = 6
 """The way into the failure, which is always shown."""

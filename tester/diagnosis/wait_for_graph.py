@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from tester.diagnosis.line_events import Event, Transition
-from tester.diagnosis.system_inspection import (
+from tester.diagnosis.events.line_events import Event, Transition
+from tester.diagnosis.events.system_inspection import (
     controller_name,
     is_open,
     messages_about,

@@ -21,6 +21,8 @@ from runtime.native.toolchain.object_cache import CacheError, user_cache
 from tester.engines.choice import Choice
 from tester.errors import ConfigError
 from tester.execution.events import Finding
+from tester.execution.handover import handover_rules_of
+from tester.execution.native_batch import LegBatch
 from tester.execution.native_leg import NativeLegRun, NativeProtocol, sizes_of
 from tester.execution.native_system import TESTER_CLIENTS
 from tester.generator.native_loader import PendingLoops
@@ -61,6 +63,8 @@ class Chosen:
     """The compiled code of the native engine."""
     pending_loops: PendingLoops | None = None
     """The generator's native loops."""
+    batch: LegBatch | None = None
+    """Runs small legs of the native engine."""
 
     @property
     def loops(self) -> CompiledLoops | None:
@@ -143,12 +147,14 @@ def _native(
     libraries(sizes_of(protocol.description))
     loops = PendingLoops(compiler, cache, warn, optimised)
     note = f"\nnote: {cache.note}" if cache.note else ""
+    native = NativeProtocol(protocol.info, plans, libraries)
     return Chosen(
-        NativeProtocol(protocol.info, plans, libraries),
+        native,
         f"native engine, compiled by {compiler.version}{note}",
         fallback,
         libraries,
         loops,
+        LegBatch(native, handover_rules_of),
     )
 
 

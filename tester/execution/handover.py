@@ -12,10 +12,13 @@ from typing import Final
 from runtime.description import SystemDescription
 from runtime.requesters.port import Access, AccessKind, Requester
 from runtime.sim.engine import Consumer, Engine
+from runtime.system.system import agent_places
+from tester.errors import ConfigError
 from tester.execution.agent import HandoverSteps
 from tester.execution.events import Request, RequestObserver, Role
 from tester.program.final_memory import FinalContents
-from tester.program.program import Program
+from tester.program.program import DMA, FETCH, AgentSpec, Program
+from tester.program.replay_file import Leg
 
 READ_BACKS: Final = 1 << 40
 FLUSHES: Final = 1 << 41
@@ -70,6 +73,37 @@ class HandoverRules:
 
 
 NO_HANDOVER_RULES: Final = HandoverRules()
+
+
+def handover_rules_of(leg: Leg) -> HandoverRules:
+    """The hand-over rules of a leg's agents. Raises ConfigError if they are not its system's."""
+    agents, groups = agents_of(leg.description)
+    if agents != leg.program.agents:
+        raise ConfigError("the program was made for other agents than its system has")
+    return HandoverRules.of(leg.description, groups)
+
+
+def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], list[str]]:
+    """The agents that run episodes, and the agent group of each.
+
+    Raises ConfigError when no agent can make fetch-adds: then nothing could be handed over.
+    """
+    places = agent_places(description)
+    fetching = {name for name, requester in description.requesters.items() if requester.fetch}
+    groups = {
+        name
+        for name, group in description.agents.items()
+        if group.requester in fetching or "stores" in group.without
+    }
+    if not any(place.kind != DMA and place.group not in groups for place in places):
+        file, line = description.origin.place(("agents",))
+        place = f"{file}:{line}: " if line else ""
+        raise ConfigError(f"{place}the system has no agent that can make fetch-adds")
+    agents = tuple(
+        AgentSpec(FETCH if p.group in groups else p.kind, p.requester, p.lanes, p.name)
+        for p in places
+    )
+    return agents, [place.group for place in places]
 
 
 class Flusher(Consumer):

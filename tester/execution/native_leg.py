@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
@@ -116,8 +117,14 @@ class NativeLegRun:
         protocol: NativeProtocol,
         rules: HandoverRules,
         on_progress: Callable[[NativeLegRun], None] | None = None,
+        *,
+        zeroed: bool = False,
+        observes: bool = False,
     ) -> None:
+        """``zeroed``: memory begins with zeroes. ``observes``: `returned` is wanted."""
         self.leg = leg
+        self._zeroed = zeroed
+        self._observes = observes
         self.program = leg.program
         self.limit = leg.deadlock_limit
         self.rules = rules
@@ -130,11 +137,33 @@ class NativeLegRun:
         """If there is a list, every transition is added to it (rows as in `run_traced`)."""
         self._exhausted: PoolExhausted | None = None
         self._on_progress = on_progress
-        self._view = ProgramView(self.program)
-        self._lines = touched_lines(self.program)
-        self.capacities = protocol.capacities(self.program, self._view, len(self._lines))
-        self._used = flushing_requesters(self.program)
-        self._flushable = _all_flush(protocol.info, leg.description, self._used)
+        self._transitions = 0
+
+    @cached_property
+    def _view(self) -> ProgramView:
+        return ProgramView(self.program, self._observes)
+
+    @cached_property
+    def _lines(self) -> IntArray:
+        return touched_lines(self.program)
+
+    @cached_property
+    def capacities(self) -> Capacities:
+        return self.protocol.capacities(self.program, self._view, len(self._lines))
+
+    @cached_property
+    def _used(self) -> list[int]:
+        return flushing_requesters(self.program)
+
+    @cached_property
+    def _flushable(self) -> bool:
+        return all_flush(self.protocol.info, self.leg.description, self._used)
+
+    def adopt(self, outcome: Outcome, transitions: int) -> None:
+        """The leg has been run in a batch, and passed."""
+        self.outcome = outcome
+        self.driver.completed = outcome.episodes
+        self._transitions = transitions
 
     def run(self) -> Outcome:
         """Run to the end or to the first finding; again from the start where a pool was too small.
@@ -179,6 +208,8 @@ class NativeLegRun:
                 f"{self._exhausted}, and a larger one does not fit: {error}"
             ) from None
         self.system = system
+        if self._zeroed:
+            system.zero_memory()
         steps = self.rules.steps or (HandoverSteps(),) * self.program.agent_count
         system.add_driver(
             self._view,
@@ -188,6 +219,10 @@ class NativeLegRun:
             0,
         )
         return system
+
+    def returned(self) -> npt.NDArray[np.uint64]:
+        """[A, L]: what loads and atomic operations returned whose values are not checked."""
+        return self._view.returned()
 
     def take_stock(self) -> None:
         """Bring the outcome's figures up to now; for legs that are interrupted."""
@@ -215,20 +250,23 @@ class NativeLegRun:
 
     @property
     def transitions(self) -> int:
-        return self.system.transitions if self.started else 0
+        return self.system.transitions if self.started else self._transitions
 
     @property
     def place(self) -> str:
         """Machine, state and event where the protocol stopped the run, as far as they are known."""
         error = self.error
-        if error is None or error.controller is None:
+        if error is None:
             return ""
-        kinds = self.protocol.info.machines
-        counts = [len(self.leg.description.instances_of(kind.MACHINE)) for kind in kinds]
-        kind = next(k for k, end in zip(kinds, accumulate(counts)) if error.controller < end)
-        state = None if error.state is None else kind.STATES.name_of(error.state)
-        event = None if error.event is None else kind.EVENTS.name_of(error.event)
-        return ".".join(filter(None, (kind.MACHINE, state, event)))
+        return place_of(
+            self.protocol.info, self.leg.description, error.controller, error.state, error.event
+        )
+
+    @property
+    def failure(self) -> str:
+        """What kind of failure the leg ended with; empty: none."""
+        finding = self.outcome.finding
+        return "" if finding is None else kind_of_failure(finding.verdict, self.place)
 
     def counts(self) -> dict[str, CountsTable]:
         """Executions of transitions by machine, over all of its controllers."""
@@ -340,6 +378,8 @@ class NativeLegRun:
         return self._come_to_rest() and self._compare_memory(final.addresses, final.contents)
 
     def _compare_memory(self, addresses: IntArray, contents: np.ndarray) -> bool:
+        if self.system.memory_echoes:
+            return True
         wrong = memory_contents(self.system, self.program, addresses) != contents
         if wrong.any():
             self._found(Verdict.LOST_WRITE, int(addresses[int(np.argmax(wrong))]))
@@ -357,6 +397,31 @@ class NativeLegRun:
             READ_BACKS,
         )
         return self._run_driver(driver)
+
+
+def kind_of_failure(verdict: Verdict, place: str) -> str:
+    """``undefined-transition L1Cache.SM.Inv``: the verdict, and where the protocol failed."""
+    return " ".join(filter(None, (verdict.value, place)))
+
+
+def place_of(
+    info: ProtocolInfo,
+    description: SystemDescription,
+    controller: int | None,
+    state: int | None,
+    event: int | None,
+) -> str:
+    """Machine, state and event, as far as they are known."""
+    if controller is None:
+        return ""
+    kinds = info.machines
+    counts = [len(description.instances_of(kind.MACHINE)) for kind in kinds]
+    kind = next(k for k, end in zip(kinds, accumulate(counts)) if controller < end)
+    names = (
+        None if state is None else kind.STATES.name_of(state),
+        None if event is None else kind.EVENTS.name_of(event),
+    )
+    return ".".join(filter(None, (kind.MACHINE, *names)))
 
 
 def sizes_of(description: SystemDescription) -> Sizes:
@@ -408,7 +473,7 @@ def _finding(native: NativeFinding) -> Finding:
     )
 
 
-def _all_flush(info: ProtocolInfo, description: SystemDescription, used: Sequence[int]) -> bool:
+def all_flush(info: ProtocolInfo, description: SystemDescription, used: Sequence[int]) -> bool:
     """Whether the machine behind each of these requesters has an event for flushes."""
     machines = [
         description.machines[requester.machine].of or requester.machine

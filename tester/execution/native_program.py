@@ -1,7 +1,8 @@
 """A program as the flat arrays that the native engine reads.
 
 Invariant: the arrays are made by numpy from the program's own, have the same contents, hold only
-active lanes, and are never written to; the view keeps them alive as long as it exists.
+active lanes, and are never written to, but for `observed`; the view keeps them alive as long as it
+exists.
 """
 
 from __future__ import annotations
@@ -116,14 +117,20 @@ class ViewStruct(ctypes.Structure):
         *((name, ctypes.c_void_p) for name, _ in _ARRAYS),
         ("groups", ctypes.c_uint64),
         *((name, ctypes.c_void_p) for name, _ in _GROUP_ARRAYS),
+        ("observed", ctypes.c_void_p),
     ]
 
 
 class ProgramView:
-    """The arrays of one program, by the names of the struct's members."""
+    """The arrays of one program, by the names of the struct's members.
 
-    def __init__(self, program: ProgramLike) -> None:
+    ``observes``: whether values that are not checked are kept, see `returned`.
+    """
+
+    def __init__(self, program: ProgramLike, observes: bool = False) -> None:
         made = _arrays(program)
+        self._lane_address = program.lane_address
+        self._observed = np.array(made["expected"], np.uint64) if observes else None
         self.arrays: dict[str, Array] = {}
         for name, dtype in (*_ARRAYS, *_GROUP_ARRAYS):
             array = np.ascontiguousarray(made[name], dtype)
@@ -142,11 +149,19 @@ class ProgramView:
             *(arrays[name].ctypes.data for name, _ in _ARRAYS),
             len(arrays["group_word"]),
             *(arrays[name].ctypes.data for name, _ in _GROUP_ARRAYS),
+            None if self._observed is None else self._observed.ctypes.data,
         )
 
     @property
     def agents(self) -> int:
         return int(self.struct.agents)
+
+    def returned(self) -> Array:
+        """[A, L]: what loads and atomic operations of agents without checks have returned."""
+        assert self._observed is not None, "the view was made without `observes`"
+        values = np.zeros(self._lane_address.shape, np.uint64)
+        values[self._lane_address >= 0] = self._observed
+        return values
 
     @property
     def increments(self) -> int:

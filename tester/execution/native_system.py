@@ -42,6 +42,9 @@ TESTER_CLIENTS: Final = Clients(
         "stuck": (_I64, (_BLOCK, _VIEWS)),
         "finish": (_I64, (_BLOCK, _VIEWS)),
         "refused": (_I64, (_BLOCK,)),
+        "resume_leg": (_I64, (ctypes.c_void_p, ctypes.c_void_p, _WORDS)),
+        "add_counts": (None, (_BLOCK, _WORDS)),
+        "run_legs": (_U64, (ctypes.c_void_p, _U64, ctypes.c_void_p, _U64, _WORDS, _WORDS)),
     },
 )
 """Agents of a program, flushers and the checker."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from runtime.native.shared_numbers import by_place, constant, constants, header, write
 from runtime.types.atomic_op import AtomicKind
 from tester.execution.events import Role, Verdict
+from tester.execution.native_batch import ResultWord
 from tester.execution.native_system import TESTER_CLIENTS
 from tester.program import program
 
@@ -30,6 +31,9 @@ def headers() -> dict[Path, str]:
             by_place(Verdict, "u32"),
             "".join(constant("u32", f"EPISODE_{each}", getattr(program, each)) for each in scopes),
             constant("u8", "CAS_FAILS", program.FAILS),
+            constant("u32", "ACTION_CONTINUES", program.CONTINUES),
+            constants(ResultWord, "u32"),
+            constant("u32", "RESULT_WORDS", len(ResultWord)),
         ),
         TESTER_CLIENTS.include_root / "generator" / "shared_numbers.hpp": header(
             command,

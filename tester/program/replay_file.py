@@ -167,6 +167,8 @@ class Leg:
     """Episodes of the run that had been completed before this leg."""
     texts: ProtocolTexts | None = None
     """Those of its protocol, unless that is a shipped one."""
+    zeroed: bool = False
+    """Memory begins with zeroes: of scenarios with conditions, which no file holds."""
 
     @property
     def run_key(self) -> int:

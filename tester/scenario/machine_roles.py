@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from protocols.accepted_requests import Accepted
+from protocols.accepted_requests import Accepted, called_functions
 from runtime.controller.declarations import BufferParameter, Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
@@ -207,7 +207,7 @@ def overrides(
         (roles.second, shape.banks),
         (roles.directories, shape.directories),
         (roles.processors, max(1, shape.cpus)),
-        (roles.dmas, max(1, shape.dmas)),
+        (roles.dmas, 1 if answers_one_engine(protocol) else max(1, shape.dmas)),
         (roles.fetchers, max(1, shape.fetchers)),
         (roles.scalars, shape.scalars),
     )
@@ -245,6 +245,12 @@ def overrides(
             if switch in declared[description.machines[name].of or name]:
                 result[f"machine.{name}.parameters.{switch}"] = value
     return result
+
+
+def answers_one_engine(protocol: ProtocolInfo) -> bool:
+    """Whether answers to DMA engines go to the first one, whichever asked: older texts named it by
+    the address, not by the request."""
+    return any("map_Address_to_DMA" in called_functions(machine) for machine in protocol.machines)
 
 
 def atomic_ways(

@@ -58,7 +58,7 @@ def listing(leg: Leg, finding: Finding | None = None) -> list[str]:
     ``finding``: what is marked.
     """
     program = leg.program
-    names = _line_names(program)
+    names = line_names(program)
     rows = [row for episode in range(program.episodes) for row in _episode(program, episode, names)]
     marked = _marked(finding)
     rows += _read_back(finding, names, program.line_size)
@@ -102,7 +102,7 @@ def _read_back(finding: Finding | None, names: dict[int, str], size: int) -> Ite
     yield _Row(request.agent, f"at the end: {request.what} {what}".rstrip(), place)
 
 
-def _line_names(program: Program) -> dict[int, str]:
+def line_names(program: Program) -> dict[int, str]:
     """Lines with accesses or atomic words, named in the order of their first use."""
     size = program.line_size
     found: dict[int, str] = {}
@@ -138,7 +138,7 @@ def _episode(program: Program, episode: int, names: dict[int, str]) -> Iterator[
     for other, count in program.waits_of(episode):
         yield _Row(thread, f"after {program.agents[other].name}, {_ordinal(count)}")
     adds = bool(program.adds()[episode])
-    groups = program.groups_of(episode) if adds else []
+    groups = program.groups_of(episode) if adds else ()
     words = [at(int(program.group_word[group])) for _, group in groups]
     if scope & RACING_LOAD:
         yield row("racing loads", Role.RACING_LOAD)

@@ -7,24 +7,32 @@ import os
 from pathlib import Path
 from typing import Final
 
+from gpu.cli.options import SourceOptions
 from gpu.code_object import CodeObject, CodeObjectError, Kernel
+from gpu.code_object.opencl.device_libraries import OPTION
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 """Kernels that come with the package; ``vadd.co`` is ``vadd.cl``, compiled by stock clang 14."""
 
 
-def open_code_object(path: Path) -> CodeObject:
+def open_code_object(path: Path, options: SourceOptions) -> CodeObject:
     """Read a code object; compile a ``.cl`` or ``.clcpp`` file first.
 
     A bare name without a file of that name means a shipped example. Raises `CodeObjectError`, and
     `CompileError` for sources.
     """
-    from gpu.code_object.opencl_compiler import SUFFIXES, compile_kernels
+    from gpu.code_object.opencl.compiler import LINE_TABLES, SUFFIXES, compile_kernels
 
     if path.name == str(path) and not path.exists() and (EXAMPLES / path).is_file():
         path = EXAMPLES / path
     if path.suffix in SUFFIXES:
-        return CodeObject.from_bytes(compile_kernels(path), str(path))
+        flags = ("-O2", LINE_TABLES, *options.source_options)
+        made = compile_kernels(path, options=flags, device_libs=options.device_libs)
+        return CodeObject.from_bytes(made, str(path))
+    given = {"-D, -I, -cl-": options.source_options, OPTION: options.device_libs}
+    for name, value in given.items():
+        if value:
+            raise CodeObjectError(str(path), f"{name}: it is compiled already")
     return CodeObject.load(path)
 
 

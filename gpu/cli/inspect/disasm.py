@@ -18,7 +18,7 @@ from slicc.text.terminal import printable
 
 def disasm(options: DisasmOptions) -> None:
     """Print it."""
-    for line in disassemble(open_code_object(options.file), options.kernel):
+    for line in disassemble(open_code_object(options.file, options), options.kernel):
         print(line)
 
 

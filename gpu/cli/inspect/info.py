@@ -20,7 +20,7 @@ _DENORMALS = ("flushed", "flushed in results", "flushed in sources", "kept")
 
 def info(options: InfoOptions) -> None:
     """Print it."""
-    code_object = open_code_object(options.file)
+    code_object = open_code_object(options.file, options)
     if options.format is Format.JSON:
         print(json_text(as_data(code_object), indent=2))
     else:

@@ -19,7 +19,7 @@ _MOST_ITEMS = 1024
 
 def occupancy(options: OccupancyOptions) -> None:
     """Print it."""
-    kernel = runnable_kernel(open_code_object(options.file), options.kernel)
+    kernel = runnable_kernel(open_code_object(options.file, options), options.kernel)
     print("\n".join(_as_text(kernel, options.group, options.local)))
 
 

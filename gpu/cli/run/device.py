@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpu.cli.run.options import RunOptions
+from gpu.cli.run.options import DeviceOptions
 from gpu.host.device import Device
 from gpu.memory.coherent.recording_file import Origin, save
 from gpu.trace import Trace
@@ -29,7 +29,7 @@ class OpenedDevice:
         return f"{self.device.now:,} cycles" if self.timed else "no time"
 
 
-def open_device(options: RunOptions) -> OpenedDevice:
+def open_device(options: DeviceOptions) -> OpenedDevice:
     """Raises what loading a protocol or opening a memory raises, and `HostError`."""
     protocol = options.protocol or DEFAULT_PROTOCOL
     device = Device(
@@ -45,6 +45,7 @@ def open_device(options: RunOptions) -> OpenedDevice:
         checks=options.checks,
         trace=Trace(options.traces, _print_line) if options.traces else None,
         record=options.record is not None,
+        profile=options.profile or options.trace_out is not None,
     )
     fidelity = (
         "functional: right results on flat memory; no caches, no time"
@@ -59,7 +60,7 @@ def _print_line(line: str) -> None:
     print(printable_lines(line))
 
 
-def keep_recording(device: Device, options: RunOptions, path: Path) -> None:
+def keep_recording(device: Device, options: DeviceOptions, path: Path) -> None:
     """Write the recorded requests to the device's memory. Raises OSError."""
     assert device.recording is not None, "the device was opened to record"
     ports = device.memory.ports

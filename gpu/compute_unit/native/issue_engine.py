@@ -26,7 +26,6 @@ from gpu.compute_unit.native.layout import (
     LOG_ROOM,
     LOW_32_BITS,
     MOST_SIMDS,
-    MOST_UNITS,
     NO_WAVE,
     NONE,
     RECORD,
@@ -41,6 +40,7 @@ from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first, round_ro
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.program.faults import WAVE_ERRORS
 from gpu.compute_unit.program.statistics import Statistics
+from gpu.device_limits import MOST_UNITS
 from gpu.dispatch.device_loop import Due
 from gpu.dispatch.launch import Fault
 from gpu.dispatch.occupancy import Limits

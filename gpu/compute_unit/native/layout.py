@@ -10,11 +10,12 @@ import struct
 from enum import IntEnum
 from typing import Final
 
+from gpu.device_limits import MOST_UNITS
+
 VERSION: Final = 1
 NONE: Final = (1 << 64) - 1
 NO_WAVE: Final = (1 << 32) - 1
 LOW_32_BITS: Final = (1 << 32) - 1
-MOST_UNITS: Final = 64
 MOST_SIMDS: Final = 8
 MOST_KINDS: Final = 16
 """Of units; see `gpu.compute_unit.program.decoded_program.UNITS`."""

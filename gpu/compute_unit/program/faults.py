@@ -49,7 +49,7 @@ def fault_of(
 def place_of(wave: Wavefront, decoded: DecodedInstruction | None, address: int) -> str:
     """Wave, address and instruction, for the start of a message."""
     text = "" if decoded is None else f" `{decoded}`"
-    return f"{wave}, at {address:#x}{text}"
+    return f"{wave}, at {address:#x}{text}{wave.line_text(address)}"
 
 
 def trap_fault(wave: Wavefront, decoded: DecodedInstruction) -> Fault:

@@ -23,7 +23,7 @@ from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess, PairAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
 from gpu.compute_unit.sanitizers.cas_loops import CasLoops, Guess
-from gpu.compute_unit.sanitizers.findings import Findings
+from gpu.compute_unit.sanitizers.findings import Findings, instruction_text
 from gpu.compute_unit.sanitizers.vector_clocks import Clock, Knowledge, Release, join
 from gpu.compute_unit.wave.wavefront import LGKM_MAX, VM_MAX, Group, Wavefront
 from runtime.requesters.port import AccessKind
@@ -221,8 +221,9 @@ class Races:
         why = knowledge.missing(other.wave, other.time, owner)
         self._findings.add(
             "races",
-            f"`{other.decoded}` at {places[1]:#x}, lane {other.lane} of {owner.name}, and then "
-            f"`{touch.decoded}` at {places[0]:#x}, lane {touch.lane} of {knowledge.name}, use "
+            f"{instruction_text(owner.group.start, other.decoded)}, lane {other.lane} of "
+            f"{owner.name}, and then {instruction_text(knowledge.group.start, touch.decoded)}, "
+            f"lane {touch.lane} of {knowledge.name}, use "
             f"{where}: {why}",
             "races",
             *sorted(places),

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
-from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.compute_unit.wave.wavefront import Wavefront, line_text
+from gpu.dispatch.launch import GroupStart
 
 
 @dataclass(slots=True)
@@ -50,7 +51,13 @@ class Findings:
 
 def place(wave: Wavefront, decoded: DecodedInstruction) -> str:
     """`` `text` at 0x..., wave ...``: where something happened."""
-    return f"`{decoded}` at {decoded.instruction.address:#x}, {wave}"
+    return f"{instruction_text(wave.group.start, decoded)}, {wave}"
+
+
+def instruction_text(start: GroupStart, decoded: DecodedInstruction) -> str:
+    """`` `text` at 0x... (vadd.cl:3)``: one instruction."""
+    address = decoded.instruction.address
+    return f"`{decoded}` at {address:#x}{line_text(start, address)}"
 
 
 def lanes_text(bits: int) -> str:

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 
 from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
-from gpu.compute_unit.sanitizers.findings import Findings, lanes_text, place, register_name
+from gpu.compute_unit.sanitizers.findings import (
+    Findings,
+    instruction_text,
+    lanes_text,
+    place,
+    register_name,
+)
 from gpu.compute_unit.sanitizers.m0_relative import used
 from gpu.compute_unit.wave.wavefront import LGKM_MAX, VM_MAX, Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
@@ -139,7 +145,7 @@ class Waits:
         self._findings.add(
             "waits",
             f"{place(wave, decoded)}{which}, {verb} {name} before "
-            f"`{load.decoded}` at {load.decoded.instruction.address:#x} is known to have returned "
+            f"{instruction_text(wave.group.start, load.decoded)} is known to have returned "
             f"it: {effect}; no s_waitcnt in between waits for its {counters}",
             *key,
         )

@@ -110,5 +110,11 @@ class Knowledge:
                     "first access was performed"
                 )
         if owner is not None and owner.group is self.group:
-            return "no barrier of the group and no atomic orders them"
-        return "nothing orders them"
+            return (
+                "no barrier of the group and no atomic orders them; a barrier would, or a release "
+                "behind the first and an acquire before the second at work-group scope"
+            )
+        return (
+            "nothing orders them; a release behind the first and an acquire before the second, on "
+            "one atomic at device scope, would"
+        )

@@ -75,9 +75,19 @@ class Wavefront(Wave):
         self.vgprs[: len(start.vgprs)] = start.vgprs
         self.set_exec(start.exec & ALL)
 
+    def line_text(self, address: int) -> str:
+        """`` (vadd.cl:3)`` behind an instruction in a message; empty where no line is known."""
+        return line_text(self.group.start, address)
+
     def __str__(self) -> str:
         x, y, z = self.group.start.id
         return f"wave {self.number} of group ({x}, {y}, {z}) of {self.group.start.kernel}"
+
+
+def line_text(start: GroupStart, address: int) -> str:
+    """See `Wavefront.line_text`."""
+    line = start.line_at(address)
+    return f" ({line})" if line else ""
 
 
 W = TypeVar("W", bound=Wavefront)

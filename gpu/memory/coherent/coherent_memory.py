@@ -152,7 +152,7 @@ class CoherentMemory:
 
     def note_fetches(self, address: int, size: int) -> Allocation:
         """The issue engine will load these bytes itself. Raises Unmapped."""
-        place = self.space.at(address, size, loads=True)
+        place = self.space.at(address, size, loads=True, whole_pages=True)
         self._line_tracker.note(place, np.array([address], np.uint64), size, False)
         return place
 
@@ -184,12 +184,17 @@ class CoherentMemory:
         atomic = request.kind == AccessKind.ATOMIC
         if request.size > self.line_size:
             raise ValueError(f"{request.size} bytes are more than a line")
-        whole = self._one_place(request, writes, atomic)
+        whole = self._one_place(request, kind, writes, atomic)
         if whole is not None:
             self._line_tracker.note(whole, addresses, request.size, writes)
             return self._cutter.whole(pending, kind, whole)
         places = self.space.locate(
-            addresses, request.size, writes=writes, loads=loads, atomic=atomic
+            addresses,
+            request.size,
+            writes=writes,
+            loads=loads,
+            atomic=atomic,
+            whole_pages=kind.moves_lines,
         )
         for place in dict.fromkeys(places):
             lanes = [lane for lane, other in enumerate(places) if other is place]
@@ -201,7 +206,9 @@ class CoherentMemory:
             self._rung.append((places[lane], int(addresses[lane]), request.data[lane].tobytes()))
         return parts
 
-    def _one_place(self, request: MemoryRequest, writes: bool, atomic: bool) -> Allocation | None:
+    def _one_place(
+        self, request: MemoryRequest, kind: PortKind, writes: bool, atomic: bool
+    ) -> Allocation | None:
         """The allocation that has all lanes, if none of them is refused."""
         addresses, size = request.addresses, request.size
         if len(addresses) == 1:
@@ -213,7 +220,7 @@ class CoherentMemory:
         place = self.space.find(low)
         if place is None or place.on_store is not None or (writes and not place.writable):
             return None
-        if high + size > place.end or (atomic and bits % size):
+        if high + size > place.limit(kind.moves_lines) or (atomic and bits % size):
             return None
         return place
 

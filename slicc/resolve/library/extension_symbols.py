@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from slicc import ir, prelude
+from slicc.dialect import renamed as older
 from slicc.resolve.bodies.operators import INT_MAX
 from slicc.resolve.declarations.pair_expressions import default_value, read_value
 from slicc.resolve.library.extensions import Extensions
@@ -50,8 +51,8 @@ def add_constant_fields(scope: GlobalScope, extensions: Extensions) -> None:
         assert symbol is not None
         for node in fields:
             name = node.name.text
-            if name in symbol.fields:
-                continue
+            if name in symbol.fields or name in older.FIELDS.get(owner, {}):
+                continue  # of ours, by today's name or by an older one
             type_ = scope.resolve_type(node.type)
             pair = node.pairs.find("default")
             value = None if pair is None else read_value(scope, pair, type_)

@@ -51,7 +51,16 @@ class RunOptions(EngineOptions, LegsOptions, SeriesOptions):
 class ReplayOptions(EngineOptions, LegsOptions):
     """``gpu-tester replay``."""
 
-    file: Path = argument("Replay file of the leg.", "FILE")
+    file: Path = argument("Replay file of the leg, or a scenario.", "FILE")
+    trace_out: Path | None = output_option(
+        None, "Write the run as trace events, which Perfetto opens.", metavar="FILE"
+    )
+    break_: str | None = run_option(
+        None,
+        "Stop before these transitions; a state or event may be *.",
+        metavar="MACHINE.STATE.EVENT[@LINE]",
+    )
+    pdb: bool = run_option(False, "Start Python's debugger where --break stops.", "--pdb")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +79,9 @@ class GenerateOptions(ProtocolOptions, LegOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyOptions:
+class VerifyOptions(ProtocolOptions):
     """``gpu-tester verify``."""
 
-    file: Path = argument("Replay file of the program.", "FILE")
+    file: Path = argument(
+        "Replay file of the program, or a scenario: of this, the protocol is compiled.", "FILE"
+    )

@@ -10,16 +10,15 @@ from slicc.text.command.progress import Progress
 from slicc.text.command.version import installed_version
 from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import Campaign, Options
-from tester.campaign.replay_protocol import fitted
 from tester.cli.checks import check_files, check_includes
+from tester.cli.leg_files import load_any
 from tester.cli.options.common import Format
 from tester.cli.options.shrink import ShrinkOptions
 from tester.cli.session import tune_collector
 from tester.cli.shrinking import Small, small
-from tester.cli.verbs.replay import load_for
 from tester.engines.selection import choose
 from tester.program.program import Program
-from tester.program.replay_file import ReplayError, load_leg
+from tester.program.replay_file import ReplayError
 from tester.shrink.measure import Size
 from tester.shrink.search import DoesNotFail
 from tester.shrink.shrink_report import as_json, small_file
@@ -29,11 +28,9 @@ def shrink(options: ShrinkOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     tune_collector()
     path = options.output or small_file(options.file)
-    leg = load_leg(options.file)
     check_includes(options)
     check_files({"--output": path})
-    protocol = load_for(options, leg, options.file, options.engine)
-    leg = fitted(leg, protocol, options.file)
+    leg, protocol = load_any(options, options.file, options.engine)
     tried, now = 0, leg.program
 
     def show(candidates: int, program: Program) -> None:

@@ -5,14 +5,21 @@ from __future__ import annotations
 import sys
 
 from slicc.text.command.exit_status import FINE, OURS
+from tester.cli.checks import check_includes
+from tester.cli.leg_files import is_text, load_any
 from tester.cli.options.legs import VerifyOptions
 from tester.cli.program_check import ProgramWrong, require_right
+from tester.engines.choice import Choice
 from tester.program.replay_file import load_leg
 
 
 def verify(options: VerifyOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
-    leg = load_leg(options.file)
+    check_includes(options)
+    if is_text(options.file):
+        leg, _ = load_any(options, options.file, Choice.python)
+    else:
+        leg = load_leg(options.file)
     try:
         require_right(leg)
     except ProgramWrong as error:

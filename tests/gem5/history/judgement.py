@@ -28,7 +28,7 @@ class Verdict(Enum):
     MASKED = "masked"
     """Both fail alike in every campaign."""
     MISSED = "missed"
-    """The faulty text passes."""
+    """The faulty text passes a campaign, with every seed: nothing hides the fault there."""
     REFUSED = "refused"
     UNDETECTABLE = "undetectable"
     """No stream of requests can show it; the row says why."""
@@ -107,8 +107,9 @@ def compare(faulty: Sequence[Answer], mended: Sequence[Answer]) -> Judgement:
             return each.found
     if seen:
         return Judgement(Verdict.UNCLEAR, f"{seen[0].kind} with one seed")
-    for kind in (kind for answer in faulty for kind in answer.failures):
-        return Judgement(Verdict.MASKED, kind)
+    for answer in faulty:
+        if all(each.failures for each in answer.rounds):
+            return Judgement(Verdict.MASKED, next(iter(answer.rounds[-1].failures)))
     return Judgement(Verdict.MISSED)
 
 

@@ -55,6 +55,7 @@ def test_rows_name_each_commit_once() -> None:
         ([failed("leak"), failed("panic")], [PASSED, PASSED], Verdict.FOUND),
         ([PASSED, PASSED], [failed("hang"), PASSED], Verdict.MISSED),
         ([rounds("leak", "hang")] * 2, [rounds("leak", "")] * 2, Verdict.FOUND),
+        ([rounds("leak", "")] * 2, [rounds("leak", "")] * 2, Verdict.MISSED),
         ([rounds("leak", "hang"), PASSED], [rounds("leak", "panic"), PASSED], Verdict.UNCLEAR),
         ([rounds("leak", "leak")] * 2, [rounds("leak", "leak")] * 2, Verdict.MASKED),
         ([Answer(refused="why"), PASSED], [PASSED, PASSED], Verdict.REFUSED),

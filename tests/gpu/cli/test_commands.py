@@ -15,6 +15,7 @@ from elftools.elf.elffile import ELFFile
 from gpu.cli.inspect.disasm import disassemble
 from gpu.cli.main import VERBS
 from gpu.code_object import CodeObject
+from gpu.code_object.opencl.compiler import find_compiler
 from slicc.text.command.exit_status import NO_READER
 from slicc.text.command.options import written
 from tests.gpu.cli.calling import gcn
@@ -219,3 +220,33 @@ def test_sources_are_compiled_or_what_is_missing_is_reported() -> None:
         assert "kernel vadd " in out
     else:
         assert status == 2 and "set GCN_CLANG" in err
+
+
+def test_options_of_a_source_reach_the_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """The compiler is one that writes down how it was called."""
+    clang, source = tmp_path / "clang", tmp_path / "k.cl"
+    clang.write_text(
+        '#!/bin/sh\nfor word; do last="$word"; done\n'
+        f'echo "$@" > {tmp_path}/called\ncp {tmp_path}/vadd.co "$last"\n'
+    )
+    clang.chmod(0o755)
+    source.write_text("__kernel void k(void) {}\n")
+    (tmp_path / "vadd.co").write_bytes(stored_bytes("vadd"))
+    monkeypatch.setenv("GCN_CLANG", str(clang))
+    find_compiler.cache_clear()
+    request.addfinalizer(find_compiler.cache_clear)
+    words = ("-D", "N=4", "-DM", "-I", "a b", "-cl-mad-enable", "--build-option", "-cl-opt-disable")
+    assert gcn("info", str(source), *words).status == 0
+    called = (tmp_path / "called").read_text()
+    assert " -DN=4 -DM -Ia b -cl-mad-enable -cl-opt-disable " in called
+    assert "-nogpulib" in called
+
+
+def test_options_of_a_source_that_cannot_be_obeyed(vadd: str) -> None:
+    assert "-D, -I, -cl-: it is compiled already" in gcn("info", vadd, "-cl-mad-enable").err
+    assert "--device-libs: it is compiled already" in gcn("info", vadd, "--device-libs", ".").err
+    refused = gcn("info", vadd, "--build-option", "-O3")
+    assert refused.status == 2
+    assert "'-O3' is no option of OpenCL's compiler" in refused.err

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpu.cli.common.files import EXAMPLES, open_code_object
+from gpu.cli.options import SourceOptions
 from tests.gpu.cli.calling import gcn
 
 OBJECTS = Path(__file__).parents[1] / "kernels" / "objects" / "clang14-O2.zip"
@@ -25,7 +26,7 @@ def test_the_object_is_what_clang_made_of_the_source() -> None:
 
 
 def test_a_bare_name_is_the_shipped_object(here: Path) -> None:
-    assert Path(open_code_object(Path("vadd.co")).path) == EXAMPLES / "vadd.co"
+    assert Path(open_code_object(Path("vadd.co"), SourceOptions()).path) == EXAMPLES / "vadd.co"
 
 
 def test_a_file_that_is_there_comes_first(here: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from gpu.code_object import CodeObject
-from gpu.code_object.opencl_compiler import CompileError, compile_kernels, find_compiler
+from gpu.code_object.opencl.compiler import CompileError, compile_kernels, find_compiler
 from gpu.host.device import Device
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from gpu.code_object import CodeObject
-from gpu.code_object.opencl_compiler import compile_kernels, compiler_version
+from gpu.code_object.opencl.compiler import compile_kernels, compiler_version
 
 HERE = Path(__file__).parent
 SOURCES = tuple(sorted(path.stem for path in HERE.glob("*.cl")))

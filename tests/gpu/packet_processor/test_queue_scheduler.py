@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gpu.errors import NoProgressError
+from gpu.errors import HostError, NoProgressError
 from gpu.host.device_core import Options
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE, Signal
+from gpu.packet_processor.queue_scheduler import IN_FLIGHT
 from tests.gpu.packet_processor.harness import Bench
 
 ARGS = [0, 0, 0, 64]
@@ -114,3 +115,76 @@ def test_destroying_queues_with_and_without_a_slot() -> None:
     third.ring()
     bench.device.run(until=done)
     assert bench.device._scheduler.mapped == [third.link]
+
+
+def starts_of(bench: Bench, queue: object) -> list[int]:
+    """Ticks at which groups of a queue began."""
+    address = queue.address  # type: ignore[attr-defined]
+    return [tick for kind, tick, group in bench.log if kind == "start" and group.queue == address]
+
+
+@pytest.mark.parametrize("barrier", [False, True])
+@pytest.mark.parametrize("created_first", [False, True])
+def test_a_busy_queue_gives_way(barrier: bool, created_first: bool) -> None:
+    """One packet does not wait for all 200 of another queue, whoever was there first."""
+    bench, ticks = bench_of(1, quantum=500), 300
+    bench.ticks.update(dict.fromkeys(range(300), ticks))
+    busy = bench.device.create_queue(256)
+    if not created_first:
+        patient = bench.device.create_queue()
+    for _ in range(200):
+        busy.dispatch(bench.kernel(), 64, 64, ARGS, barrier=barrier)
+    busy.ring()
+    if created_first:
+        bench.device.run(limit=100)
+        patient = bench.device.create_queue()
+    done = bench.device.signal(1)
+    patient.dispatch(bench.kernel(), 64, 64, ARGS, completion=done)
+    patient.ring()
+    asked = bench.device.now
+    bench.device.run(until=done)
+    (started,) = starts_of(bench, patient)
+    assert started - asked < 500 + (IN_FLIGHT + 1) * ticks + 500
+    bench.device.run()
+    assert len(starts_of(bench, busy)) == 200
+    assert bench.device.packets.completed == 201
+
+
+def test_no_queue_waits_longer_than_the_bound() -> None:
+    """Six busy queues of drawn priorities on two slots: HIGHEST_PRIORITY + W turns."""
+    quantum, ticks = 200, 50
+    bench = bench_of(2, quantum)
+    bench.ticks.update(dict.fromkeys(range(1000), ticks))
+    priorities = (15, 0, 7, 15, 3, 12)
+    queues = [bench.device.create_queue(256, priority=each) for each in priorities]
+    for queue in queues:
+        for _ in range(100):
+            queue.dispatch(bench.kernel(), 64, 64, ARGS, barrier=True)
+        queue.ring()
+    bench.device.run()
+    turn = quantum + (IN_FLIGHT + 1) * ticks + quantum
+    for queue in queues:
+        starts = starts_of(bench, queue)
+        assert len(starts) == 100
+        gaps = [later - earlier for earlier, later in zip([0, *starts], starts)]
+        assert max(gaps) < (15 + len(queues)) * turn
+
+
+def test_the_highest_priority_is_next() -> None:
+    bench = bench_of(1, quantum=100)
+    bench.ticks.update(dict.fromkeys(range(100), 400))
+    busy = bench.device.create_queue(priority=7)
+    low, high = (bench.device.create_queue(priority=each) for each in (0, 15))
+    for queue in (busy, low, high):
+        for _ in range(3):
+            queue.dispatch(bench.kernel(), 64, 64, ARGS, barrier=True)
+        queue.ring()
+    bench.device.run()
+    first, last = starts_of(bench, high)[0], starts_of(bench, high)[-1]
+    assert starts_of(bench, busy)[0] < first < starts_of(bench, busy)[1]
+    assert last < starts_of(bench, low)[0], "a much lower one waits"
+
+
+def test_a_priority_has_limits() -> None:
+    with pytest.raises(HostError, match="a priority is 0 to 15, not 16"):
+        bench_of(1).device.create_queue(priority=16)

@@ -9,8 +9,8 @@ from protocols.identity import ProtocolIdentity
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
 from runtime.requesters.port import AccessKind
+from tester.diagnosis.events.history import History, lane_list
 from tester.diagnosis.failure_report import Failure, in_question, refine, render
-from tester.diagnosis.history import History, lane_list
 from tester.diagnosis.likely_causes import likely_causes
 from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
 from tester.execution.events import Finding, Request, Role, Verdict

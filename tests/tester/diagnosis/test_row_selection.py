@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tester.diagnosis.line_events import Event, Sent, Transition
+from tester.diagnosis.events.line_events import Event, Sent, Transition
 from tester.diagnosis.row_selection import choose, gaps
 
 

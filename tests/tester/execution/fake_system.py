@@ -302,6 +302,8 @@ class FakeSystem:
     def latency(self) -> int:
         return 1 + int(self.random.random() * self.longest)
 
+    memory_echoes = False
+
     def memory_bytes(self, addresses: Sequence[int]) -> list[int]:
         return [self.memory.byte(address) for address in addresses]
 

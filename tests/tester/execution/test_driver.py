@@ -9,7 +9,7 @@ import pytest
 
 from runtime.prng import Prng, initial_byte
 from runtime.requesters.port import AccessKind
-from tester.diagnosis.history import History
+from tester.diagnosis.events.history import History
 from tester.diagnosis.value_attribution import byte_versions
 from tester.execution.events import Request, Role, Verdict
 from tester.execution.leg import LegRun

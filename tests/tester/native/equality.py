@@ -65,9 +65,9 @@ def engine(name: str) -> Chosen:
 def native_engine(protocol: LoadedProtocol) -> Chosen:
     chosen = choose(Choice.auto, protocol, lambda words: None, optimised=True)
     if chosen.native is None:
-        if "no C++ compiler" in chosen.words:
-            pytest.skip(chosen.words)
-        pytest.fail(chosen.words)
+        if "no C++ compiler" in chosen.summary:
+            pytest.skip(chosen.summary)
+        pytest.fail(chosen.summary)
     return chosen
 
 

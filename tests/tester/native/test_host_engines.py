@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tester.engines import selection as engine_selection
 from tester.engines.choice import Choice
 from tester.engines.selection import Chosen, EngineDisagreement, choose
 from tester.errors import ConfigError
+from tester.execution.native_batch import LegBatch, LegResult
 from tests.planted.bugs import BY_NAME
 from tests.tester.native.equality import engine, loaded
 
@@ -158,9 +160,11 @@ def test_a_native_failure_that_python_does_not_see_is_our_bug(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     engine("MI")
+    from tester.execution import native_batch
     from tester.execution.events import Verdict
     from tester.execution.native_leg import NativeLegRun
 
+    monkeypatch.setattr(native_batch, "SMALL_LEG", 0)
     honest = NativeLegRun._run
 
     def lying(self: NativeLegRun) -> None:
@@ -179,6 +183,21 @@ def test_a_native_failure_that_python_does_not_see_is_our_bug(
     with pytest.raises(EngineDisagreement):
         campaign = Campaign(loaded("MI"), Options(3, 40), engine("MI"))
         campaign.run_leg(campaign.plan(0).leg)
+
+
+def test_a_batch_that_ends_otherwise_than_its_legs_alone_is_our_bug(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    campaign = Campaign(loaded("MI"), Options(3, 40), engine("MI"))
+    leg = campaign.plan(0).leg
+    honest = LegBatch.run
+
+    def lying(self: LegBatch, *arguments: Any) -> list[LegResult]:
+        return [replace(result, failure="leak") for result in honest(self, *arguments)]
+
+    monkeypatch.setattr(LegBatch, "run", lying)
+    with pytest.raises(AssertionError, match="our own bug: in a batch the leg ended with 'leak'"):
+        campaign.run_leg(leg)
 
 
 def test_diff_finds_nothing_where_nothing_is() -> None:

@@ -244,6 +244,7 @@ struct MemoryState {
     u64 run_key;
     u64 latency;
     u64 zeroed;        // what was never written is zero, not hashed
+    u64 echoes;        // a request was echoed: this is not what the system holds
     Array<u64> image;  // LINE_WORDS by line
     Array<u8> state;   // by line
 };

@@ -204,6 +204,7 @@ enum RunStatus : i64 {
     STATUS_UNTIL = 1,
     STATUS_FINDING = 2,
     STATUS_EXHAUSTED = 3,
+    STATUS_OUR_BUG = 4,
 };
 
 // One transition, as a traced run writes it.

@@ -3,6 +3,8 @@
 // Invariant: a line that was never written holds bytes hashed from the run key and its address, or
 // zeroes if the host wants them.
 // Reads and writes take effect when a controller hands them over; latency delays answers only.
+// A request whose data is echoed leaves memory alone: its protocol keeps the bytes in the entries of
+// its directories.
 
 #pragma once
 
@@ -49,7 +51,12 @@ inline MemoryMsg& Memory_access(Context& x, const MemoryMsg& request, MachineID 
     response.Sender = machine;
     response.OriginalRequestorMachId = request.Sender;
     response.Len = request.Len;
-    if (request.Type == MemoryRequestType::MEMORY_READ) {
+    if (UNLIKELY(request.Echoed)) {
+        x.s->memory.echoes = 1;
+        response.Type = request.Type;
+        response.MessageSize = request.MessageSize;
+        response.DataBlk = request.DataBlk;
+    } else if (request.Type == MemoryRequestType::MEMORY_READ) {
         const u64* data = memory_line(x, line, false);
         response.Type = MemoryRequestType::MEMORY_READ;
         response.MessageSize = MessageSizeType::Response_Data;

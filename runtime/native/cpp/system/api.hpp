@@ -23,6 +23,22 @@ inline i64 run_status(Context& x, u64 until) {
     return end == RUN_IDLE ? STATUS_IDLE : STATUS_UNTIL;
 }
 
+// How much is left in a system at rest that should be empty.
+inline u64 system_leaks(Context& x) {
+    System& s = *x.s;
+    u64 found = s.messages.live + requesters_leaking(x);
+    for (u64 table = 0; table < s.tables_used; table++) found += s.tables.at(x, table).count;
+    for (u32 id = 0; id < s.controllers; id++) {
+        const Controller& c = controller(x, id);
+        found += c.locked;
+        if (c.waiting == NIL) continue;
+        for (u32 line = 0; line < s.lines.used; line++) {
+            found += controller_parts(x).waiting.at(x, c.waiting + line) != 0;
+        }
+    }
+    return found;
+}
+
 // ---------------------------------------------------------------- building and running
 
 SLICC_API u64 slicc_abi() { return SLICC_ABI; }
@@ -58,6 +74,11 @@ SLICC_API i64 slicc_run_traced(void* block, void* view, u64 until, u64* steps, u
 
 // From now on memory that was never written is zero.
 SLICC_API void slicc_zero_memory(void* block) { static_cast<System*>(block)->memory.zeroed = 1; }
+
+// Whether memory echoed a request: then its bytes are not what the system holds.
+SLICC_API u64 slicc_memory_echoes(void* block) {
+    return static_cast<System*>(block)->memory.echoes;
+}
 
 // Write memory itself; 1 if there was not enough room for its lines.
 SLICC_API i64 slicc_write_memory(void* block, u64 address, const u8* bytes, u64 count) {
@@ -143,21 +164,9 @@ SLICC_API void slicc_pool(void* block, u64* out) {
     out[1] = pool.capacity;
 }
 
-// How much is left in a system at rest that should be empty.
 SLICC_API u64 slicc_leaks(void* block) {
     Context x = context_of(block);
-    System& s = *x.s;
-    u64 found = s.messages.live + requesters_leaking(x);
-    for (u64 table = 0; table < s.tables_used; table++) found += s.tables.at(x, table).count;
-    for (u32 id = 0; id < s.controllers; id++) {
-        const Controller& c = controller(x, id);
-        found += c.locked;
-        if (c.waiting == NIL) continue;
-        for (u32 line = 0; line < s.lines.used; line++) {
-            found += controller_parts(x).waiting.at(x, c.waiting + line) != 0;
-        }
-    }
-    return found;
+    return system_leaks(x);
 }
 
 // Where the counts of a controller's transitions stand: offset, how many, how many of a state.

@@ -148,7 +148,7 @@ inline void cache_layout(Layout& layout, CacheMemory& c, const u64* words) {
     c.alu_starts = reserve_bytes<AluStart>(layout, c.alu_room);
 }
 
-// Give everything its place. Returns the size of the block.
+// Give everything a place but caches and pools. Returns where those begin.
 inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     const Capacities& room = plan.capacities;
     Layout layout = {sizeof(System)};
@@ -216,27 +216,36 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     parts.controllers.layout(layout, room, plan);
     parts.requesters.layout(layout, room, plan);
     parts.clients.layout(layout, room, plan);
-
     layout.reserve(e.far, room.far);
+    return layout.size;
+}
+
+// The end of the layout: pools, of which a system at tick 0 has taken nothing.
+inline u64 pools_layout(u64 size, System& s, const Capacities& room) {
+    Layout layout = {size};
     layout.reserve(s.events, POOL_EVENTS, sizeof(Message), room.events);
     layout.reserve(s.flights, POOL_FLIGHTS, sizeof(Flight), room.flights);
     layout.reserve(s.atomics, POOL_ATOMICS, sizeof(AtomicNode), room.atomics);
     layout.reserve(s.logs, POOL_LOGS, sizeof(LogNode), room.logs);
     layout.reserve(s.triggers, POOL_TRIGGERS, TRIGGER_BYTES, TRIGGER_BYTES ? room.triggers : 0);
     layout.reserve(s.messages, POOL_MESSAGES, sizeof(AnyMessage), room.messages);
-    return layout.size;
+    return (layout.size + 63) & ~u64{63};
 }
 
-// The rest of the layout: caches and the pools of machines, whose descriptions stand in arrays
-// of the block. `array` is where they are, or nullptr if only the size is asked for.
-inline u64 storage_layout(u64 size, const PlanView& plan, CacheMemory* caches, Pool* entries,
-                          Pool* records) {
+// Where caches stand. `array` is where their descriptions are, or nullptr if only the size is asked for.
+inline u64 caches_layout(u64 size, const PlanView& plan, CacheMemory* caches) {
     Layout layout = {size};
     for (u32 cache = 0; cache < plan.capacities.caches; cache++) {
         CacheMemory c = {};
         cache_layout(layout, c, plan.caches + cache * PLAN_CACHE_WORDS);
         if (caches) caches[cache] = c;
     }
+    return layout.size;
+}
+
+// The same for the pools of machines.
+inline u64 machine_pools_layout(u64 size, const PlanView& plan, Pool* entries, Pool* records) {
+    Layout layout = {size};
     for (u32 machine = 0; machine < MACHINES; machine++) {
         const MachineTotals totals = machine_totals(plan, machine);
         const MachineShape& shape = MACHINE_SHAPES[machine];
@@ -248,18 +257,33 @@ inline u64 storage_layout(u64 size, const PlanView& plan, CacheMemory* caches, P
         layout.reserve(pool, POOL_TABLES, shape.tbe_bytes, shape.tbe_bytes ? totals.records : 0);
         if (records) records[machine] = pool;
     }
-    return (layout.size + 63) & ~u64{63};
+    return layout.size;
+}
+
+// Whether this object can run such a system.
+inline bool plan_fits(const PlanView& plan) {
+    if (plan.line_bits > 31 || (u64{1} << plan.line_bits) != LINE_BYTES) return false;
+    return plan.capacities.nodes <= NODE_WORDS * 64 && plan.type_count <= MACHINE_TYPES;
+}
+
+// Bytes of a block. Only what stands before the pools has to be zero when a system is built in it.
+struct BlockSize {
+    u64 zeroed;
+    u64 all;
+};
+
+inline BlockSize block_size(const PlanView& plan) {
+    System s = {};
+    SystemParts parts = {};
+    const u64 zeroed = caches_layout(system_layout(s, parts, plan), plan, nullptr);
+    const u64 machines = machine_pools_layout(zeroed, plan, nullptr, nullptr);
+    return {zeroed, pools_layout(machines, s, plan.capacities)};
 }
 
 // The size of the block for a plan; 0 for words that are no plan for us.
 inline u64 system_size(const u64* words, u64 count) {
     PlanView plan;
-    if (!read_plan(words, count, plan)) return 0;
-    if (plan.line_bits > 31 || (u64{1} << plan.line_bits) != LINE_BYTES) return 0;
-    if (plan.capacities.nodes > NODE_WORDS * 64 || plan.type_count > MACHINE_TYPES) return 0;
-    System s = {};
-    SystemParts parts = {};
-    return storage_layout(system_layout(s, parts, plan), plan, nullptr, nullptr, nullptr);
+    return read_plan(words, count, plan) && plan_fits(plan) ? block_size(plan).all : 0;
 }
 
 // ---------------------------------------------------------------- construction
@@ -367,25 +391,22 @@ inline void controllers_start(Context& x, const PlanView& plan) {
     }
 }
 
-// Build a system in a block of zeros. False if the block is too small or begins where none may, or
-// the plan is none.
-inline bool system_start(void* block, u64 bytes, const u64* words, u64 count) {
-    const u64 size = system_size(words, count);
-    if (!size || bytes < size || reinterpret_cast<u64>(block) % BLOCK_ALIGNMENT) return false;
-    PlanView plan;
-    read_plan(words, count, plan);
+// Build a system in a block that is large enough, whose bytes up to `size.zeroed` are zero.
+inline void system_start(void* block, const BlockSize& size, const PlanView& plan) {
     Context x = context_of(block);
     System& s = *x.s;
     SystemParts parts = {};
-    const u64 first = system_layout(s, parts, plan);
-    storage_layout(first, plan, s.cache_memories.in(x), s.entries.in(x), s.records.in(x));
+    u64 end = system_layout(s, parts, plan);
+    end = caches_layout(end, plan, s.cache_memories.in(x));
+    end = machine_pools_layout(end, plan, s.entries.in(x), s.records.in(x));
+    pools_layout(end, s, plan.capacities);
     s.controller_parts.at(x, 0) = parts.controllers;
     s.requester_parts.at(x, 0) = parts.requesters;
     s.client_parts.at(x, 0) = parts.clients;
     core_bind(x);
     context_bind(x);
     s.magic = PLAN_MAGIC;
-    s.bytes = size;
+    s.bytes = size.all;
     s.run_key = plan.run_key;
     s.delay_policy = static_cast<u32>(plan.delay_policy);
     s.controllers = plan.capacities.controllers;
@@ -409,5 +430,15 @@ inline bool system_start(void* block, u64 bytes, const u64* words, u64 count) {
     controllers_start(x, plan);
     requesters_start(x, plan);
     limbo_release(x);
+}
+
+// Build a system in a block of zeros. False if the block is too small or begins where none may, or
+// the plan is none.
+inline bool system_start(void* block, u64 bytes, const u64* words, u64 count) {
+    PlanView plan;
+    if (!read_plan(words, count, plan) || !plan_fits(plan)) return false;
+    const BlockSize size = block_size(plan);
+    if (bytes < size.all || reinterpret_cast<u64>(block) % BLOCK_ALIGNMENT) return false;
+    system_start(block, size, plan);
     return true;
 }

@@ -63,6 +63,7 @@ struct MemoryMsg : Message {
     bool ReadX;
     bool isGLCSet;
     bool isSLCSet;
+    bool Echoed;  // the answer repeats the data; memory's bytes are the directory's to keep
     DataBlock DataBlk;
 };
 

@@ -3,8 +3,7 @@
 
 #pragma once
 
-#include "execution/flush.hpp"
-#include "system/api.hpp"
+#include "execution/batch.hpp"
 
 SLICC_API i64 slicc_add_driver(void* block, const ProgramView* program, u32 role,
                                const u32* requester_of_agent, const u8* steps, u64 first_identity) {

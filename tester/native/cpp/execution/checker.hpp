@@ -295,6 +295,34 @@ inline COLD void Checker_wrong(Context& x, const Access& access, u32 wrong, u64 
                  load_bytes(bytes + offset, access.size));
 }
 
+// Bytes of a load whose values are not checked, for a host that judges them itself.
+inline COLD void Checker_observe(const Context& x, const Access& access, u64 lanes, u64 line,
+                                 const u8* bytes) {
+    const ProgramView& program = program_of(x, access);
+    if (!program.observed) return;
+    u64* observed = program.observed + access.first;
+    const u64* addresses = access_addresses(x, access);
+    if (access.pieces && addresses[0] - line <= LINE_MASK) {
+        each_piece(x, access, [&](u32 piece, u64 address, u32 size) {
+            observed[piece] = load_bytes(bytes + (address - line), size);
+        });
+    }
+    for (u64 left = access.pieces ? 0 : lanes; left; left &= left - 1) {
+        const u32 lane = static_cast<u32>(__builtin_ctzll(left));
+        const u64 offset = addresses[lane] - line;
+        if (offset <= LINE_MASK) observed[lane] = load_bytes(bytes + offset, access.size);
+    }
+}
+
+// Likewise, old values of an atomic action.
+inline COLD void Checker_observe_old(const Context& x, const Access& access, u64 lanes,
+                                     const u64* old) {
+    const ProgramView& program = program_of(x, access);
+    if (!program.observed) return;
+    for (; lanes; lanes &= lanes - 1)
+        program.observed[access.first + static_cast<u32>(__builtin_ctzll(lanes))] = *old++;
+}
+
 // Data of a racing load: correct if it arrives once, and from its line.
 inline COLD void Checker_raced(Context& x, Access& access, u64 lanes, u32 line) {
     if (!Checker_answered(x, access, lanes, AccessKind::LOAD)) return;
@@ -333,7 +361,10 @@ inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, cons
         default: wrong = Checker_wrong_odd(x, access, lanes, start, bytes);
     }
     if (UNLIKELY(wrong < 64)) {
-        if (Checker_blind(x, access)) return Checker_raced(x, access, lanes, line);
+        if (Checker_blind(x, access)) {
+            Checker_observe(x, access, lanes, start, bytes);
+            return Checker_raced(x, access, lanes, line);
+        }
         return Checker_wrong(x, access, wrong, start, expected, bytes);
     }
     access.pending ^= lanes;
@@ -389,9 +420,11 @@ inline void Checker_returned(Context& x, Access& access, u64 lanes, const u64* o
         access.scope & Scope::QUIET ? 0 : static_cast<u32>(__builtin_popcountll(lanes));
     if (UNLIKELY(values != wanted)) return Checker_unexpected(x, access);
     ClientParts& parts = client_parts(x);
-    if (access.source == Source::ACTION)
-        return Checker_operated(x, access, lanes,
-                                values && !Checker_blind(x, access) ? old : nullptr);
+    if (access.source == Source::ACTION) {
+        const bool blind = Checker_blind(x, access);
+        if (values && UNLIKELY(blind)) Checker_observe_old(x, access, lanes, old);
+        return Checker_operated(x, access, lanes, values && !blind ? old : nullptr);
+    }
     const Increments increments = increments_of(x, access);
     Word* words = parts.words.in(x) + increments.first_word;
     const u64 tick = now(x);

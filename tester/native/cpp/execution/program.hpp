@@ -1,6 +1,6 @@
 // What a driver executes: the arrays of a program, which lie outside of the block.
 //
-// Invariant: read-only, and alive while a call is running. Episodes and actions are numbered as
+// Invariant: read-only but for `observed`, and alive while a call is running. Episodes and actions are numbered as
 // in the program; only lanes that take part are listed, in lane order, and every action has one.
 
 #pragma once
@@ -38,4 +38,6 @@ struct ProgramView {
     const u64* group_increments;  // [groups]: fetch-adds of that word in all
     const u8* action_op;          // [actions]: of an ATOMIC, AtomicKind, perhaps with CAS_FAILS
     const u8* action_pieces;      // [actions]: how many make up one access; 0: it has none
+    u64*
+        observed;  // beside `expected`, which it starts as: what agents without checks got; or null
 };

@@ -47,3 +47,30 @@ inline constexpr u32 EPISODE_FLUSHES = 32;
 inline constexpr u32 EPISODE_PLAIN = 64;
 
 inline constexpr u8 CAS_FAILS = 128;
+
+inline constexpr u32 ACTION_CONTINUES = 16;
+
+// What a call reports about a leg. NONE: not known.
+namespace ResultWord {
+inline constexpr u32 STATUS = 0;
+inline constexpr u32 VERDICT = 1;
+inline constexpr u32 ERROR_KIND = 2;
+inline constexpr u32 CONTROLLER = 3;
+inline constexpr u32 STATE = 4;
+inline constexpr u32 EVENT = 5;
+inline constexpr u32 TICK = 6;
+inline constexpr u32 TICKS = 7;
+inline constexpr u32 TRANSITIONS = 8;
+inline constexpr u32 TRACE_HASH = 9;
+inline constexpr u32 MEMORY_HASH = 10;
+inline constexpr u32 FLUSHED = 11;
+inline constexpr u32 LANE_ACCESSES = 12;
+inline constexpr u32 EPISODES = 13;
+inline constexpr u32 LIVE = 14;
+inline constexpr u32 LIVE_TIME = 15;
+inline constexpr u32 HANDOVER_TIME = 16;
+inline constexpr u32 AGENT_TIME = 17;
+inline constexpr u32 END = 18;
+}
+
+inline constexpr u32 RESULT_WORDS = 19;

@@ -125,6 +125,26 @@ struct Finding {
     u64 got;
 };
 
+// What a leg does now (execution/leg.hpp): its episodes, then coming to rest, the comparison of memory
+// after a flush, and reading everything back.
+enum class LegPhase : u32 {
+    EPISODES,
+    REST,
+    COMPARE,
+    FLUSH,
+    FLUSHED,
+    IN_MEMORY,
+    READ_BACK,
+    READ,
+    PASSED,
+};
+
+struct LegState {
+    LegPhase phase;
+    u32 flushed;  // memory itself can be compared
+    u64 until;    // where the last slice ended, or where coming to rest has to
+};
+
 inline constexpr u32 DRIVERS = 8;
 inline constexpr u32 EARLY = 1024;
 inline constexpr u32 BUSY_BUCKETS = 128;  // of an agent, by the last bits of the line
@@ -146,6 +166,7 @@ struct ClientParts {
     u64 seen_used;
     u64 lane_accesses;
     Finding finding;
+    LegState leg;
     Driver drivers[DRIVERS];
     Array<Agent> agents;
     Array<Flusher> flushers;  // by agent

@@ -10,7 +10,7 @@ import pytest
 
 from gpu import Device, Signal
 from gpu.code_object import CodeObject
-from gpu.code_object.opencl_compiler import SUFFIXES, compile_kernels, find_compiler
+from gpu.code_object.opencl.compiler import SUFFIXES, compile_kernels, find_compiler
 from gpu.host.device_core import BareDevice
 
 SOURCE = Path(__file__).with_name("on_demand.cl")

@@ -13,7 +13,7 @@ import pytest
 
 from gpu import Device, Signal
 from gpu.code_object import CodeObject
-from gpu.code_object.opencl_compiler import compile_kernels, find_compiler
+from gpu.code_object.opencl.compiler import compile_kernels, find_compiler
 
 SOURCE = Path(__file__).with_name("vector_functions.cl")
 ITEMS = 64

@@ -12,7 +12,7 @@ import pytest
 
 from gpu import CodeObject, Device, Signal
 from gpu.code_object.metadata import PrintfFormat
-from gpu.code_object.opencl_compiler import compile_kernels, compiler_version
+from gpu.code_object.opencl.compiler import compile_kernels, compiler_version
 from gpu.errors import KernelError
 from gpu.host.device_core import Options
 from gpu.host.printf import as_text, formatted

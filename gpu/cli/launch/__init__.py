@@ -1,0 +1,1 @@
+"""``gcn launch``: programs of several kernels and iterations, from a file."""

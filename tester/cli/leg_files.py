@@ -1,0 +1,81 @@
+"""Legs from files, whichever form they have: replay files, and scenarios in text.
+
+Invariant: a text is bound to the protocol that the command line names, else to its own; what comes
+back fits that protocol.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from protocols.loader import LoadedProtocol, load_protocol, load_texts
+from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
+from tester.cli.options.common import ProtocolOptions
+from tester.engines.choice import Choice
+from tester.errors import ConfigError
+from tester.litmus.binding import Bound, bind
+from tester.litmus.shipped import SUFFIX
+from tester.program.replay_file import Leg, ReplayError, load_leg
+from tester.scenario_text.errors import ScenarioError
+from tester.scenario_text.parser import read_scenario
+from tester.scenario_text.syntax import Scenario
+
+
+def is_text(file: Path) -> bool:
+    """Whether a file holds a scenario in text."""
+    return file.suffix == SUFFIX
+
+
+def read_text(file: Path) -> Scenario:
+    """The scenario in a file. Raises ReplayError, ScenarioError."""
+    try:
+        return read_scenario(file)
+    except OSError as error:
+        raise ReplayError(file, f"cannot be read: {error.strerror or error}") from None
+
+
+def load_bound(options: ProtocolOptions, scenario: Scenario, file: Path, engine: Choice) -> Bound:
+    """A scenario on the protocol that is asked for. Raises ConfigError, ScenarioError."""
+    native = engine is not Choice.python
+    name = protocol_of(options, scenario, file)
+    return bind(scenario, load_protocol(name, options.include, None, native, options.prelude))
+
+
+def protocol_of(options: ProtocolOptions, scenario: Scenario, file: Path) -> str:
+    """The protocol that is asked for, else the one that a text is for. Raises ConfigError."""
+    wanted = options.protocol or scenario.protocol
+    if wanted is None:
+        raise ConfigError(f"{file} names no protocol: --protocol NAME does")
+    return wanted
+
+
+def load_any(
+    options: ProtocolOptions, file: Path, engine: Choice, *, racy: bool = False
+) -> tuple[Leg, LoadedProtocol]:
+    """The leg in a file, and its protocol. Of a text, the leg of its first key and delays.
+
+    ``racy``: whether a scenario with conditions will do. Raises ReplayError, ConfigError,
+    ScenarioError.
+    """
+    if not is_text(file):
+        leg = load_leg(file)
+        protocol = load_for(options, leg, file, engine)
+        return fitted(leg, protocol, file), protocol
+    scenario = read_text(file)
+    if scenario.racy and not racy:
+        what = "a scenario with conditions is judged by `litmus` and `replay` alone"
+        raise ScenarioError("condition", what, scenario.conditions[0].span)
+    bound = load_bound(options, scenario, file, engine)
+    return bound.leg(bound.keys[0], bound.delays[0])[0], bound.protocol
+
+
+def load_for(options: ProtocolOptions, leg: Leg, file: Path, engine: Choice) -> LoadedProtocol:
+    """The protocol that is asked for, else the one of the file."""
+    wanted = options.protocol
+    native = engine is not Choice.python
+    if wanted is None:
+        texts = carried(leg, options.include)
+        if texts is not None:
+            return load_texts(texts, leg.protocol, native, parameters_of(leg))
+        wanted = named_protocol(leg, file, options.include)
+    return load_protocol(wanted, options.include, None, native, options.prelude, parameters_of(leg))

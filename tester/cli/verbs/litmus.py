@@ -1,0 +1,173 @@
+"""``gpu-tester litmus``: scenarios, many times each, with counts of what they ended with."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from protocols.loader import LoadedProtocol, load_protocol
+from runtime.description.schema import parse_assignment
+from slicc.text.command.exit_status import FINE, FOUND
+from slicc.text.command.progress import Progress
+from slicc.text.files import write_whole
+from slicc.text.terminal import printable_lines
+from tester.campaign.campaign import Campaign, Options
+from tester.cli.checks import check_directory, check_includes
+from tester.cli.leg_files import protocol_of, read_text
+from tester.cli.options.common import Format
+from tester.cli.options.litmus import LitmusOptions
+from tester.cli.session import tune_collector
+from tester.engines.choice import Choice
+from tester.engines.selection import Chosen, choose
+from tester.errors import ConfigError
+from tester.litmus.binding import DEFAULT_KEY, Bound, base_description, bind, cast_of
+from tester.litmus.judgement import judge_of
+from tester.litmus.report import as_json, as_lines
+from tester.litmus.series import Result, run_series
+from tester.litmus.shipped import SUFFIX, scenario_files, shipped_for
+from tester.scenario_text.conditions import Model
+from tester.scenario_text.printer import printed
+
+
+def litmus(options: LitmusOptions) -> int:
+    """Returns the exit status. Errors in the user's input are raised."""
+    tune_collector()
+    check_includes(options)
+    check_directory("--output", options.output)
+    protocols = _Protocols(options)
+    bound = _bound(options, protocols)
+    runs = 0
+    results: list[tuple[Path, Result, Path | None]] = []
+
+    def count() -> None:
+        nonlocal runs
+        runs += 1
+
+    try:
+        with Progress(lambda: f"{runs:,} runs", options.format is Format.text):
+            for file, each in bound:
+                result = _series(each, options, protocols, count)
+                results.append((file, result, _saved(result, file, options)))
+    finally:
+        protocols.close()
+    if options.format is Format.json:
+        print(as_json(results))
+    else:
+        for file, result, path in results:
+            again = "" if path is None else _replay(path, result, options)
+            for line in as_lines(file, result, again, options.quiet):
+                print(printable_lines(line))
+        print(_summary([result for _, result, _ in results]))
+    return FOUND if any(result.failed for _, result, _ in results) else FINE
+
+
+class _Protocols:
+    """What the scenarios run on: each protocol is loaded once, and has one engine."""
+
+    def __init__(self, options: LitmusOptions) -> None:
+        self._options = options
+        self._loaded: dict[str, LoadedProtocol] = {}
+        self._engines: dict[str, Chosen] = {}
+
+    def load(self, name: str) -> LoadedProtocol:
+        if name not in self._loaded:
+            options = self._options
+            native = options.engine is not Choice.python
+            loaded = load_protocol(name, options.include, None, native, options.prelude)
+            self._loaded[name] = loaded
+        return self._loaded[name]
+
+    def engine(self, protocol: LoadedProtocol) -> Chosen:
+        name = protocol.identity.name
+        if name not in self._engines:
+            self._engines[name] = choose(self._options.engine, protocol, _note)
+        return self._engines[name]
+
+    def close(self) -> None:
+        for engine in self._engines.values():
+            engine.close()
+
+
+def _bound(options: LitmusOptions, protocols: _Protocols) -> list[tuple[Path, Bound]]:
+    """All scenarios; what is wrong with any of them comes before the first run."""
+    settings = dict(map(parse_assignment, options.assignments))
+    model = Model(options.model.value)
+    found = []
+    for file in _files(options, protocols, settings):
+        scenario = read_text(file)
+        bound = bind(scenario, protocols.load(protocol_of(options, scenario, file)), settings)
+        if scenario.racy:
+            judge_of(bound, scenario.model or model)
+        else:
+            bound.leg(DEFAULT_KEY)
+        found.append((file, bound))
+    return found
+
+
+def _files(
+    options: LitmusOptions, protocols: _Protocols, settings: Mapping[str, object]
+) -> list[Path]:
+    """Raises ConfigError."""
+    if not options.files:
+        if options.protocol is None:
+            raise ConfigError("name a protocol (--protocol NAME), or files that name theirs")
+        protocol = protocols.load(options.protocol)
+        cast = cast_of(protocol, base_description(protocol, settings))
+        return shipped_for(protocol.identity.name, cast)
+    found: list[Path] = []
+    for given in options.files:
+        files = scenario_files(given) if given.is_dir() else [given]
+        if not files:
+            raise ConfigError(f"{given}: no file there ends in {SUFFIX}")
+        found += files
+    return found
+
+
+def _series(
+    bound: Bound, options: LitmusOptions, protocols: _Protocols, count: Callable[[], None]
+) -> Result:
+    engine = protocols.engine(bound.protocol)
+    campaign = Campaign(bound.protocol, Options(options.seed, 1), engine)
+    model = Model(options.model.value)
+    return run_series(bound, engine, campaign, options.runs, options.seed, model, count)
+
+
+def _saved(result: Result, file: Path, options: LitmusOptions) -> Path | None:
+    """The file of a run that failed."""
+    if result.failed is None:
+        return None
+    name = f"{file.stem}-{result.bound.protocol.identity.name}-failed{SUFFIX}"
+    identity = result.bound.protocol.identity
+    scenario = result.failed.scenario
+    if not identity.path:
+        scenario = replace(scenario, protocol=identity.name)
+    text = printed(scenario)
+    return write_whole(options.output / name, text.encode(), parents=True)
+
+
+def _replay(path: Path, result: Result, options: LitmusOptions) -> str:
+    """The command that runs it again."""
+    command = ["gpu-tester", "replay", str(path)]
+    if result.bound.protocol.identity.path:
+        command += ["--protocol", options.protocol or str(result.bound.protocol.identity.path)]
+    for directory in options.include:
+        command += ["--include", str(directory)]
+    for prelude in options.prelude:
+        command += ["--prelude", str(prelude)]
+    return shlex.join(command)
+
+
+def _summary(results: Sequence[Result]) -> str:
+    failed = sum(result.failed is not None for result in results)
+    runs = sum(result.runs for result in results)
+    verdict = "FAILED" if failed else "PASSED"
+    scenarios = f"{len(results)} scenario{'s' if len(results) != 1 else ''}"
+    counted = f"{failed} of {scenarios}" if failed else scenarios
+    return f"{verdict}: {counted}, {runs:,} runs"
+
+
+def _note(text: str) -> None:
+    print(f"gpu-tester: {printable_lines(text)}", file=sys.stderr)

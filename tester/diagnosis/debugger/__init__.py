@@ -1,0 +1,1 @@
+"""Stopping a run before a transition, in the generated controller."""

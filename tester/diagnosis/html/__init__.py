@@ -1,0 +1,1 @@
+"""One page that shows a run: messages between controllers, states, copies, transitions."""

@@ -1,0 +1,1 @@
+"""A run in the Trace Event format, which Perfetto and chrome://tracing open."""

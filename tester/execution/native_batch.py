@@ -1,0 +1,420 @@
+"""Many legs in one call of the native engine: for those that try thousands of small ones.
+
+What a program alone determines (the arrays of its agents, memory at its end, the program that reads
+it back) is worked out by compiled code as well, and one block of memory serves all legs of a call.
+Invariant: the result of a leg is that of the same leg run alone by
+:class:`tester.execution.native_leg.NativeLegRun`, whatever is run before or after it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from runtime.controller.protocol_info import ProtocolInfo
+from runtime.description import SystemDescription
+from runtime.errors import ErrorKind
+from runtime.native import system as native_system
+from runtime.native.build import Sizes
+from runtime.native.ctypes_api import Library
+from runtime.native.plan import POOLS, Words
+from runtime.native.plan_words import NONE
+from runtime.native.system import CountsTable, RunStatus, zeroed_block
+from tester.execution.agent import HandoverSteps
+from tester.execution.driver import Statistics
+from tester.execution.events import Verdict
+from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules
+from tester.execution.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
+from tester.execution.native_leg import (
+    NativeLegRun,
+    NativeProtocol,
+    all_flush,
+    kind_of_failure,
+    place_of,
+    sizes_of,
+)
+from tester.program.replay_file import Leg
+
+SMALL_LEG: Final = 1 << 18
+"""Lanes of all actions of a leg that is run in one go; what has more shows its progress."""
+_CALL: Final = 1 << 18
+"""Lanes of all actions in one call: Ctrl-C is handled between two."""
+_STEPS: Final = 32
+"""Slices of a leg in a call: what takes more is gone on with, and Ctrl-C is handled between two."""
+_BLOCK: Final = 1 << 27
+"""Bytes that a block may have, if the machine has four times as much. Pages that no leg uses cost
+nothing."""
+_ARENA: Final = 1 << 22
+"""Bytes for what programs determine, at first."""
+_KEPT: Final = 4
+"""Forms of systems that are kept from call to call."""
+_VERDICTS: Final = tuple(Verdict)
+_ERRORS: Final = tuple(ErrorKind)
+
+RulesOf = Callable[[Leg], HandoverRules]
+"""The hand-over rules of a leg's agents, which follow from its description."""
+
+_U64 = ctypes.c_uint64
+_POINTER = ctypes.c_void_p
+
+
+class ResultWord(IntEnum):
+    """What a call reports about a leg. NONE: not known."""
+
+    STATUS = 0
+    VERDICT = 1
+    ERROR_KIND = 2
+    CONTROLLER = 3
+    STATE = 4
+    EVENT = 5
+    TICK = 6
+    TICKS = 7
+    TRANSITIONS = 8
+    TRACE_HASH = 9
+    MEMORY_HASH = 10
+    FLUSHED = 11
+    LANE_ACCESSES = 12
+    EPISODES = 13
+    LIVE = 14
+    LIVE_TIME = 15
+    HANDOVER_TIME = 16
+    AGENT_TIME = 17
+    END = 18
+
+
+_SIZES: Final = (
+    "agents",
+    "lanes",
+    "episodes",
+    "actions",
+    "groups",
+    "waits",
+    "run_key",
+    "line_bits",
+)
+_AGENT_ARRAYS: Final = ("agent_adds", "agent_requester", "agent_lanes", "agent_isolation")
+_ARRAYS: Final = (
+    "episode_thread",
+    "episode_first_action",
+    "episode_group",
+    "episode_scope",
+    "group_word",
+    "action_kind",
+    "action_size",
+    "action_scope",
+    "action_op",
+    "lane_address",
+    "store_value",
+    "expected",
+    "wait_first",
+    "wait_thread",
+    "wait_count",
+)
+
+
+class _Job(ctypes.Structure):
+    """``struct LegJob`` of tester/native/cpp/execution/batch.hpp."""
+
+    _fields_ = [
+        *((name, _U64) for name in _SIZES),
+        *((name, _POINTER) for name in (*_AGENT_ARRAYS, *_ARRAYS)),
+        *((name, _U64) for name in ("limit", "slice", "rest", "blind", "flushable")),
+        ("steps", _POINTER),
+        ("flush_identity", _U64),
+        ("read_identity", _U64),
+        ("plan", _POINTER),
+        ("plan_words", _U64),
+        ("counts", _POINTER),
+    ]
+
+
+class _Memory(ctypes.Structure):
+    """``struct BatchMemory`` there."""
+
+    _fields_ = [
+        ("block", _POINTER),
+        ("block_bytes", _U64),
+        ("arena", _POINTER),
+        ("arena_bytes", _U64),
+        ("steps", _U64),
+        ("grown", _POINTER),
+    ]
+
+
+@dataclass(frozen=True)
+class LegResult:
+    """How a leg ended.
+
+    ``failure``: what kind of failure, as ``Campaign.failure_of`` names it; empty: it passed.
+    """
+
+    failure: str
+    episodes: int
+    lane_accesses: int
+    ticks: int
+    transitions: int
+    trace_hash: int
+    memory_hash: int
+    """Of the lines that were written in memory; 0 where the leg was run alone."""
+    flushed: bool
+    statistics: Statistics
+
+    @property
+    def outcome(self) -> Outcome:
+        """Of a leg that has passed, as a leg that runs alone has it."""
+        return Outcome(
+            None,
+            None,
+            self.episodes,
+            self.lane_accesses,
+            self.ticks,
+            self.statistics,
+            self.flushed,
+        )
+
+
+class SystemForm:
+    """What legs on one description share, as the native engine wants it."""
+
+    def __init__(self, protocol: NativeProtocol, leg: Leg, rules: HandoverRules) -> None:
+        self.description = description = leg.description
+        self.agents = agents = leg.program.agents
+        self.rules = rules
+        self.sizes = sizes_of(description)
+        self.plan: Words = protocol.plans.template(description)
+        steps = rules.steps or (HandoverSteps(),) * len(agents)
+        isolation = rules.isolation_groups or (0,) * len(agents)
+        self._arrays: tuple[npt.NDArray[Any], ...] = (
+            np.array([agent.adds for agent in agents], np.uint8),
+            np.array([agent.requester for agent in agents], np.uint32),
+            np.array([agent.lanes for agent in agents], np.uint32),
+            np.array(isolation, np.int64),
+            np.array([s.flush | s.invalidate << 1 | s.blind << 2 for s in steps], np.uint8),
+        )
+        *self.agent_arrays, self.steps = (array.ctypes.data for array in self._arrays)
+        used = sorted({agent.requester for agent in agents if agent.adds})
+        self.flushable = all_flush(protocol.info, description, used)
+
+    def serves(self, leg: Leg) -> bool:
+        return self.description is leg.description and self.agents == leg.program.agents
+
+
+class Counts:
+    """Executions of transitions of a protocol's machines, over any number of legs."""
+
+    def __init__(self, info: ProtocolInfo) -> None:
+        self._shapes = [
+            (kind.MACHINE, (kind.STATES.NUM + 1) * (kind.EVENTS.NUM + 1), kind.EVENTS.NUM + 1)
+            for kind in info.machines
+        ]
+        self.cells = np.zeros(sum(size for _, size, _ in self._shapes), np.uint64)
+
+    def tables(self, description: SystemDescription | None = None) -> dict[str, CountsTable]:
+        """By machine, as :func:`tester.execution.native_leg.machine_counts`; if a description is
+        given, of the machines that it has."""
+        found, first = {}, 0
+        for name, size, stride in self._shapes:
+            if description is None or description.instances_of(name):
+                found[name] = CountsTable(self.cells[first : first + size], stride)
+            first += size
+        return found
+
+
+class LegBatch:
+    """Runs legs of one protocol, in memory of its own that all calls share."""
+
+    def __init__(self, protocol: NativeProtocol, rules_of: RulesOf) -> None:
+        self._protocol = protocol
+        self._rules_of = rules_of
+        self._block = np.empty(0, np.uint8)
+        self._arena = np.empty(0, np.uint8)
+        self._grown = np.zeros(len(POOLS), np.uint64)
+        self._forms: list[SystemForm] = []
+        """Of the legs of this call."""
+        self._library: Library | None = None
+        """That of the last call."""
+
+    def takes(self, leg: Leg) -> bool:
+        """Whether a leg is small enough for the memory of a batch."""
+        return leg.program.lane_address.size <= SMALL_LEG
+
+    def run(
+        self,
+        legs: Sequence[Leg],
+        counts: Counts | None = None,
+        on_progress: Callable[[LegResult], None] | None = None,
+    ) -> list[LegResult]:
+        """How each leg ends.
+
+        Raises what NativeLegRun and ``rules_of`` raise. What does not fit into the memory of a
+        batch is run alone. ``counts``: the transitions of legs that pass are added to them.
+        ``on_progress`` is called with what a leg that takes long has done so far; it may raise.
+        """
+        if not self._block.size:
+            free = native_system.available_memory()
+            self._block = zeroed_block(min(_BLOCK, _BLOCK if free is None else free // 4))
+            self._arena = np.empty(_ARENA, np.uint8)
+        found: list[LegResult] = []
+        while len(found) < len(legs):
+            found += self._call(legs[len(found) :], counts, on_progress)
+        return found
+
+    def add_counts(self, counts: Counts) -> None:
+        """Add the transitions so far of a leg that was interrupted."""
+        assert self._library is not None
+        self._library.add_counts(self._block.ctypes.data, counts.cells.ctypes.data)
+
+    def _call(
+        self,
+        legs: Sequence[Leg],
+        counts: Counts | None,
+        on_progress: Callable[[LegResult], None] | None,
+    ) -> Iterator[LegResult]:
+        """The results of the first legs, if there is room for one."""
+        del self._forms[:-_KEPT]
+        library, jobs = self._jobs(legs, counts)
+        self._library = library
+        words = np.zeros((max(1, len(jobs)), len(ResultWord)), np.uint64)
+        words[0, ResultWord.STATUS] = RunStatus.EXHAUSTED
+        more = np.zeros(1, np.uint64)
+        memory = _Memory(
+            self._block.ctypes.data,
+            self._block.size,
+            self._arena.ctypes.data,
+            self._arena.size,
+            _STEPS,
+            self._grown.ctypes.data,
+        )
+        at = ctypes.addressof(memory)
+        done = 1
+        if jobs:
+            array = (_Job * len(jobs))(*jobs)
+            done = library.run_legs(
+                array, len(jobs), at, _CALL, words.ctypes.data, more.ctypes.data
+            )
+        if more[0]:  # for the leg behind those that are done
+            self._arena = np.empty(max(int(more[0]), 2 * self._arena.size), np.uint8)
+        for number, (leg, row) in enumerate(zip(legs, words[:done])):
+            while row[ResultWord.STATUS] == RunStatus.UNTIL:
+                if on_progress is not None:
+                    on_progress(self._result(leg, row.tolist()))
+                if library.resume_leg(ctypes.addressof(array[number]), at, row.ctypes.data):
+                    return  # again, with more of what ran out
+            if row[ResultWord.STATUS] in (RunStatus.IDLE, RunStatus.FINDING):
+                yield self._result(leg, row.tolist())
+            else:
+                yield self._alone(leg, counts)
+
+    def _jobs(self, legs: Sequence[Leg], counts: Counts | None) -> tuple[Library, list[_Job]]:
+        """Of the legs at the beginning that one call of one object can run."""
+        form = self._form_of(legs[0])
+        library = self._protocol.library(form.sizes, legs[0].program.lane_address.size)
+        cells = None if counts is None else counts.cells.ctypes.data
+        jobs: list[_Job] = []
+        size = 0
+        for leg in legs:
+            size += leg.program.lane_address.size
+            if not self.takes(leg) or (jobs and size > _CALL):
+                break
+            form = self._form_of(leg)
+            if not Sizes(library.line_bytes, library.node_words).serve(form.sizes):
+                break
+            jobs.append(_job(leg, form, cells))
+        return library, jobs
+
+    def _form_of(self, leg: Leg) -> SystemForm:
+        for form in reversed(self._forms):
+            if form.serves(leg):
+                return form
+        form = SystemForm(self._protocol, leg, self._rules_of(leg))
+        self._forms.append(form)
+        return form
+
+    def _alone(self, leg: Leg, counts: Counts | None) -> LegResult:
+        run = NativeLegRun(leg, self._protocol, self._form_of(leg).rules)
+        outcome = run.run()
+        if counts is not None and outcome.finding is None:
+            tables = counts.tables()
+            for name, cells in run.counts().items():
+                tables[name].table[:] += cells.table
+        return LegResult(
+            run.failure,
+            outcome.episodes,
+            outcome.lane_accesses,
+            outcome.ticks,
+            run.transitions,
+            run.system.trace_hash,
+            0,
+            outcome.flushed,
+            outcome.statistics,
+        )
+
+    def _result(self, leg: Leg, row: list[int]) -> LegResult:
+        known = {word: None if row[word] == NONE else row[word] for word in ResultWord}
+        statistics = Statistics()
+        statistics.live = row[ResultWord.LIVE]
+        statistics.live_time = row[ResultWord.LIVE_TIME]
+        statistics.handover_time = row[ResultWord.HANDOVER_TIME]
+        statistics.agent_time = row[ResultWord.AGENT_TIME]
+        statistics.end = row[ResultWord.END]
+        failure = ""
+        if row[ResultWord.STATUS] == RunStatus.FINDING:
+            place = place_of(
+                self._protocol.info,
+                leg.description,
+                known[ResultWord.CONTROLLER] if row[ResultWord.ERROR_KIND] else None,
+                known[ResultWord.STATE],
+                known[ResultWord.EVENT],
+            )
+            failure = kind_of_failure(_verdict(row), place)
+        return LegResult(
+            failure,
+            row[ResultWord.EPISODES],
+            row[ResultWord.LANE_ACCESSES],
+            row[ResultWord.TICKS],
+            row[ResultWord.TRANSITIONS],
+            row[ResultWord.TRACE_HASH],
+            row[ResultWord.MEMORY_HASH],
+            bool(row[ResultWord.FLUSHED]),
+            statistics,
+        )
+
+
+def _verdict(row: list[int]) -> Verdict:
+    if row[ResultWord.VERDICT]:
+        return _VERDICTS[row[ResultWord.VERDICT] - 1]
+    return ERROR_VERDICTS.get(_ERRORS[row[ResultWord.ERROR_KIND] - 1], Verdict.PROTOCOL_ERROR)
+
+
+def _job(leg: Leg, form: SystemForm, counts: int | None) -> _Job:
+    program = leg.program
+    limit = leg.deadlock_limit
+    return _Job(
+        program.agent_count,
+        program.lanes,
+        program.episodes,
+        program.actions,
+        program.groups,
+        program.waits,
+        program.run_key & ((1 << 64) - 1),
+        program.line_size.bit_length() - 1,
+        *form.agent_arrays,
+        *(getattr(program, name).ctypes.data for name in _ARRAYS),
+        limit,
+        slice_ticks(limit),
+        DRAIN_LIMITS * limit,
+        form.rules.blind,
+        form.flushable,
+        form.steps,
+        FLUSHES,
+        READ_BACKS,
+        form.plan.ctypes.data,
+        len(form.plan),
+        counts,
+    )

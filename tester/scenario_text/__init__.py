@@ -1,0 +1,1 @@
+"""Hand-written tests as text: scenarios and litmus tests, read and printed."""

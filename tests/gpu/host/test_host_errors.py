@@ -1,0 +1,103 @@
+"""What a host program gets wrong: one kind of error, which says what, before anything happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from gpu import CodeObject, Device, GpuError, Signal
+from gpu.cli.options import ReplayOptions
+from gpu.cli.run.options import RunOptions
+from gpu.code_object import ArgumentError, CodeObjectError, CompileError
+from gpu.device_limits import MOST_UNITS
+from slicc.text.command.options import specs
+from tests.gpu.kernels.stored import stored
+
+ONES = np.ones(64, np.float32)
+
+
+@pytest.fixture(scope="module")
+def code() -> CodeObject:
+    return stored("vadd")
+
+
+@pytest.fixture
+def device() -> Device:
+    return Device(cus=1)
+
+
+def test_errors_of_objects_arguments_and_compilers_are_errors_of_the_gpu() -> None:
+    assert issubclass(ArgumentError, GpuError)
+    assert issubclass(CodeObjectError, GpuError)
+    assert issubclass(CompileError, GpuError)
+
+
+def test_what_belongs_to_another_device_is_refused(device: Device, code: CodeObject) -> None:
+    other = Device(cus=1)
+    mine, strange = device.alloc(ONES), other.alloc(ONES)
+    queue = device.create_queue()
+    with pytest.raises(GpuError, match="argument 1: the buffer belongs to another device"):
+        queue.dispatch(code["vadd"], 64, 64, [mine, strange, mine, 64])
+    with pytest.raises(GpuError, match="kernel vadd was loaded by another device"):
+        queue.dispatch(other.load(code).kernels["vadd"], 64, 64, [mine, mine, mine, 64])
+    with pytest.raises(GpuError, match="the buffer belongs to another device"):
+        device.free(strange)
+    assert queue.write_index == 0
+    assert np.array_equal(strange.numpy(), ONES)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda d, k: d.create_queue().dispatch(k, 1.5, 64, []), "whole numbers.*not 1.5"),
+        (lambda d, k: d.create_queue().dispatch(k, 64, (1, 2, 3, 4), []), "1 to 3 dimensions"),
+        (lambda d, k: d.create_queue().dispatch(k, 64, 64, []), "takes 4 arguments, 0 are given"),
+        (lambda d, k: d.alloc(ONES).write(ONES[:5]), r"has the shape \(64,\), not \(5,\)"),
+        (lambda d, k: d.alloc(ONES).write(["a"] * 64), "cannot be made float32"),
+        (lambda d, k: d.alloc(ONES, mtype="wc"), "wc"),
+        (lambda d, k: Device("GPU_VIPER", tccs=65), "1 to 64 banks, not 65"),
+        (lambda d, k: Device(cus=MOST_UNITS + 1), "1 to 64 compute units, not 65"),
+        (lambda d, k: CodeObject.load("nowhere.co"), "nowhere.co"),
+        (lambda d, k: CodeObject.compile("nowhere.cl"), "nowhere.cl"),
+    ],
+)
+def test_a_wrong_call_is_an_error_of_the_gpu(
+    call: Callable[..., object], message: str, device: Device, code: CodeObject
+) -> None:
+    with pytest.raises(GpuError, match=message):
+        call(device, code["vadd"])
+
+
+def test_the_command_takes_what_a_device_takes() -> None:
+    reads = {
+        (options, field.name): spec.read
+        for options in (RunOptions, ReplayOptions)
+        for field, spec in specs(options)
+    }
+    for name in ((RunOptions, "cus"), (RunOptions, "tccs"), (ReplayOptions, "tccs")):
+        read = reads[name]
+        assert read is not None
+        assert read("64") == 64
+        with pytest.raises(ValueError, match="64"):
+            read("65")
+
+
+SHAPES = [
+    {},
+    {"protocol": "GPU_VIPER", "engine": "python"},
+    {"protocol": "GPU_VIPER", "engine": "python", "ahead": False},
+]
+
+
+@pytest.mark.parametrize("how", SHAPES, ids=["functional", "ahead", "timed"])
+def test_a_buffer_ends_where_it_was_asked_to_end(how: dict[str, object], code: CodeObject) -> None:
+    """The store of lane 3 is in the page of its buffer, and 4 bytes behind its end."""
+    device = Device(**how, cus=1)  # type: ignore[arg-type]
+    source, short = device.alloc(ONES), device.alloc_like(ONES[:3], name="c")
+    queue, done = device.create_queue(), Signal(1)
+    queue.dispatch(code["vadd"], 4, 64, [source, source, short, 4], completion=done)
+    queue.ring()
+    with pytest.raises(GpuError, match=r"lane 3: .*4 bytes reach past the end of c at .*12 bytes"):
+        device.run(until=done)
