@@ -19,6 +19,7 @@ __all__ = [
     "Result",
     "Verdict",
     "Watcher",
+    "draw",
     "generate",
     "load_leg",
     "replay",
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tester.execution.events import Finding, Request, Verdict
     from tester.program.program import Program
     from tester.program.replay_file import Leg, ReplayError, load_leg, save_leg
+    from tester.shrink.leg_page import draw
 else:
     _HOMES = {
         "ConfigError": "tester.errors",
@@ -44,6 +46,7 @@ else:
         "Result": "tester.campaign.run",
         "Verdict": "tester.execution.events",
         "Watcher": "tester.campaign.watcher",
+        "draw": "tester.shrink.leg_page",
         "generate": "tester.campaign.run",
         "load_leg": "tester.program.replay_file",
         "replay": "tester.campaign.run",

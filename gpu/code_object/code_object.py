@@ -6,15 +6,24 @@ first instruction in an executable one.
 
 from __future__ import annotations
 
+import ctypes
+import os
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from gpu.code_object import kernel_descriptor as descriptors
 from gpu.code_object import relocations
+from gpu.code_object.containers.offload_bundle import (
+    COMPRESSED_MAGIC,
+    entry_for,
+    is_bundle,
+    read_bundle,
+)
+from gpu.code_object.containers.uri import CodeObjectUri, is_uri, read_uri
 from gpu.code_object.elf import (
     FUNCTION,
     KERNEL_V2,
@@ -99,9 +108,11 @@ class CodeObject:
     the content of memory for any load address.
     """
 
-    def __init__(self, data: bytes, path: str) -> None:
-        """``path`` names the object in messages. Raises `CodeObjectError`."""
+    def __init__(self, data: bytes, path: str, origin: CodeObjectUri | None = None) -> None:
+        """``path`` names the object in messages, ``origin`` is where it lies. Raises
+        `CodeObjectError`."""
         self.path = path
+        self._origin = origin
         self._data = data
         self.elf: ElfImage = read_elf(data, path)
         self.version = self.elf.abi_version + 2
@@ -119,12 +130,36 @@ class CodeObject:
 
     @classmethod
     def load(cls, path: str | Path) -> CodeObject:
-        """Read a file. Raises `CodeObjectError`, also when it cannot be read."""
+        """Read a file, or a part of one that a URI names; of an offload bundle, the object for the
+        processor that runs. Raises `CodeObjectError`, also when it cannot be read."""
+        name = str(path)
+        uri = read_uri(name) if is_uri(name) else CodeObjectUri(name)
+        if not uri.path:
+            raise CodeObjectError(name, "the memory of a process cannot be read")
         try:
-            data = read_bounded(path, LARGEST_FILE)
+            data = read_bounded(uri.path, LARGEST_FILE)
         except OSError as error:
-            raise CodeObjectError(str(path), error.strerror or str(error)) from None
-        return cls(data, str(path))
+            raise CodeObjectError(uri.path, error.strerror or str(error)) from None
+        first, size = uri.offset, len(data) - uri.offset if uri.size is None else uri.size
+        if first + size > len(data):
+            raise CodeObjectError(name, f"the file has {len(data)} bytes")
+        whole = first == 0 and size == len(data)
+        data = data[first : first + size]
+        if is_bundle(data):
+            entry = entry_for(read_bundle(data, name, LARGEST_FILE), RUNNABLE, name)
+            if not data.startswith(COMPRESSED_MAGIC):  # of compressed ones, no part is the object
+                first, size, whole = first + entry.offset, len(entry.data), False
+            data = entry.data
+        origin = CodeObjectUri(str(Path(uri.path).absolute()))
+        return cls(data, name, origin if whole else replace(origin, offset=first, size=size))
+
+    @property
+    def uri(self) -> str:
+        """Where it came from, as D1 writes it: a part of a file, or memory of this process."""
+        if self._origin is not None:
+            return str(self._origin)
+        address = ctypes.cast(ctypes.c_char_p(self._data), ctypes.c_void_p).value or 0
+        return str(CodeObjectUri(process=os.getpid(), offset=address, size=len(self._data)))
 
     @classmethod
     def compile(

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from gpu.code_object.containers.file_kinds import what_it_is
 from gpu.code_object.errors import CodeObjectError
-from gpu.code_object.file_kinds import what_it_is
 
 LARGEST_FILE: Final = 256 << 20
 LARGEST_IMAGE: Final = 256 << 20

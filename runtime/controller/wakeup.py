@@ -186,6 +186,10 @@ class Controller(ControllerBase):
         for (state, event), transition in transitions.items():
             self._rows[state * self._stride + event] = self._row(state, transition)
 
+    def intervene(self, state: int, event: int, transition: Transition) -> None:
+        """Let the table have another row, before the run begins: *what if* of a diagnosis."""
+        self._rows[state * self._stride + event] = self._row(state, transition)
+
     def _row(self, state: int, transition: Transition) -> _Row:
         checks = []
         for need in sorted(transition.needs, key=lambda need: need.target):

@@ -184,12 +184,16 @@ class DelayPolicy:
             self.script.setdefault(delay.channel, []).append(delay)
         self._scattered: dict[int, int] = {}
         self._drawing: dict[str, ChannelDelays] = {}
+        self._scripted: dict[str, ScriptedChannel] = {}
 
     def channel(self, name: str) -> Delays | None:
         """The delays of the channel of that name; None where every delay is zero."""
         if self.name == SCRIPTED:
             script = self.script.get(name)
-            return None if script is None else ScriptedChannel(script, self.line_bits)
+            if script is None:
+                return None
+            scripted = self._scripted[name] = ScriptedChannel(script, self.line_bits)
+            return scripted
         if self.name == "nominal":
             return None
         salt = hash64(self.run_key, hash_name(name))
@@ -197,6 +201,17 @@ class DelayPolicy:
         made = ChannelDelays(table, salt, self.line_bits, self._scattered)
         self._drawing[name] = made
         return made
+
+    def sent(self) -> list[ScriptedDelay]:
+        """Every message so far on the channels of the script, and how it was delayed."""
+        return [
+            ScriptedDelay(
+                name, line << self.line_bits, number, channel.cycles.get((line, number), 0)
+            )
+            for name, channel in sorted(self._scripted.items())
+            for line, count in sorted(channel.sent.items())
+            for number in range(1, count + 1)
+        ]
 
     def drawn(self) -> list[ScriptedDelay]:
         """The script of the same delays, as far as they were drawn; by channel, line, message."""

@@ -369,14 +369,23 @@ class Campaign:
         return Failure(leg, run, history, shown, alike, easier=easier)
 
     def failure_of(self, leg: Leg, on_progress: Callable[[AnyRun], None] | None = None) -> str:
-        """What kind of failure a leg ends with, on the fastest engine; empty: it passes. Nothing is
-        counted."""
+        """What kind of failure a leg ends with; empty: it passes."""
+        run = self.tried(leg, on_progress)
+        finding = run.outcome.finding
+        return "" if finding is None else kind_of(run, finding)
+
+    def tried(self, leg: Leg, on_progress: Callable[[AnyRun], None] | None = None) -> AnyRun:
+        """Run a leg to its end on the fastest engine; nothing is counted."""
         if self.engine.native is not None:
             with suppress(*CANNOT):
                 rules = handover_rules_of(leg)
-                return _failure(NativeLegRun(leg, self.engine.native, rules, on_progress))
+                run = NativeLegRun(leg, self.engine.native, rules, on_progress)
+                run.run()
+                return run
         system = build_system(self.protocol.info, leg.description, leg.run_key)
-        return _failure(leg_run(leg, system, on_progress=on_progress))
+        python = leg_run(leg, system, on_progress=on_progress)
+        python.run()
+        return python
 
     def failures_of(self, legs: Sequence[Leg]) -> list[str]:
         """The same for many legs at once, which takes a fraction of the time for small ones."""
@@ -505,11 +514,6 @@ def leg_run(
 def kind_of(run: AnyRun, finding: Finding) -> str:
     """``undefined-transition L1Cache.SM.Inv``: the verdict, and where the protocol failed."""
     return " ".join(filter(None, (finding.verdict.value, run.place)))
-
-
-def _failure(run: AnyRun) -> str:
-    finding = run.run().finding
-    return "" if finding is None else kind_of(run, finding)
 
 
 def _check_size(config: GeneratorConfig, episodes: int) -> None:

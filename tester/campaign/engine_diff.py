@@ -31,6 +31,8 @@ OnProgress = Callable[[AnyRun], None]
 
 Numbers = tuple[int, ...]
 """(tick, controller, address, state, event, next state)."""
+Steps = npt.NDArray[np.uint64]
+"""[N, 6]: such numbers."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,9 @@ def first_difference(
     on_progress: OnProgress | None = None,
 ) -> Difference | None:
     """Compare a leg transition by transition, and how it ends. ``on_progress`` may raise."""
-    mine, python_end = _in_python(protocol, leg, on_progress)
-    theirs, native_end = _natively(native, leg, on_progress)
+    mine, python = traced_in_python(protocol, leg, on_progress)
+    theirs, natively = traced_natively(native, leg, on_progress)
+    python_end, native_end = _end(python), _end(natively)
     shared = min(len(mine), len(theirs))
     differs = (mine[:shared] != theirs[:shared]).any(axis=1)
     place = int(np.argmax(differs)) if differs.any() else shared
@@ -68,9 +71,10 @@ def first_difference(
     )
 
 
-def _in_python(
-    protocol: LoadedProtocol, leg: Leg, on_progress: OnProgress | None
-) -> tuple[npt.NDArray[np.uint64], str]:
+def traced_in_python(
+    protocol: LoadedProtocol, leg: Leg, on_progress: OnProgress | None = None
+) -> tuple[Steps, Outcome]:
+    """All transitions of a leg on the Python engine."""
     system = build_system(protocol.info, leg.description, leg.run_key)
     steps: list[Numbers] = []
 
@@ -83,16 +87,17 @@ def _in_python(
     for controller in system.controllers:
         controller.observer = note
     outcome = leg_run(leg, system, on_progress=on_progress).run()
-    return np.array(steps, np.uint64).reshape(-1, 6), _end(outcome)
+    return np.array(steps, np.uint64).reshape(-1, 6), outcome
 
 
-def _natively(
-    native: NativeProtocol, leg: Leg, on_progress: OnProgress | None
-) -> tuple[npt.NDArray[np.uint64], str]:
+def traced_natively(
+    native: NativeProtocol, leg: Leg, on_progress: OnProgress | None = None
+) -> tuple[Steps, Outcome]:
+    """All transitions of a leg on the native engine."""
     run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress)
     run.steps = []
     outcome = run.run()
-    return np.concatenate([np.zeros((0, 6), np.uint64), *run.steps]), _end(outcome)
+    return np.concatenate([np.zeros((0, 6), np.uint64), *run.steps]), outcome
 
 
 def _end(outcome: Outcome) -> str:

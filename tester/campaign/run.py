@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from protocols.loader import AnyProtocol, load
+from protocols.loader import AnyProtocol, LoadedProtocol, load
 from runtime.description import DefectDescription
 from tester.campaign.campaign import AnyRun, Campaign, Options, Plan, Totals
 from tester.campaign.coverage import Coverage
@@ -118,20 +118,8 @@ def replay(
 
     ``protocol``: another one than the leg names. Raises what :func:`run` raises, ReplayError.
     """
-    directories = [*map(Path, include)]
-    leg = source if isinstance(source, Leg) else load_leg(source)
-    file = Path("leg") if isinstance(source, Leg) else Path(source)
-    if not leg.program.derived:
-        try:
-            leg = replace(leg, program=with_expectations(leg.program))
-        except ValueError as error:
-            raise ReplayError(file, f"its program is malformed: {error}") from None
     choice = _choice(engine, watchers)
-    if protocol is None:
-        protocol = named_protocol(leg, file, directories)
-    native = choice is not Choice.python
-    loaded = load(protocol, directories, native=native, values=parameters_of(leg))
-    leg = fitted(leg, loaded, file)
+    leg, loaded = loaded_leg(source, protocol, include, native=choice is not Choice.python)
     chosen = choose(choice, loaded, _ignore)
     try:
         options = Options(leg.seed, leg.program.episodes, leg.profile)
@@ -140,6 +128,28 @@ def replay(
         return Result(campaign, last, None if finding is None else leg, finding)
     finally:
         chosen.close()
+
+
+def loaded_leg(
+    source: str | Path | Leg,
+    protocol: AnyProtocol | None = None,
+    include: Iterable[str | Path] = (),
+    *,
+    native: bool = False,
+) -> tuple[Leg, LoadedProtocol]:
+    """A leg ready to run, and what it runs on. Raises what :func:`replay` does."""
+    directories = [*map(Path, include)]
+    leg = source if isinstance(source, Leg) else load_leg(source)
+    file = Path("leg") if isinstance(source, Leg) else Path(source)
+    if not leg.program.derived:
+        try:
+            leg = replace(leg, program=with_expectations(leg.program))
+        except ValueError as error:
+            raise ReplayError(file, f"its program is malformed: {error}") from None
+    if protocol is None:
+        protocol = named_protocol(leg, file, directories)
+    loaded = load(protocol, directories, native=native, values=parameters_of(leg))
+    return fitted(leg, loaded, file), loaded
 
 
 def generate(

@@ -12,6 +12,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -27,15 +28,20 @@ from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.finds import Finds
 from tester.cli.options.common import LegsOptions
 from tester.cli.program_check import ProgramWrong
+from tester.cli.shrinking import small
 from tester.cli.trace_output import Tracer
-from tester.diagnosis.failure_report import render
+from tester.diagnosis.failure_report import Failure, render
 from tester.engines.choice import Choice
 from tester.engines.selection import EngineDisagreement, choose
 from tester.errors import ConfigError
-from tester.execution.events import Finding
+from tester.execution.events import Finding, Verdict
 from tester.execution.leg import LegRun
+from tester.program.program import Program
 from tester.program.replay_file import Leg, ReplayError, save_leg
 from tester.scenario.machine_roles import undriven
+from tester.shrink.measure import Size
+from tester.shrink.search import DoesNotFail
+from tester.shrink.shrink_report import small_file
 
 Failed = tuple[Leg, LegRun, Finding]
 
@@ -52,12 +58,20 @@ def tune_collector() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
+@dataclass(frozen=True)
+class Shrink:
+    """How failing legs are brought down to the least that fails."""
+
+    budget: int
+    jobs: int
+
+
 class Session:
     """One command that runs legs.
 
     ``file``: the replay file that its leg is from; None: legs are drawn, and the file of one that
     fails goes into ``output``. ``trace``: of which line transitions are printed. ``before``: see
-    `prepare`.
+    `prepare`. ``shrink``: None: legs that fail are reported as they are.
     """
 
     def __init__(
@@ -71,6 +85,7 @@ class Session:
         output: Path = Path(),
         trace: str | None = None,
         before: Callable[[Session, Leg], None] | None = None,
+        shrink: Shrink | None = None,
     ) -> None:
         self.options = options
         self.protocol = protocol
@@ -79,10 +94,12 @@ class Session:
         self.file = file
         self._output = output
         self._before = before
+        self._shrink = shrink
         self.max_seconds: float | None = None
         """The time that there is for legs; one that takes longer is cut."""
         self._started = time.monotonic()
         self._live_episodes = self._live_transitions = 0
+        self._shrinking = ""
         wanted = not (options.no_progress or options.quiet or trace is not None)
         self._progress = Progress(self._line, wanted)
         self.engine = choose(engine_for(engine, trace), protocol, self.say, warn=_warn)
@@ -218,6 +235,8 @@ class Session:
 
     def _line(self) -> str:
         """``412/1,000 episodes  41 %  0:03, 0:05 left  1,390 episodes/s``."""
+        if self._shrinking:
+            return self._shrinking
         episodes, seconds = self._live_episodes, self.seconds
         rate = f"{episodes / seconds:,.0f} episodes/s"
         if self.file is not None:
@@ -242,8 +261,42 @@ class Session:
         path = self._file_of(leg)
         failure = self.campaign.explain(leg, run, finding)
         failure.reproduce = self._command("replay", path)
+        interrupted = self._shrink is not None and self._shrunk(leg, path, failure)
         self._progress.say(f"\n{render(failure, self.options.history)}")
+        if interrupted:
+            raise KeyboardInterrupt
         return path
+
+    def _shrunk(self, leg: Leg, path: Path, failure: Failure) -> bool:
+        """Add the least that fails in the same way to a report; whether the user ended the search.
+
+        Runaways take so long that they are left as they are.
+        """
+        assert self._shrink is not None, "not everything is shrunk"
+        if failure.finding.verdict is Verdict.RUNAWAY or not failure.repeated:
+            return False
+
+        def show(candidates: int, program: Program) -> None:
+            self._shrinking = f"shrinking: {candidates:,} candidates, {Size.of(program)}"
+            self.check_time()
+
+        try:
+            found = small(
+                leg,
+                self.campaign,
+                small_file(path),
+                budget=self._shrink.budget,
+                jobs=self._shrink.jobs,
+                on_candidate=show,
+            )
+        except (DoesNotFail, ReplayError) as error:
+            print(f"gpu-tester: not shrunk: {error}", file=sys.stderr)
+            return False
+        finally:
+            self._shrinking = ""
+        failure.least = found.lines(self.campaign, self._command("replay", found.path))
+        failure.suspects = found.suspects()
+        return found.shrunk.interrupted
 
     def _our_bug(self, error: Exception, leg: Leg, verb: str, use: str) -> None:
         """Report a bug of the tester, and the command that shows it."""

@@ -51,6 +51,10 @@ class Failure:
     """The command that reproduces it."""
     easier: Sequence[str] = ()
     """Whether the leg passes in systems that ask less of the protocol."""
+    least: Sequence[str] = ()
+    """The least that fails in the same way, as `tester.shrink` found it."""
+    suspects: Sequence[str] = ()
+    """The transitions to blame, and why; instead of guesses."""
 
 
 def refine(finding: Finding, program: Program) -> Finding:
@@ -87,6 +91,7 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
         blocks.append(("fetch-adds of this word, in the order of their answers", _atomics(failure)))
     if finding.notes:
         blocks.append(("", finding.notes))
+    blocks.append(("the least that fails in this way", list(failure.least)))
     if finding.address >= 0:
         blocks.append((f"copies of {finding.address:#x} now", _copies(failure)))
     run = failure.run
@@ -102,7 +107,10 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
     blocks.append(line_history(failure.run, failure.finding, failure.history, history_rows))
     if is_value(failure.finding):
         blocks.append(("synchronisation", _sync_chain(failure)))
-    blocks.append(("likely cause", _wrapped(causes)))
+    if failure.suspects:
+        blocks.append(("suspect", _wrapped([*failure.suspects, *_elsewhere(failure)])))
+    else:
+        blocks.append(("likely cause", _wrapped(causes)))
     blocks.append(("in an easier system", _wrapped(failure.easier)))
     blocks.append(("run it again", [failure.reproduce] if failure.reproduce else []))
     text: list[str] = []

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from runtime.requesters.port import AccessKind
-from tester.execution.events import Finding, Request, Role, Verdict
+from tester.execution.events import KIND_NAMES, Finding, Request, Role, Verdict
 
 _WORD = 0xFFFFFFFF
 _PLAUSIBLE = 1 << 24
@@ -440,6 +440,8 @@ class Checker:
         pending = entry.pending or entry.uncompleted
         index = (pending & -pending).bit_length() - 1
         self._fail(Verdict.HANG, tick, headline, request, index)
+        if self.finding is not None and self.finding.request is request:
+            self.finding.stuck = KIND_NAMES[request.kind]
         return self.finding
 
     def _fail(

@@ -43,7 +43,7 @@ class Role:
     )
 
 
-_KIND_NAMES: Final = (
+KIND_NAMES: Final = (
     "load",
     "store",
     "fetch-add",
@@ -122,7 +122,7 @@ class Request:
         if self.kind == AccessKind.ATOMIC and self.role == Role.ACTION:
             name = AtomicKind.name_of(self.op & ~FAILS).lower()
             return f"atomic {name}" + (" (to fail)" if self.op & FAILS else "")
-        return _KIND_NAMES[self.kind]
+        return KIND_NAMES[self.kind]
 
     def add_piece(self, size: int, value: int, expected: int) -> None:
         """The access of a single lane has ``size`` bytes more."""
@@ -238,6 +238,8 @@ class Finding:
     expected: int = 0
     got: int = 0
     notes: list[str] = field(default_factory=list)
+    stuck: str = ""
+    """Of a hang: what is asked for and not answered, if it is a request."""
 
 
 class Tee:

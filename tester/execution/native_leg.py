@@ -35,7 +35,7 @@ from runtime.native.system import (
 from tester.arrays import IntArray
 from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
-from tester.execution.events import Finding, Role, Verdict
+from tester.execution.events import KIND_NAMES, Finding, Role, Verdict
 from tester.execution.handover import (
     FLUSHES,
     READ_BACKS,
@@ -469,6 +469,7 @@ def _finding(native: NativeFinding) -> Finding:
         size=native.size,
         expected=native.expected,
         got=native.got,
+        stuck=KIND_NAMES[native.kind] if _VERDICTS[native.verdict] is Verdict.HANG else "",
     )
 
 

@@ -5,17 +5,35 @@ Invariant: the page is written whole or not at all, and shows the run that any r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from protocols.loader import LoadedProtocol
+from protocols.loader import AnyProtocol, LoadedProtocol
 from protocols.transition_texts import transition_texts
 from tester.campaign.recording import record
+from tester.campaign.run import loaded_leg
 from tester.diagnosis.events.recording import Recording
 from tester.diagnosis.html.page import Page, write_page
 from tester.execution.events import Finding
 from tester.program.replay_file import Leg
 from tester.shrink.listing import line_names, listing
+
+
+def draw(
+    source: str | Path | Leg,
+    path: str | Path,
+    protocol: AnyProtocol | None = None,
+    *,
+    include: Iterable[str | Path] = (),
+) -> Recording:
+    """Run a leg again, a replay file or a value, and write the page that shows it to ``path``.
+
+    Raises what `tester.replay` does, OSError.
+    """
+    directories = [*map(Path, include)]
+    leg, loaded = loaded_leg(source, protocol, directories)
+    finding = record(leg, loaded, rows=1).finding
+    return write_leg_page(Path(path), leg, loaded, finding, include=directories)
 
 
 def write_leg_page(

@@ -61,6 +61,7 @@ def listing(leg: Leg, finding: Finding | None = None) -> list[str]:
     names = line_names(program)
     rows = [row for episode in range(program.episodes) for row in _episode(program, episode, names)]
     marked = _marked(finding)
+    rows += _read_back(finding, names, program.line_size)
     threads = sorted({row.thread for row in rows})
     heads = [program.agents[thread].name for thread in threads]
     widths = [
@@ -87,6 +88,18 @@ def _marked(finding: Finding | None) -> tuple[tuple[int, int, int], str]:
     if finding.size:
         text += f": got {finding.got:#x} instead of {finding.expected:#x}"
     return (request.episode, request.role, request.row), text
+
+
+def _read_back(finding: Finding | None, names: dict[int, str], size: int) -> Iterator[_Row]:
+    """What is loaded, or not answered, when all episodes are complete, if that is what fails."""
+    request = None if finding is None else finding.request
+    if finding is None or request is None or request.role != Role.READ_BACK:
+        return
+    address = finding.address if finding.address >= 0 else min(request.addresses, default=-1)
+    line = address // size * size
+    what = f"{names.get(line, hex(line))}+{address - line}" if address >= 0 else ""
+    place = (request.episode, request.role, request.row)
+    yield _Row(request.agent, f"at the end: {request.what} {what}".rstrip(), place)
 
 
 def line_names(program: Program) -> dict[int, str]:

@@ -2,44 +2,53 @@
 
 A candidate is a leg of its own: expectations are derived again, so it is free of races, and it runs
 on the fastest engine. It takes the place of the best leg so far if it fails in the same way
-(`tester.campaign.left_out.alike`). Timing moves when something is deleted, because delays are drawn
-by the number of a message on its line: when nothing can be removed any more, each candidate is
-tried under further run keys.
+(`is_same`). Timing moves when something is deleted, because delays are drawn by the number of a
+message on its line. So, when nothing can be removed any more, each candidate is tried under
+further run keys; then the delays that are left are written down, and become as few as they can.
 
-Invariant: the result depends on the leg and the limit of candidates alone. It fails as the leg
-did, and, unless the search was cut, nothing that `Shrinker` knows to remove can be removed from it.
+Candidates stand in one order, and the first that fails in the same way counts, wherever and with
+how many others at a time they are run. Invariant: the result depends on the leg and the limit of
+candidates alone. It fails as the leg did, and, unless the search was cut, no piece of any `Step`
+can be removed from it; shrunk again it stays as it is.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
+from itertools import islice
+from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from protocols.loader import LoadedProtocol
+from runtime.description import SystemDescription
 from runtime.system.system import build_system
 from tester.campaign.campaign import leg_run
 from tester.campaign.left_out import alike
 from tester.campaign.workers import OutOfTime
 from tester.diagnosis.failure_report import refine
-from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.limits import CANDIDATES
 from tester.program.program import Program
-from tester.program.replay_file import Leg, with_expectations
+from tester.program.replay_file import Leg
 from tester.shrink.measure import Size
-from tester.shrink.simpler_programs import Step, deletions, one_group
-from tester.shrink.simpler_systems import smaller_systems
+from tester.shrink.scripts import is_drawn, script_of, with_policy, with_script, written_down
+from tester.shrink.simpler_programs import Step, program_steps
+from tester.shrink.simpler_systems import system_steps
+from tester.shrink.small_numbers import reading_steps
+from tester.shrink.trials import Trials, derived
 
 _RUN_KEYS: Final = 8
 _KEY_STEP: Final = 7919
 _KEYS: Final = (1 << 63) - 1
-
-FailureOf = Callable[[Leg], str]
-"""Runs a leg; how it fails (`tester.campaign.campaign.kind_of`), or nothing."""
+_INTERRUPTED: Final = "interrupted"
+_BATCH: Final = 2
+"""Batches grow by this factor while nothing is found."""
+OTHERS: Final = 4
+"""Other failures, at most, that are kept."""
 
 
 class DoesNotFail(ValueError):
@@ -48,6 +57,13 @@ class DoesNotFail(ValueError):
 
 class _Cut(Exception):
     """There are no candidates left."""
+
+
+class _Candidate(NamedTuple):
+    """A leg to try. ``place``: the first piece that it is without."""
+
+    leg: Leg
+    place: int
 
 
 @dataclass
@@ -65,6 +81,11 @@ class Shrunk:
     others: dict[str, Leg] = field(default_factory=dict)
 
     @property
+    def interrupted(self) -> bool:
+        """Whether the user ended it."""
+        return self.cut == _INTERRUPTED
+
+    @property
     def ending(self) -> str:
         """``nothing can be removed: tried 214 candidates``."""
         how = self.cut or "nothing can be removed"
@@ -79,46 +100,49 @@ def finding_of(leg: Leg, protocol: LoadedProtocol) -> Finding | None:
 
 
 class Shrinker:
-    """One search. ``most``: candidates, at most. ``on_progress`` is called before each; if it
+    """One search. ``most``: candidates, at most. ``on_progress`` is called before each batch; if it
     raises OutOfTime, the search is cut."""
 
     def __init__(
         self,
         leg: Leg,
         protocol: LoadedProtocol,
-        failure_of: FailureOf,
+        trials: Trials,
         most: int = CANDIDATES,
         on_progress: Callable[[int, Program], None] | None = None,
     ) -> None:
         self._protocol = protocol
-        self._failure_of = failure_of
+        self._trials = trials
         self._most = most
         self._on_progress = on_progress
         self._best = leg
         self._kind = ""
         self._tried: set[tuple[str, str]] = set()
+        self._systems: list[tuple[SystemDescription, str]] = []
         self._others: dict[str, Leg] = {}
         self._candidates = 0
+        self._steps = (*program_steps(), *system_steps(protocol))
+        self._policy = leg.description.network.delays if is_drawn(leg.description) else ""
+        self._retimed = False
 
     def run(self) -> Shrunk:
         """Search to the end, to the limit, or to Ctrl-C. Raises DoesNotFail."""
         leg = self._best
-        self._kind = self._failure_of(leg)
+        [self._kind] = self._trials.endings([leg])
         if not self._kind:
             raise DoesNotFail("it does not fail here")
+        self._best = derived(leg)
         before = Size.of(leg.program)
         started = time.monotonic()
         cut = ""
         try:
-            for run_keys in (1, _RUN_KEYS):
-                while self._round(run_keys):
-                    pass
+            self._search()
         except _Cut:
             cut = f"cut after {self._most:,} candidates"
-        except OutOfTime:
-            cut = "cut, there was no more time"
+        except OutOfTime as limit:
+            cut = f"cut after {limit}" if str(limit) else "cut, there was no more time"
         except KeyboardInterrupt:
-            cut = "interrupted"
+            cut = _INTERRUPTED
         return Shrunk(
             self._best,
             self._kind,
@@ -130,89 +154,165 @@ class Shrinker:
             self._others,
         )
 
-    def _round(self, run_keys: int) -> bool:
+    # ------------------------------------------------------------------ order
+
+    def _search(self) -> None:
+        self._all_gone("delays")
+        for retimed in (False, True):
+            self._retimed = retimed and bool(self._policy)
+            while self._round():
+                pass
+        self._retimed = False
+        self._write_down()
+        while self._round() | self._shorter_delays() | self._read_better():
+            pass
+
+    def _round(self) -> bool:
         """Everything once; whether anything could be removed."""
         removed = self._shorten()
-        for step in deletions(self._can_be_bare()):
-            removed |= self._minimise(step, run_keys)
-        program = one_group(self._best.program)
-        removed |= program is not None and self._accepts(program, run_keys)
-        return self._smaller_system(run_keys) or removed
+        for step in self._steps:
+            removed |= self._minimise(step)
+        return removed
 
-    def _can_be_bare(self) -> bool:
-        groups = self._best.description.agents.values()
-        return not any("bare" in group.without for group in groups)
+    def _all_gone(self, what: str) -> None:
+        """Everything of a kind at once."""
+        for step in self._steps:
+            if step.what == what and (count := step.count(self._best)):
+                self._first(self._without(step, 0, count, count))
 
     def _shorten(self) -> bool:
         """The shortest prefix that fails, by bisection."""
-        least, length = 1, self._best.program.episodes
-        whole = length
+        whole = length = self._best.program.episodes
+        least = 1
         while least < length:
             middle = (least + length) // 2
             program = self._best.program
-            if self._accepts(program.keep_episodes(np.arange(program.episodes) < middle)):
+            part = program.keep_episodes(np.arange(program.episodes) < middle)
+            if self._accepts(replace(self._best, program=part)):
                 length = middle
             else:
                 least = middle + 1
         return length < whole
 
-    def _minimise(self, step: Step, run_keys: int) -> bool:
+    def _minimise(self, step: Step) -> bool:
         """Remove pieces in ever smaller chunks."""
         removed = False
-        chunk = step.count(self._best.program)
+        chunk = count = step.count(self._best)
         while chunk:
             first = 0
-            while first < (count := step.count(self._best.program)):
-                away = np.zeros(count, np.bool_)
-                away[first : first + chunk] = True
-                if self._accepts(step.without(self._best.program, away), run_keys):
-                    removed = True
-                    if step.count(self._best.program) < count:
-                        continue
-                first += chunk
+            while first < count:
+                place = self._first(self._without(step, first, chunk, count))
+                if place is None:
+                    break
+                removed = True
+                left = step.count(self._best)
+                first = place if left < count else place + chunk
+                count = left
             chunk //= 2
         return removed
 
-    def _smaller_system(self, run_keys: int) -> bool:
-        removed = False
-        for change in smaller_systems(self._protocol):
-            smaller = change(self._best)
-            if smaller is not None:
-                removed |= self._accepts(smaller.program, run_keys, smaller)
-        return removed
+    def _without(self, step: Step, first: int, chunk: int, count: int) -> Iterator[_Candidate]:
+        best = self._best
+        for place in range(first, count, chunk):
+            away = np.zeros(count, np.bool_)
+            away[place : place + chunk] = True
+            leg = step.without(best, away)
+            if leg is not None:
+                yield _Candidate(leg, place)
+                if self._retimed and step.retimed:
+                    for timed in self._timings(leg):
+                        yield _Candidate(timed, place)
 
-    def _accepts(self, program: Program, run_keys: int = 1, leg: Leg | None = None) -> bool:
-        """Whether the program fails as the leg does, under one of the keys; then it is the best.
+    def _timings(self, leg: Leg) -> Iterator[Leg]:
+        """The leg with its drawn delays under further run keys."""
+        drawn = leg if is_drawn(leg.description) else with_policy(leg, self._policy)
+        for number in range(1, _RUN_KEYS):
+            key = (leg.program.run_key + number * _KEY_STEP) & _KEYS
+            yield replace(drawn, program=replace(leg.program, run_key=key, derived=False))
 
-        ``leg``: its system, if that has changed as well.
-        """
-        if program.episodes == 0:
-            return False
-        leg = self._best if leg is None else leg
-        for number in range(run_keys):
-            key = (program.run_key + number * _KEY_STEP) & _KEYS
-            if self._fails(replace(leg, program=replace(program, run_key=key, derived=False))):
-                return True
-        return False
+    # ------------------------------------------------------------------ delays and numbers
 
-    def _fails(self, leg: Leg) -> bool:
-        name = (leg.program.digest(), leg.digest())
-        if name in self._tried:
-            return False
-        if self._candidates == self._most:
-            raise _Cut
-        if self._on_progress is not None:
-            self._on_progress(self._candidates, self._best.program)
-        self._tried.add(name)
-        try:
-            leg = replace(leg, program=with_expectations(leg.program))
-            self._candidates += 1
-            kind = self._failure_of(leg)
-        except (ConfigError, ValueError):  # nothing that a program or a system may be
-            return False
-        if alike(kind, self._kind):
-            self._best = leg
+    def _write_down(self) -> None:
+        """Drawn delays as a script, with which everything else can move."""
+        if is_drawn(self._best.description):
+            written = written_down(self._best, self._protocol)
+            if written is not None:
+                self._accepts(written)
+
+    def _shorter_delays(self) -> bool:
+        """Each scripted delay as short as it can be, by bisection."""
+        shorter = False
+        for number in range(len(script_of(self._best))):
+            least, delay = 1, script_of(self._best)[number].delay
+            while least < delay:
+                middle = (least + delay) // 2
+                rows = list(script_of(self._best))
+                rows[number] = structs.replace(rows[number], delay=middle)
+                if self._accepts(with_script(self._best, rows)):
+                    delay, shorter = middle, True
+                else:
+                    least = middle + 1
+        return shorter
+
+    def _read_better(self) -> bool:
+        """Small numbers, where the failure survives it."""
+        better = False
+        for step in reading_steps():
+            better |= self._minimise(step)
+        return better
+
+    # ------------------------------------------------------------------ candidates
+
+    def _accepts(self, leg: Leg) -> bool:
+        return self._first(iter([_Candidate(leg, 0)])) is not None
+
+    def _first(self, candidates: Iterator[_Candidate]) -> int | None:
+        """The place of the first that fails in the same way, which becomes the best; or None."""
+        batch = 1
+        while group := self._fresh(candidates, batch):
+            if self._on_progress is not None:
+                self._on_progress(self._candidates, self._best.program)
+            endings = self._trials.endings([candidate.leg for candidate, _ in group])
+            for (candidate, name), ending in zip(group, endings, strict=True):
+                self._candidates += 1
+                self._tried.add(name)
+                if self._is_same(candidate.leg, ending):
+                    self._best = derived(candidate.leg)
+                    return candidate.place
+            batch = min(batch * _BATCH, self._trials.most)
+        return None
+
+    def _fresh(
+        self, candidates: Iterator[_Candidate], most: int
+    ) -> list[tuple[_Candidate, tuple[str, str]]]:
+        """The next ones that were not tried before. Raises _Cut where they are too many."""
+        found: dict[tuple[str, str], _Candidate] = {}
+        for candidate in candidates:
+            name = (candidate.leg.program.digest(), self._system(candidate.leg))
+            if name in self._tried or name in found:
+                continue
+            if self._candidates + len(found) == self._most:
+                if not found:
+                    raise _Cut
+                break
+            found[name] = candidate
+            if len(found) == most:
+                break
+        return [(candidate, name) for name, candidate in found.items()]
+
+    def _system(self, leg: Leg) -> str:
+        """Equal for equal systems; nearly all candidates have one of the last few."""
+        for description, name in islice(reversed(self._systems), 4):
+            if description is leg.description:
+                return name
+        name = leg.digest()
+        self._systems.append((leg.description, name))
+        return name
+
+    def _is_same(self, leg: Leg, ending: str) -> bool:
+        """Whether a candidate fails as the leg did. What fails otherwise is kept."""
+        if alike(ending, self._kind):
             return True
-        if kind:
-            self._others.setdefault(kind, leg)
+        if ending and ending not in self._others and len(self._others) < OTHERS:
+            self._others[ending] = derived(leg)
         return False

@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from protocols.loader import LoadedProtocol
+from runtime.description import SystemDescription
 from slicc.text.data import json_text
 from tester.program.replay_file import save_leg
+from tester.scenario.machine_roles import find_roles
+from tester.shrink.blame import Blame
 from tester.shrink.listing import listing
+from tester.shrink.scripts import NOMINAL, script_of
 from tester.shrink.search import Shrunk, finding_of
 
 SUFFIX = ".min.leg"
@@ -36,18 +40,30 @@ def as_text(
 ) -> list[str]:
     """Lines: what is left, the listing, how the search ended, and how to run it again."""
     return [
-        f"shrunk: {shrunk.after} (from {shrunk.before})",
-        f"  {_system(shrunk, protocol)}",
-        *(f"  {line}".rstrip() for line in listing(shrunk.leg, finding_of(shrunk.leg, protocol))),
-        f"  {shrunk.ending}",
-        *(f"  seen on the way: {kind}: {file}" for kind, file in others.items()),
-        f"  {command}",
+        f"{shrunk.after} (from {shrunk.before})",
+        _system(shrunk),
+        *listing(shrunk.leg, finding_of(shrunk.leg, protocol)),
+        shrunk.ending,
+        *(f"seen on the way: {kind}: {file}" for kind, file in others.items()),
+        command,
     ]
 
 
-def as_json(shrunk: Shrunk, file: Path, others: dict[str, Path]) -> str:
+def blame_lines(found: Blame) -> list[str]:
+    """Lines: what parts the leg from its nearest neighbour, and the suspects in order."""
+    lines = [f"{number}. {suspect}" for number, suspect in enumerate(found.suspects, 1)]
+    if found.neighbour:
+        lines.append(f"it does not fail so {found.neighbour}")
+    if found.parting is not None:
+        lines.append(f"the two runs part at {found.parting}")
+    return lines
+
+
+def as_json(
+    shrunk: Shrunk, found: Blame, protocol: LoadedProtocol, file: Path, others: dict[str, Path]
+) -> str:
     """The same for programs."""
-    after = shrunk.after
+    after, description = shrunk.after, shrunk.leg.description
     return json_text(
         {
             "file": str(file),
@@ -57,18 +73,45 @@ def as_json(shrunk: Shrunk, file: Path, others: dict[str, Path]) -> str:
             "episodes": after.episodes,
             "threads": after.threads,
             "lines": after.lines,
+            "first_level_caches": first_level_caches(protocol, description),
+            "machines": {name: m.count for name, m in description.machines.items() if m.count},
+            "delays": description.network.delays,
+            "delayed_messages": len(script_of(shrunk.leg)),
             "accesses_before": shrunk.before.accesses,
             "candidates": shrunk.candidates,
             "seconds": round(shrunk.seconds, 3),
             "minimal": not shrunk.cut,
+            "end": shrunk.ending,
+            "blamed": [
+                {
+                    "transition": suspect.cell,
+                    "place": suspect.where,
+                    "absent": round(suspect.absent, 3),
+                    "remedies": list(suspect.remedies),
+                }
+                for suspect in found.suspects
+            ],
+            "neighbour": found.neighbour,
+            "parting": None if found.parting is None else str(found.parting),
             "others": {kind: str(path) for kind, path in others.items()},
         },
         indent=2,
     )
 
 
-def _system(shrunk: Shrunk, protocol: LoadedProtocol) -> str:
-    """``2 TCP, 1 TCC, 1 Directory; delays nominal``."""
-    description = shrunk.leg.description
+def first_level_caches(protocol: LoadedProtocol, description: SystemDescription) -> int:
+    """Caches that agents use directly."""
+    roles = find_roles(protocol.info, description)
+    groups = {*roles.first, *roles.processors, *roles.fetchers, *roles.scalars}
+    return sum(description.machines[name].count or 0 for name in groups)
+
+
+def _system(shrunk: Shrunk) -> str:
+    """``2 TCP, 1 TCC, 1 Directory; delays: none``, or the messages that are delayed."""
+    description, script = shrunk.leg.description, script_of(shrunk.leg)
     machines = (f"{m.count} {name}" for name, m in description.machines.items() if m.count)
-    return f"{', '.join(machines)}; delays {description.network.delays}"
+    delays = "none" if description.network.delays == NOMINAL else description.network.delays
+    late = (
+        f"message {row.message} of {row.channel} on {row.line:#x} by {row.delay}" for row in script
+    )
+    return f"{', '.join(machines)}; delays: {', '.join(late) if script else delays}"

@@ -1,9 +1,9 @@
-"""Ways to make a program simpler: what may be taken away, piece by piece.
+"""Ways to make the program of a leg simpler: what may be taken away, piece by piece.
 
-A `Step` says how many pieces of a kind a program has, and returns the program without some of them;
-the search decides which. Invariant: what a step returns is a program that
-`tester.program.expectations` can derive, and simpler in one thing without being worse in another,
-so that a search over steps ends.
+A `Step` says how many pieces of a kind a leg has, and returns the leg without some of them; the
+search decides which. Invariant: what a step returns is simpler in one thing without being worse
+in another, so that a search over steps ends; whether it is a leg at all, and free of races, is for
+`tester.program.replay_file.with_expectations` to say.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from tester.arrays import BoolArray
+from tester.arrays import BoolArray, IntArray
 from tester.program.program import (
     ATOMIC,
     BARE,
@@ -28,39 +28,34 @@ from tester.program.program import (
     SLC,
     Program,
 )
+from tester.program.replay_file import Leg
+from tester.shrink.scripts import with_lines_moved
 
 
 @dataclass(frozen=True)
 class Step:
-    """``what``: the pieces, in words. ``without``: the program without the marked pieces [N]."""
+    """``what``: the pieces, in words. ``without``: the leg without the marked pieces [N]; None:
+    there is no such leg. ``retimed``: whether to try it with other delays as well."""
 
     what: str
-    count: Callable[[Program], int]
-    without: Callable[[Program, BoolArray], Program]
+    count: Callable[[Leg], int]
+    without: Callable[[Leg, BoolArray], Leg | None]
+    retimed: bool = True
 
 
-def deletions(bare: bool) -> tuple[Step, ...]:
-    """All steps, what saves most first. ``bare``: whether episodes can do without fetch-adds."""
-    return (*((_FETCH_ADDS,) if bare else ()), *_PIECES, *_FLAGS, _BYTES)
+def program_steps() -> tuple[Step, ...]:
+    """All of programs, what saves most first."""
+    return (_FETCH_ADDS, *_PIECES, *_FLAGS, *_BYTES, _GROUPS, _LINES)
 
 
-def one_group(program: Program) -> Program | None:
-    """With the atomic words that episodes add to, and no others; None: there are no others."""
-    group = program.episode_group
-    adding = np.broadcast_to(program.adds()[:, None], group.shape) & (group >= 0)
-    used = np.unique(group[adding])
-    if len(used) == 0:  # of bare episodes: any word will do
-        used = np.unique(group[group >= 0])[:1]
-    if len(used) == program.groups:
-        return None
-    to = np.zeros(program.groups, np.int32)
-    to[used] = np.arange(len(used))
-    return replace(
-        program,
-        derived=False,
-        group_word=program.group_word[used],
-        episode_group=np.where(group >= 0, to[group], INACTIVE),
-    )
+def _of_program(
+    what: str, count: Callable[[Program], int], without: Callable[[Program, BoolArray], Program]
+) -> Step:
+    def less(leg: Leg, away: BoolArray) -> Leg | None:
+        program = without(leg.program, away)
+        return replace(leg, program=program) if program.episodes else None
+
+    return Step(what, lambda leg: count(leg.program), less)
 
 
 # ------------------------------------------------------------------ pieces
@@ -108,24 +103,32 @@ def _without_accesses(program: Program, away: BoolArray) -> Program:
 
 
 _PIECES: Final = (
-    Step("agents", lambda p: len(_agents(p)), _without_agents),
-    Step("episodes", lambda p: p.episodes, lambda p, away: p.keep_episodes(~away)),
-    Step("lanes", lambda p: int(_columns(p).sum()), _without_columns),
-    Step("actions", lambda p: p.actions, _without_actions),
-    Step("lanes of episodes", lambda p: int(_lanes(p).sum()), _without_lanes),
-    Step("accesses", lambda p: int(p.active().sum()), _without_accesses),
+    _of_program("agents", lambda p: len(_agents(p)), _without_agents),
+    _of_program("episodes", lambda p: p.episodes, lambda p, away: p.keep_episodes(~away)),
+    _of_program("lanes", lambda p: int(_columns(p).sum()), _without_columns),
+    _of_program("actions", lambda p: p.actions, _without_actions),
+    _of_program("lanes of episodes", lambda p: int(_lanes(p).sum()), _without_lanes),
+    _of_program("accesses", lambda p: int(p.active().sum()), _without_accesses),
 )
 
 # ------------------------------------------------------------------ what accesses need not be
 
 
-def _without_adds(program: Program, away: BoolArray) -> Program:
+def _fetch_adds(leg: Leg) -> int:
+    """Episodes that could do without; none where the system's hand-overs need them."""
+    if any("bare" in group.without for group in leg.description.agents.values()):
+        return 0
+    return int(leg.program.adds().sum())
+
+
+def _without_adds(leg: Leg, away: BoolArray) -> Leg:
+    program = leg.program
     scope = program.episode_scope.copy()
     scope[np.flatnonzero(program.adds())[away]] |= BARE
-    return replace(program, derived=False, episode_scope=scope)
+    return replace(leg, program=replace(program, derived=False, episode_scope=scope))
 
 
-_FETCH_ADDS: Final = Step("fetch-adds", lambda p: int(p.adds().sum()), _without_adds)
+_FETCH_ADDS: Final = Step("fetch-adds", _fetch_adds, _without_adds)
 
 
 def _flag(what: str, array: str, bits: int) -> Step:
@@ -139,7 +142,7 @@ def _flag(what: str, array: str, bits: int) -> Step:
         scope[np.flatnonzero(marked(program))[away]] &= ~np.uint8(bits)
         return replace(program, derived=False, **{array: scope})
 
-    return Step(what, lambda program: int(marked(program).sum()), without)
+    return _of_program(what, lambda program: int(marked(program).sum()), without)
 
 
 _FLAGS: Final = (
@@ -154,19 +157,98 @@ _FLAGS: Final = (
 
 
 def _wide(program: Program) -> BoolArray:
-    """[A]: the action could access one byte a lane instead of several."""
+    """[A]: the action could access fewer bytes a lane."""
     piece = program.action_scope & CONTINUES > 0
     has_more = np.append(piece[1:], False)
     alone = ~piece & ~has_more & (program.action_kind != ATOMIC)
     return np.asarray(alone & (program.action_size > 1))
 
 
-def _without_bytes(program: Program, away: BoolArray) -> Program:
-    rows = np.flatnonzero(_wide(program))[away]
-    size, value = program.action_size.copy(), program.store_value.copy()
-    size[rows] = 1
-    value[rows] &= np.uint64(0xFF)
-    return replace(program, derived=False, action_size=size, store_value=value)
+def _narrowed(what: str, size_of: Callable[[IntArray], IntArray], upper: bool = False) -> Step:
+    """Accesses of fewer bytes: the lower ones, or the upper ones."""
+
+    def without(program: Program, away: BoolArray) -> Program:
+        rows = np.flatnonzero(_wide(program))[away]
+        old = program.action_size[rows].astype(np.int64)
+        new = size_of(old)
+        size, value = program.action_size.copy(), program.store_value.copy()
+        address = program.lane_address.copy()
+        size[rows] = new
+        if upper:
+            moved = (old - new)[:, None]
+            address[rows] = np.where(address[rows] >= 0, address[rows] + moved, INACTIVE)
+            value[rows] >>= (8 * moved).astype(np.uint64)
+        value[rows] &= (~np.uint64(0) >> (64 - 8 * new).astype(np.uint64))[:, None]
+        return replace(
+            program, derived=False, action_size=size, store_value=value, lane_address=address
+        )
+
+    return _of_program(what, lambda program: int(_wide(program).sum()), without)
 
 
-_BYTES: Final = Step("further bytes", lambda p: int(_wide(p).sum()), _without_bytes)
+def _half(size: IntArray) -> IntArray:
+    """The largest power of two below."""
+    return np.asarray(1 << np.maximum(0, np.ceil(np.log2(size)).astype(np.int64) - 1))
+
+
+_BYTES: Final = (
+    _narrowed("further bytes", np.ones_like),
+    _narrowed("upper halves", _half),
+    _narrowed("lower halves", _half, upper=True),
+)
+
+# ------------------------------------------------------------------ where accesses are
+
+
+def _used_groups(program: Program) -> IntArray:
+    """Whose words episodes add to; of bare episodes alone, any one will do."""
+    group = program.episode_group
+    adding = np.broadcast_to(program.adds()[:, None], group.shape) & (group >= 0)
+    used = np.unique(group[adding])
+    return np.asarray(used if len(used) else np.unique(group[group >= 0])[:1])
+
+
+def _without_groups(program: Program, away: BoolArray) -> Program:
+    """Without all groups that are not used, whichever are marked."""
+    used = _used_groups(program)
+    to = np.zeros(program.groups, np.int32)
+    to[used] = np.arange(len(used))
+    group = program.episode_group
+    return replace(
+        program,
+        derived=False,
+        group_word=program.group_word[used],
+        episode_group=np.where(group >= 0, to[group], INACTIVE),
+    )
+
+
+_GROUPS: Final = _of_program(
+    "groups", lambda p: int(p.groups > len(_used_groups(p))), _without_groups
+)
+
+
+def lines_of(program: Program) -> list[int]:
+    """Lines with accesses, or with words that episodes add to, in the order of their first use."""
+    found: dict[int, None] = {}
+    size, adds = program.line_size, program.adds()
+    for episode in range(program.episodes):
+        if adds[episode]:
+            for _, group in program.groups_of(episode):
+                found[int(program.group_word[group]) // size * size] = None
+        for action in program.actions_of(episode):
+            for address in program.lane_address[action].tolist():
+                if address >= 0:
+                    found[address // size * size] = None
+    return list(found)
+
+
+def _without_lines(leg: Leg, away: BoolArray) -> Leg:
+    """What is on the marked lines happens on the first of the others."""
+    lines = lines_of(leg.program)
+    kept = [line for line, gone in zip(lines, np.append(False, away)) if not gone]
+    return with_lines_moved(
+        leg, {line: kept[0] for line, gone in zip(lines, np.append(False, away)) if gone}
+    )
+
+
+_LINES: Final = Step("lines", lambda leg: max(0, len(lines_of(leg.program)) - 1), _without_lines)

@@ -1,14 +1,16 @@
-"""Ways to make the system of a leg simpler: fewer machines, waves and lanes, simpler delays.
+"""Ways to make the system of a leg simpler: fewer machines, waves, lanes, frames, limits, delays.
 
 A leg holds the completed description, in which sizes that follow from counts are filled in. The
 protocol's own description is therefore completed twice, with the counts of before and of after:
 what the leg has as the first one says becomes what the second one says, and everything else stays.
 Agents keep their place on their ports, ports in use move together, and so do lanes in use.
+
+Invariant: what a known defect of the protocol is avoided with stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -19,33 +21,155 @@ from protocols.loader import LoadedProtocol
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import complete
 from runtime.system.system import agent_places
-from tester.campaign.campaign import agents_of, outline
+from tester.arrays import BoolArray
+from tester.campaign.campaign import agents_of, avoided, outline
 from tester.errors import ConfigError
 from tester.program.program import INACTIVE, Program
 from tester.program.replay_file import Leg
 from tester.scenario.machine_roles import find_roles
+from tester.shrink.scripts import (
+    NOMINAL,
+    script_of,
+    with_channels_renamed,
+    with_policy,
+    with_script,
+)
+from tester.shrink.simpler_programs import Step
 
-_SIMPLER_DELAYS: Final = ("nominal", "uniform")
+_ROLES: Final = ("second", "private", "directories", "processors", "dmas", "fetchers", "scalars")
+_IDLE: Final = ("processors", "dmas", "fetchers", "scalars")
 
-Change = Callable[[Leg], Leg | None]
-"""A leg in a simpler system, its program moved there; None: it has nothing of the kind."""
-
-
-def smaller_systems(protocol: LoadedProtocol) -> Iterator[Change]:
-    """All changes, those that save most first."""
-    for delays in _SIMPLER_DELAYS:
-        yield partial(_delayed, delays)
-    yield partial(_resized, protocol, _used_only)
-    for role in ("second", "private", "directories", "processors", "dmas", "fetchers", "scalars"):
-        yield partial(_resized, protocol, partial(_one_each, protocol, role))
+_Wanted = Callable[[Leg], dict[str, object]]
+"""Counts of a smaller system, as assignments."""
 
 
-def _delayed(delays: str, leg: Leg) -> Leg | None:
-    now = leg.description.network.delays
-    if now in _SIMPLER_DELAYS[: _SIMPLER_DELAYS.index(delays) + 1]:
+def system_steps(protocol: LoadedProtocol) -> tuple[Step, ...]:
+    """All of systems, what saves most first."""
+    counts: list[_Wanted] = [_used_only]
+    counts += [partial(_one_each, protocol, role) for role in _ROLES]
+    counts += [partial(_without_idle, protocol, role) for role in _IDLE]
+    return (
+        _DELAYS,
+        _SCRIPT,
+        *(_single("machines, waves, lanes", partial(_resized, protocol, each)) for each in counts),
+        Step(
+            "settings",
+            lambda leg: len(_settings(protocol, leg)),
+            partial(_without_settings, protocol),
+        ),
+        *_FRAMES,
+    )
+
+
+def _single(what: str, change: Callable[[Leg], Leg | None]) -> Step:
+    """Of one piece, which is all that there is to change."""
+    return Step(what, lambda leg: int(change(leg) is not None), lambda leg, away: change(leg))
+
+
+_DELAYS: Final = Step(
+    "delays",
+    lambda leg: int(leg.description.network.delays != NOMINAL),
+    lambda leg, away: with_policy(leg, NOMINAL),
+    retimed=False,
+)
+_SCRIPT: Final = Step(
+    "delayed messages",
+    lambda leg: len(script_of(leg)),
+    lambda leg, away: with_script(
+        leg, [row for row, gone in zip(script_of(leg), away.tolist()) if not gone]
+    ),
+    retimed=False,
+)
+
+# ------------------------------------------------------------------ settings
+
+
+def _settings(protocol: LoadedProtocol, leg: Leg) -> list[tuple[tuple[str, ...], object]]:
+    """Fields that the protocol's own description, with these counts, has otherwise; and how."""
+    usual = _completed(protocol, leg.description, _counts(protocol, leg.description))
+    if usual is None:
+        return []
+    defects = protocol.written.defects
+    kept = {
+        tuple(path.split(".")) for path in avoided(defects, protocol.written, protocol.description)
+    }
+    mine, theirs = leg.description.to_dict(), usual.to_dict()
+    for data in (mine, theirs):
+        for name in ("agents", "requester", "handover", "gpu"):
+            data.pop(name, None)  # a program was made for them
+        data["network"].pop("delays", None)
+        data["network"].pop("script", None)
+    return [
+        (path, value)
+        for path, value in _differences(mine, theirs)
+        if path not in kept and path[-1] not in _OWN_STEPS
+    ]
+
+
+_OWN_STEPS: Final = frozenset({"count", "sets", "ways"})
+
+
+def _differences(mine: Any, theirs: Any) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Paths of the values in which two descriptions differ, and what the second one has."""
+    for name in sorted({*mine, *theirs}):
+        one, other = mine.get(name), theirs.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            for path, value in _differences(one, other):
+                yield (name, *path), value
+        elif one != other:
+            yield (name,), other
+
+
+def _without_settings(protocol: LoadedProtocol, leg: Leg, away: BoolArray) -> Leg | None:
+    data = leg.description.to_dict()
+    for (path, value), gone in zip(_settings(protocol, leg), away.tolist()):
+        if gone:
+            table = data
+            for part in path[:-1]:
+                table = table.setdefault(part, {})
+            if value is None:
+                table.pop(path[-1], None)
+            else:
+                table[path[-1]] = value
+    return _described(protocol, leg, data)
+
+
+def _described(protocol: LoadedProtocol, leg: Leg, data: Mapping[str, Any]) -> Leg | None:
+    """The leg in another system with the same agents; None: there is no such system."""
+    try:
+        description = complete(SystemDescription.from_dict(data), protocol.info)
+        same = agents_of(description)[0] == leg.program.agents
+    except (DescriptionError, ConfigError):
         return None
-    return replace(leg, description=leg.description.override({"network.delays": delays}))
+    return replace(leg, description=description) if same else None
 
+
+def _frames(sets: bool, ways: bool) -> Step:
+    """Caches with fewer sets, fewer ways, or both."""
+
+    def large(leg: Leg) -> list[tuple[str, str]]:
+        return [
+            (name, cache)
+            for name, machine in leg.description.machines.items()
+            for cache, built in machine.caches.items()
+            if machine.count and ((sets and built.sets > 1) or (ways and built.ways > 1))
+        ]
+
+    def smaller(leg: Leg, away: BoolArray) -> Leg | None:
+        changes: dict[str, object] = {}
+        for (name, cache), gone in zip(large(leg), away.tolist()):
+            if gone:
+                changes |= {f"machine.{name}.cache.{cache}.sets": 1} if sets else {}
+                changes |= {f"machine.{name}.cache.{cache}.ways": 1} if ways else {}
+        try:
+            return replace(leg, description=leg.description.override(changes))
+        except DescriptionError:
+            return None
+
+    return Step("frames of caches", lambda leg: len(large(leg)), smaller)
+
+
+_FRAMES: Final = (_frames(True, True), _frames(True, False), _frames(False, True))
 
 # ------------------------------------------------------------------ counts
 
@@ -126,22 +250,56 @@ def _one_each(protocol: LoadedProtocol, role: str, leg: Leg) -> dict[str, object
     return {f"machine.{name}.count": 1 for name in getattr(roles, role) if name not in busy}
 
 
-def _resized(
-    protocol: LoadedProtocol, wanted: Callable[[Leg], dict[str, object]], leg: Leg
-) -> Leg | None:
-    before = _counts(protocol, leg.description)
+def _without_idle(protocol: LoadedProtocol, role: str, leg: Leg) -> dict[str, object]:
+    """No machines with this role whose agents have nothing to do."""
+    roles = find_roles(protocol.info, leg.description)
+    moved, _ = _moved(leg)
+    busy = {at.machine for at in moved.values()}
+    return {f"machine.{name}.count": 0 for name in getattr(roles, role) if name not in busy}
+
+
+def _resized(protocol: LoadedProtocol, wanted: _Wanted, leg: Leg) -> Leg | None:
+    description = leg.description
+    before = _counts(protocol, description)
     changes = wanted(leg)
-    after = before | {path: value for path, value in changes.items() if path in before}
+    gone = {
+        name
+        for name, group in description.agents.items()
+        if changes.get(f"machine.{description.requesters[group.requester].machine}.count") == 0
+    }
+    after = {
+        path: changes.get(path, value)
+        for path, value in before.items()
+        if not (path.startswith("agents.") and path.split(".")[1] in gone)
+    }
     if after == before:
         return None
-    base = outline(protocol.written, protocol.description, leg.description.agents)
+    then = _completed(protocol, description, before)
+    now = _completed(protocol, description, after, gone)
+    if then is None or now is None:
+        return None
+    merged = _merged(leg.description.to_dict(), then.to_dict(), now.to_dict())
     try:
-        then = complete(base.override(before), protocol.info)
-        now = complete(base.override(after), protocol.info)
-        merged = _merged(leg.description.to_dict(), then.to_dict(), now.to_dict())
         description = complete(SystemDescription.from_dict(merged), protocol.info)
         return _in_system(leg, description)
     except (DescriptionError, ConfigError, LookupError):  # counts that do not go together
+        return None
+
+
+def _completed(
+    protocol: LoadedProtocol,
+    description: SystemDescription,
+    counts: Mapping[str, object],
+    gone: Collection[str] = (),
+) -> SystemDescription | None:
+    """The protocol's own description with these counts, and the same agents but for some.
+
+    None: they do not go together.
+    """
+    base = outline(protocol.written, protocol.description, {*description.agents} - {*gone})
+    try:
+        return complete(base.override(counts), protocol.info)
+    except (DescriptionError, ConfigError, LookupError):
         return None
 
 
@@ -167,7 +325,11 @@ def _merged(mine: Any, before: Any, after: Any) -> Any:
         return after
     if not (isinstance(mine, dict) and isinstance(before, dict) and isinstance(after, dict)):
         return mine
-    return {name: _merged(mine[name], before.get(name), after.get(name)) for name in mine}
+    return {
+        name: _merged(mine[name], before.get(name), after.get(name))
+        for name in mine
+        if name in after or name not in before
+    }
 
 
 def _in_system(leg: Leg, description: SystemDescription) -> Leg | None:
@@ -187,7 +349,37 @@ def _in_system(leg: Leg, description: SystemDescription) -> Leg | None:
         thread_base=np.zeros(len(agents), np.int64),
         derived=False,
     )
-    return replace(leg, program=program, description=description)
+    renamed = partial(_renamed, leg.description, description, moved)
+    return with_channels_renamed(replace(leg, program=program, description=description), renamed)
+
+
+def _renamed(
+    before: SystemDescription, after: SystemDescription, moved: Mapping[int, _Place], end: str
+) -> str | None:
+    """What a buffer is called in another system; None: its machine is gone."""
+    places = _places(before)
+    to = {(places[agent].machine, places[agent].instance): at for agent, at in moved.items()}
+    busy = {machine for machine, _ in to}
+    machine, dot, buffer = end.partition(".")
+    if not dot:  # the bus
+        return end
+    group, instance = next(each for each, name in _names(before).items() if name == machine)
+    if group in busy:
+        if (group, instance) not in to:
+            return None
+        instance = to[group, instance].instance
+    name = _names(after).get((group, instance))
+    return None if name is None else f"{name}.{buffer}"
+
+
+def _names(description: SystemDescription) -> dict[tuple[str, int], str]:
+    """What the instances of groups are called in the names of their parts."""
+    machines = {of.of or name for name, of in description.machines.items()}
+    return {
+        place: f"{machine}{number}"
+        for machine in sorted(machines)
+        for number, place in enumerate(description.instances_of(machine))
+    }
 
 
 def _lanes_together(program: Program, width: int) -> Program:

@@ -51,6 +51,7 @@ NAMES: Final = {
         "Result",
         "Verdict",
         "Watcher",
+        "draw",
         "generate",
         "load_leg",
         "replay",

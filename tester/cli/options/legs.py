@@ -17,6 +17,7 @@ from tester.cli.options.common import (
     output_option,
     run_option,
 )
+from tester.limits import CANDIDATES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,15 @@ class RunOptions(EngineOptions, LegsOptions, SeriesOptions):
     )
     go_on: bool = run_option(
         False, "Go on behind failures; report each kind once, and list all at the end."
+    )
+    no_shrink: bool = run_option(
+        False, "Report failing legs as they are, without bringing them down to the least."
+    )
+    shrink_budget: int = number_option(
+        RUN,
+        "shrink_budget",
+        f"Candidates to try, at most, for each failing leg ({CANDIDATES:,}).",
+        default=CANDIDATES,
     )
     verify: bool = run_option(
         False, "Have each program judged by the slow verifier before it runs."

@@ -33,5 +33,8 @@ class ShrinkOptions(ProtocolOptions):
     budget: int = number_option(
         RUN, "shrink_budget", f"Candidates to try, at most ({CANDIDATES:,}).", default=CANDIDATES
     )
+    jobs: int = number_option(
+        RUN, "jobs", "Processes to run candidates in (1).", "--jobs", "-j", default=1
+    )
     engine: Choice = ENGINE
     format: Format = output_option(Format.text, "What the result is printed as.")

@@ -18,7 +18,7 @@ from tester.cli.checks import check_includes, check_run, fixed_options
 from tester.cli.options.common import LegOptions
 from tester.cli.options.legs import DiffOptions, GenerateOptions, RunOptions
 from tester.cli.program_check import ProgramWrong, require_right
-from tester.cli.session import Failed, Session, ending, engine_for, tune_collector
+from tester.cli.session import Failed, Session, Shrink, ending, engine_for, tune_collector
 from tester.cli.usable_options import check_usable
 from tester.engines.choice import Choice
 from tester.execution.leg import DEADLOCK_LIMIT
@@ -45,6 +45,7 @@ def run(options: RunOptions) -> int:
         output=options.output,
         trace=options.trace,
         before=_verify if options.verify else None,
+        shrink=None if options.no_shrink else Shrink(options.shrink_budget, options.jobs),
     )
     series = Series(options.max_seconds, options.save_program, options.jobs, options.go_on)
     return session.run(series.run)

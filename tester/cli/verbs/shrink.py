@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from slicc.text.command.exit_status import FINE
+from slicc.text.command.exit_status import FINE, INTERRUPTED
 from slicc.text.command.progress import Progress
 from slicc.text.command.version import installed_version
 from slicc.text.terminal import printable_lines
@@ -15,12 +15,13 @@ from tester.cli.leg_files import load_any
 from tester.cli.options.common import Format
 from tester.cli.options.shrink import ShrinkOptions
 from tester.cli.session import tune_collector
+from tester.cli.shrinking import Small, small
 from tester.engines.selection import choose
 from tester.program.program import Program
 from tester.program.replay_file import ReplayError
 from tester.shrink.measure import Size
-from tester.shrink.search import DoesNotFail, Shrinker
-from tester.shrink.shrink_report import as_json, as_text, save, small_file
+from tester.shrink.search import DoesNotFail
+from tester.shrink.shrink_report import as_json, small_file
 
 
 def shrink(options: ShrinkOptions) -> int:
@@ -41,27 +42,41 @@ def shrink(options: ShrinkOptions) -> int:
     campaign = Campaign(protocol, drawn, engine)
     try:
         with Progress(lambda: f"{tried:,} candidates: {Size.of(now)}", True):
-            shrunk = Shrinker(leg, protocol, campaign.failure_of, options.budget, show).run()
+            found = small(
+                leg,
+                campaign,
+                path,
+                budget=options.budget,
+                jobs=options.jobs,
+                on_candidate=show,
+            )
     except DoesNotFail as error:
         raise ReplayError(options.file, f"{error} ({protocol.identity.name})") from None
     finally:
         engine.close()
-    others = save(shrunk, path)
     if options.format is Format.json:
-        print(as_json(shrunk, path, others))
-        return FINE
-    command = ["gpu-tester", "replay", str(path)]
+        print(as_json(found.shrunk, found.blame, protocol, path, found.others))
+    else:
+        _print(options, found, campaign)
+    return INTERRUPTED if found.shrunk.interrupted else FINE
+
+
+def _print(options: ShrinkOptions, found: Small, campaign: Campaign) -> None:
+    command = ["gpu-tester", "replay", str(found.path)]
     if options.protocol is not None:
         command += ["--protocol", options.protocol]
     for directory in options.include:
         command += ["--include", str(directory)]
     for prelude in options.prelude:
         command += ["--prelude", str(prelude)]
-    print(f"{shrunk.kind}")
-    for line in as_text(shrunk, protocol, others, shlex.join(command)):
-        print(printable_lines(line))
-    print(f"{shrunk.seconds:.1f} s")
-    return FINE
+    print(found.shrunk.kind)
+    for line in found.lines(campaign, shlex.join(command)):
+        print(printable_lines(f"  {line}".rstrip()))
+    if found.suspects():
+        print("suspect")
+        for line in found.suspects():
+            print(printable_lines(f"  {line}"))
+    print(f"{found.shrunk.seconds:.1f} s")
 
 
 def _note(text: str) -> None:

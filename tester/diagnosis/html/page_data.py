@@ -1,8 +1,8 @@
 """A recorded run as the data of its page: small arrays of numbers, and one table of texts.
 
 The scripts of the page (`assets/model.js`) read this and nothing else; the two change together.
-Invariant: it holds only lists, dictionaries, texts, numbers and booleans, and is the same for the
-same recording.
+Invariant: it holds only lists, dictionaries, texts, numbers and booleans, is the same for the same
+recording, and no text in it acts on the reader's view.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from protocols.transition_texts import Cell, TransitionText
 from runtime.types.messages import AccessPermission
+from slicc.text.markup import page_text
 from tester.diagnosis.events.history import ISSUED
 from tester.diagnosis.events.lifelines import Lifelines
 from tester.diagnosis.events.line_events import (
@@ -47,8 +48,7 @@ class _Tables:
     fields: dict[Fields, int] = field(default_factory=dict)
 
     def text(self, text: str) -> int:
-        if len(text) > _MOST_TEXT:
-            text = f"{text[:_MOST_TEXT]}..."
+        text = page_text(text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}...")
         return self.texts.setdefault(text, len(self.texts))
 
     def field_list(self, fields: Fields) -> int:
@@ -94,7 +94,10 @@ class _Data:
         events = [self._event(event) for event in recording.events]
         return {
             "format": FORMAT,
-            "lifelines": [[line.name, line.kind, line.machine] for line in self._lifelines.all],
+            "lifelines": [
+                [page_text(line.name), line.kind, page_text(line.machine)]
+                for line in self._lifelines.all
+            ],
             "machines": self._machines(),
             "lines": self._line_list(),
             "lineSize": recording.run.program.line_size,
@@ -117,7 +120,7 @@ class _Data:
             line = question.address & -program.line_size
             touched[line] = [[question.address - line, question.size]]
         return [
-            {"name": name, "address": f"{line:#x}", "bytes": touched.get(line, [])}
+            {"name": page_text(name), "address": f"{line:#x}", "bytes": touched.get(line, [])}
             for line, name in self._lines.items()
         ]
 
@@ -158,9 +161,10 @@ class _Data:
         for cell in seen:
             text = self._texts.get(cell)
             if text is not None:
-                cells[" ".join(cell)] = text.passage.place
+                place = page_text(text.passage.place)
+                cells[page_text(" ".join(cell))] = place
                 passages.setdefault(
-                    text.passage.place,
+                    place,
                     {
                         "text": self._tables.text(text.passage.text),
                         "actions": [
@@ -171,7 +175,8 @@ class _Data:
                 )
                 for _, passage in text.actions:
                     passages.setdefault(
-                        passage.place, {"text": self._tables.text(passage.text), "actions": []}
+                        page_text(passage.place),
+                        {"text": self._tables.text(passage.text), "actions": []},
                     )
         return {"cells": cells, "passages": passages}
 

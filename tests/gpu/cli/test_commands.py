@@ -15,6 +15,7 @@ from elftools.elf.elffile import ELFFile
 from gpu.cli.inspect.disasm import disassemble
 from gpu.cli.main import VERBS
 from gpu.code_object import CodeObject
+from gpu.code_object.opencl.compiler import find_compiler
 from slicc.text.command.exit_status import NO_READER
 from slicc.text.command.options import written
 from tests.gpu.cli.calling import gcn
@@ -222,7 +223,7 @@ def test_sources_are_compiled_or_what_is_missing_is_reported() -> None:
 
 
 def test_options_of_a_source_reach_the_compiler(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     """The compiler is one that writes down how it was called."""
     clang, source = tmp_path / "clang", tmp_path / "k.cl"
@@ -234,6 +235,8 @@ def test_options_of_a_source_reach_the_compiler(
     source.write_text("__kernel void k(void) {}\n")
     (tmp_path / "vadd.co").write_bytes(stored_bytes("vadd"))
     monkeypatch.setenv("GCN_CLANG", str(clang))
+    find_compiler.cache_clear()
+    request.addfinalizer(find_compiler.cache_clear)
     words = ("-D", "N=4", "-DM", "-I", "a b", "-cl-mad-enable", "--build-option", "-cl-opt-disable")
     assert gcn("info", str(source), *words).status == 0
     called = (tmp_path / "called").read_text()

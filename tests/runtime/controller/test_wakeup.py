@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.errors import ErrorKind, ProtocolError
-from tests.runtime.recorder import Event, Harness, RequestType
+from tests.runtime.recorder import Event, Harness, RequestType, State
 
 
 def test_earlier_ports_have_priority_and_polling_starts_again_after_each_transition() -> None:
@@ -116,6 +116,32 @@ def test_z_stall_records_its_resources_and_runs_nothing() -> None:
         harness.recorder.type_calls == [("check", RequestType.Ape), ("record", RequestType.Ape)] * 2
     )
     assert harness.recorder.count_of(0, Event.Stall) == 0
+
+
+def test_every_look_at_what_is_held_back_is_reported() -> None:
+    harness = Harness()
+    looks: list[tuple[int, int, int]] = []
+    recorder = harness.recorder
+    recorder.stall_observer = lambda c, address, state, event: looks.append(
+        (c.engine.now, address, event)
+    )
+    harness.send(0, 0, Event.Stall, 5, 0x40)
+    harness.engine.run(until=7)
+    assert looks == [(5, 0x40, Event.Stall), (6, 0x40, Event.Stall), (7, 0x40, Event.Stall)]
+
+
+def test_an_action_can_be_run_before_those_of_a_transition() -> None:
+    harness = Harness()
+    harness.recorder.run_before(
+        State.S, Event.NeedSlot, lambda c, t: c.log.append((c.engine.now, "before", t.address))
+    )
+    for label in range(2):
+        harness.send(0, label, Event.NeedSlot, 5, 0x40)
+    harness.engine.run(until=8)
+    # Not before the second one, which finds no slot.
+    assert harness.recorder.log == [(5, "before", 0x40), (5, 0, 0)]
+    with pytest.raises(KeyError):
+        harness.recorder.run_before(State.S, Event.NUM, lambda c, t: None)
 
 
 def test_a_stall_handler_that_says_yes_polls_again_and_counts() -> None:

@@ -40,6 +40,9 @@ def test_a_script_delays_the_messages_that_it_names() -> None:
     elsewhere = policy.channel("here->elsewhere")
     assert elsewhere is not None
     assert elsewhere.next(note(0x40)) == 5
+    assert policy.sent()[0] == ScriptedDelay("here->elsewhere", 0x40, 1, 5)
+    assert policy.sent()[-1] == ScriptedDelay("here->there", 0x80, 2, 0)
+    assert len(policy.sent()) == 8
 
 
 @pytest.mark.parametrize("name", DRAWN_POLICIES)

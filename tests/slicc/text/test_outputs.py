@@ -24,6 +24,7 @@ from slicc.codegen.python.package import package as python_package
 from slicc.codegen.state_diagram import state_diagram
 from slicc.codegen.transition_table import protocol_page
 from slicc.ir.printer import print_protocol
+from slicc.text.data import script_json
 from tests.compiling import compile_unit
 from tests.slicc.text.hostile import EVERY, HARMLESS, Compiled, compiled
 
@@ -196,3 +197,11 @@ def test_every_template_is_driven() -> None:
         *("init.py.jinja", "types.py.jinja", "machine.py.jinja"),
         *("protocol.cpp.jinja", "types.hpp.jinja", "machine.hpp.jinja", "table.html.jinja"),
     }
+
+
+@hostile
+def test_json_in_a_script_element_ends_nothing(text: str) -> None:
+    value = {text: [text, "</script><!-- &amp; ]]>"]}
+    written = script_json(value)
+    assert json.loads(written) == value
+    assert written.isascii() and not re.search("[<>&]", written)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+import tester
 from tester.cli.main import app
 from tester.program.replay_file import save_leg
 from tests.tester.diagnosis.recorded import passing
@@ -120,6 +121,14 @@ def test_misuse_is_one_message(words: str, message: str, leg_file: str) -> None:
     result = gpu_tester("replay", leg_file, *words.split())
     assert result.exit_code == 2 and message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_program_can_draw_a_leg(leg_file: str) -> None:
+    recording = tester.draw(leg_file, "drawn.html")
+    assert recording.finding is None and recording.events
+    assert "every byte as expected" in Path("drawn.html").read_text(encoding="utf-8")
+    with pytest.raises(tester.ReplayError):
+        tester.draw("missing.leg", "other.html")
 
 
 def test_a_protocol_of_ones_own_is_drawn_with_its_texts() -> None:

@@ -17,10 +17,13 @@ inline COLD u32 pool_extend(Context& x, Pool& pool) {
         pool_exhausted(x, pool.name, pool.capacity);
         if (pool.used >= pool.capacity + POOL_SPARE) pool.used--;
     }
-    return static_cast<u32>((pool.offset + u64{pool.used++} * pool.stride) >> 3);
+    const u64 offset = pool.offset + u64{pool.used++} * pool.stride;
+    __builtin_memset(x.base + offset, 0,
+                     pool.stride);  // a block may have had another system before
+    return static_cast<u32>(offset >> 3);
 }
 
-// A slot with whatever was in it.
+// A slot with whatever was in it; zeros at first.
 template <class T>
 inline T& pool_take(Context& x, Pool& pool) {
     pool.live++;

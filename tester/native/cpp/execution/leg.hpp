@@ -47,7 +47,7 @@ inline bool flush_parts(const ProgramArrays& p, Arena& arena, PreparedLeg& leg) 
     u32* port = arena.take<u32>(leg.final.lines);
     if (!arena.enough()) return false;
     leg.flush_parts = 0;
-    for (u64 from = 0; from < p.agents;) {  // insertion sort, each of them once
+    for (u64 from = 0;;) {  // in ascending order, each of them once
         u32 least = NIL;
         for (u64 a = 0; a < p.agents; ++a) {
             const u32 requester = p.agent_requester[a];

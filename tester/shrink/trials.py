@@ -1,0 +1,198 @@
+"""Runs candidates of a search: one after the other in this process, or side by side in several.
+
+This is the one place where candidates are run in batches. Invariant: what a candidate ends with
+depends on it alone, so the number of processes changes nothing but the time.
+
+Helpers are forks: they share the compiled protocol with their parent.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+from typing import Final
+
+from protocols.loader import LoadedProtocol
+from tester.campaign.campaign import AnyRun, Campaign, kind_of
+from tester.campaign.engine_diff import Steps, traced_in_python, traced_natively
+from tester.campaign.workers import WorkerDied
+from tester.engines.selection import CANNOT
+from tester.errors import ConfigError
+from tester.execution.events import Verdict
+from tester.execution.leg import Outcome
+from tester.program.replay_file import Leg, with_expectations
+
+_AT_A_TIME: Final = 4
+"""Candidates for each helper."""
+_PATIENCE: Final = 5.0
+"""Seconds until a helper that was asked to end is killed."""
+
+
+def ending_of(run: AnyRun) -> str:
+    """How a run that is over has failed; empty: it passed.
+
+    As `tester.campaign.campaign.kind_of`; a hang also keeps what is stuck: ``hang store``.
+    """
+    finding = run.outcome.finding
+    if finding is None:
+        return ""
+    kind = kind_of(run, finding)
+    return f"{kind} {finding.stuck}".rstrip() if finding.verdict is Verdict.HANG else kind
+
+
+def derived(leg: Leg) -> Leg:
+    """The leg with what its program must observe. Raises ValueError if it is no program."""
+    return replace(leg, program=with_expectations(leg.program))
+
+
+def _verdict(outcome: Outcome) -> str:
+    return "" if outcome.finding is None else outcome.finding.verdict.value
+
+
+class Trials:
+    """Runs them in this process. ``most``: so many at a time are worth while."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._campaign = campaign
+        self.most = 1
+
+    def endings(self, legs: Sequence[Leg]) -> list[str]:
+        """How each of the candidates ends; what is not a leg passes."""
+        return [self.ending(leg) for leg in legs]
+
+    def ending(self, leg: Leg) -> str:
+        try:
+            return ending_of(self._campaign.tried(derived(leg)))
+        except (ConfigError, ValueError):  # nothing that a program or a system may be
+            return ""
+
+    @property
+    def protocol(self) -> LoadedProtocol:
+        return self._campaign.protocol
+
+    def machines_of(self, leg: Leg) -> list[tuple[str, int]]:
+        """Machine and number there of each controller, in the order of their own numbers."""
+        return [
+            (machine.MACHINE, number)
+            for machine in self.protocol.info.machines
+            for number in range(len(leg.description.instances_of(machine.MACHINE)))
+        ]
+
+    def traced(self, leg: Leg) -> tuple[Steps, str]:
+        """The transitions of a leg, and the verdict with which it ends; empty: it passes."""
+        native = self._campaign.engine.native
+        if native is not None:
+            with suppress(*CANNOT):
+                steps, outcome = traced_natively(native, leg)
+                return steps, _verdict(outcome)
+        steps, outcome = traced_in_python(self.protocol, leg)
+        return steps, _verdict(outcome)
+
+    def traced_if_possible(self, leg: Leg) -> tuple[Steps, str] | None:
+        """The same for a candidate; None: it is no leg."""
+        try:
+            return self.traced(derived(leg))
+        except (ConfigError, ValueError):
+            return None
+
+    def __enter__(self) -> Trials:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End what was started."""
+
+
+class ParallelTrials(Trials):
+    """Runs them in several processes; a context manager."""
+
+    def __init__(self, campaign: Campaign, jobs: int) -> None:
+        if "fork" not in multiprocessing.get_all_start_methods():
+            raise ConfigError("--jobs: this operating system cannot fork processes; leave it away")
+        super().__init__(campaign)
+        self.most = jobs * _AT_A_TIME
+        self._jobs = jobs
+        self._helpers: dict[Connection, BaseProcess] = {}
+
+    def __enter__(self) -> Trials:
+        context = multiprocessing.get_context("fork")
+        for _ in range(self._jobs):
+            ours, theirs = context.Pipe()
+            process = context.Process(
+                target=_serve, args=(theirs, [*self._helpers, ours], self), daemon=True
+            )
+            process.start()
+            theirs.close()
+            self._helpers[ours] = process
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for process in self._helpers.values():
+            process.terminate()
+        for connection, process in self._helpers.items():
+            process.join(_PATIENCE)
+            if process.is_alive():
+                process.kill()
+                process.join()
+            connection.close()
+        self._helpers.clear()
+
+    def endings(self, legs: Sequence[Leg]) -> list[str]:
+        """The same; raises WorkerDied."""
+        if len(legs) == 1:
+            return super().endings(legs)
+        asked = [
+            (connection, range(first, len(legs), self._jobs))
+            for first, connection in enumerate(self._helpers)
+        ]
+        found = [""] * len(legs)
+        try:
+            for connection, places in asked:
+                connection.send([legs[place] for place in places])
+            for connection, places in asked:
+                answer = connection.recv()
+                if isinstance(answer, Exception):
+                    raise answer
+                for place, ending in zip(places, answer, strict=True):
+                    found[place] = ending
+        except (EOFError, ConnectionError):
+            raise WorkerDied("a process that ran candidates has died") from None
+        return found
+
+
+def _serve(connection: Connection, others: list[Connection], trials: Trials) -> None:
+    """The main loop of a helper. Its parent handles interrupts and the end of a terminal."""
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for other in others:
+        other.close()  # else their ends would stay open when their owner has ended
+    while True:
+        try:
+            legs = connection.recv()
+        except (EOFError, ConnectionError):
+            return  # the parent has ended
+        try:
+            answer: object = [trials.ending(leg) for leg in legs]
+        except Exception as error:
+            answer = error
+        try:
+            connection.send(answer)
+        except (BrokenPipeError, ConnectionError):
+            return

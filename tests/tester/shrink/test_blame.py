@@ -1,0 +1,33 @@
+"""Which transitions are to blame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tester.shrink.blame import blame
+from tester.shrink.shrink_report import blame_lines
+from tester.shrink.trials import Trials
+from tests.tester.shrink.failing import failing
+
+
+@pytest.mark.parametrize(
+    ("bug", "transition"),
+    [
+        ("mi-fill-wakes-nothing", "Directory.IM.Memory_Data"),
+    ],
+)
+def test_the_planted_transition_is_blamed(bug: str, transition: str, tmp_path: Path) -> None:
+    broken = failing(tmp_path, bug)
+    shrunk = broken.shrunk()
+    found = blame(shrunk.leg, shrunk.kind, Trials(broken.campaign))
+    cells = [suspect.cell for suspect in found.suspects]
+    assert transition in cells
+    suspect = found.suspects[cells.index(transition)]
+    assert suspect.remedies
+    assert ".sm:" in suspect.where
+    lines = blame_lines(found)
+    assert lines[0].startswith("1. ")
+    assert found.neighbour
+    assert lines[-1].startswith("the two runs part at tick ")
