@@ -95,8 +95,8 @@ def test_the_debugger_stops_in_generated_code(leg_file: str) -> None:
     assert "/tester/" not in text and "/runtime/" not in text, "code of ours is stepped over"
 
 
-def test_the_debugger_goes_on_to_the_verdict(leg_file: str) -> None:
-    typed = "c\n" * 400
+def test_the_debugger_continues_to_the_verdict(leg_file: str) -> None:
+    typed = "c\n" * 200
     result = gpu_tester("replay", leg_file, "--break", "L1Cache.M.Fwd_GETX@A", "--pdb", typed=typed)
     assert result.exit_code == 0 and "PASSED: run.leg stopped" in result.stdout
 

@@ -20,7 +20,7 @@ from tests.planted.bugs import BY_NAME
 NAMES = ("MI", "MSI_Snoop", "GPU_VIPER")
 
 
-def leg_of(protocol: LoadedProtocol, episodes: int = 30, profile: str = "default") -> Leg:
+def leg_of(protocol: LoadedProtocol, episodes: int = 12, profile: str = "default") -> Leg:
     options = Options(1, episodes, profile, leg_episodes=episodes)
     return Campaign(protocol, options).plan(0).leg
 
