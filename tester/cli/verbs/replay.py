@@ -20,6 +20,7 @@ from tester.diagnosis.perfetto.trace_events import write_trace
 from tester.engines.choice import Choice
 from tester.errors import ConfigError
 from tester.program.replay_file import Leg, load_leg
+from tester.shrink.search import finding_of
 
 
 def replay(options: ReplayOptions) -> int:
@@ -33,7 +34,7 @@ def replay(options: ReplayOptions) -> int:
     status = run_file(options, options.file, options.engine, trace=options.trace)
     if options.trace_out is not None and status in (FINE, FOUND):
         leg, protocol = _loaded(options)
-        write_trace(options.trace_out, record(leg, protocol))
+        write_trace(options.trace_out, record(leg, protocol, finding_of(leg, protocol)))
     return status
 
 
