@@ -12,7 +12,7 @@ from tester.campaign.campaign import Options
 from tester.campaign.recording import record
 from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
 from tester.cli.break_at import break_at
-from tester.cli.checks import check_files, check_includes, check_shown
+from tester.cli.checks import check_files, check_includes, check_not_itself, check_shown
 from tester.cli.options.common import LegsOptions, ProtocolOptions
 from tester.cli.options.legs import ReplayOptions
 from tester.cli.session import Failed, Session, engine_for, tune_collector
@@ -29,6 +29,7 @@ def replay(options: ReplayOptions) -> int:
     if options.pdb and options.break_ is None:
         raise ConfigError("--pdb has no effect without --break")
     check_files({"--trace-out": options.trace_out, "--coverage": options.coverage})
+    check_not_itself("--trace-out", options.trace_out, options.file)
     if options.break_ is not None:
         return _stop(options)
     status = run_file(options, options.file, options.engine, trace=options.trace)

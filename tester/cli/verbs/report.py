@@ -10,7 +10,7 @@ from slicc.text.command.version import installed_version
 from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import Campaign, Options
 from tester.campaign.replay_protocol import fitted
-from tester.cli.checks import check_files, check_includes
+from tester.cli.checks import check_files, check_includes, check_not_itself
 from tester.cli.options.common import ProtocolOptions
 from tester.cli.options.report import ReportOptions
 from tester.cli.session import tune_collector
@@ -29,6 +29,7 @@ def report(options: ReportOptions) -> int:
     leg = load_leg(options.file)
     check_includes(options)
     check_files({"--output": path})
+    check_not_itself("--output", path, options.file)
     protocol = load_for(options, leg, options.file, options.engine)
     leg = fitted(leg, protocol, options.file)
     engine = choose(options.engine, protocol, _note)
