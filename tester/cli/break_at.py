@@ -1,6 +1,6 @@
 """``gpu-tester replay --break``: a leg that stops before transitions.
 
-Invariant: without a debugger the run goes on by itself and ends as any replay does.
+Invariant: without a debugger the run continues by itself and ends as any replay does.
 """
 
 from __future__ import annotations
