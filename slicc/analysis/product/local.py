@@ -121,6 +121,7 @@ class Attempt:
     happenings: list[tuple[Happening, bool]] = field(default_factory=list)
     looked: set[tuple[str, str, str]] = field(default_factory=set)
     doubtful: bool = False
+    noted: bool = False
 
 
 class Machines:
