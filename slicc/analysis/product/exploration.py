@@ -38,12 +38,12 @@ from slicc.analysis.product.values import LINE, OTHER_LINE
 _ASKED: Final = {Feeds.PROCESSOR: ("LD", "ST", "IFETCH"), Feeds.DMA: ("LD", "ST")}
 _LONGEST: Final = 6
 """Messages of one sender in one channel; what would make it longer is not followed."""
-_WALK: Final = 400
-_BURST: Final = 400
+_WALK: Final = 200
+_BURST: Final = 100
 """Draws between two rests of a walk, at most."""
 _REST: Final = 400
 """Deliveries after which a system that asks for nothing new is given up."""
-_ASKING: Final = 6
+_ASKING: Final = 5
 """Of eight draws, how many ask for something; the others deliver a message."""
 _MASK: Final = (1 << 64) - 1
 

@@ -16,7 +16,6 @@ STORES: Final = frozenset(
     {"CacheMemory", "DirectoryMemory", "PerfectCacheMemory", "TBETable", "TimerTable"}
 )
 """Classes that keep at most one record per line."""
-_CALLBACKS: Final = ("Callback",)
 
 
 def store_call(step: Step, name: str, method: str, arguments: list[Value], new: Value) -> Value:
@@ -26,6 +25,8 @@ def store_call(step: Step, name: str, method: str, arguments: list[Value], new: 
     match method:
         case "lookup":
             return tables[name] if here else None
+        case "isPresent" if name in step.homes:
+            return True
         case "isTagPresent" | "isPresent" | "isSet":
             return here and tables[name] is not None
         case "allocate" | "allocateVoid":
@@ -134,10 +135,9 @@ def _all(step: Step, type: str) -> frozenset[tuple[str, int]]:
     return frozenset((type, number) for number in range(step.counts.get(type, 0)))
 
 
-def _home(step: Step, address: Value, type: Value, *rest: Value) -> Value:
-    if type is UNKNOWN:
-        return UNKNOWN
-    return (type, 0)
+def _home(step: Step, address: Value, type: Value = UNKNOWN, *rest: Value) -> Value:
+    """The first machine of a type, as if there were one: what it takes to find it is not modelled."""
+    return UNKNOWN if type is UNKNOWN else (type, 0)
 
 
 def _take_memory(step: Step) -> None:
@@ -190,7 +190,7 @@ def function_call(step: Step, name: str, arguments: list[Value]) -> Value:
     known = FUNCTIONS.get(name)
     if known is None:
         return UNKNOWN
-    if any(each is UNKNOWN or each == NO_MACHINE for each in arguments):
+    if known is not _home and any(each is UNKNOWN or each == NO_MACHINE for each in arguments):
         return UNKNOWN
     result: Any = known(step, *arguments)
     return result

@@ -210,6 +210,7 @@ class Machines:
             source,
             thaw(self.messages[message]),
             decisions,
+            model.homes,
         )
 
     def _poll(self, step: Step, channel: Channel, found: Attempt) -> Stepped | None:
@@ -296,6 +297,8 @@ class Machines:
         destination = message.get("Destination", UNKNOWN)
         if not isinstance(destination, frozenset):
             raise Unmodelled("unknown destination")
+        if me in destination:
+            raise Unmodelled("a bus: what all receive in one order")
         for receiver in sorted(destination):
             there = self._index.get(receiver)
             if there is None:
@@ -314,7 +317,8 @@ class Machines:
             if port.feeds is Feeds.OWN and port.buffer == buffer:
                 return (index, place, me), message
             if port.feeds is Feeds.MEMORY and message[KIND] == "MemoryMsg":
-                return (index, place, MEMORY), message
+                answer = {"Sender": me, "OriginalRequestorMachId": message["Sender"]}
+                return (index, place, MEMORY), {**message, **answer}
         raise Unmodelled(f"nothing behind {buffer}")
 
 

@@ -93,6 +93,7 @@ class Model:
             if isinstance(each.type, ir.ClassType) and each.type.name in STORES
         ]
         self.tbes = _named(machine, "TBETable")
+        self.homes = _named(machine, "DirectoryMemory")
         self.caches = _named(machine, "CacheMemory")
         self.ports = [self._port(port) for port in machine.in_ports]
         places = list(enumerate(self.ports))

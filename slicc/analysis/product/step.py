@@ -5,7 +5,7 @@ Invariant: a step changes nothing but itself; the exploration freezes its outcom
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,8 @@ class Step:
     source: Source
     message: Record | None
     decisions: Sequence[bool] = ()
+    homes: Collection[str] = ()
+    """Directories: every line is present in them, whether it has an entry or not."""
     taken: list[bool] = field(default_factory=list)
     address: int = LINE
     entry: Value = None
