@@ -8,7 +8,7 @@ and a frozen value is hashable and holds no dictionary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
 from slicc import ir
@@ -130,8 +130,10 @@ class Defaults:
                 return member
             case ir.Unary(ir.UnaryOperator.NEGATE, ir.IntConst(value)):
                 return -value
-            case _:
+            case ir.NewStruct() | ir.Null():
                 return self.of(type)
+            case _:
+                return UNKNOWN
 
 
 def constant(expression: ir.Expr, defaults: Defaults) -> Value:
@@ -147,6 +149,3 @@ def constant(expression: ir.Expr, defaults: Defaults) -> Value:
             return defaults.of(type)
         case _:
             return UNKNOWN
-
-
-Getter = Callable[[Any], Value]
