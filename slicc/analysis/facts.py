@@ -1,6 +1,6 @@
 """What rules ask of one machine: which port triggers an event, and what actions do to queues.
 
-Invariant: a "may" fact holds on some path of the text, a "must" fact on all; facts are worked out once.
+Invariant: what is said to be certain holds on every path of the text, all else on some path.
 """
 
 from __future__ import annotations
@@ -36,6 +36,11 @@ class Source:
     own: bool
 
 
+def storage_of(machine: ir.Machine) -> tuple[ir.MachineParameter | ir.Object, ...]:
+    """What a machine is connected to and what it owns."""
+    return (*machine.parameters, *machine.objects)
+
+
 class MachineFacts:
     """Facts about one machine of a protocol."""
 
@@ -68,7 +73,7 @@ class MachineFacts:
         """Ports whose messages are taken by ``dequeue``; timers and the like are not among them."""
         tables = {
             each.name
-            for each in (*self.machine.objects, *self.machine.parameters)
+            for each in storage_of(self.machine)
             if isinstance(each.type, ir.ClassType) and each.type.name != "MessageBuffer"
         }
         return {ref for ref, port in self.ports.items() if port.buffer not in tables}

@@ -52,9 +52,7 @@ def _machine_types(arguments: tuple[ir.Expr, ...]) -> Iterator[str]:
             yield argument.member
 
 
-def _receiver(
-    facts: MachineFacts, enqueue: ir.Enqueue, network: int, receiver: str
-) -> Findings:
+def _receiver(facts: MachineFacts, enqueue: ir.Enqueue, network: int, receiver: str) -> Findings:
     machines = [
         each for each in facts.protocol.machines if (each.machine_type or each.name) == receiver
     ]
@@ -111,7 +109,9 @@ def _hits(facts: MachineFacts) -> Findings:
         sources = [s for event in transition.events for s in facts.sources.get(event, ())]
         if not sources or not all(s.port in facts.processor_ports for s in sources):
             continue
-        if any(facts.effects[action].peeks - facts.processor_ports for action in transition.actions):
+        if any(
+            facts.effects[action].peeks - facts.processor_ports for action in transition.actions
+        ):
             continue
         called = {name for action in transition.actions for name in callbacks[action]}
         for state in transition.states:

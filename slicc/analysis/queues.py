@@ -41,7 +41,9 @@ def _kept(facts: MachineFacts) -> Findings:
             f"the transition for {where} leaves its message at the head of `{port.name}`",
             transition.span,
             "it neither pops, recycles nor stalls the message",
-            notes=["the message triggers again at once, in the state that this transition leads to"],
+            notes=[
+                "the message triggers again at once, in the state that this transition leads to"
+            ],
             help=_popping(facts, port),
         )
 

@@ -31,16 +31,14 @@ class _Change:
 def _changes(
     facts: MachineFacts, transition: ir.Transition, which: ir.TransactionField
 ) -> list[_Change]:
-    found = []
-    for action in transition.actions:
-        for gives in _sets(facts, action, which):
-            found.append(_Change(action, gives))
-    return found
+    return [
+        _Change(action, gives)
+        for action in transition.actions
+        for gives in _sets(facts, action, which)
+    ]
 
 
-def _sets(
-    facts: MachineFacts, action: ir.ActionRef, which: ir.TransactionField
-) -> Iterator[bool]:
+def _sets(facts: MachineFacts, action: ir.ActionRef, which: ir.TransactionField) -> Iterator[bool]:
     body = _body(facts, action)
     for statement in statements_in(body):
         if isinstance(statement, ir.SetTransaction) and statement.field is which:
@@ -87,7 +85,7 @@ class _Flow:
         return changes[-1].gives if changes else before
 
     def _solve(self) -> None:
-        while any([self._step(index) for index in range(len(self.facts.machine.transitions))]):
+        while any(map(self._step, range(len(self.facts.machine.transitions)))):
             pass
 
     def _step(self, index: int) -> bool:
@@ -159,22 +157,34 @@ def _disagreement(
 
 
 def _twice(facts: MachineFacts) -> Findings:
-    for which, what in _NAMES.items():
-        flow = _Flow(facts, which)
-        if not flow.used:
-            continue
-        for transition in facts.machine.transitions:
-            held = {before for state in transition.states for before in flow.held.get(state, ())}
-            changes = flow.changes[id(transition)]
-            if held == {True} and changes and changes[0].gives and which is not _ENTRY:
-                where = cells(transition.states, transition.events)
-                yield finding(
-                    "allocated-twice",
-                    f"`{changes[0].action.name}` gives the line a {what}, which it has already "
-                    f"in {where}",
-                    transition.span,
-                    "the first one is lost",
-                )
+    tables = [each for each in facts.machine.objects if _is_tbe_table(each.type)]
+    flow = _Flow(facts, ir.TransactionField.TBE)
+    if not flow.used or len(tables) != 1:
+        return
+    for transition in facts.machine.transitions:
+        held = {before for state in transition.states for before in flow.held.get(state, ())}
+        changes = flow.changes[id(transition)]
+        if held == {True} and changes and _allocates(facts, changes[0].action):
+            yield finding(
+                "allocated-twice",
+                f"`{changes[0].action.name}` gives the line a TBE, which it has already "
+                f"in {cells(transition.states, transition.events)}",
+                transition.span,
+                "the first one is lost",
+            )
+
+
+def _is_tbe_table(type: ir.Type) -> bool:
+    return isinstance(type, ir.ClassType) and type.name == "TBETable"
+
+
+def _allocates(facts: MachineFacts, action: ir.ActionRef) -> bool:
+    return any(
+        isinstance(node, ir.CallMethod)
+        and node.method == "allocate"
+        and _is_tbe_table(node.receiver.type)
+        for node in expressions_in(_body(facts, action))
+    )
 
 
 _ENTRY = ir.TransactionField.ENTRY
@@ -187,9 +197,7 @@ def _uses(facts: MachineFacts) -> Findings:
         flow = _Flow(facts, which)
         if not flow.used:
             continue
-        needing = {
-            action.ref: _needs(action.body, which) for action in facts.machine.actions
-        }
+        needing = {action.ref: _needs(action.body, which) for action in facts.machine.actions}
         for transition in facts.machine.transitions:
             known = [flow.held.get(state, set()) for state in transition.states]
             there: bool | None = None

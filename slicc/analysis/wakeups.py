@@ -11,9 +11,7 @@ from slicc.analysis.facts import MachineFacts
 from slicc.analysis.rule import Findings, Rule, cells, finding
 from slicc.diagnostics.model import Label
 
-_BUSY = frozenset(
-    {ir.AccessPermission.BUSY, ir.AccessPermission.BACKING_STORE_BUSY, None}
-)
+_BUSY = frozenset({ir.AccessPermission.BUSY, ir.AccessPermission.BACKING_STORE_BUSY, None})
 
 
 def _asleep(facts: MachineFacts) -> Findings:
@@ -52,7 +50,7 @@ _Waits = dict[str, dict[str, ir.Transition]]
 
 
 def _waiting(facts: MachineFacts) -> _Waits:
-    """By state, the events whose messages wait in it: the one that a stalling transition leads to."""
+    """By state, the events whose messages wait in it, where a stalling transition leads."""
     found: _Waits = {}
     for transition in facts.machine.transitions:
         if any(effects.waits for _, effects in facts.of(transition)):
@@ -68,9 +66,7 @@ def _carried(
 ) -> _Waits:
     """What may wait in each state, carried along transitions that wake nothing."""
     found = {
-        state: dict(events)
-        for state, events in waiting.items()
-        if not _is_stable(facts, state)
+        state: dict(events) for state, events in waiting.items() if not _is_stable(facts, state)
     }
     changed = True
     while changed:

@@ -4,8 +4,8 @@ A moment is what each machine holds of the line and which messages are under way
 of each machine that a processor or a DMA engine drives and one of each other; a channel keeps the
 order of one sender. A processor asks for one thing at a time; another line may want the frame at
 any time. A walk draws what comes next, asks for nothing new now and then until nothing moves, and
-looks at what is left. Walks met more cells than a search by breadth at the same price (MESI_Two_Level,
-20,000 steps: 194 of 200 against 146), because what is rare lies deep.
+looks at what is left. Walks met more cells than a search by breadth at the same price
+(MESI_Two_Level, 20,000 steps: 194 of 200 against 146), because what is rare lies deep.
 
 Invariant: a happening that is reported has a way there on which every condition was known. One
 line, few machines and channels that keep order are a part of what a real system does, so what is
@@ -138,8 +138,10 @@ class Exploration:
             channel = (index, place, PROCESSOR)
             if not held.asked and channel not in walk.channels:
                 port = model.ports[place]
-                for kind in _ASKED[port.feeds]:
-                    wishes.append((channel, self._machines.request(index, port, kind, LINE), True))
+                wishes += [
+                    (channel, self._machines.request(index, port, kind, LINE), True)
+                    for kind in _ASKED[port.feeds]
+                ]
         if model.making_room and model.holds(held.tables):
             for place in model.making_room:
                 channel = (index, place, PRESSURE)
@@ -224,15 +226,15 @@ class Exploration:
         first = self._draws.below(len(choices)) if choices else 0
         for channel, message in (*choices[first:], *choices[:first]):
             before = walk.held[channel[0]], walk.channels
-            if self._try(walk, found, channel, message, False):
-                if before != (walk.held[channel[0]], walk.channels):
-                    return True
+            moved = self._try(walk, found, channel, message, False)
+            if moved and before != (walk.held[channel[0]], walk.channels):
+                return True
         return False
 
     def _look(self, walk: _Walk, found: Findings) -> bool:
         """Nothing under way moves: what still waits, waits until something else is asked for."""
         for index, number in enumerate(walk.held):
-            model, me = self._nodes[index]
+            model, _ = self._nodes[index]
             held: Held = self._machines.held[number]
             if held.waiting:
                 what = "waiting"

@@ -1,7 +1,7 @@
 """The runtime's classes and functions over abstract values.
 
 Invariant: a function here gets evaluated arguments and returns a value; what it changes is in the
-step or is returned as the receiver's new value. What is not here has no effect and an unknown result.
+step or is returned as the receiver's new value. What is not here does nothing and is unknown.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _all(step: Step, type: str) -> frozenset[tuple[str, int]]:
 
 
 def _home(step: Step, address: Value, type: Value = UNKNOWN, *rest: Value) -> Value:
-    """The first machine of a type, as if there were one: what it takes to find it is not modelled."""
+    """The first machine of a type, as if there were one: how it is chosen is not modelled."""
     return UNKNOWN if type is UNKNOWN else (type, 0)
 
 

@@ -103,7 +103,7 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A transition and what it changes. ``head``: what becomes of the message that was looked at."""
+    """A transition and what it changes. ``head``: what becomes of the message."""
 
     move: Move
     guessed: bool
@@ -188,15 +188,15 @@ class Machines:
             decisions = pending.pop()
             step = self._step(channel, held, message, decisions)
             made = self._poll(step, channel, found)
-            for position in range(len(decisions), len(step.taken)):
-                pending.append((*step.taken[:position], not step.taken[position]))
+            pending += [
+                (*step.taken[:position], not step.taken[position])
+                for position in range(len(decisions), len(step.taken))
+            ]
             if made is not None:
                 self._add(found, channel, step, made, fresh, self.held[held].asked)
         return found
 
-    def _step(
-        self, channel: Channel, held: int, message: int, decisions: tuple[bool, ...]
-    ) -> Step:
+    def _step(self, channel: Channel, held: int, message: int, decisions: tuple[bool, ...]) -> Step:
         index, place, source = channel
         model, me = self.nodes[index]
         now: Held = self.held[held]

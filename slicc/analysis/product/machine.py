@@ -10,11 +10,12 @@ from enum import Enum
 from typing import Any
 
 from slicc import ir
+from slicc.analysis.facts import storage_of
 from slicc.analysis.product.bodies import Bodies, Frame, Run, run
 from slicc.analysis.product.library import STORES
 from slicc.analysis.product.step import Step
-from slicc.ir.walk import expressions_in
 from slicc.analysis.product.values import LINE, UNKNOWN, Defaults, Unmodelled, Value, constant
+from slicc.ir.walk import expressions_in
 
 
 class Feeds(Enum):
@@ -89,7 +90,7 @@ class Model:
         }
         self.stores = [
             each.name
-            for each in (*machine.parameters, *machine.objects)
+            for each in storage_of(machine)
             if isinstance(each.type, ir.ClassType) and each.type.name in STORES
         ]
         self.tbes = _named(machine, "TBETable")
@@ -134,9 +135,7 @@ class Model:
             default = parameter.default
             if parameter.name in self.stores or parameter.pointer:
                 continue
-            found[parameter.name] = (
-                UNKNOWN if default is None else constant(default, self.defaults)
-            )
+            found[parameter.name] = UNKNOWN if default is None else constant(default, self.defaults)
         for each in self.machine.objects:
             if each.name in self.stores:
                 continue
@@ -152,8 +151,8 @@ class Model:
 
     def state_of(self, step: Step, entry: Value, tbe: Value) -> str:
         """The state of the line, as ``getState`` says."""
-        state: str = self._call("getState", step, entry, tbe, "")
-        if state is UNKNOWN:
+        state = self._call("getState", step, entry, tbe, "")
+        if not isinstance(state, str):
             raise Unmodelled("unknown state")
         return state
 
@@ -202,7 +201,7 @@ def _named(machine: ir.Machine, class_name: str) -> set[str]:
     """The machine's parameters and objects of a class."""
     return {
         each.name
-        for each in (*machine.parameters, *machine.objects)
+        for each in storage_of(machine)
         if isinstance(each.type, ir.ClassType) and each.type.name == class_name
     }
 
