@@ -70,13 +70,23 @@ class MachineFacts:
 
     @cached_property
     def queues(self) -> set[ir.PortRef]:
-        """Ports whose messages are taken by ``dequeue``; timers and the like are not among them."""
+        """Ports whose messages actions take by ``dequeue``: no timers, none that pop themselves."""
         tables = {
             each.name
             for each in storage_of(self.machine)
             if isinstance(each.type, ir.ClassType) and each.type.name != "MessageBuffer"
         }
-        return {ref for ref, port in self.ports.items() if port.buffer not in tables}
+        popping = {
+            ref
+            for port in self.machine.in_ports
+            for body in self.reached(port.body)
+            for ref in _effects_of(body).pops
+        }
+        return {
+            ref
+            for ref, port in self.ports.items()
+            if port.buffer not in tables and ref not in popping
+        }
 
     @cached_property
     def memory_ports(self) -> set[ir.PortRef]:
@@ -162,12 +172,7 @@ class MachineFacts:
     # ------------------------------------------------------------------ effects
 
     def _effects(self, body: tuple[ir.Stmt, ...]) -> Effects:
-        found = Effects()
-        for each in self.reached(body):
-            for statement in statements_in(each):
-                _statement(found, statement)
-            for node in expressions_in(each):
-                _expression(found, node)
+        found = _effects_of(*self.reached(body))
         found.certain_pops = list(_certain_pops(body))
         return found
 
@@ -185,6 +190,16 @@ class MachineFacts:
             if effects.pops_memory and wanted & self.memory_ports:
                 return True
         return transition.stalls
+
+
+def _effects_of(*bodies: tuple[ir.Stmt, ...]) -> Effects:
+    found = Effects()
+    for body in bodies:
+        for statement in statements_in(body):
+            _statement(found, statement)
+        for node in expressions_in(body):
+            _expression(found, node)
+    return found
 
 
 def _is_of_message(address: ir.Expr, names: set[str]) -> bool:

@@ -31,7 +31,8 @@ def _kept(facts: MachineFacts) -> Findings:
     stalling = _stalling(facts)
     for transition, ports in judged:
         port = min(ports, key=lambda ref: ref.name)
-        if facts.consumes(transition, ports) or keeping[port] * _SHARE > total[port]:
+        usual = keeping[port] * _SHARE > total[port] > keeping[port]
+        if facts.consumes(transition, ports) or usual:
             continue
         if _looked_at_again(facts, transition, port, stalling):
             continue

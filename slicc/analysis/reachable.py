@@ -14,8 +14,8 @@ from slicc.analysis.product.local import Happening
 from slicc.analysis.rule import finding
 from slicc.diagnostics.model import Diagnostic, Label
 
-STEPS = 8_000
-"""Messages looked at in each system; the cells that are met double no more after it."""
+STEPS = 4_000
+"""Messages looked at in each system: MESI_Two_Level meets 187 of 200 cells, twice as many 190."""
 _SYSTEMS = (2, 3)
 _SHOWN = 6
 _REST = {

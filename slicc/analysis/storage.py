@@ -132,7 +132,8 @@ def _disagreement(
     freeing = [index for index, held in ways.items() if held == {False}]
     what = _NAMES[flow.which]
     transitions = facts.machine.transitions
-    if keeping and len(freeing) >= _FEW * len(keeping):
+    empty = flow.which is ir.TransactionField.TBE and state in _first(facts)
+    if keeping and ((empty and len(keeping) == 1) or len(freeing) >= _FEW * len(keeping)):
         for index in keeping:
             yield finding(
                 "kept-record",
@@ -140,7 +141,10 @@ def _disagreement(
                 f"leads to `{state}` with a {what}",
                 transitions[index].span,
                 "does not free it",
-                secondary=[Label(transitions[freeing[0]].span, f"this way there is no {what}")],
+                secondary=[
+                    Label(transitions[other].span, f"this way there is no {what}")
+                    for other in freeing[:1]
+                ],
                 notes=[f"{len(freeing)} other transitions lead to `{state}` without one"],
             )
     elif freeing and len(keeping) >= _FEW * len(freeing) and flow.which is not _ENTRY:

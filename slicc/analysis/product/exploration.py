@@ -45,6 +45,8 @@ _REST: Final = 400
 """Deliveries after which a system that asks for nothing new is given up."""
 _ASKING: Final = 5
 """Of eight draws, how many ask for something; the others deliver a message."""
+_LEFT: Final = ("waiting", "unanswered", "kept")
+"""What may be left at rest: of several the first, from which the others often follow."""
 _MASK: Final = (1 << 64) - 1
 
 Channels = dict[Channel, tuple[int, ...]]
@@ -233,20 +235,21 @@ class Exploration:
 
     def _look(self, walk: _Walk, found: Findings) -> bool:
         """Nothing under way moves: what still waits, waits until something else is asked for."""
-        for index, number in enumerate(walk.held):
-            model, _ = self._nodes[index]
-            held: Held = self._machines.held[number]
-            if held.waiting:
-                what = "waiting"
-            elif held.asked:
-                what = "unanswered"
-            elif not walk.channels and model.keeps(held.tables):
-                what = "kept"
-            else:
-                continue
-            self._report_rest(found, what, index, walk)
-            return False
+        for what in _LEFT:
+            for index, number in enumerate(walk.held):
+                if self._is_left(what, index, self._machines.held[number], walk):
+                    self._report_rest(found, what, index, walk)
+                    return False
         return True
+
+    def _is_left(self, what: str, index: int, held: Held, walk: _Walk) -> bool:
+        match what:
+            case "waiting":
+                return bool(held.waiting)
+            case "unanswered":
+                return held.asked
+            case _:
+                return not walk.channels and self._nodes[index][0].keeps(held.tables)
 
     def _report_rest(self, found: Findings, what: str, index: int, walk: _Walk) -> None:
         model, me = self._nodes[index]
