@@ -108,6 +108,8 @@ class Exploration:
 
     def run(self, steps: int, found: Findings) -> None:
         """Walk until so many messages were looked at."""
+        if not any(model.asked for model, _ in self._nodes):
+            return  # nothing begins a transaction
         start, limit = self._machines.start(), found.steps + steps
         while found.steps < limit:
             walk = _Walk(list(start))
