@@ -29,12 +29,21 @@ def _kept(facts: MachineFacts) -> Findings:
             total[port] += 1
             keeping[port] += not facts.consumes(transition, ports)
     stalling = _stalling(facts)
+    again = Counter(
+        port
+        for transition, ports in judged
+        for port in ports
+        if not facts.consumes(transition, ports)
+        and _looked_at_again(facts, transition, port, stalling)
+    )
     for transition, ports in judged:
         port = min(ports, key=lambda ref: ref.name)
         usual = keeping[port] * _SHARE > total[port] > keeping[port]
         if facts.consumes(transition, ports) or usual:
             continue
-        if _looked_at_again(facts, transition, port, stalling):
+        if again[port] > 1 and _looked_at_again(facts, transition, port, stalling):
+            continue  # a habit of this machine
+        if port in facts.processor_ports and transition.next.kind is not ir.NextKind.STAY:
             continue
         where = cells(transition.states, transition.events)
         yield finding(
@@ -68,7 +77,7 @@ def _looked_at_again(
     """Whether the message is left on purpose, for the state that the transition leads to."""
     if transition.next.kind is ir.NextKind.STAY:
         return False
-    if transition.next.kind is ir.NextKind.COMPUTED or port in facts.processor_ports:
+    if transition.next.kind is ir.NextKind.COMPUTED:
         return True
     return any((transition.next.state or "", event) in stalling for event in transition.events)
 

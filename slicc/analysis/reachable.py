@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from slicc import ir
 from slicc.analysis.product.exploration import Exploration, Findings
 from slicc.analysis.product.local import Happening
-from slicc.analysis.rule import finding
+from slicc.analysis.rule import cells, finding
 from slicc.diagnostics.model import Diagnostic, Label
 
 STEPS = 4_000
@@ -24,6 +24,7 @@ _REST = {
     "kept": ("kept-at-rest", "a TBE is left though nothing is under way any more"),
 }
 SLUGS = (
+    "message-kept",
     "unhandled-pair",
     "null-record",
     "error-reached",
@@ -66,6 +67,15 @@ def _diagnostic(machine: ir.Machine, happening: Happening) -> Diagnostic:
                 notes=notes,
                 help="test it with `is_valid`",
             )
+        case "left":
+            return finding(
+                "message-kept",
+                f"the transition for {cells([happening.state], [happening.event])} leaves "
+                f"`{_message(happening)}` at the head of its queue",
+                happening.span,
+                "what triggers next with the same message goes wrong",
+                notes=notes,
+            )
         case "reached":
             return finding(
                 "error-reached",
@@ -80,7 +90,7 @@ def _diagnostic(machine: ir.Machine, happening: Happening) -> Diagnostic:
                 slug,
                 f"{headline} in machine `{machine.name}`",
                 happening.span,
-                "the machine's last transition",
+                "nothing follows from this transition",
                 notes=notes,
             )
 

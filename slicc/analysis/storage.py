@@ -132,7 +132,7 @@ def _disagreement(
     freeing = [index for index, held in ways.items() if held == {False}]
     what = _NAMES[flow.which]
     transitions = facts.machine.transitions
-    empty = flow.which is ir.TransactionField.TBE and state in _first(facts)
+    empty = state in _first(facts)
     if keeping and ((empty and len(keeping) == 1) or len(freeing) >= _FEW * len(keeping)):
         for index in keeping:
             yield finding(

@@ -32,8 +32,9 @@ from slicc.analysis.product.local import (
     Move,
     Outcome,
 )
-from slicc.analysis.product.machine import Feeds
+from slicc.analysis.product.machine import Feeds, Model
 from slicc.analysis.product.values import LINE, OTHER_LINE
+from slicc.source import Span
 
 _ASKED: Final = {Feeds.PROCESSOR: ("LD", "ST", "IFETCH"), Feeds.DMA: ("LD", "ST")}
 _LONGEST: Final = 6
@@ -89,6 +90,12 @@ class _Walk:
     held: list[int]
     channels: Channels = field(default_factory=dict)
     way: list[Move] = field(default_factory=list)
+    causes: list[int] = field(default_factory=list)
+    """By move, the move that sent its message; -1: it came from outside or was woken."""
+    senders: dict[Channel, tuple[int, ...]] = field(default_factory=dict)
+    """By channel, the moves that sent its messages."""
+    left: dict[Channel, int] = field(default_factory=dict)
+    """By channel, the last move that looked at the head and left it there."""
     guessed: bool = False
     """An unknown condition is on the way: this may be no moment of a real system."""
     doubtful: bool = False
@@ -187,7 +194,7 @@ class Exploration:
             return False
         walk.guessed |= outcome.guessed
         walk.held[index], walk.channels = outcome.held, after
-        walk.way.append(outcome.move)
+        _remember(walk, channel, outcome, fresh)
         found.moves += 1
         return True
 
@@ -200,7 +207,7 @@ class Exploration:
             found.met |= attempt.looked
             for happening, unsure in attempt.happenings:
                 if not unsure:
-                    self._report(found, happening, walk)
+                    self._report(found, self._blamed(happening, channel, walk), walk)
         walk.doubtful |= attempt.doubtful
         model = self._nodes[index][0]
         if place in model.making_room and model.ports[place].feeds is Feeds.NETWORK:
@@ -208,6 +215,29 @@ class Exploration:
             samples = self._samples.setdefault((index, place), {})
             if kind not in samples:
                 samples[kind] = self._machines.elsewhere(message)
+
+    def _blamed(self, happening: Happening, channel: Channel, walk: _Walk) -> Happening:
+        """The happening, or the earlier transition that left its message at the head."""
+        if channel not in walk.left:
+            return happening
+        move = walk.way[walk.left[channel]]
+        return Happening(
+            *("left", happening.machine, move.state, move.event, move.source, move.message, ""),
+            self._span(move),
+        )
+
+    def _is_busy(self, move: Move) -> bool:
+        """Whether the state that a move leads to waits for something."""
+        members = self._model(move.machine).machine.states.members
+        state = next(member for member in members if member.name == move.next)
+        return state.permission is ir.AccessPermission.BUSY
+
+    def _span(self, move: Move) -> Span:
+        machine = self._model(move.machine).machine
+        return machine.transitions[move.transition].span
+
+    def _model(self, me: tuple[str, int]) -> Model:
+        return next(model for model, each in self._nodes if each == me)
 
     # ------------------------------------------------------------------ rest
 
@@ -254,21 +284,60 @@ class Exploration:
                 return not walk.channels and self._nodes[index][0].keeps(held.tables)
 
     def _report_rest(self, found: Findings, what: str, index: int, walk: _Walk) -> None:
-        model, me = self._nodes[index]
-        moves = [move for move in walk.way if move.machine == me]
-        if not moves:
+        _, me = self._nodes[index]
+        own = [number for number, move in enumerate(walk.way) if move.machine == me]
+        changing = [number for number in own if walk.way[number].state != walk.way[number].next]
+        if not own:
             return
-        move = moves[-1]
-        span = model.machine.transitions[move.transition].span
-        name = model.machine.name
-        happening = Happening("rest", name, move.state, move.event, me, move.message, what, span)
-        self._report(found, happening, walk)
+        last = (changing or own)[-1]
+        if what == "waiting" or (what == "unanswered" and self._is_busy(walk.way[last])):
+            last = _last_effect(walk, last)
+        move = walk.way[last]
+        for channel in walk.left.keys() & walk.channels.keys():
+            if self._nodes[channel[0]][1] == move.machine:
+                move = walk.way[walk.left[channel]]
+        name = self._model(move.machine).machine.name
+        where = (move.state, move.event, me, move.message, what, self._span(move))
+        self._report(found, Happening("rest", name, *where), walk)
 
     def _report(self, found: Findings, happening: Happening, walk: _Walk) -> None:
         key = replace(happening, source=(happening.source[0], 0), message="")
         if key not in self._reported:
             self._reported.add(key)
             found.happenings.append(replace(happening, way=tuple(walk.way)))
+
+
+def _remember(walk: _Walk, channel: Channel, outcome: Outcome, fresh: bool) -> None:
+    """Note what a move comes from and which messages are its own."""
+    number = len(walk.way)
+    walk.way.append(outcome.move)
+    senders = dict(walk.senders)
+    if fresh:
+        senders[channel] = (-1,)
+    walk.causes.append(senders.get(channel, (-1,))[0])
+    if channel[2] in (PRESSURE, TIMER):
+        pass
+    elif outcome.head == "kept":
+        walk.left[channel] = number
+    else:
+        head, *rest = senders[channel]
+        senders[channel] = tuple(rest) if outcome.head == "popped" else (*rest, head)
+        walk.left.pop(channel, None)
+    for key, _ in outcome.woken:
+        senders[key] = (-1, *senders.get(key, ()))
+        walk.left.pop(key, None)
+    for key, _ in outcome.sent:
+        senders[key] = (*senders.get(key, ()), number)
+    walk.senders = {key: numbers for key, numbers in senders.items() if numbers}
+
+
+def _last_effect(walk: _Walk, root: int) -> int:
+    """The last move that follows from a move by the messages that it and its followers sent."""
+    following = {root}
+    for number in range(root + 1, len(walk.way)):
+        if walk.causes[number] in following:
+            following.add(number)
+    return max(following)
 
 
 def _after(

@@ -88,7 +88,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that goes wrong: ``kind`` is ``unhandled``, ``null``, ``reached`` or ``rest``."""
+    """Something that goes wrong.
+
+    ``kind``: ``unhandled``, ``null``, ``reached``, ``left`` (a message at the head) or ``rest``.
+    """
 
     kind: str
     machine: str
