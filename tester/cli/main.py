@@ -16,6 +16,7 @@ from slicc.text.command.command_line import Verb, imported, new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.options import written
 from slicc.text.command.version import version_option
+from tester.cli.options.explore import ExploreOptions
 from tester.cli.options.legs import (
     DiffOptions,
     GenerateOptions,
@@ -46,6 +47,7 @@ VERBS: Final = (
         refusal="replay runs a leg as it is, so {option} has no effect with it",
     ),
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
+    _verb("explore", ExploreOptions, "Explore every order of messages of a small system."),
     _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
     _verb(
         "generate",
