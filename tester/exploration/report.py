@@ -86,7 +86,8 @@ class Namer:
             return self._error(finding)
         text = _HEADLINES[finding.kind]
         judged = finding.judgement
-        if judged.agent is None or judged.where is None:
+        of_value = finding.kind in (Kind.VALUE, Kind.OLD_VALUE)
+        if not of_value or judged.agent is None or judged.where is None:
             return text
         agent = self.system.agents[judged.agent].name
         operation = 0 if finding.kind is Kind.VALUE else operations.NAMES.index("atomic")

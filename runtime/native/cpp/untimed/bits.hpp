@@ -17,7 +17,7 @@ struct BitWriter {
 
     BitWriter(u8* to, u64 room) : start(to), end(to + room), at(to) {}
 
-    void put(u64 value, u32 bits) {
+    TINY void put(u64 value, u32 bits) {
         INVARIANT(bits <= 32 && !(value >> bits));
         held |= value << count;
         count += bits;
@@ -52,7 +52,7 @@ struct BitReader {
 
     explicit BitReader(const u8* from) : at(from) {}
 
-    u64 get(u32 bits) {
+    TINY u64 get(u32 bits) {
         while (count < bits) {
             held |= u64{*at++} << count;
             count += 8;

@@ -86,6 +86,41 @@ inline void add_requesters(const Context& x, Regions& regions) {
     regions.add(parts.free_transfers);
 }
 
+// The pools from which things of a state are.
+template <class F>
+inline void each_state_pool(const Context& x, F f) {
+    const System& s = *x.s;
+    f(s.messages);
+    f(s.logs);
+    f(s.atomics);
+    for (u32 i = 0; i < MACHINES; i++) {
+        f(s.entries.at(x, i));
+        f(s.records.at(x, i));
+    }
+}
+
+// Bytes of the slots that were taken.
+inline u64 pool_bytes(const Context& x) {
+    u64 bytes = 0;
+    each_state_pool(x, [&](const Pool& pool) { bytes += u64{pool.used} * pool.stride; });
+    return bytes;
+}
+
+inline void pools_save(const Context& x, u8* to) {
+    each_state_pool(x, [&](const Pool& pool) {
+        __builtin_memcpy(to, x.base + pool.offset, u64{pool.used} * pool.stride);
+        to += u64{pool.used} * pool.stride;
+    });
+}
+
+// The heads of the pools are those of the time of saving.
+inline void pools_restore(const Context& x, const u8* from) {
+    each_state_pool(x, [&](const Pool& pool) {
+        __builtin_memcpy(x.base + pool.offset, from, u64{pool.used} * pool.stride);
+        from += u64{pool.used} * pool.stride;
+    });
+}
+
 // Of a system whose lines are all known.
 inline Regions state_regions(const Context& x) {
     const System& s = *x.s;

@@ -336,10 +336,10 @@ inline void classify_values(Coder<Writer>& code) {
     u8 order[MAX_TOKENS];
     u32 count = 0;
     code.kind[CLEARED] = CLEARED;
-    code.kind[DEAD] = DEAD;
-    for (u32 value = FIRST_TOKEN; value < MAX_TOKENS; value++) {
+    __builtin_memset(code.kind + DEAD, DEAD, MAX_TOKENS - DEAD);
+    for (u64 left = a.oracle.used; left; left &= left - 1) {
+        const u32 value = static_cast<u32>(__builtin_ctzll(left));
         const Token& t = a.oracle.tokens[value];
-        code.kind[value] = DEAD;
         if (!a.oracle.live(t)) continue;
         signatures[value] = a.oracle.signature(t, code.renaming, a.coding.data);
         u32 at = count++;
@@ -362,7 +362,8 @@ inline void classify_values(Coder<Writer>& code) {
 inline void code_knowledge(Coder<Writer>& code) {
     Agents& a = agents_of(code.x);
     u8 example[MAX_TOKENS] = {};
-    for (u32 value = FIRST_TOKEN; value < MAX_TOKENS; value++) {
+    for (u64 left = a.oracle.used; left; left &= left - 1) {
+        const u32 value = static_cast<u32>(__builtin_ctzll(left));
         const Token& t = a.oracle.tokens[value];
         const u32 kind = code.kind[value];
         if (kind > DEAD) example[kind] = static_cast<u8>(value);
@@ -387,7 +388,9 @@ inline void code_knowledge(Coder<Reader>& code) {
     Agents& a = agents_of(code.x);
     u32 count = 0;
     code.small(count);
-    for (Token& t : a.oracle.tokens) t = {};
+    for (u64 left = a.oracle.used; left; left &= left - 1)
+        a.oracle.tokens[__builtin_ctzll(left)] = {};
+    a.oracle.used = ((u64{1} << count) - 1) << FIRST_TOKEN;
     for (u32 i = 0; i < count; i++) {
         Token& t = a.oracle.tokens[FIRST_TOKEN + i];
         const u64 high = code.in.get(12);

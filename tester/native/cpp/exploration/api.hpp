@@ -167,6 +167,7 @@ SLICC_API void slicc_explore_close(void* search) {
     free(s->m.block);
     free(s->m.start_block);
     free(s->m.start_state);
+    free(s->m.kept_state);
     free(s->m.renamings);
     free(s->hits);
     s->visited.close();

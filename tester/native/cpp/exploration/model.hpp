@@ -10,6 +10,8 @@
 #include "system/api.hpp"
 #include "untimed/regions.hpp"
 
+#include <stdlib.h>
+
 inline constexpr u32 MOST_CHOICES = 512;
 inline constexpr u32 MOST_CODE = 8192;
 inline constexpr u32 MOST_STEPS = 256;  // transitions of one step that are noted
@@ -24,10 +26,13 @@ struct Model {
     u64 block_bytes = 0;
     u8* start_state = nullptr;
     u8* start_block = nullptr;
+    u8* kept_state = nullptr;
+    u64 kept_room = 0;
     Regions regions;
     Context x;
     Agents agents;
     Agents start_agents;
+    Agents kept_agents;
     Renaming* renamings = nullptr;
     u32 renaming_count = 0;
     u64 private_caches = 0;  // controllers with them, where one writer excludes readers
@@ -79,6 +84,28 @@ inline void model_load(Model& m, const u8* code) {
     Coder<Reader> reader(m.x, m.agents.coding, code);
     code_system(reader, m.agents.rules.order);
     m.x.s->engine.now += 1 + m.x.s->engine.sequence;
+}
+
+// Keep the state as it stands, to come back to it without reading it again. False: no memory.
+inline bool model_keep(Model& m) {
+    const u64 wanted = m.regions.bytes + pool_bytes(m.x);
+    if (wanted > m.kept_room) {
+        free(m.kept_state);
+        m.kept_room = 2 * wanted;
+        m.kept_state = static_cast<u8*>(malloc(m.kept_room));
+        if (!m.kept_state) return false;
+    }
+    m.regions.save(m.block, m.kept_state);
+    pools_save(m.x, m.kept_state + m.regions.bytes);
+    m.kept_agents = m.agents;
+    return true;
+}
+
+inline void model_come_back(Model& m) {
+    m.regions.restore(m.block, m.kept_state);
+    pools_restore(m.x, m.kept_state + m.regions.bytes);
+    m.agents = m.kept_agents;
+    m.x.recent_address = NONE;
 }
 
 inline u32 model_choices(Model& m, Choice* out) {

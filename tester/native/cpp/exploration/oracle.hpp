@@ -31,6 +31,7 @@ struct Token {
 
 struct Oracle {
     Token tokens[MAX_TOKENS];
+    u64 used;  // which of them are, a bit each
     u32 locations;
     u16 relaxed;   // agents that are
     u16 loading;   // coherent agents with a load under way ...
@@ -48,6 +49,7 @@ struct Oracle {
         for (u32 value = FIRST_TOKEN; value < MAX_TOKENS; value++) {
             if (tokens[value].used) continue;
             tokens[value] = {static_cast<u8>(location), NO_AGENT, true, false, false, 0, 0, 0};
+            used |= u64{1} << value;
             return value;
         }
         return 0;
@@ -55,8 +57,9 @@ struct Oracle {
 
     template <class F>
     void each(u32 location, F f) {
-        for (u32 value = FIRST_TOKEN; value < MAX_TOKENS; value++) {
-            if (tokens[value].location == location && live(tokens[value])) f(tokens[value]);
+        for (u64 left = used; left; left &= left - 1) {
+            Token& t = tokens[__builtin_ctzll(left)];
+            if (t.location == location && live(t)) f(t);
         }
     }
 
@@ -87,9 +90,9 @@ struct Oracle {
     }
 
     u32 pending(u32 agent, u32 location) const {
-        for (u32 value = FIRST_TOKEN; value < MAX_TOKENS; value++) {
-            const Token& t = tokens[value];
-            if (t.used && t.owner == agent && t.location == location) return value;
+        for (u64 left = used; left; left &= left - 1) {
+            const u32 value = static_cast<u32>(__builtin_ctzll(left));
+            if (tokens[value].owner == agent && tokens[value].location == location) return value;
         }
         return 0;
     }

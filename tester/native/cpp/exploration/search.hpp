@@ -86,10 +86,9 @@ inline void note_hits(Search& s, u32 state, u16 way) {
     }
 }
 
-// One step out of the state whose code is given, and the state that it leads to.
-inline void expand_one(Search& s, const u8* code, Choice choice) {
+// One step out of the state as it stands, and the state that it leads to.
+inline void expand_one(Search& s, Choice choice) {
     Model& m = s.m;
-    model_load(m, code);
     model_apply(m, choice);
     s.steps++;
     const u16 way = packed(choice);
@@ -142,7 +141,14 @@ inline void expand(Search& s, const u8* code) {
         s.end = SEARCH_REFUSED;
         return;
     }
-    for (u32 i = 0; i < count && !s.end; i++) expand_one(s, code, choices[i]);
+    if (count > 1 && !model_keep(m)) {
+        s.end = SEARCH_MEMORY;
+        return;
+    }
+    for (u32 i = 0; i < count && !s.end; i++) {
+        if (i) model_come_back(m);
+        expand_one(s, choices[i]);
+    }
 }
 
 inline bool next_level(Search& s) {
