@@ -101,4 +101,16 @@ RUN: Final[Mapping[str, Limit]] = MappingProxyType(
     }
 )
 
-LIMITS: Final[Mapping[str, Limit]] = MappingProxyType({**SHAPE, **PROGRAM, **RUN})
+EXPLORED: Final[Mapping[str, Limit]] = MappingProxyType(
+    {
+        "explored_caches": Limit(1, 8),
+        "explored_lines": Limit(1, 8),
+        "explored_locations": Limit(1, 3),
+        "explored_agents": Limit(1, 8),
+        "increments": Limit(1, 8),
+        "bound": Limit(1, 1 << 16),
+        "max_states": Limit(1, 1 << 32),
+    }
+)
+
+LIMITS: Final[Mapping[str, Limit]] = MappingProxyType({**SHAPE, **PROGRAM, **RUN, **EXPLORED})

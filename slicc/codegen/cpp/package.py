@@ -14,6 +14,7 @@ from slicc.codegen import body_analysis
 from slicc.codegen.cpp import reachable_functions
 from slicc.codegen.cpp.definitions import Definitions, has_destination, line_field
 from slicc.codegen.cpp.emit.emitter import placed
+from slicc.codegen.cpp.encoding import EncodingView, encoding
 from slicc.codegen.cpp.machine import MachineView, MachineWriter
 from slicc.codegen.cpp.mutants.differences import differences
 from slicc.codegen.cpp.mutants.machine_mutants import MachineMutants
@@ -139,9 +140,12 @@ def package(protocol: ir.Protocol, mutants: Sequence[ir.Protocol] = ()) -> Packa
     for machine in views:
         files[f"{machine.name}.hpp"] = _render("machine.hpp.jinja", machine)
     files["protocol.cpp"] = _render("protocol.cpp.jinja", view, machines=views)
+    coded = encoding(protocol, names, [writer.own for writer in writers])
+    files["encoding.hpp"] = _render("encoding.hpp.jinja", view, coded=coded)
     files = {name: placed(text, name) for name, text in files.items()}
     files[SITES] = _rows([("", 0, None), *sites.places])
-    files[METADATA] = _metadata(protocol, sites, writers)
+    messages = [each.name for each in view.messages]
+    files[METADATA] = _metadata(protocol, sites, writers, messages, coded)
     return Package(reported.package, files)
 
 
@@ -299,8 +303,15 @@ def _rows(rows: list[Place]) -> str:
     return "[\n" + ",\n".join([json_text(row) for row in rows]) + "\n]\n"
 
 
-def _metadata(protocol: ir.Protocol, sites: Sites, writers: list[MachineWriter]) -> str:
-    """``required``: objects that a system must give a machine to be run by this engine."""
+def _metadata(
+    protocol: ir.Protocol,
+    sites: Sites,
+    writers: list[MachineWriter],
+    messages: list[str],
+    coded: EncodingView,
+) -> str:
+    """``required``: objects that a system must give a machine to be run by this engine.
+    ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry."""
     machines = [
         {
             "name": writer.machine.name,
@@ -310,9 +321,21 @@ def _metadata(protocol: ir.Protocol, sites: Sites, writers: list[MachineWriter])
         }
         for writer in writers
     ]
-    data = {"protocol": protocol.name, "actions": [None, *sites.actions], "machines": machines}
+    data = {
+        "protocol": protocol.name,
+        "actions": [None, *sites.actions],
+        "machines": machines,
+        "messages": messages,
+        "uncoded": coded.refusals.unknown,
+        "numbered": coded.refusals.numbered,
+    }
     return json_text(data, indent=1) + "\n"
 
 
-def _render(template: str, view: object, machines: list[MachineView] | None = None) -> str:
-    return render("slicc.codegen.cpp", template, view=view, machines=machines or [])
+def _render(
+    template: str,
+    view: object,
+    machines: list[MachineView] | None = None,
+    coded: EncodingView | None = None,
+) -> str:
+    return render("slicc.codegen.cpp", template, view=view, machines=machines or [], coded=coded)
