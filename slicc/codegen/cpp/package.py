@@ -14,7 +14,7 @@ from slicc.codegen import body_analysis
 from slicc.codegen.cpp import reachable_functions
 from slicc.codegen.cpp.definitions import Definitions, has_destination, line_field
 from slicc.codegen.cpp.emit.emitter import placed
-from slicc.codegen.cpp.encoding import EncodingView, encoding
+from slicc.codegen.cpp.exploration.encoding import EncodingView, encoding
 from slicc.codegen.cpp.machine import MachineView, MachineWriter
 from slicc.codegen.cpp.mutants.differences import differences
 from slicc.codegen.cpp.mutants.machine_mutants import MachineMutants
