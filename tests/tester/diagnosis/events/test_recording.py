@@ -68,6 +68,15 @@ def test_a_message_arrives_after_it_was_sent_and_is_taken_after_that(
     assert taken == sent, "every message was taken once: the run came to rest"
 
 
+def test_the_stream_is_in_the_order_of_time(
+    recorded: tuple[LoadedProtocol, Leg, Recording],
+) -> None:
+    """Answers that no transition gave, as the end of a release, come before what is later."""
+    ticks = [event.tick for event in recorded[2].events]
+    assert ticks == sorted(ticks)
+    assert any(isinstance(e, AtPort) and e.step == FINISHED for e in recorded[2].events)
+
+
 def test_what_is_held_agrees_with_the_state(
     recorded: tuple[LoadedProtocol, Leg, Recording],
 ) -> None:
