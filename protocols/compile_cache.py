@@ -59,7 +59,7 @@ _TEXTS: Final = re.compile(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'")
 
 @dataclass(frozen=True)
 class Front:
-    """A compiled protocol. ``digest``: of its texts; ``path``: its driver.
+    """A compiled protocol. ``digest``: of its texts; ``path``: its driver; ``sources``: the files.
 
     ``native`` None: it cannot be written as C++, and ``why_not_native`` says why.
     """
@@ -70,6 +70,7 @@ class Front:
     native: Sources | None = None
     why_not_native: str = ""
     bodies: Bodies = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
 
 
 def remembered(path: Path, include: Sequence[Path], preludes: Sequence[Path] = ()) -> Front | None:
@@ -85,14 +86,22 @@ def remembered(path: Path, include: Sequence[Path], preludes: Sequence[Path] = (
         info = _package(Path(header["package"]), header["files"], _codes(entry, header["code"]))
         if info is None:
             return None
-        native = None
+        native, sources = None, header["sources"]
         if header["why_not_native"] is None:
             files = json.loads((entry / _NATIVE).read_text(encoding="utf-8"))
             native = Sources(header["name"], files)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     why = header["why_not_native"] or ""
-    return Front(Path(header["path"]), header["digest"], info, native, why, header["bodies"])
+    return Front(
+        Path(header["path"]),
+        header["digest"],
+        info,
+        native,
+        why,
+        header["bodies"],
+        tuple(sources),
+    )
 
 
 def finish(
@@ -127,7 +136,8 @@ def _generate(compiled: CompiledProtocol, native: bool) -> tuple[Front, ModuleTy
     sources, why = native_sources(compiled.protocol) if native else (None, "")
     digest = digest_of(compiled)
     bodies = bodies_of(compiled.protocol)
-    return Front(compiled.path, digest, module.PROTOCOL, sources, why, bodies), module
+    files = tuple(source.name for source in compiled.sources)
+    return Front(compiled.path, digest, module.PROTOCOL, sources, why, bodies, files), module
 
 
 def bodies_of(protocol: ir.Protocol) -> Bodies:
@@ -171,6 +181,7 @@ def _remember(key: str, front: Front, module: ModuleType) -> None:
         "name": front.native.name if front.native is not None else "",
         "path": str(front.path),
         "digest": front.digest,
+        "sources": list(front.sources),
         "package": str(package),
         "files": files,
         "code": _digest(code),

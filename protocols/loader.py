@@ -20,6 +20,7 @@ from protocols.accepted_requests import Accepted, accepted_requests, fitted
 from protocols.catalog import written_system
 from protocols.compile_cache import Front, finish, generate, remembered
 from protocols.identity import ProtocolIdentity
+from protocols.texts import ProtocolTexts, texts_of
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import DefectDescription, SystemDescription
 from runtime.description.inference import complete, complete_with
@@ -61,6 +62,8 @@ class LoadedProtocol:
     """What the ports of its requesters accept, by group, as far as they say."""
     absent_defects: tuple[DefectDescription, ...] = ()
     """Defects of the known protocol that this text cannot have."""
+    texts: ProtocolTexts | None = None
+    """Its texts, if it is not a shipped one and they can be carried elsewhere."""
 
 
 def locate(name: str) -> tuple[Path, bool]:
@@ -132,7 +135,26 @@ def load_protocol(
         front.digest,
         "" if is_shipped else str(path.resolve()),
     )
-    return _described(front, identity, (path.stem, front.path.stem), system, name, values)
+    loaded = _described(front, identity, (path.stem, front.path.stem), system, name, values)
+    if is_shipped:
+        return loaded
+    return replace(loaded, texts=texts_of(front.path, front.sources, include, preludes))
+
+
+def load_texts(
+    texts: ProtocolTexts,
+    identity: ProtocolIdentity,
+    native: bool = False,
+    values: Mapping[str, object] = NO_VALUES,
+) -> LoadedProtocol:
+    """Compile a protocol from texts alone; its name and path stay those that it had.
+
+    Raises ProtocolMissing, ProtocolBroken, DescriptionError, OSError.
+    """
+    with texts.written() as (root, driver, preludes):
+        loaded = load_protocol(str(driver), [root], None, native, preludes, values)
+    kept = replace(identity, digest=loaded.identity.digest)
+    return replace(loaded, identity=kept, texts=texts)
 
 
 def load(
@@ -193,25 +215,27 @@ def _described(
 def compiled_protocol(
     name: str, include: Sequence[Path] = (), preludes: Sequence[Path] = ()
 ) -> CompiledProtocol:
-    """The protocol that a name or path means, with its texts. Raises ProtocolMissing,
-    ProtocolBroken."""
+    """A protocol as the compiler sees it. Raises ProtocolMissing, ProtocolBroken."""
+    return _compile(locate(name)[0], include, preludes)
+
+
+def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> Front:
+    compiled = _compile(path, include, preludes)
+    with _generating(path):
+        return finish(compiled, path, include, preludes)
+
+
+def _compile(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> CompiledProtocol:
     from slicc.compiled import CompileError
     from slicc.compiler import compile
     from slicc.loading.reader import CannotRead
 
-    path = locate(name)[0]
     try:
         return compile(path, include, preludes)
     except CannotRead as error:
         raise ProtocolMissing(str(error)) from None
     except CompileError as error:
         raise ProtocolBroken(f"{error}; nothing to test") from None
-
-
-def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> Front:
-    compiled = compiled_protocol(str(path), include, preludes)
-    with _generating(path):
-        return finish(compiled, path, include, preludes)
 
 
 @contextmanager

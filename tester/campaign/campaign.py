@@ -228,6 +228,7 @@ class Campaign:
             scenario.profile,
             options.version,
             self.totals.episodes,
+            self.protocol.texts,
         )
         limits = limited_resources.limits_in(description, self.protocol.description)
         built = in_force(drawn, self.protocol.info, self.protocol.description, description)

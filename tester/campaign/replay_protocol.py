@@ -15,6 +15,7 @@ import numpy as np
 
 from protocols import shipped
 from protocols.loader import LoadedProtocol, reachable
+from protocols.texts import ProtocolTexts
 from runtime.description import DescriptionError
 from runtime.description.inference import complete
 from tester.campaign.campaign import agents_of
@@ -24,6 +25,12 @@ from tester.program.array_validation import entry
 from tester.program.program import FLUSHES, INSTRUCTION, PLAIN, AgentSpec, Program
 from tester.program.replay_file import Leg, ReplayError
 from tester.scenario import machine_roles
+
+
+def carried(leg: Leg, include: Sequence[Path]) -> ProtocolTexts | None:
+    """The texts in the file, if the protocol itself is not here."""
+    there = leg.protocol.path and reachable(leg.protocol.path, include)
+    return None if there and Path(leg.protocol.path).is_file() else leg.texts
 
 
 def named_protocol(leg: Leg, file: Path, include: Sequence[Path]) -> str:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from protocols.loader import AnyProtocol, LoadedProtocol, load
+from protocols.loader import AnyProtocol, LoadedProtocol, load, load_texts
 from runtime.description import DefectDescription
 from tester.campaign.campaign import AnyRun, Campaign, Options, Plan, Totals
 from tester.campaign.coverage import Coverage
-from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
+from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
 from tester.campaign.watcher import Watcher
 from tester.diagnosis.failure_report import render
 from tester.engines.choice import Choice
@@ -146,9 +146,13 @@ def loaded_leg(
             leg = replace(leg, program=with_expectations(leg.program))
         except ValueError as error:
             raise ReplayError(file, f"its program is malformed: {error}") from None
-    if protocol is None:
-        protocol = named_protocol(leg, file, directories)
-    loaded = load(protocol, directories, native=native, values=parameters_of(leg))
+    values = parameters_of(leg)
+    texts = carried(leg, directories) if protocol is None else None
+    if texts is not None:
+        loaded = load_texts(texts, leg.protocol, native, values)
+    else:
+        protocol = named_protocol(leg, file, directories) if protocol is None else protocol
+        loaded = load(protocol, directories, native=native, values=values)
     return fitted(leg, loaded, file), loaded
 
 

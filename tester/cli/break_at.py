@@ -1,6 +1,6 @@
 """``gpu-tester replay --break``: a leg that stops before transitions.
 
-Invariant: without a debugger the run goes on by itself and ends as any replay does.
+Invariant: without a debugger the run continues by itself and ends as any replay does.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tester.cli.options.legs import ReplayOptions
 from tester.diagnosis.debugger.breakpoint import breakpoint_of
 from tester.diagnosis.debugger.stop import Debugger, Moment, install
 from tester.diagnosis.failure_report import refine
+from tester.diagnosis.listing import line_names
 from tester.program.replay_file import Leg
-from tester.shrink.listing import line_names
 
 
 def break_at(options: ReplayOptions, leg: Leg, protocol: LoadedProtocol) -> int:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from protocols.loader import LoadedProtocol, load_protocol
-from tester.campaign.replay_protocol import fitted, named_protocol, parameters_of
+from protocols.loader import LoadedProtocol, load_protocol, load_texts
+from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
 from tester.cli.options.common import ProtocolOptions
 from tester.engines.choice import Choice
 from tester.errors import ConfigError
@@ -72,7 +72,10 @@ def load_any(
 def load_for(options: ProtocolOptions, leg: Leg, file: Path, engine: Choice) -> LoadedProtocol:
     """The protocol that is asked for, else the one of the file."""
     wanted = options.protocol
-    if wanted is None:
-        wanted = named_protocol(leg, file, options.include)
     native = engine is not Choice.python
+    if wanted is None:
+        texts = carried(leg, options.include)
+        if texts is not None:
+            return load_texts(texts, leg.protocol, native, parameters_of(leg))
+        wanted = named_protocol(leg, file, options.include)
     return load_protocol(wanted, options.include, None, native, options.prelude, parameters_of(leg))

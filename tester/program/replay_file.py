@@ -25,11 +25,14 @@ import numpy as np
 import numpy.typing as npt
 
 from protocols.identity import ProtocolIdentity
+from protocols.texts import MAX_BYTES as MAX_TEXT_BYTES
+from protocols.texts import ProtocolTexts, WrongTexts
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import MAX_AGENTS
 from runtime.files import read_bounded
 from slicc.text.data import json_text
 from slicc.text.files import write_whole
+from slicc.text.wording import listed
 from tester.limits import LIMITS, MAX_GROUPS
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import RULES, Rule, entry, extents, shape_errors
@@ -47,6 +50,9 @@ MAGIC: Final = b"gpu-tester leg\n"
 FORMAT: Final = 1
 PIECES_FORMAT: Final = 2
 """As FORMAT, with accesses of any size and of several rows; older versions cannot run them."""
+TEXTS_FORMAT: Final = 3
+"""As PIECES_FORMAT, with the texts of the protocol."""
+_FORMATS: Final = ("1", "2", "3")
 MAX_FILE_BYTES: Final = 1 << 28
 MAX_HEADER_BYTES: Final = 1 << 22
 MAX_PROGRAM_BYTES: Final = 1 << 29
@@ -55,6 +61,9 @@ _FREE_BYTES: Final = 1 << 24
 _LARGEST_RATIO: Final = 512
 """Beyond _FREE_BYTES, arrays unpack to at most this many times their packed size."""
 _CHECKSUM_BYTES: Final = 32
+_TEXTS: Final = "texts"
+_MOST_TEXT: Final = 2 * MAX_TEXT_BYTES
+"""Of all texts together, as JSON."""
 _LONGEST_NAME: Final = 255
 
 _COUNTS: Final[dict[str, int]] = {
@@ -156,6 +165,8 @@ class Leg:
     version: str = ""
     first_episode: int = 0
     """Episodes of the run that had been completed before this leg."""
+    texts: ProtocolTexts | None = None
+    """Those of its protocol, unless that is a shipped one."""
     zeroed: bool = False
     """Memory begins with zeroes: of scenarios with conditions, which no file holds."""
 
@@ -191,7 +202,7 @@ def save_leg(leg: Leg, path: str | Path) -> None:
         blobs.append(blob)
         table[name] = {"shape": list(array.shape), "bytes": len(blob)}
     header = {
-        "format": _format_of(program),
+        "format": _format_of(leg),
         "version": leg.version,
         "protocol": {
             "name": leg.protocol.name,
@@ -211,13 +222,24 @@ def save_leg(leg: Leg, path: str | Path) -> None:
             "arrays": table,
         },
     }
+    if leg.texts is not None:
+        texts = {
+            "driver": leg.texts.driver,
+            "preludes": list(leg.texts.preludes),
+            "files": dict(leg.texts.files),
+        }
+        blobs.append(zlib.compress(json_text(texts, sort_keys=True).encode(), 6))
+        header["texts"] = len(blobs[-1])
     text = json_text(header, sort_keys=True).encode()
     body = b"".join([MAGIC, len(text).to_bytes(8, "little"), text, *blobs])
     _write_whole(Path(path), body + hashlib.sha256(body).digest())
 
 
-def _format_of(program: Program) -> int:
-    """The oldest format that can hold the program."""
+def _format_of(leg: Leg) -> int:
+    """The oldest format that can hold the leg."""
+    program = leg.program
+    if leg.texts is not None:
+        return TEXTS_FORMAT
     continues = (program.action_scope & CONTINUES).any()
     plain = not continues and np.isin(program.action_size, (1, 2, 4, 8)).all()
     return FORMAT if plain else PIECES_FORMAT
@@ -232,13 +254,13 @@ def load_leg(path: str | Path) -> Leg:
     header_text, blobs = _split(path, memoryview(content))
     header = _Fields(path, "", _parse(path, bytes(header_text)))
     number = header.scalar("format", _HEADER["format"])
-    if number not in (FORMAT, PIECES_FORMAT):
+    if str(number) not in _FORMATS:
         raise ReplayError(
-            path,
-            f"it has format {number}; this version reads formats {FORMAT} and {PIECES_FORMAT}",
+            path, f"it has format {number}; this version reads formats {listed(_FORMATS)}"
         )
-    scalars = header.scalars(_HEADER, "protocol", "description", "program")
+    scalars = header.scalars(_HEADER, "protocol", "description", "program", *_optional(header))
     del scalars["format"]
+    texts, blobs = _read_texts(header, blobs)
     protocol = header.fields("protocol").scalars(_PROTOCOL)
     program = _read_program(header.fields("program"), blobs)
     description = _read_description(path, header.plain("description"))
@@ -248,7 +270,42 @@ def load_leg(path: str | Path) -> Leg:
             f"its program is for lines of {program.line_size} bytes, "
             f"its system has lines of {description.line_size}",
         )
-    return Leg(program, description, ProtocolIdentity(**protocol), **scalars)
+    return Leg(program, description, ProtocolIdentity(**protocol), **scalars, texts=texts)
+
+
+def _optional(header: _Fields) -> list[str]:
+    return [_TEXTS] * header.has(_TEXTS)
+
+
+def _read_texts(header: _Fields, blobs: memoryview) -> tuple[ProtocolTexts | None, memoryview]:
+    """The protocol's texts, which stand last, and what is before them."""
+    if not header.has(_TEXTS):
+        return None, blobs
+    path, length = header.path, header.scalar(_TEXTS, Number(1, MAX_FILE_BYTES))
+    if length > len(blobs):
+        raise ReplayError(path, "its texts reach past the end of the file")
+    stream = zlib.decompressobj()
+    try:
+        raw = stream.decompress(blobs[len(blobs) - length :], _MOST_TEXT)
+    except zlib.error as error:
+        raise ReplayError(path, f"its texts cannot be unpacked: {error}") from None
+    if not stream.eof or stream.unused_data:
+        raise ReplayError(path, f"its texts have more than {_MOST_TEXT} bytes, or are cut off")
+    fields = _Fields(path, _TEXTS, _parse(path, raw))
+    fields.only(("driver", "preludes", "files"))
+    driver, preludes, files = (fields.plain(name) for name in ("driver", "preludes", "files"))
+    if not (
+        isinstance(driver, str)
+        and isinstance(preludes, list)
+        and isinstance(files, dict)
+        and all(isinstance(each, str) for each in (*preludes, *files.values()))
+    ):
+        raise ReplayError(path, "its texts are no table of files")
+    try:
+        texts = ProtocolTexts(driver, files, tuple(preludes))
+    except WrongTexts as error:
+        raise ReplayError(path, f"its texts are wrong: {error}") from None
+    return texts, blobs[: len(blobs) - length]
 
 
 # ------------------------------------------------------------------ reading

@@ -25,9 +25,13 @@ from tester.shrink.neighbours import Neighbour, neighbours
 from tester.shrink.trials import Trials
 
 SHOWN: Final = 5
-_RUNS: Final = 400
+_RUNS: Final = 300
 _FOR_EACH: Final = 60
 """Changed rows for each transition, at most."""
+_ENOUGH: Final = 2
+"""Remedies of a transition after which no more are looked for."""
+_TRANSITIONS: Final = 10
+"""Of which remedies are looked for: those that are absent most often."""
 _PATIENCE: Final = 4
 """A run with a changed row hangs after so many times the ticks of the failing one."""
 _LEAST_PATIENCE: Final = 2000
@@ -141,9 +145,11 @@ def _suspects(
     order = sorted(often, key=lambda cell: (-never[cell], -seldom[cell], -last[cell]))
     found = _remedies(leg, order, int(steps[-1, 0]) if len(steps) else 0, trials)
 
-    def weight(cell: Cell) -> tuple[float, int]:
-        healing = min(len(found.get(cell, ())), 2) / 2
-        return -(healing + never[cell] + seldom[cell]), -last[cell]
+    def weight(cell: Cell) -> tuple[float, ...]:
+        """Those with remedies, the latest first; then those that are absent most often."""
+        if cell in found:
+            return -len(found[cell]), -last[cell]
+        return 0, -(never[cell] + seldom[cell]), -last[cell]
 
     return tuple(
         Suspect(*_named(cell, trials), seldom[cell], tuple(found.get(cell, ())))
@@ -157,11 +163,13 @@ def _remedies(leg: Leg, order: Sequence[Cell], ticks: int, trials: Trials) -> di
     leg = replace(leg, deadlock_limit=limit)
     found: dict[Cell, list[str]] = {}
     left = _RUNS
-    for cell in order:
+    for cell in order[:_TRANSITIONS]:
         for change, passes in remedies(leg, trials.protocol, cell, min(left, _FOR_EACH)):
             left -= 1
             if passes:
                 found.setdefault(cell, []).append(change)
+            if len(found.get(cell, ())) == _ENOUGH:
+                break
     return found
 
 

@@ -28,7 +28,9 @@ from tester.execution.events import Verdict
 from tester.execution.leg import Outcome
 from tester.program.replay_file import Leg, with_expectations
 
-_AT_A_TIME: Final = 4
+_IN_A_BATCH: Final = 32
+"""Candidates, at most, in one call of the engine."""
+_AT_A_TIME: Final = 8
 """Candidates for each helper."""
 _PATIENCE: Final = 5.0
 """Seconds until a helper that was asked to end is killed."""
@@ -55,16 +57,32 @@ def _verdict(outcome: Outcome) -> str:
     return "" if outcome.finding is None else outcome.finding.verdict.value
 
 
+def _derived(leg: Leg) -> Leg | None:
+    try:
+        return derived(leg)
+    except ValueError:
+        return None
+
+
 class Trials:
     """Runs them in this process. ``most``: so many at a time are worth while."""
 
     def __init__(self, campaign: Campaign) -> None:
         self._campaign = campaign
-        self.most = 1
+        self.most = _IN_A_BATCH
 
     def endings(self, legs: Sequence[Leg]) -> list[str]:
         """How each of the candidates ends; what is not a leg passes."""
-        return [self.ending(leg) for leg in legs]
+        ready = [(place, leg) for place, leg in enumerate(map(_derived, legs)) if leg is not None]
+        try:
+            failures = self._campaign.failures_of([leg for _, leg in ready])
+        except ConfigError:  # one of them has agents that its system has not
+            return [self.ending(leg) for leg in legs]
+        found = [""] * len(legs)
+        for (place, leg), failure in zip(ready, failures, strict=True):
+            # What is stuck is seen in a run of its own.
+            found[place] = self.ending(leg) if failure == Verdict.HANG.value else failure
+        return found
 
     def ending(self, leg: Leg) -> str:
         try:
@@ -189,7 +207,7 @@ def _serve(connection: Connection, others: list[Connection], trials: Trials) -> 
         except (EOFError, ConnectionError):
             return  # the parent has ended
         try:
-            answer: object = [trials.ending(leg) for leg in legs]
+            answer: object = Trials.endings(trials, legs)
         except Exception as error:
             answer = error
         try:

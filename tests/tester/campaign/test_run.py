@@ -80,6 +80,9 @@ def test_a_failure_has_its_leg_and_its_report(broken: Path, tmp_path: Path) -> N
         result.finding.tick,
         result.finding.headline,
     )
+    carried = replay(path, engine="python")  # the file has the protocol's texts
+    assert carried.finding is not None and carried.finding.tick == result.finding.tick
+    save_leg(replace(result.leg, texts=None), path)
     with pytest.raises(ReplayError, match="lies neither below"):
         replay(path, engine="python")
 

@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from tester.cli.main import app
+from tester.program.replay_file import load_leg, save_leg
 from tests.processes import heed_signals
 
 PROTOCOLS = Path(__file__).parents[3] / "protocols"
@@ -126,6 +128,10 @@ def test_a_protocol_elsewhere_is_named_by_the_command(
     assert again.exit_code == 1
     assert f"run it again\n  gpu-tester {command[1]}\n" in again.stdout
 
+    carried = gpu_tester(*words[:2])  # by its own texts
+    assert carried.exit_code == 1
+    assert f"run it again\n  {' '.join(['gpu-tester', *words[:2]])}\n" in carried.stdout
+    save_leg(replace(load_leg(words[1]), texts=None), words[1])
     refused = gpu_tester(*words[:2])
     assert refused.exit_code == 2
     assert f"its protocol {path} lies neither below the working directory nor" in refused.stderr

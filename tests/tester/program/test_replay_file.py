@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from protocols.identity import ProtocolIdentity
+from protocols.texts import ProtocolTexts
 from runtime.description import SystemDescription
 from runtime.prng import Prng
 from tester.generator.generator import generate_program
@@ -49,6 +51,50 @@ def test_round_trip(tmp_path: Path) -> None:
     assert (loaded.profile, loaded.version, loaded.first_episode) == ("line-duel", "0.1.0", 400)
     assert loaded.digest() == leg().digest()
     assert [each.name for each in tmp_path.iterdir()] == ["one.leg"]
+
+
+TEXTS = ProtocolTexts("P.slicc", {"P.slicc": 'protocol "P";\n', "a/b.sm": "x"}, ("a/b.sm",))
+
+
+def test_the_texts_of_the_protocol_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "one.leg"
+    save_leg(replace(leg(), texts=TEXTS), path)
+    loaded = load_leg(path)
+    assert loaded.texts == TEXTS
+    assert loaded.program.equals(leg().program)
+    assert b'"format":3' in path.read_bytes().replace(b" ", b"")
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ({"driver": "P", "preludes": [], "files": {"../P": ""}}, "its texts are wrong: '../P' is"),
+        ({"driver": "Q", "preludes": [], "files": {"P": ""}}, "'Q' is not among its files"),
+        ({"driver": "P", "preludes": ["R"], "files": {"P": ""}}, "'R' is not among its files"),
+        ({"driver": "P", "preludes": [], "files": {"P": 3}}, "its texts are no table of files"),
+        ({"driver": "P", "files": {"P": ""}}, "texts lacks preludes"),
+        ({"driver": "P", "preludes": [], "files": {}, "x": 1}, "unknown field 'x'"),
+        ([], "texts is not a table"),
+        (b"no zlib", "its texts cannot be unpacked"),
+        (zlib.compress(b"x" * (1 << 24)), "its texts have more than"),
+        (zlib.compress(b'{"a"'), "its header is not JSON"),
+    ],
+)
+def test_wrong_texts_are_refused(texts: object, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.leg"
+    save_leg(replace(leg(), texts=TEXTS), path)
+    blob = texts if isinstance(texts, bytes) else zlib.compress(json.dumps(texts).encode())
+    content = path.read_bytes()[: -hashlib.sha256().digest_size]
+    start = len(MAGIC) + 8
+    length = int.from_bytes(content[len(MAGIC) : start], "little")
+    header = json.loads(content[start : start + length])
+    arrays = content[start + length : len(content) - header["texts"]]
+    header["texts"] = len(blob)
+    text = json.dumps(header).encode()
+    body = MAGIC + len(text).to_bytes(8, "little") + text + arrays + blob
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    with pytest.raises(ReplayError, match=message):
+        load_leg(path)
 
 
 def test_same_leg_same_bytes(tmp_path: Path, content: bytes) -> None:

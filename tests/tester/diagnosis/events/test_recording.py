@@ -14,13 +14,14 @@ from tester.campaign.recording import record
 from tester.diagnosis.events.history import FINISHED, ISSUED, WRONG
 from tester.diagnosis.events.line_events import AtPort, Sent, Stall, Transition
 from tester.diagnosis.events.recording import Recording
+from tester.execution.events import Finding, Verdict
 from tester.program.replay_file import Leg
 from tests.planted.bugs import BY_NAME
 
 NAMES = ("MI", "MSI_Snoop", "GPU_VIPER")
 
 
-def leg_of(protocol: LoadedProtocol, episodes: int = 30, profile: str = "default") -> Leg:
+def leg_of(protocol: LoadedProtocol, episodes: int = 12, profile: str = "default") -> Leg:
     options = Options(1, episodes, profile, leg_episodes=episodes)
     return Campaign(protocol, options).plan(0).leg
 
@@ -123,3 +124,11 @@ def test_earlier_events_are_dropped() -> None:
     assert len(cut.events) == 50
     assert cut.dropped == len(whole.events) - 50
     assert [e.what for e in cut.events] == [e.what for e in whole.events[-50:]]
+
+
+def test_of_a_runaway_only_transitions_are_recorded() -> None:
+    """Its messages are so many that to follow them takes longer than the run."""
+    protocol = load_protocol("MI")
+    recording = record(leg_of(protocol), protocol, Finding(Verdict.RUNAWAY, 9, "work without end"))
+    assert not any(isinstance(event, Sent) for event in recording.events)
+    assert any(isinstance(event, Transition) for event in recording.events)

@@ -1,0 +1,66 @@
+"""``shrink``, and legs that carry their protocol."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tester.cli.main import app
+from tests.planted.bugs import BY_NAME
+
+PYTHON = ("--engine", "python")
+
+
+@pytest.fixture(autouse=True)
+def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def gpu_tester(*words: str, status: int) -> Result:
+    result = CliRunner().invoke(app, list(words), terminal_width=200)
+    assert result.exit_code == status, result.output
+    return result
+
+
+def test_a_leg_carries_its_protocol(tmp_path: Path) -> None:
+    """Found, then shrunk and replayed where the protocol is not."""
+    directory = tmp_path / "mine"
+    directory.mkdir()
+    main = BY_NAME["mi-two-owners"].plant(directory)
+    words = ("--episodes", "100", "--leg-episodes", "12", "--seed", "1", "--no-shrink", *PYTHON)
+    report = gpu_tester("run", "--protocol", str(main), *words, status=1).output
+    assert "likely cause" in report
+    assert "the least that fails" not in report
+    directory.rename(tmp_path / "elsewhere")
+    [leg] = tmp_path.glob("*.leg")
+    found = json.loads(gpu_tester("shrink", leg.name, "--format", "json", *PYTHON, status=0).stdout)
+    assert found["verdict"] == "wrong-value"
+    assert found["operations"] <= found["accesses"] <= 4
+    assert found["blamed"][0]["place"].startswith("MI-")
+    assert found["minimal"]
+    assert found["file"] == leg.with_suffix(".min.leg").name
+    replayed = gpu_tester("replay", found["file"], *PYTHON, status=1).output
+    assert "BUG: " in replayed
+    again = gpu_tester("shrink", found["file"], *PYTHON, "-o", "again.leg", status=0).output
+    assert "nothing can be removed: tried" in again
+    assert "\nsuspect\n  1. " in again
+
+
+def test_a_leg_that_passes_is_refused(tmp_path: Path) -> None:
+    gpu_tester("generate", "a.leg", "-p", "MI", "--leg-episodes", "3", "--seed", "1", status=0)
+    result = gpu_tester("shrink", "a.leg", *PYTHON, status=2)
+    assert "a.leg: it does not fail here (MI)" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.leg"]
+
+
+def test_a_budget_cuts_the_search(tmp_path: Path) -> None:
+    main = BY_NAME["mi-two-owners"].plant(tmp_path)
+    words = ("--episodes", "100", "--leg-episodes", "12", "--seed", "1", *PYTHON)
+    report = gpu_tester("run", "-p", str(main), *words, "--shrink-budget", "5", status=1).output
+    assert "cut after 5 candidates: tried 5 candidates" in report
+    assert "suspect" not in report
+    assert "likely cause" in report
