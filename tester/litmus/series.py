@@ -11,7 +11,7 @@ from itertools import islice, product
 from typing import Final
 
 from runtime.prng import Prng
-from runtime.sim.delay_policy import POLICY_NAMES
+from runtime.sim.delay_policy import DRAWN_POLICIES
 from tester.campaign.campaign import Campaign
 from tester.engines.selection import Chosen
 from tester.litmus.binding import Bound
@@ -108,7 +108,7 @@ def _race_free_runs(bound: Bound, runs: int, seed: int) -> Iterator[tuple[int, s
     if bound.scenario.keys:
         yield from product(bound.keys, bound.delays)
         return
-    policies = bound.scenario.delays or POLICY_NAMES
+    policies = bound.scenario.delays or DRAWN_POLICIES
     for number in range(runs):
         key = Prng(seed).fork(f"scenario run {number}").bits64()
         yield key, policies[number % len(policies)]
