@@ -39,6 +39,8 @@ from slicc.source import Span
 _ASKED: Final = {Feeds.PROCESSOR: ("LD", "ST", "IFETCH"), Feeds.DMA: ("LD", "ST")}
 _LONGEST: Final = 6
 """Messages of one sender in one channel; what would make it longer is not followed."""
+_POLLS: Final = 2_000
+"""Runs of ports after which no further walk begins: MESI_Two_Level needs 1,800 for 4,000 steps."""
 _WALK: Final = 200
 _BURST: Final = 100
 """Draws between two rests of a walk, at most."""
@@ -118,7 +120,7 @@ class Exploration:
         if not any(model.asked for model, _ in self._nodes):
             return  # nothing begins a transaction
         start, limit = self._machines.start(), found.steps + steps
-        while found.steps < limit:
+        while found.steps < limit and self._machines.polls < _POLLS:
             walk = _Walk(list(start))
             while len(walk.way) < _WALK and found.steps < limit:
                 before = found.steps

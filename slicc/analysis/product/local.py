@@ -142,6 +142,8 @@ class Machines:
         self.held = Numbers()
         self.messages = Numbers()
         self.unmodelled: Counter[str] = Counter()
+        self.polls = 0
+        """How often a port was run, which is what a search costs."""
         self._known: dict[tuple[Channel, int, int, bool], Attempt] = {}
 
     def start(self) -> tuple[int, ...]:
@@ -189,6 +191,7 @@ class Machines:
             if not pending:
                 break
             decisions = pending.pop()
+            self.polls += 1
             step = self._step(channel, held, message, decisions)
             made = self._poll(step, channel, found)
             pending += [
