@@ -39,7 +39,7 @@ def test_the_trace_is_a_shortest_one_of_one_system(tmp_path: Path) -> None:
 
 
 def test_a_limit_says_how_far_everything_was_explored() -> None:
-    found = searched("MSI", Bounds(lines=2), Rules(most_states=20_000))
+    found = searched("MSI", Bounds(lines=2, locations=1), Rules(most_states=2_000))
     assert (found.verdict, found.end) == (Verdict.LIMIT, End.FULL)
     assert found.complete_bound is not None
     word, text = verdict_line(found, Namer(protocol("MSI"), found.system))
