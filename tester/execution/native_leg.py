@@ -42,6 +42,7 @@ from tester.execution.handover import (
     flush_parts,
     flushing_requesters,
     has_flush,
+    judged_versions,
 )
 from tester.execution.leg import DEADLOCK_LIMIT, DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
 from tester.execution.native_program import ProgramView
@@ -130,7 +131,7 @@ class NativeLegRun:
         """If there is a list, every transition is added to it (rows as in `run_traced`)."""
         self._exhausted: PoolExhausted | None = None
         self._on_progress = on_progress
-        self._view = ProgramView(self.program)
+        self._view = ProgramView(self.program, judged_versions(self.program, rules))
         self._lines = touched_lines(self.program)
         self.capacities = protocol.capacities(self.program, self._view, len(self._lines))
         self._used = flushing_requesters(self.program)
@@ -184,7 +185,10 @@ class NativeLegRun:
             self._view,
             Role.ACTION,
             [agent.requester for agent in self.program.agents],
-            [step.flush | step.invalidate << 1 | step.blind << 2 for step in steps],
+            [
+                step.flush | step.invalidate << 1 | step.blind << 2 | step.judged << 3
+                for step in steps
+            ],
             0,
         )
         return system

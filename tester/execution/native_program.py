@@ -13,6 +13,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tester.execution.early_loads import NO_VERSIONS, Versions
+
 Array = npt.NDArray[Any]
 
 _BARE: Final = 8
@@ -106,6 +108,13 @@ _GROUP_ARRAYS: Final = (
     ("action_op", np.uint8),
     ("action_pieces", np.uint8),
 )
+_VERSION_ARRAYS: Final = (
+    ("version_byte", np.uint64),
+    ("version_action", np.int64),
+    ("version_value", np.uint8),
+    ("version_episode", np.uint32),
+    ("version_agent", np.uint32),
+)
 
 
 class ViewStruct(ctypes.Structure):
@@ -116,16 +125,20 @@ class ViewStruct(ctypes.Structure):
         *((name, ctypes.c_void_p) for name, _ in _ARRAYS),
         ("groups", ctypes.c_uint64),
         *((name, ctypes.c_void_p) for name, _ in _GROUP_ARRAYS),
+        ("judges_early", ctypes.c_uint64),
+        ("versions", ctypes.c_uint64),
+        *((name, ctypes.c_void_p) for name, _ in _VERSION_ARRAYS),
     ]
 
 
 class ProgramView:
-    """The arrays of one program, by the names of the struct's members."""
+    """The arrays of one program, by the names of the struct's members; with ``versions`` its racing
+    loads are judged."""
 
-    def __init__(self, program: ProgramLike) -> None:
-        made = _arrays(program)
+    def __init__(self, program: ProgramLike, versions: Versions | None = None) -> None:
+        made = _arrays(program) | _version_arrays(program, versions or NO_VERSIONS)
         self.arrays: dict[str, Array] = {}
-        for name, dtype in (*_ARRAYS, *_GROUP_ARRAYS):
+        for name, dtype in (*_ARRAYS, *_GROUP_ARRAYS, *_VERSION_ARRAYS):
             array = np.ascontiguousarray(made[name], dtype)
             array.flags.writeable = False
             self.arrays[name] = array
@@ -142,6 +155,9 @@ class ProgramView:
             *(arrays[name].ctypes.data for name, _ in _ARRAYS),
             len(arrays["group_word"]),
             *(arrays[name].ctypes.data for name, _ in _GROUP_ARRAYS),
+            versions is not None,
+            len(arrays["version_byte"]),
+            *(arrays[name].ctypes.data for name, _ in _VERSION_ARRAYS),
         )
 
     @property
@@ -200,6 +216,19 @@ def _arrays(program: ProgramLike) -> dict[str, Array]:
         "word_group": group,
         "group_word": program.group_word,
         "group_increments": 2 * np.bincount(group, minlength=len(program.group_word)),
+    }
+
+
+def _version_arrays(program: ProgramLike, versions: Versions) -> dict[str, Array]:
+    """Rows that issue an access are numbered as `_arrays` does."""
+    issues = program.action_scope & _CONTINUES == 0
+    issues &= (program.lane_address >= 0).any(axis=1)
+    return {
+        "version_byte": versions.byte,
+        "version_action": _starts(issues)[versions.row],
+        "version_value": versions.value,
+        "version_episode": versions.episode,
+        "version_agent": versions.agent,
     }
 
 
