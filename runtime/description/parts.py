@@ -303,6 +303,13 @@ class RequesterDescription(Piece, frozen=True):
             "requests that carry the operation (`far`)"
         ),
     ] = "line"
+    ahead: Annotated[
+        bool,
+        doc(
+            "sequencer: agents keep the value of a load that ran ahead until the machine reports "
+            "that the line has left its cache (`evictionCallback`)"
+        ),
+    ] = False
     coalesces_per_cycle: Annotated[
         Thousand, doc("coalescer: instructions coalesced each cycle")
     ] = 1
@@ -335,6 +342,7 @@ class AgentsDescription(Piece, frozen=True):
                 "scopes",
                 "atomics",
                 "bare",
+                "ahead",
                 "linked",
                 "conditional",
                 "far",
@@ -345,7 +353,8 @@ class AgentsDescription(Piece, frozen=True):
             "include the fetch-adds of hand-overs, `bare` are hand-overs without fetch-adds, by "
             "completion alone: wrong where copies stay readable for a while, as with leases (of "
             "these three, one group decides for all); `linked`, `conditional`, `far`: ways of "
-            "atomic operations (see `atomics` of a requester)"
+            "atomic operations (see `atomics` of a requester); `ahead`: keep values of loads that "
+            "ran ahead"
         ),
     ] = ()
 

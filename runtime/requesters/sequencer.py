@@ -96,6 +96,7 @@ class Sequencer(RequesterBase):
         self._walk_done: Callable[[], None] | None = None
         self._walk_access: Access | None = None
         self._watchers: list[Callable[[], None]] = []
+        self._eviction_watchers: list[Callable[[int], None]] = []
 
     # ------------------------------------------------------------------ issue
 
@@ -404,6 +405,12 @@ class Sequencer(RequesterBase):
     def evictionCallback(self, address: int) -> None:
         """A line left the cache. Requests in flight keep their place, a reservation is lost."""
         self._unreserve(address)
+        for lost in self._eviction_watchers:
+            lost(address & -self.line_size)
+
+    def watch_evictions(self, lost: Callable[[int], None]) -> None:
+        """Call ``lost`` with every line that the protocol reports to have left the cache."""
+        self._eviction_watchers.append(lost)
 
     def recordRequestType(self, type: int) -> None:
         """Statistics, which are not kept."""

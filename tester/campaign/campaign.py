@@ -206,7 +206,7 @@ class Campaign:
         config = replace(config, abilities=tuple(able[group] for group in groups))
         without = {what for group in description.agents.values() for what in group.without}
         if "scopes" in without:
-            config = replace(config, scope_percent=0, atomic_scope_percent=0)
+            config = replace(config, scope_percent=0, atomic_scope_percent=0, peek_bypass_percent=0)
         if "bare" in without:
             config = replace(config, bare_percent=0, plain_percent=0)
         if "atomics" in without:
@@ -441,6 +441,7 @@ class Campaign:
         completed = complete(shaped, self.protocol.info)
         later = limited_resources.limits(shape, self.protocol.info, completed)
         later |= machine_roles.atomic_ways(shape, self.protocol.accepted, completed)
+        later |= machine_roles.loads_ahead(self.protocol.accepted, completed)
         later = {path: value for path, value in later.items() if path not in changes}
         return complete(completed.override(later), self.protocol.info) if later else completed
 

@@ -28,7 +28,11 @@ _OTHERS: Final = 24
 _WRONG_DATA: Final = frozenset(verdict.value for verdict in (*VALUE_VERDICTS, *ATOMIC_VERDICTS))
 _PROGRAMS: Final[Mapping[str, Mapping[str, object]]] = {
     "loads ahead of hand-overs": {"peek_percent": 0},
-    "bypassing accesses": {"scope_percent": 0, "atomic_scope_percent": 0},
+    "bypassing accesses": {
+        "scope_percent": 0,
+        "atomic_scope_percent": 0,
+        "peek_bypass_percent": 0,
+    },
     "atomics without result": {"quiet_percent": 0},
     "flushes": {"flush_percent": 0},
     "instruction fetches by processors": {"instruction_percent": 0},

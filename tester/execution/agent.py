@@ -22,8 +22,9 @@ The rules, for the authors of other engines:
 * A plain episode has neither acquire nor release: its first action is issued as soon as what it
   waits for is complete, and when all of its actions are answered it is complete itself.
 * An episode with a racing load that waits for another episode issues its first load, as a request
-  of its own whose data is not checked, in the tick in which the other one issues its last access,
-  once. It waits for the answer after its acquire; if the requester refuses it, it is not repeated.
+  of its own, in the tick in which the other one issues its last access, once. It waits for the
+  answer after its acquire; if the requester refuses it, it is not repeated. What it may return is
+  in :mod:`tester.execution.early_loads`.
 * A refused instruction is issued again in the tick after its retry, before anything else.
 """
 
@@ -34,13 +35,16 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from runtime.requesters.port import Access, AccessKind, Requester
+from runtime.requesters.sequencer import Sequencer
 from runtime.sim.engine import Consumer, Engine
 from runtime.types.values import DataBlock
+from tester.execution.early_loads import EarlyRule
 from tester.execution.episode_stream import Episode
 from tester.execution.events import Request, RequestObserver, Role
 from tester.program.atomics import comparands
 from tester.program.program import (
     ATOMIC,
+    BYPASSING_LOAD,
     FAILS,
     FLUSHES,
     GLC,
@@ -85,10 +89,21 @@ class HandoverSteps:
     invalidate: bool = False
     blind: bool = False
     """The values that its loads and fetch-adds return are not checked."""
+    early: EarlyRule = EarlyRule.NEVER
+    """Which of its racing loads are judged, if it need not drop lines of the shared cache."""
+
+    @property
+    def judged(self) -> EarlyRule:
+        return EarlyRule.NEVER if self.invalidate or self.blind else self.early
 
     @property
     def any(self) -> bool:
         return self.flush or self.invalidate
+
+    @property
+    def bits(self) -> int:
+        """As compiled agents read them."""
+        return self.flush | self.invalidate << 1 | self.blind << 2 | self.judged << 3
 
 
 class AgentDriver(Protocol):
@@ -194,6 +209,10 @@ class Agent(Consumer):
         self._unsure: list[tuple[int, int]] = []
         """The part of the footprint that is not yet known to be free. Free bytes stay free:
         nothing overtakes the next action."""
+        self._early: Request | None = None
+        """The last racing load."""
+        if self._steps.early == EarlyRule.HELD and isinstance(requester, Sequencer):
+            requester.watch_evictions(self.line_lost)
         self._busy: dict[int, int] = {}
         """Line -> bytes with an outstanding load, atomic or unaccepted store of this wave."""
 
@@ -419,8 +438,18 @@ class Agent(Consumer):
         )
         access.request.size = access.size = wanted.size
         access.request.pieces = wanted.pieces
+        access.request.row = episode.actions[0].row
+        scope = wanted.scope & (GLC | SLC)
+        access.set_scope(scope | (GLC if episode.scope & BYPASSING_LOAD else 0))
+        self._early = access.request
         self._issue(access)
         self._held = None
+
+    def line_lost(self, line: int) -> None:
+        """The machine reports that a line has left its cache: a value of it is not kept."""
+        early = self._early
+        if early is not None and line in early.lines(-self._line_mask):
+            early.lost = True
 
     def _issue(self, access: PendingAccess) -> None:
         access.request.issued = now = self.engine.now

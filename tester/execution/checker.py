@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from runtime.requesters.port import AccessKind
+from tester.execution.early_loads import EarlyLoads, WrongByte
 from tester.execution.events import KIND_NAMES, Finding, Request, Role, Verdict
 
 _WORD = 0xFFFFFFFF
@@ -98,7 +99,7 @@ class Checker:
 
     ``initial_word(address)`` gives the four bytes (little endian) that memory starts with;
     ``stop`` is called once, when the first fault is found. Without ``values`` only answers are
-    checked, not their values.
+    checked, not their values. ``early_loads`` judges racing loads, if there are any.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class Checker:
         initial_word: Callable[[int], int],
         stop: Callable[[], None],
         values: bool = True,
+        early_loads: EarlyLoads | None = None,
     ) -> None:
         self._values = values
         self.finding: Finding | None = None
@@ -118,6 +120,7 @@ class Checker:
         self._words: dict[int, _Word] = {}
         self._line_progress: dict[int, int] = {}
         self._early: list[tuple[int, _Word, Request, int, int]] = []
+        self.early_loads = early_loads
 
     # ------------------------------------------------------------------ events
 
@@ -133,6 +136,8 @@ class Checker:
         else:
             entry = _Open(request, 0, 0)
         self._open[request.identity] = entry
+        if self.early_loads is not None:
+            self._judge_load(self.early_loads.issued(request), tick)
 
     def loaded(self, request: Request, indices: list[int], line: int, data: int, tick: int) -> None:
         # The hottest function of the tester: one pass over the lanes, without calls.
@@ -141,7 +146,7 @@ class Checker:
             self._unexpected(request, "data", tick)
             return
         if request.role == _RACING_LOAD:
-            self._raced(entry, indices, line, tick)
+            self._raced(entry, indices, line, data, tick)
             return
         mask = (1 << (request.size << 3)) - 1
         addresses = request.addresses
@@ -169,13 +174,31 @@ class Checker:
         else:
             del self._open[request.identity]
 
-    def _raced(self, entry: _Open, indices: list[int], line: int, tick: int) -> None:
-        """Data of a racing load: correct if it arrives once, and from its line."""
+    def _raced(self, entry: _Open, indices: list[int], line: int, data: int, tick: int) -> None:
+        """Data of a racing load arrives once, and from its line."""
         request = entry.request
         if self._answered(request, indices, AccessKind.LOAD, "data", tick) is not None:
             self._in_line(request, indices, line, tick)
             if not entry.pending:
                 del self._open[request.identity]
+            if self.early_loads is not None and self.finding is None:
+                for index in indices:
+                    wrong = self.early_loads.answered(request, index, data, line)
+                    self._judge_load(wrong, tick)
+
+    def _judge_load(self, wrong: WrongByte | None, tick: int) -> None:
+        if wrong is None or self.finding is not None:
+            return
+        headline = f"racing load returned {wrong.got:#04x}, expected {wrong.expected:#04x}"
+        if wrong.held:
+            headline += ": the value was kept, for the line was not reported lost"
+        else:
+            headline += ", or an earlier value that was not overwritten when it was issued"
+        request, index = wrong.request, wrong.lane
+        self._fail(Verdict.WRONG_VALUE, tick, headline, request, index, wrong.expected, wrong.got)
+        assert self.finding is not None
+        self.finding.address = wrong.address
+        self.finding.size = 1
 
     def accepted(self, request: Request, indices: list[int], line: int, tick: int) -> None:
         if self._answered(request, indices, _STORE, "acceptance", tick) is not None:
@@ -201,6 +224,8 @@ class Checker:
         self._in_line(request, indices, line, tick)
         if not entry.uncompleted:
             del self._open[request.identity]
+            if self.early_loads is not None:
+                self.early_loads.completed(request)
 
     def returned(self, request: Request, indices: list[int], values: list[int], tick: int) -> None:
         entry = self._answered(request, indices, AccessKind.ATOMIC, "fetch-add result", tick)
@@ -218,6 +243,8 @@ class Checker:
                     return
             if not entry.pending:
                 del self._open[request.identity]
+                if self.early_loads is not None:
+                    self.early_loads.completed(request)
             return
         for index in indices:
             self._words[request.addresses[index]].answered(tick)

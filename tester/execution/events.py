@@ -2,8 +2,8 @@
 
 The driver reports every issue and every response as one call of a :class:`RequestObserver`; the
 observers (the checker always, the history only when a failing leg is run again) know nothing else
-about the driver. Invariant: a :class:`Request` is complete when it is issued and never changes
-afterwards; observers keep what they need of its answers.
+about the driver. Invariant: a :class:`Request` is complete when it is issued and, but for ``lost``,
+never changes afterwards; observers keep what they need of its answers.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class Request:
     ``lanes[i]`` is the lane number of ``addresses[i]``; ``values`` holds the store values or the
     operands of ``op``, ``expected`` what loads and atomic actions must return. ``episode`` is the
     position in the program's total order (-1 outside of any), ``row`` the action's row in the
-    program's arrays (-1 for everything but actions of an episode), ``scope`` its bits. ``identity``
-    is given when it is issued first. ``issued`` is the tick in which the requester took it (-1
-    before). ``pieces`` has the bytes of each row of an access that the program writes as several;
-    ``row`` is then the first of them.
+    program's arrays (of a racing load that of the first action of its episode; -1 for all others),
+    ``scope`` its bits. ``identity`` is given when it is issued first. ``issued`` is the tick in
+    which the requester took it (-1 before). ``pieces`` has the bytes of each row of an access that
+    the program writes as several; ``row`` is then the first of them.
     """
 
     __slots__ = (
@@ -76,6 +76,7 @@ class Request:
         "issued",
         "kind",
         "lanes",
+        "lost",
         "op",
         "pieces",
         "role",
@@ -115,6 +116,8 @@ class Request:
         self.op = 0
         """Of an atomic action, as in `tester.program.program`."""
         self.pieces: list[int] = []
+        self.lost = False
+        """Of a racing load: a line of it has left the cache since, as the machine reported."""
 
     @property
     def what(self) -> str:

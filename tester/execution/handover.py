@@ -9,15 +9,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from runtime.description import SystemDescription
+from runtime.description.inference import COALESCERS
+from runtime.prng import initial_byte
 from runtime.requesters.port import Access, AccessKind, Requester
 from runtime.sim.engine import Consumer, Engine
 from runtime.system.system import agent_places
 from tester.errors import ConfigError
 from tester.execution.agent import HandoverSteps
+from tester.execution.early_loads import EarlyLoads, EarlyRule, Versions, versions_of
 from tester.execution.events import Request, RequestObserver, Role
 from tester.program.final_memory import FinalContents
-from tester.program.program import DMA, FETCH, AgentSpec, Program
+from tester.program.program import DMA, FETCH, RACING_LOAD, AgentSpec, Program
 from tester.program.replay_file import Leg
 
 READ_BACKS: Final = 1 << 40
@@ -61,7 +66,12 @@ class HandoverRules:
         return HandoverRules(
             tuple(isolation_of[name] for name in groups),
             tuple(
-                HandoverSteps(name in flush, name in invalidate, not description.values)
+                HandoverSteps(
+                    name in flush,
+                    name in invalidate,
+                    not description.values,
+                    early_rule(description, name),
+                )
                 for name in groups
             ),
         )
@@ -70,6 +80,22 @@ class HandoverRules:
     def blind(self) -> bool:
         """Whether values are not checked."""
         return any(steps.blind for steps in self.steps)
+
+
+def early_rule(description: SystemDescription, name: str) -> EarlyRule:
+    """Which racing loads of a group of agents are judged."""
+    group = description.agents.get(name)
+    if group is None:  # not of this description
+        return EarlyRule.NEVER
+    requester = description.requesters[group.requester]
+    # A copy that stays readable for a while, as with leases, is old until the next acquire.
+    if any("bare" in each.without for each in description.agents.values()):
+        return EarlyRule.NEVER
+    if requester.class_name in COALESCERS:
+        return EarlyRule.BYPASSING
+    if requester.walk or requester.invalidates is not None or requester.fetch:
+        return EarlyRule.NEVER
+    return EarlyRule.HELD if requester.ahead else EarlyRule.ALWAYS
 
 
 NO_HANDOVER_RULES: Final = HandoverRules()
@@ -104,6 +130,26 @@ def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], li
         for p in places
     )
     return agents, [place.group for place in places]
+
+
+def judged_versions(program: Program, rules: HandoverRules) -> Versions | None:
+    """What racing loads of a program may see, if any is judged."""
+    agents = [i for i, each in enumerate(rules.steps) if each.judged]
+    racing = program.episode_thread[program.episode_scope & RACING_LOAD > 0]
+    return versions_of(program) if np.isin(racing, agents).any() else None
+
+
+def early_loads_of(program: Program, rules: HandoverRules) -> EarlyLoads | None:
+    """The judge of a program's racing loads, if any is judged."""
+    versions = judged_versions(program, rules)
+    if versions is None:
+        return None
+    return EarlyLoads(
+        versions,
+        [each.judged for each in rules.steps],
+        [each.flush for each in rules.steps],
+        lambda address: initial_byte(program.run_key, address),
+    )
 
 
 class Flusher(Consumer):

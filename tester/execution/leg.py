@@ -28,6 +28,7 @@ from tester.execution.handover import (
     Flusher,
     HandoverRules,
     can_flush,
+    early_loads_of,
     flush_parts,
     flushing_requesters,
 )
@@ -106,7 +107,13 @@ class LegRun:
         self.rules = rules
         self.outcome = Outcome()
         engine = system.engine
-        self.checker = Checker(program.line_size, self._initial_word, engine.stop, not rules.blind)
+        self.checker = Checker(
+            program.line_size,
+            self._initial_word,
+            engine.stop,
+            not rules.blind,
+            early_loads_of(program, rules),
+        )
         self._observer = Tee(self.checker, *observers) if observers else self.checker
         self._on_progress = on_progress
         ports = [agent.requester for agent in program.agents]

@@ -29,7 +29,7 @@ from runtime.native.system import CountsTable, RunStatus, zeroed_block
 from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
 from tester.execution.events import Verdict
-from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules
+from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules, judged_versions
 from tester.execution.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
 from tester.execution.native_leg import (
     NativeLegRun,
@@ -39,6 +39,7 @@ from tester.execution.native_leg import (
     place_of,
     sizes_of,
 )
+from tester.execution.native_program import VERSION_ARRAYS, version_arrays
 from tester.program.replay_file import Leg
 
 SMALL_LEG: Final = 1 << 18
@@ -131,6 +132,9 @@ class _Job(ctypes.Structure):
         ("plan", _POINTER),
         ("plan_words", _U64),
         ("counts", _POINTER),
+        ("judges_early", _U64),
+        ("versions", _U64),
+        *((name, _POINTER) for name, _ in VERSION_ARRAYS),
     ]
 
 
@@ -195,7 +199,7 @@ class SystemForm:
             np.array([agent.requester for agent in agents], np.uint32),
             np.array([agent.lanes for agent in agents], np.uint32),
             np.array(isolation, np.int64),
-            np.array([s.flush | s.invalidate << 1 | s.blind << 2 for s in steps], np.uint8),
+            np.array([each.bits for each in steps], np.uint8),
         )
         *self.agent_arrays, self.steps = (array.ctypes.data for array in self._arrays)
         used = sorted({agent.requester for agent in agents if agent.adds})
@@ -237,6 +241,8 @@ class LegBatch:
         self._grown = np.zeros(len(POOLS), np.uint64)
         self._forms: list[SystemForm] = []
         """Of the legs of this call."""
+        self._versions: list[tuple[npt.NDArray[Any], ...] | None] = []
+        """Arrays that the jobs of this call point at."""
         self._library: Library | None = None
         """That of the last call."""
 
@@ -326,6 +332,7 @@ class LegBatch:
         library = self._protocol.library(form.sizes, legs[0].program.lane_address.size)
         cells = None if counts is None else counts.cells.ctypes.data
         jobs: list[_Job] = []
+        self._versions.clear()
         size = 0
         for leg in legs:
             size += leg.program.lane_address.size
@@ -334,7 +341,9 @@ class LegBatch:
             form = self._form_of(leg)
             if not Sizes(library.line_bytes, library.node_words).serve(form.sizes):
                 break
-            jobs.append(_job(leg, form, cells))
+            versions = _versions(leg, form.rules)
+            self._versions.append(versions)
+            jobs.append(_job(leg, form, cells, versions))
         return library, jobs
 
     def _form_of(self, leg: Leg) -> SystemForm:
@@ -401,7 +410,18 @@ def _verdict(row: list[int]) -> Verdict:
     return ERROR_VERDICTS.get(_ERRORS[row[ResultWord.ERROR_KIND] - 1], Verdict.PROTOCOL_ERROR)
 
 
-def _job(leg: Leg, form: SystemForm, counts: int | None) -> _Job:
+def _versions(leg: Leg, rules: HandoverRules) -> tuple[npt.NDArray[Any], ...] | None:
+    """What racing loads of a leg may see, if they are judged."""
+    versions = judged_versions(leg.program, rules)
+    return None if versions is None else tuple(version_arrays(leg.program, versions).values())
+
+
+def _job(
+    leg: Leg,
+    form: SystemForm,
+    counts: int | None,
+    versions: tuple[npt.NDArray[Any], ...] | None,
+) -> _Job:
     program = leg.program
     limit = leg.deadlock_limit
     return _Job(
@@ -426,4 +446,7 @@ def _job(leg: Leg, form: SystemForm, counts: int | None) -> _Job:
         form.plan.ctypes.data,
         len(form.plan),
         counts,
+        versions is not None,
+        0 if versions is None else len(versions[0]),
+        *(array.ctypes.data for array in versions or ()),
     )

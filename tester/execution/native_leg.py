@@ -43,6 +43,7 @@ from tester.execution.handover import (
     flush_parts,
     flushing_requesters,
     has_flush,
+    judged_versions,
 )
 from tester.execution.leg import DEADLOCK_LIMIT, DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
 from tester.execution.native_program import ProgramView
@@ -141,7 +142,7 @@ class NativeLegRun:
 
     @cached_property
     def _view(self) -> ProgramView:
-        return ProgramView(self.program, self._observes)
+        return ProgramView(self.program, self._observes, judged_versions(self.program, self.rules))
 
     @cached_property
     def _lines(self) -> IntArray:
@@ -215,7 +216,7 @@ class NativeLegRun:
             self._view,
             Role.ACTION,
             [agent.requester for agent in self.program.agents],
-            [step.flush | step.invalidate << 1 | step.blind << 2 for step in steps],
+            [step.bits for step in steps],
             0,
         )
         return system

@@ -14,6 +14,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tester.execution.early_loads import NO_VERSIONS, Versions
+
 Array = npt.NDArray[Any]
 
 _BARE: Final = 8
@@ -107,6 +109,13 @@ _GROUP_ARRAYS: Final = (
     ("action_op", np.uint8),
     ("action_pieces", np.uint8),
 )
+VERSION_ARRAYS: Final = (
+    ("version_byte", np.uint64),
+    ("version_action", np.int64),
+    ("version_value", np.uint8),
+    ("version_episode", np.uint32),
+    ("version_agent", np.uint32),
+)
 
 
 class ViewStruct(ctypes.Structure):
@@ -118,21 +127,27 @@ class ViewStruct(ctypes.Structure):
         ("groups", ctypes.c_uint64),
         *((name, ctypes.c_void_p) for name, _ in _GROUP_ARRAYS),
         ("observed", ctypes.c_void_p),
+        ("judges_early", ctypes.c_uint64),
+        ("versions", ctypes.c_uint64),
+        *((name, ctypes.c_void_p) for name, _ in VERSION_ARRAYS),
     ]
 
 
 class ProgramView:
     """The arrays of one program, by the names of the struct's members.
 
-    ``observes``: whether values that are not checked are kept, see `returned`.
+    ``observes``: whether values that are not checked are kept, see `returned`. With ``versions``
+    its racing loads are judged.
     """
 
-    def __init__(self, program: ProgramLike, observes: bool = False) -> None:
-        made = _arrays(program)
+    def __init__(
+        self, program: ProgramLike, observes: bool = False, versions: Versions | None = None
+    ) -> None:
+        made = _arrays(program) | version_arrays(program, versions or NO_VERSIONS)
         self._lane_address = program.lane_address
         self._observed = np.array(made["expected"], np.uint64) if observes else None
         self.arrays: dict[str, Array] = {}
-        for name, dtype in (*_ARRAYS, *_GROUP_ARRAYS):
+        for name, dtype in (*_ARRAYS, *_GROUP_ARRAYS, *VERSION_ARRAYS):
             array = np.ascontiguousarray(made[name], dtype)
             array.flags.writeable = False
             self.arrays[name] = array
@@ -150,6 +165,9 @@ class ProgramView:
             len(arrays["group_word"]),
             *(arrays[name].ctypes.data for name, _ in _GROUP_ARRAYS),
             None if self._observed is None else self._observed.ctypes.data,
+            versions is not None,
+            len(arrays["version_byte"]),
+            *(arrays[name].ctypes.data for name, _ in VERSION_ARRAYS),
         )
 
     @property
@@ -216,6 +234,20 @@ def _arrays(program: ProgramLike) -> dict[str, Array]:
         "group_word": program.group_word,
         "group_increments": 2 * np.bincount(group, minlength=len(program.group_word)),
     }
+
+
+def version_arrays(program: ProgramLike, versions: Versions) -> dict[str, Array]:
+    """As `VERSION_ARRAYS` says. Rows that issue an access are numbered as `_arrays` does."""
+    issues = program.action_scope & _CONTINUES == 0
+    issues &= (program.lane_address >= 0).any(axis=1)
+    made = {
+        "version_byte": versions.byte,
+        "version_action": _starts(issues)[versions.row],
+        "version_value": versions.value,
+        "version_episode": versions.episode,
+        "version_agent": versions.agent,
+    }
+    return {name: np.ascontiguousarray(made[name], dtype) for name, dtype in VERSION_ARRAYS}
 
 
 def _joined(program: ProgramLike, lanes: Array) -> tuple[Array, Array, Array]:

@@ -102,8 +102,9 @@ class TesterSystem(NativeSystem):
         """Let agents run a program; agent i uses requester ``requesters[i]``.
 
         ``role`` is that of its loads and stores (``tester.execution.events.Role``); ``steps[i]``: 1
-        for flushing, 2 for invalidating at hand-overs, 4 for values that are not checked. Returns
-        the driver's number.
+        for flushing, 2 for invalidating at hand-overs, 4 for values that are not checked,
+        8 times the rule for racing loads (`tester.execution.early_loads.EarlyRule`). Returns the
+        driver's number.
         """
         ports = np.array(requesters, np.uint32)
         bits = np.array(steps, np.uint8)

@@ -18,7 +18,7 @@ from tester.program import program
 
 def headers() -> dict[Path, str]:
     """The headers of the tester. Those of the generator include nothing of the runtime."""
-    scopes = ("BARE", "RACING_LOAD", "FLUSHES", "PLAIN")
+    scopes = ("BARE", "RACING_LOAD", "FLUSHES", "PLAIN", "BYPASSING_LOAD")
     kinds = {"LOAD_KIND": program.LOAD, "ATOMIC_KIND": program.ATOMIC}
     operations = {name: number for number, name in enumerate(AtomicKind.members())}
     operations["CAS_FAILS"] = AtomicKind.CAS | program.FAILS

@@ -100,7 +100,9 @@ class GeneratorConfig:
     flush_percent: int = 0
     """Episodes that flush what they have stored, of agents that can."""
     peek_percent: int = 0
-    """Episodes that make racing loads of the lines they wait for; their values are not checked."""
+    """Episodes that make racing loads of the lines they wait for."""
+    peek_bypass_percent: int = 0
+    """Racing loads of wavefronts that bypass the first level, and so return no old copy."""
     chase_percent: int = 0
     """Episodes half of whose accesses target the latest stores of other agents."""
     pattern: str = EPISODES
@@ -173,6 +175,7 @@ class GeneratorConfig:
             "unaligned_percent",
             "flush_percent",
             "peek_percent",
+            "peek_bypass_percent",
             "chase_percent",
             "tight_percent",
         ):

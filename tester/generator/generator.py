@@ -32,6 +32,7 @@ from tester.program.expectations import ExpectationState, explode
 from tester.program.program import (
     ATOMIC,
     BARE,
+    BYPASSING_LOAD,
     CONTINUES,
     FLUSHES,
     GLC,
@@ -107,6 +108,8 @@ class Generator:
         able = config.all_abilities()
         self._flushes: BoolArray = np.array([a.flush for a in able], np.bool_)
         self._plain: BoolArray = np.array([a.plain for a in able], np.bool_)
+        kinds = np.array([a.kind for a in config.agents])
+        self._wavefronts: BoolArray = np.asarray(kinds == "gpu")
         self._fetches: BoolArray = np.array([a.instructions for a in able], np.bool_)
         self._agent_lanes: IntArray = np.array([a.lanes for a in config.agents], np.int64)
         self._isolation: IntArray = np.array(
@@ -121,6 +124,7 @@ class Generator:
         self._lane_rng = CounterRng(prng.fork("lane"))
         self._action_rng = CounterRng(prng.fork("action"))
         self._atomic_rng = CounterRng(prng.fork("atomic"))
+        self._bypass_rng = CounterRng(prng.fork("bypass"))
         self._operation_rng = CounterRng(prng.fork("operation"))
         self._instruction_rng = CounterRng(prng.fork("instruction"))
         self._selector = AddressSelector(config, self.map, prng, loops)
@@ -251,8 +255,11 @@ class Generator:
         flush = rng.percent(~name - 2, config.flush_percent) & self._flushes[table.agent]
         flushes = np.where(flush, FLUSHES, 0)
         plain = rng.percent(~name - 3, config.plain_percent) & self._plain[table.agent]
-        episode_scope = np.where(plain, PLAIN | BARE, scope | quiet | bare | racing)
-        return np.asarray(episode_scope | flushes, np.uint8)
+        episode_scope = np.where(plain, PLAIN | BARE, scope | quiet | bare)
+        bypassing = self._bypass_rng.percent(name, config.peek_bypass_percent)
+        bypassing &= self._wavefronts[table.agent] & (racing > 0)
+        racing = np.where(bypassing, RACING_LOAD | BYPASSING_LOAD, racing)
+        return np.asarray(episode_scope | flushes | racing, np.uint8)
 
     def _add_with_others(self) -> BoolArray:
         """[T] wavefronts that add to the same words as processors do.

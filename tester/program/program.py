@@ -58,12 +58,14 @@ BARE: Final = 8
 """Likewise: the episode makes no fetch-adds, it only acquires and releases."""
 RACING_LOAD: Final = 16
 """Likewise: while it waits for another episode's last access, it loads the bytes it will need, so
-that the line moves at the same time; the value that such a load returns is not checked."""
+that the line moves at the same time; `tester.execution.early_loads` has what it may return."""
 FLUSHES: Final = 32
 """Likewise: the lines it stored into are flushed after its release."""
 PLAIN: Final = 64
 """Likewise, beside BARE: it neither acquires nor releases; it is complete with its last answer."""
-EPISODE_BITS: Final = GLC | SLC | QUIET | BARE | RACING_LOAD | FLUSHES | PLAIN
+BYPASSING_LOAD: Final = 128
+"""Likewise, beside RACING_LOAD: that load bypasses the first level."""
+EPISODE_BITS: Final = GLC | SLC | QUIET | BARE | RACING_LOAD | FLUSHES | PLAIN | BYPASSING_LOAD
 
 INSTRUCTION: Final = Scope.INSTRUCTION
 """Besides scope bits in `action_scope`: a load that a processor makes as an instruction fetch."""

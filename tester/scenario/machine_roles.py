@@ -270,5 +270,20 @@ def atomic_ways(
     return result
 
 
+def loads_ahead(
+    accepted: Mapping[str, Accepted], description: SystemDescription
+) -> dict[str, object]:
+    """Assignments for processors whose machines report lines that leave their caches: they may keep
+    values of loads that ran ahead."""
+    return {
+        f"requester.{group.requester}.ahead": True
+        for name, kind in agent_kinds(description).items()
+        for group in (description.agents[name],)
+        if kind == "cpu"
+        and "ahead" not in group.without
+        and "linked" in accepted.get(group.requester, Accepted()).ways
+    }
+
+
 def _is_directory(parameter: Parameter | BufferParameter) -> bool:
     return isinstance(parameter, Parameter) and parameter.type == "DirectoryMemory"

@@ -74,6 +74,7 @@ class ProfileSampler:
             "bare_percent": self("bare_percent", 0, 0, 50),
             "chase_percent": self("chase_percent", 0, 0, 10),
             "peek_percent": self("peek_percent", 0, 50, 100),
+            "peek_bypass_percent": self("peek_bypass_percent", 0, 50),
             "plain_percent": self("plain_percent", 50, 80, 100),
             "instruction_percent": self("instruction_percent", 0, 20, 50),
             "unaligned_percent": self("unaligned_percent", 0, 20, 50),

@@ -18,6 +18,7 @@ from tester.arrays import BoolArray, IntArray
 from tester.program.program import (
     ATOMIC,
     BARE,
+    BYPASSING_LOAD,
     CONTINUES,
     FLUSHES,
     GLC,
@@ -147,7 +148,8 @@ def _flag(what: str, array: str, bits: int) -> Step:
 
 _FLAGS: Final = (
     _flag("flushes", "episode_scope", FLUSHES),
-    _flag("racing loads", "episode_scope", RACING_LOAD),
+    _flag("racing loads", "episode_scope", RACING_LOAD | BYPASSING_LOAD),
+    _flag("racing loads that bypass the first level", "episode_scope", BYPASSING_LOAD),
     _flag("scopes of fetch-adds", "episode_scope", GLC | SLC),
     _flag("quiet fetch-adds", "episode_scope", QUIET),
     _flag("scopes", "action_scope", GLC | SLC),

@@ -52,3 +52,5 @@ inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 li
 // `old` has a value for each lane, in lane order; `values` 0: none was asked for.
 inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values);
 inline void client_synchronized(Context& x, Access& access);
+// The protocol reports that the line at an address has left the cache of a requester.
+inline void client_line_lost(Context& x, u32 requester, u64 line);

@@ -180,6 +180,9 @@ inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64*
     External_answer(x, access, quiet ? AnswerKind::PERFORMED : AnswerKind::OLD_VALUES);
 }
 
+// Clients outside keep no values.
+inline void client_line_lost(Context&, u32, u64) {}
+
 inline void client_synchronized(Context& x, Access& access) {
     External_answer(x, access, AnswerKind::SYNCHRONIZED);
 }

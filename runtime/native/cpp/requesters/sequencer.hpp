@@ -411,7 +411,9 @@ inline void Sequencer_llscClearLocalMonitor(Context& x, u32 requester) {
 // A line left the cache. Requests in flight keep their place, a reservation is lost.
 inline void Sequencer_evictionCallback(Context& x, u32 requester, u64 address) {
     const Requester* r = called(x, requester);
-    if (r && r->atomics != AtomicWay::LINE) unreserve(x, *r, address);
+    if (!r) return;
+    if (r->atomics != AtomicWay::LINE) unreserve(x, *r, address);
+    client_line_lost(x, r->index, line_of(x, address));
 }
 
 inline void Sequencer_recordRequestType(Context& x, u32 requester, i32) { called(x, requester); }

@@ -295,6 +295,9 @@ inline void Agent_racing_load(Context& x, Agent& a) {
     const u32 index =
         Agent_action_access(x, a, Role::RACING_LOAD, AccessKind::LOAD, static_cast<u64>(action));
     if (UNLIKELY(!index)) return;
+    access_at(x, index).scope =
+        static_cast<u8>((program.action_scope[action] & (Scope::GLC | Scope::SLC)) |
+                        (a.scope & EPISODE_BYPASSING_LOAD ? Scope::GLC : 0));
     Agent_issue(x, a, index);
     if (!a.held) return;
     a.held = 0;

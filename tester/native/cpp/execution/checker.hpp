@@ -14,7 +14,7 @@
 
 #pragma once
 
-#include "execution/state.hpp"
+#include "execution/early_loads.hpp"
 
 inline constexpr u32 PLAUSIBLE = 1 << 24;  // no leg makes so many increments
 
@@ -224,6 +224,7 @@ inline void Checker_issued(Context& x, Access& access, u32 index) {
     access.older = parts.newest;
     (parts.newest ? access_at(x, parts.newest).newer : parts.oldest) = index;
     parts.newest = index;
+    if (parts.judges_early) Early_issued(x, access);
     if (access.kind > AccessKind::ATOMIC) return;
     parts.lane_accesses += access.lanes;
     if (access.source == Source::WORDS) Checker_increments_issued(x, access);
@@ -323,17 +324,24 @@ inline COLD void Checker_observe_old(const Context& x, const Access& access, u64
         program.observed[access.first + static_cast<u32>(__builtin_ctzll(lanes))] = *old++;
 }
 
-// Data of a racing load: correct if it arrives once, and from its line.
-inline COLD void Checker_raced(Context& x, Access& access, u64 lanes, u32 line) {
-    if (!Checker_answered(x, access, lanes, AccessKind::LOAD)) return;
-    Checker_in_line(x, access, lanes, line);
+// Data whose values are judged elsewhere, or not at all: arrives once, and from its line.
+inline COLD bool Checker_arrived(Context& x, Access& access, u64 lanes, u32 line) {
+    if (!Checker_answered(x, access, lanes, AccessKind::LOAD)) return false;
+    const bool here = Checker_in_line(x, access, lanes, line);
     if (!access.pending) Checker_close(x, access);
+    return here;
+}
+
+inline COLD void Checker_raced(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
+    if (!Checker_arrived(x, access, lanes, line) || !client_parts(x).judges_early) return;
+    Early_answered(x, access, lanes, line_address_of(x, line), bytes);
 }
 
 inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
     if (UNLIKELY(!access.listed || access.kind != AccessKind::LOAD || !lanes))
         return Checker_unexpected(x, access);
-    if (UNLIKELY(access.role == Role::RACING_LOAD)) return Checker_raced(x, access, lanes, line);
+    if (UNLIKELY(access.role == Role::RACING_LOAD))
+        return Checker_raced(x, access, lanes, line, bytes);
     const ProgramView& program = program_of(x, access);
     const u64* addresses = program.address + access.first;
     const u64* expected = program.expected + access.first;
@@ -363,7 +371,8 @@ inline void Checker_loaded(Context& x, Access& access, u64 lanes, u32 line, cons
     if (UNLIKELY(wrong < 64)) {
         if (Checker_blind(x, access)) {
             Checker_observe(x, access, lanes, start, bytes);
-            return Checker_raced(x, access, lanes, line);
+            Checker_arrived(x, access, lanes, line);
+            return;
         }
         return Checker_wrong(x, access, wrong, start, expected, bytes);
     }

@@ -159,6 +159,7 @@ inline i64 Driver_add(Context& x, const ProgramView& program, u8 role, const u32
     driver.first_word = parts.words_used;
     driver.role = role;
     if (!Driver_words(x, program)) return -1;
+    if (!number) parts.judges_early = program.judges_early;
     ++parts.driver_count;
     for (u32 i = 0; i < driver.agents; ++i) {
         Agent& a = agent_at(x, parts.agent_count);

@@ -38,6 +38,13 @@ struct ProgramView {
     const u64* group_increments;  // [groups]: fetch-adds of that word in all
     const u8* action_op;          // [actions]: of an ATOMIC, AtomicKind, perhaps with CAS_FAILS
     const u8* action_pieces;      // [actions]: how many make up one access; 0: it has none
-    u64*
-        observed;  // beside `expected`, which it starts as: what agents without checks got; or null
+    // Beside `expected`, which it starts as: what agents without checks got; or null.
+    u64* observed;
+    u64 judges_early;  // whether racing loads are judged
+    u64 versions;      // stores to bytes of racing loads, by byte, then by action
+    const u64* version_byte;
+    const i64* version_action;
+    const u8* version_value;
+    const u32* version_episode;
+    const u32* version_agent;
 };

@@ -45,6 +45,7 @@ inline constexpr u32 EPISODE_BARE = 8;
 inline constexpr u32 EPISODE_RACING_LOAD = 16;
 inline constexpr u32 EPISODE_FLUSHES = 32;
 inline constexpr u32 EPISODE_PLAIN = 64;
+inline constexpr u32 EPISODE_BYPASSING_LOAD = 128;
 
 inline constexpr u8 CAS_FAILS = 128;
 

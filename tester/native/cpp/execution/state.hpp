@@ -25,6 +25,9 @@ enum class Phase : u8 {
 
 // Steps of an agent at hand-overs besides acquire and release.
 inline constexpr u8 STEP_FLUSH = 1, STEP_INVALIDATE = 2, STEP_BLIND = 4;
+// The bits above have its EarlyRule.
+inline constexpr u8 STEP_EARLY_SHIFT = 3, EARLY_BYPASSING = 1, EARLY_HELD = 3;
+inline constexpr u32 EARLY_BYTES = 64;  // of a racing load that are judged
 
 struct Agent {
     u32 number;  // of the agent
@@ -43,6 +46,7 @@ struct Agent {
     u32 waits;        // hand-overs that the episode still waits for
     u32 open_stores;  // not globally performed
     u32 episode;
+    u32 begun;                       // 1 + the episode of its last request that was no racing load
     i64 next_episode, last_episode;  // in agent_episode
     i64 next_action, last_action;
     u64 since;
@@ -112,6 +116,17 @@ struct Busy {
     u32 next;  // of its bucket
 };
 
+// A racing load of an agent, until its episode begins.
+struct EarlyLoad {
+    u8 value[EARLY_BYTES];
+    u32 lower[EARLY_BYTES];  // 1 + the last version that was complete when it was issued, or 0
+    u64 answered;            // a bit for each byte
+    u32 action;              // that it anticipates
+    u32 episode;             // of that action
+    u32 bytes;               // 0: there is none, or it is not judged
+    bool lost;               // a line of it has left the cache
+};
+
 struct Finding {
     u32 verdict;
     u32 role;
@@ -163,6 +178,7 @@ struct ClientParts {
     u32 free_wait;
     u32 waits_used;
     u32 waits_live;
+    u64 judges_early;  // of racing loads, the first driver's program has versions
     u64 seen_used;
     u64 lane_accesses;
     Finding finding;
@@ -179,6 +195,7 @@ struct ClientParts {
     Array<u32> buckets;        // by agent: the lines with busy bytes
     Array<Busy> busy;
     Array<Wait> waits;
+    Array<EarlyLoad> early_loads;  // by agent
 
     void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
         layout.reserve(agents, c.agents);
@@ -189,6 +206,7 @@ struct ClientParts {
         layout.reserve(early, c.words + EARLY);
         layout.reserve(line_progress, c.lines);
         layout.reserve(waits, c.line_requests + 1);
+        layout.reserve(early_loads, c.agents);
         layout.reserve(lower, u64{c.agents} * 64);
         layout.reserve(buckets, u64{c.agents} * BUSY_BUCKETS);
         // What is busy has a lane in a row, or in the one refused instruction of its agent; a
