@@ -19,6 +19,7 @@ from typing import Final
 from runtime.controller.source_location import transition_location
 from tester.campaign.engine_diff import Steps
 from tester.campaign.left_out import alike
+from tester.execution.events import Finding
 from tester.program.replay_file import Leg
 from tester.shrink.interventions import Cell, remedies
 from tester.shrink.neighbours import Neighbour, neighbours
@@ -98,7 +99,7 @@ def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
     passing = []
     for neighbour in neighbours(leg, trials.protocol):
         traced = trials.traced_if_possible(neighbour.leg)
-        if traced is not None and not alike(traced[1], kind):
+        if traced is not None and not alike(_verdict(traced[1]), kind):
             passing.append(_Passing(neighbour, traced[0]))
     names = trials.machines_of(leg)
     suspects = _suspects(leg, steps, passing, names, trials)
@@ -113,6 +114,10 @@ def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
         nearest.neighbour.change,
         _step(steps, place, names, trials) if place < len(steps) else None,
     )
+
+
+def _verdict(finding: Finding | None) -> str:
+    return "" if finding is None else finding.verdict.value
 
 
 def _shared(one: Steps, other: Steps) -> int:

@@ -44,9 +44,17 @@ def as_text(
         _system(shrunk),
         *listing(shrunk.leg, finding_of(shrunk.leg, protocol)),
         shrunk.ending,
+        *_slip(shrunk),
         *(f"seen on the way: {kind}: {file}" for kind, file in others.items()),
         command,
     ]
+
+
+def _slip(shrunk: Shrunk) -> list[str]:
+    """The last transitions, where they are not those of the leg that was found."""
+    if shrunk.ended in ("", shrunk.ends) or not shrunk.ends:
+        return []
+    return [f"it ends with {shrunk.ends}; the leg that was found ended with {shrunk.ended}"]
 
 
 def blame_lines(found: Blame) -> list[str]:
@@ -82,6 +90,7 @@ def as_json(
             "seconds": round(shrunk.seconds, 3),
             "minimal": not shrunk.cut,
             "end": shrunk.ending,
+            "last_transition": {"before": shrunk.ended, "after": shrunk.ends},
             "blamed": [
                 {
                     "transition": suspect.cell,
