@@ -9,7 +9,6 @@ from runtime.description import SystemDescription
 from slicc.text.data import json_text
 from tester.program.replay_file import save_leg
 from tester.scenario.machine_roles import find_roles
-from tester.shrink.blame import Blame
 from tester.shrink.listing import listing
 from tester.shrink.scripts import NOMINAL, script_of
 from tester.shrink.search import Shrunk, finding_of
@@ -57,20 +56,14 @@ def _slip(shrunk: Shrunk) -> list[str]:
     return [f"it ends with {shrunk.ends}; the leg that was found ended with {shrunk.ended}"]
 
 
-def blame_lines(found: Blame) -> list[str]:
-    """Lines: what parts the leg from its nearest neighbour, and the suspects in order."""
-    lines = [f"{number}. {suspect}" for number, suspect in enumerate(found.suspects, 1)]
-    if found.neighbour:
-        lines.append(f"it does not fail so {found.neighbour}")
-    if found.parting is not None:
-        lines.append(f"the two runs part at {found.parting}")
-    return lines
-
-
 def as_json(
-    shrunk: Shrunk, found: Blame, protocol: LoadedProtocol, file: Path, others: dict[str, Path]
+    shrunk: Shrunk,
+    protocol: LoadedProtocol,
+    file: Path,
+    others: dict[str, Path],
+    blamed: dict[str, object],
 ) -> str:
-    """The same for programs."""
+    """The same for programs. ``blamed``: what else is known of it."""
     after, description = shrunk.after, shrunk.leg.description
     return json_text(
         {
@@ -91,17 +84,7 @@ def as_json(
             "minimal": not shrunk.cut,
             "end": shrunk.ending,
             "last_transition": {"before": shrunk.ended, "after": shrunk.ends},
-            "blamed": [
-                {
-                    "transition": suspect.cell,
-                    "place": suspect.where,
-                    "absent": round(suspect.absent, 3),
-                    "remedies": list(suspect.remedies),
-                }
-                for suspect in found.suspects
-            ],
-            "neighbour": found.neighbour,
-            "parting": None if found.parting is None else str(found.parting),
+            **blamed,
             "others": {kind: str(path) for kind, path in others.items()},
         },
         indent=2,

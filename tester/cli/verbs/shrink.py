@@ -9,6 +9,7 @@ from slicc.text.command.exit_status import FINE, INTERRUPTED
 from slicc.text.command.progress import Progress
 from slicc.text.command.version import installed_version
 from slicc.text.terminal import printable_lines
+from tester.blame.report import as_table
 from tester.campaign.campaign import Campaign, Options
 from tester.cli.checks import check_files, check_includes
 from tester.cli.leg_files import load_any
@@ -55,7 +56,8 @@ def shrink(options: ShrinkOptions) -> int:
     finally:
         engine.close()
     if options.format is Format.json:
-        print(as_json(found.shrunk, found.blame, protocol, path, found.others))
+        blamed = as_table(found.blame)
+        print(as_json(found.shrunk, protocol, path, found.others, blamed))
     else:
         _print(options, found, campaign)
     return INTERRUPTED if found.shrunk.interrupted else FINE

@@ -1,9 +1,9 @@
 """Where a shrunk leg goes wrong: the transitions that make the difference, in order of blame.
 
-The leg is compared with its neighbours (`tester.shrink.neighbours`), which differ in one operation
+The leg is compared with its neighbours (`tester.blame.neighbours`), which differ in one operation
 or one delay. What the failure needs is absent where it is absent: a transition is the more to
 blame, the fewer of the neighbours that do not fail so make it as often. And where the leg passes
-once a transition does something else (`tester.shrink.interventions`), the failure does not happen
+once a transition does something else (`tester.blame.interventions`), the failure does not happen
 without what that transition does. Invariant: the result depends on the leg alone; at most `_RUNS`
 legs are run with changed rows.
 """
@@ -17,12 +17,12 @@ from itertools import takewhile
 from typing import Final
 
 from runtime.controller.source_location import transition_location
+from tester.blame.interventions import Cell, remedies
+from tester.blame.neighbours import Neighbour, neighbours
 from tester.campaign.engine_diff import Steps
 from tester.campaign.left_out import alike
 from tester.execution.events import Finding
 from tester.program.replay_file import Leg
-from tester.shrink.interventions import Cell, remedies
-from tester.shrink.neighbours import Neighbour, neighbours
 from tester.shrink.trials import Trials
 
 SHOWN: Final = 5
