@@ -13,8 +13,7 @@ def test_the_right_row_makes_a_leg_pass(tmp_path: Path) -> None:
     broken = failing(tmp_path, "mi-fill-wakes-nothing")
     small = broken.shrunk().leg
     machine = broken.protocol.info.machine("Directory")
-    state = machine.STATES.members()["IM"]
-    event = machine.EVENTS.members()["Memory_Data"]
+    state, event = machine.STATES.IM, machine.EVENTS.Memory_Data
     cell = ("Directory", state, event)
     row = machine.TRANSITIONS[state, event]
     assert not passes_with(small, broken.protocol, cell, row)
