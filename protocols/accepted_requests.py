@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
@@ -154,10 +155,17 @@ def _ways(events: Mapping[str, int | None], called: frozenset[str]) -> frozenset
     return frozenset(way for way, known in there.items() if known)
 
 
+_CALLED: Final[WeakKeyDictionary[type, frozenset[str]]] = WeakKeyDictionary()
+
+
 def called_functions(machine: type) -> frozenset[str]:
-    """Names that the methods of a generated machine use."""
-    codes = (getattr(each, "__code__", None) for each in vars(machine).values())
-    return frozenset(name for code in codes if code is not None for name in code.co_names)
+    """Names that the methods of a generated machine use. Every leg of a campaign asks for them."""
+    found = _CALLED.get(machine)
+    if found is None:
+        codes = (getattr(each, "__code__", None) for each in vars(machine).values())
+        found = frozenset(name for code in codes if code is not None for name in code.co_names)
+        _CALLED[machine] = found
+    return found
 
 
 def _event(requester: Any, port: Any, kind: int) -> int | None:

@@ -215,25 +215,27 @@ def _described(
 def compiled_protocol(
     name: str, include: Sequence[Path] = (), preludes: Sequence[Path] = ()
 ) -> CompiledProtocol:
-    """The protocol that a name or path means, with its texts. Raises ProtocolMissing,
-    ProtocolBroken."""
+    """A protocol as the compiler sees it. Raises ProtocolMissing, ProtocolBroken."""
+    return _compile(locate(name)[0], include, preludes)
+
+
+def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> Front:
+    compiled = _compile(path, include, preludes)
+    with _generating(path):
+        return finish(compiled, path, include, preludes)
+
+
+def _compile(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> CompiledProtocol:
     from slicc.compiled import CompileError
     from slicc.compiler import compile
     from slicc.loading.reader import CannotRead
 
-    path = locate(name)[0]
     try:
         return compile(path, include, preludes)
     except CannotRead as error:
         raise ProtocolMissing(str(error)) from None
     except CompileError as error:
         raise ProtocolBroken(f"{error}; nothing to test") from None
-
-
-def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> Front:
-    compiled = compiled_protocol(str(path), include, preludes)
-    with _generating(path):
-        return finish(compiled, path, include, preludes)
 
 
 @contextmanager

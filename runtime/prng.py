@@ -16,6 +16,10 @@ MASK64 = 0xFFFFFFFFFFFFFFFF
 GOLDEN = 0x9E3779B97F4A7C15
 _M1 = 0xBF58476D1CE4E5B9
 _M2 = 0x94D049BB133111EB
+_TWO_PARTS = GOLDEN * 3
+"""What :func:`hash64` begins with for two parts."""
+_S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
+_A1, _A2 = np.uint64(_M1), np.uint64(_M2)
 
 
 def mix64(value: int) -> int:
@@ -27,11 +31,13 @@ def mix64(value: int) -> int:
 
 
 def mix64_array(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """:func:`mix64` of every element."""
-    with np.errstate(over="ignore"):
-        values = (values ^ (values >> np.uint64(30))) * np.uint64(_M1)
-        values = (values ^ (values >> np.uint64(27))) * np.uint64(_M2)
-        return values ^ (values >> np.uint64(31))
+    """:func:`mix64` of every element of an array, whose products wrap around."""
+    values = values ^ (values >> _S30)
+    values *= _A1
+    values ^= values >> _S27
+    values *= _A2
+    values ^= values >> _S31
+    return values
 
 
 def hash64(*parts: int) -> int:
@@ -48,11 +54,16 @@ def hash_name(name: str) -> int:
     return hash64(*name.encode("utf-8"))
 
 
+@lru_cache(1 << 14)
+def _mixed_name(name: str) -> int:
+    return mix64(hash_name(name) + GOLDEN)
+
+
 class Prng:
     """One stream of random integers.
 
     ``fork`` depends on the seed and the names only, never on how much was drawn, so that a new
-    draw in one place does not reshuffle another.
+    draw in one place does not reshuffle another. Its key is ``hash64(key, hash_name(name))``.
     """
 
     __slots__ = ("counter", "key")
@@ -62,8 +73,9 @@ class Prng:
         self.counter = 0
 
     def fork(self, name: str) -> Prng:
-        child = Prng(0)
-        child.key = hash64(self.key, hash_name(name))
+        child = Prng.__new__(Prng)
+        child.key = mix64(mix64(_TWO_PARTS ^ mix64(self.key + GOLDEN)) ^ _mixed_name(name))
+        child.counter = 0
         return child
 
     def bits64(self) -> int:

@@ -16,6 +16,7 @@ from runtime.prng import GOLDEN, Prng, mix64_array
 from tester.arrays import BoolArray, IntArray, WordArray
 
 _HALF: Final = np.uint64(32)
+_STEP: Final = np.uint64(GOLDEN)
 
 
 class CounterRng:
@@ -28,7 +29,7 @@ class CounterRng:
     def words(self, counters: IntArray) -> WordArray:
         """64 uniform bits for every counter."""
         place = np.asarray(counters, np.int64).view(np.uint64)
-        return mix64_array(place * np.uint64(GOLDEN) + self._key)
+        return mix64_array(place * _STEP + self._key)
 
     def below(self, counters: IntArray, limit: int | IntArray) -> IntArray:
         """Uniform integers in 0 .. limit-1 (0 where the limit is 0); limits below 2**31."""

@@ -97,7 +97,20 @@ RUN: Final[Mapping[str, Limit]] = MappingProxyType(
         "history": Limit(1, HISTORY_ROWS),
         "shrink_budget": Limit(1, 1 << 30),
         "litmus_runs": Limit(1, 1 << 30),
+        "mutants": Limit(1, 1 << 30),
     }
 )
 
-LIMITS: Final[Mapping[str, Limit]] = MappingProxyType({**SHAPE, **PROGRAM, **RUN})
+EXPLORED: Final[Mapping[str, Limit]] = MappingProxyType(
+    {
+        "explored_caches": Limit(1, 8),
+        "explored_lines": Limit(1, 8),
+        "explored_locations": Limit(1, 3),
+        "explored_agents": Limit(1, 8),
+        "increments": Limit(1, 8),
+        "bound": Limit(1, 1 << 16),
+        "max_states": Limit(1, 1 << 32),
+    }
+)
+
+LIMITS: Final[Mapping[str, Limit]] = MappingProxyType({**SHAPE, **PROGRAM, **RUN, **EXPLORED})

@@ -20,6 +20,7 @@ from runtime.description.origin import DescriptionError, Origin, Path, unknown_n
 from runtime.description.parts import FieldError
 
 P = TypeVar("P", bound=Struct)
+_SCALARS: Final = frozenset((bool, int, float, str))
 
 
 def read(kind: type[P], data: object, origin: Origin, path: Path = ()) -> P:
@@ -32,10 +33,12 @@ def read(kind: type[P], data: object, origin: Origin, path: Path = ()) -> P:
 
 def plain(value: object) -> Any:
     """Tables, lists and scalars, in the shape of the TOML; without fields that say nothing."""
+    if type(value) in _SCALARS:  # most are: the rest of the questions takes ten times as long
+        return value
     if isinstance(value, Struct):
         named = ((f.encode_name, getattr(value, f.name)) for f in fields_of(type(value)))
         return {name: plain(content) for name, content in named if content is not None}
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         return {name: plain(content) for name, content in value.items()}
     if isinstance(value, list | tuple):
         return [plain(content) for content in value]

@@ -238,6 +238,10 @@ class _Exporter:
         self.delayed = {channel for channel, *_ in self.script} if scripted else set()
         """Hashes of the names of those channels that a script delays."""
         self.steady = steady_buffers(description, system.protocol)
+        self.machines = [machine.MACHINE for machine in system.protocol.machines]
+        self.receivers = {id(buffer) for buffer in system.network.receivers.values()}
+        self.listening: dict[int, list[tuple[int, MessageBuffer]]] = {}
+        """By virtual network: see `NetworkPort.receivers`."""
         self.groups = [
             group
             for machine in system.protocol.machines
@@ -313,9 +317,8 @@ class _Exporter:
         return _hash_name(name) if self.steady.isdisjoint(name.split("->")) else 0
 
     def _buffer(self, buffer: MessageBuffer) -> list[int]:
-        receives = any(buffer is other for other in self.system.network.receivers.values())
         consumer = NONE if buffer.consumer is None else buffer.consumer.consumer_id
-        delay = 0 if receives else self._delay_name(buffer.name)
+        delay = 0 if id(buffer) in self.receivers else self._delay_name(buffer.name)
         return _in_order(
             BufferWord,
             {
@@ -350,6 +353,8 @@ class _Exporter:
 
     def _port(self, port: NetworkPort) -> list[int]:
         on_bus = isinstance(port, BusPort)
+        if port.virtual_network not in self.listening:
+            self.listening[port.virtual_network] = port.receivers()
         channels = [
             {
                 ChannelWord.NODE: node,
@@ -358,7 +363,7 @@ class _Exporter:
                     0 if on_bus else self._delay_name(f"{port.name}->{buffer.name}")
                 ),
             }
-            for node, buffer in port.receivers()
+            for node, buffer in self.listening[port.virtual_network]
         ]
         words = _in_order(
             PortWord,
@@ -377,7 +382,7 @@ class _Exporter:
         return words
 
     def _controller(self, controller: Controller) -> list[int]:
-        machine = [m.MACHINE for m in self.system.protocol.machines].index(controller.MACHINE)
+        machine = self.machines.index(controller.MACHINE)
         only_caches = controller.RESOURCES_ONLY_CACHES and not controller.has_resource_stalls()
         words = _in_order(
             ControllerWord,
@@ -504,14 +509,20 @@ _hash_name = lru_cache(1 << 16)(hash_name)
 """Legs have the same few names again and again."""
 
 
-def _in_order(order: Iterable[_Word], words: Mapping[_Word, int]) -> list[int]:
+@lru_cache(None)
+def _members(order: type[_Word]) -> tuple[_Word, ...]:
+    """Iterating over the class itself takes several times as long."""
+    return tuple(order)
+
+
+def _in_order(order: type[_Word], words: Mapping[_Word, int]) -> list[int]:
     """The words in the order of their enumeration."""
-    return [words[each] for each in order]
+    return [words[each] for each in _members(order)]
 
 
-def _counted(order: Iterable[_Word], lists: Mapping[_Word, list[int]]) -> list[int]:
+def _counted(order: type[_Word], lists: Mapping[_Word, list[int]]) -> list[int]:
     """The lists in the order of their enumeration, each behind its length."""
-    return [word for each in order for word in (len(lists[each]), *lists[each])]
+    return [word for each in _members(order) for word in (len(lists[each]), *lists[each])]
 
 
 def _table_names(controller: Controller) -> list[str]:

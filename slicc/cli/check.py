@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from slicc.cli.options import FilesOptions
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slicc.cli.options import CheckOptions
 from slicc.cli.session import compiling, counted
 
+if TYPE_CHECKING:
+    from slicc.compiled import CompiledProtocol
+    from slicc.diagnostics.model import Diagnostic, DiagnosticSink
 
-def check(options: FilesOptions) -> None:
+
+def check(options: CheckOptions) -> None:
     """Report everything that is wrong."""
-    with compiling(options.files, options) as session:
+
+    def examine(protocols: Sequence[CompiledProtocol], sink: DiagnosticSink) -> None:
+        _examine(options, protocols, sink)
+
+    with compiling(options.files, options, examine, options.warnings_are_errors) as session:
         for compiled in session.protocols:
             machines = compiled.protocol.machines
             cells = sum(len(machine.cells) for machine in machines)
@@ -16,3 +27,30 @@ def check(options: FilesOptions) -> None:
                 f"{compiled.protocol.name}: {counted(len(machines), 'machine')}, "
                 f"{counted(cells, 'transition')}"
             )
+
+
+def _examine(
+    options: CheckOptions, protocols: Sequence[CompiledProtocol], sink: DiagnosticSink
+) -> None:
+    """Add what the analysis finds; leave out what is allowed, ignored or not selected."""
+    from slicc.analysis import analyse
+    from slicc.analysis.allowances import without_allowed
+
+    if options.analysis:
+        for compiled in protocols:
+            for found in analyse(compiled.protocol, options.select or None):
+                sink.add(found)
+    sources = [source for compiled in protocols for source in compiled.sources]
+    left, invalid = without_allowed(sink.diagnostics, sources)
+    sink.take_back(0)
+    for found in (*left, *invalid):
+        if _is_wanted(found, options):
+            sink.add(found)
+
+
+def _is_wanted(found: Diagnostic, options: CheckOptions) -> bool:
+    from slicc.diagnostics.model import Severity
+
+    if found.severity is Severity.ERROR:
+        return True
+    return found.slug not in options.ignore and (not options.select or found.slug in options.select)

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from slicc.cli.options import (
+    CheckOptions,
     CompileOptions,
     ExplainOptions,
-    FilesOptions,
     GraphOptions,
     IrOptions,
     NewOptions,
@@ -36,7 +36,7 @@ def _verb(name: str, options: type[Any], help: str) -> Verb:
 
 VERBS: Final = (
     _verb("new", NewOptions, "Write a small working protocol to start from."),
-    _verb("check", FilesOptions, "Report everything that is wrong with protocols."),
+    _verb("check", CheckOptions, "Report everything that is wrong with protocols."),
     _verb(
         "compile",
         CompileOptions,

@@ -68,13 +68,45 @@ class CompilerOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FilesOptions(CompilerOptions):
-    """``slicc check``; other verbs have further options."""
+    """What every verb takes that compiles files."""
 
     files: tuple[Path, ...] = argument(
         "Drivers (.slicc), or .sm files: these stand for the drivers beside them that include "
         "them. Or names of shipped protocols.",
         "FILE",
         complete=_shipped,
+    )
+
+
+def _slug(text: str) -> str:
+    from slicc.diagnostics.registry import CODES
+    from slicc.text.suggest import suggest
+
+    if text not in CODES:
+        close = suggest(text, CODES)
+        hint = f"did you mean {close}?" if close else "`slicc explain` lists them"
+        raise ValueError(f"there is no finding {text}; {hint}")
+    return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(FilesOptions):
+    """``slicc check``."""
+
+    analysis: bool = option(
+        True, "Whether to look for mistakes of the protocol, too.", "--analysis/--no-analysis"
+    )
+    select: tuple[str, ...] = option(
+        *((), "Of the warnings, only this one. Repeatable."),
+        metavar="SLUG",
+        read=_slug,
+        complete=_slugs,
+    )
+    ignore: tuple[str, ...] = option(
+        (), "Not this warning. Repeatable.", metavar="SLUG", read=_slug, complete=_slugs
+    )
+    warnings_are_errors: bool = option(
+        False, "Exit with 1 if there is any warning, too.", "-Werror", "--warnings-are-errors"
     )
 
 

@@ -6,7 +6,7 @@ Invariant: findings go to stderr before the command's own output goes to stdout.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,10 +59,15 @@ class Session:
 
 
 @contextmanager
-def compiling(files: Sequence[Path], options: CompilerOptions) -> Iterator[Session]:
+def compiling(
+    files: Sequence[Path],
+    options: CompilerOptions,
+    examine: Callable[[Sequence[CompiledProtocol], DiagnosticSink], None] | None = None,
+    warnings_are_errors: bool = False,
+) -> Iterator[Session]:
     """Compile, report, run the command on the protocols without errors, then print the counts.
 
-    What is no file may be the name of a shipped protocol.
+    What is no file may be the name of a shipped protocol. ``examine`` may change what was found.
     """
     from protocols import shipped
     from slicc.compiler import compile_files
@@ -80,12 +85,14 @@ def compiling(files: Sequence[Path], options: CompilerOptions) -> Iterator[Sessi
     except CannotRead as error:
         _report(sink, format, color)
         raise Stop(str(error)) from None
+    if examine is not None:
+        examine(protocols, sink)
     _report(sink, format, color)
     yield Session(protocols)
     sys.stdout.flush()
     if format is DiagnosticFormat.TEXT:
         print(_summary(sink), file=sys.stderr)
-    if sink.error_count:
+    if sink.error_count or (warnings_are_errors and sink.warning_count):
         raise typer.Exit(FOUND)
 
 

@@ -8,7 +8,7 @@ area. Invariant: a slug stands in exactly one area.
 from __future__ import annotations
 
 from slicc.diagnostics.code import Code
-from slicc.diagnostics.pages import files, machines, names, syntax, types, warnings
+from slicc.diagnostics.pages import analysis, files, machines, names, syntax, types, warnings
 
 AREAS: dict[str, tuple[Code, ...]] = {
     "syntax": syntax.CODES,
@@ -17,6 +17,7 @@ AREAS: dict[str, tuple[Code, ...]] = {
     "types": types.CODES,
     "machines": machines.CODES,
     "warnings": warnings.CODES,
+    "analysis": analysis.CODES,
 }
 
 CODES: dict[str, Code] = {code.slug: code for codes in AREAS.values() for code in codes}

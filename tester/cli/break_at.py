@@ -1,6 +1,6 @@
 """``gpu-tester replay --break``: a leg that stops before transitions.
 
-Invariant: without a debugger the run goes on by itself and ends as any replay does.
+Invariant: without a debugger the run continues by itself and ends as any replay does.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from protocols.loader import LoadedProtocol
-from protocols.transition_texts import transition_texts
+from protocols.transition_texts import texts_as_loaded
 from runtime.system.system import build_system
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.terminal import printable_lines
@@ -17,8 +17,8 @@ from tester.cli.options.legs import ReplayOptions
 from tester.diagnosis.debugger.breakpoint import breakpoint_of
 from tester.diagnosis.debugger.stop import Debugger, Moment, install
 from tester.diagnosis.failure_report import refine
+from tester.diagnosis.listing import line_names
 from tester.program.replay_file import Leg
-from tester.shrink.listing import line_names
 
 
 def break_at(options: ReplayOptions, leg: Leg, protocol: LoadedProtocol) -> int:
@@ -26,9 +26,7 @@ def break_at(options: ReplayOptions, leg: Leg, protocol: LoadedProtocol) -> int:
     assert options.break_ is not None
     lines = {name: line for line, name in line_names(leg.program).items()}
     wanted = breakpoint_of(options.break_, protocol.info, lines, leg.program.line_size)
-    identity = protocol.identity
-    name = identity.path or identity.name
-    texts = transition_texts(name, options.include, options.prelude)
+    texts = texts_as_loaded(protocol, options.include, options.prelude)
     system = build_system(protocol.info, leg.description, leg.run_key)
     stops = 0
     debugger = Debugger() if options.pdb else None

@@ -74,6 +74,12 @@ def check_files(files: dict[str, Path | None]) -> None:
     _refuse_one_file_twice(there.items())
 
 
+def check_not_itself(option: str, path: Path | None, file: Path) -> None:
+    """Refuse to write over the file that is read."""
+    if path is not None and os.path.realpath(path) == os.path.realpath(file):
+        raise ConfigError(f"{option} {path}: it is the replay file itself")
+
+
 def _refuse_one_file_twice(files: Iterable[tuple[str, Path]]) -> None:
     seen: dict[str, str] = {}
     for option, path in files:

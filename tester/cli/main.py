@@ -16,6 +16,7 @@ from slicc.text.command.command_line import Verb, imported, new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.options import written
 from slicc.text.command.version import version_option
+from tester.cli.options.explore import ExploreOptions
 from tester.cli.options.legs import (
     DiffOptions,
     GenerateOptions,
@@ -24,6 +25,7 @@ from tester.cli.options.legs import (
     VerifyOptions,
 )
 from tester.cli.options.litmus import LitmusOptions
+from tester.cli.options.mutate import MutateOptions
 from tester.cli.options.report import ReportOptions
 from tester.cli.options.shrink import ShrinkOptions
 
@@ -50,6 +52,8 @@ VERBS: Final = (
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
     _verb("litmus", LitmusOptions, "Run scenarios and litmus tests many times; count outcomes."),
     _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
+    _verb("mutate", MutateOptions, "Make mistakes in a protocol and count those that legs find."),
+    _verb("explore", ExploreOptions, "Explore every order of messages of a small system."),
     _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
     _verb(
         "generate",

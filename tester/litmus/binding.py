@@ -15,7 +15,8 @@ from msgspec import structs
 from protocols.loader import LoadedProtocol
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import complete
-from runtime.sim.delay_policy import POLICY_NAMES
+from runtime.sim.delay_policy import POLICY_NAMES, SCRIPTED
+from slicc.source import Span
 from slicc.text.suggest import suggest
 from tester.campaign.campaign import agents_of, avoided, avoided_defects, outline
 from tester.errors import ConfigError
@@ -61,7 +62,7 @@ class Bound:
         """The leg of one run, and where its observables are. Raises ScenarioError."""
         description = self.description
         if delays is not None and delays != description.network.delays:
-            network = structs.replace(description.network, delays=delays)
+            network = structs.replace(description.network, delays=delays, script=None)
             description = structs.replace(description, network=network)
         if self.scenario.racy:
             description = structs.replace(description, values=False)
@@ -153,11 +154,28 @@ def _described(
             what = f"the system has no group of agents {name}"
             raise ScenarioError("setting", what, scenario.place_of("without"))
     base_description(protocol, changes)  # an error there is none of the text
+    if SCRIPTED in scenario.delays:
+        changes[_DELAYS] = SCRIPTED
+    wanted = changes | {setting.path: setting.value for setting in scenario.settings}
+    try:
+        return base_description(protocol, wanted, without)
+    except DescriptionError as error:
+        at, message = _culprit(scenario, protocol, changes, error)
+        raise ScenarioError("setting", f"the system cannot be that: {message}", at) from None
+
+
+def _culprit(
+    scenario: syntax.Scenario,
+    protocol: LoadedProtocol,
+    changes: Mapping[str, object],
+    error: DescriptionError,
+) -> tuple[Span, DescriptionError]:
+    """The first setting with which the system is wrong, and in which way."""
+    so_far = dict(changes)
     for setting in scenario.settings:
-        changes[setting.path] = setting.value
+        so_far[setting.path] = setting.value
         try:
-            base_description(protocol, changes, without)
-        except DescriptionError as error:
-            what = f"the system cannot be that: {error}"
-            raise ScenarioError("setting", what, setting.span) from None
-    return base_description(protocol, changes, without)
+            base_description(protocol, so_far, scenario.without)
+        except DescriptionError as first:
+            return setting.span, first
+    return scenario.columns[0].span, error

@@ -23,7 +23,7 @@ from tester.scenario_text.episodes import Episode
 from tester.scenario_text.name_checks import OPERATIONS
 from tester.scenario_text.placement import Addresses
 
-MAX_STATES: Final = 1 << 19
+MAX_STATES: Final = 1 << 17
 """Of one enumeration; more are not looked at."""
 
 

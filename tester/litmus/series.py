@@ -5,12 +5,13 @@ Invariant: what run ``n`` of a series is depends on scenario, protocol, model, s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import islice, product
+from typing import Final
 
 from runtime.prng import Prng
-from runtime.sim.delay_policy import POLICY_NAMES
+from runtime.sim.delay_policy import DRAWN_POLICIES
 from tester.campaign.campaign import Campaign
 from tester.engines.selection import Chosen
 from tester.litmus.binding import Bound
@@ -19,6 +20,9 @@ from tester.litmus.single_run import run_once
 from tester.litmus.variations import variation
 from tester.scenario_text import syntax
 from tester.scenario_text.conditions import Condition, Model, Outcome, holds
+
+_BATCH: Final = 256
+"""Race-free legs in one call."""
 
 
 @dataclass
@@ -79,30 +83,35 @@ def run_series(
         return result
     result = Result(bound, None)
     pairs = _race_free_runs(bound, runs, seed)
-    legs = [bound.leg(key, delays)[0] for key, delays in pairs]
-    for (key, delays), kind in zip(pairs, campaign.failures_of(legs)):
-        result.runs += 1
-        if kind and result.failed is None:
-            result.failed = Failed(replace(scenario, keys=(key,), delays=(delays,)), kind)
-        on_run()
+    while some := list(islice(pairs, _BATCH)):
+        legs = [bound.leg(key, delays)[0] for key, delays in some]
+        for (key, delays), kind in zip(some, campaign.failures_of(legs)):
+            result.runs += 1
+            if kind and result.failed is None:
+                result.failed = Failed(replace(scenario, keys=(key,), delays=(delays,)), kind)
+            on_run()
     return result
 
 
-def _racy_runs(bound: Bound, runs: int, seed: int) -> list[syntax.Scenario]:
+def _racy_runs(bound: Bound, runs: int, seed: int) -> Iterator[syntax.Scenario]:
     scenario = bound.scenario
     if scenario.keys:
-        pairs = product(scenario.keys, bound.delays)
-        return [replace(scenario, keys=(key,), delays=(delays,)) for key, delays in pairs]
+        for key, delays in product(scenario.keys, bound.delays):
+            yield replace(scenario, keys=(key,), delays=(delays,))
+        return
     line_size = bound.description.line_size
-    return [variation(scenario, bound.cast, line_size, seed, number) for number in range(runs)]
+    for number in range(runs):
+        yield variation(scenario, bound.cast, line_size, seed, number)
 
 
-def _race_free_runs(bound: Bound, runs: int, seed: int) -> list[tuple[int, str]]:
+def _race_free_runs(bound: Bound, runs: int, seed: int) -> Iterator[tuple[int, str]]:
     if bound.scenario.keys:
-        return list(product(bound.keys, bound.delays))
-    policies = bound.scenario.delays or POLICY_NAMES
-    keys = (Prng(seed).fork(f"scenario run {number}").bits64() for number in range(runs))
-    return [(key, policies[number % len(policies)]) for number, key in enumerate(keys)]
+        yield from product(bound.keys, bound.delays)
+        return
+    policies = bound.scenario.delays or DRAWN_POLICIES
+    for number in range(runs):
+        key = Prng(seed).fork(f"scenario run {number}").bits64()
+        yield key, policies[number % len(policies)]
 
 
 def _run_racy(result: Result, scenario: syntax.Scenario, engine: Chosen) -> None:

@@ -2,9 +2,10 @@
 
 A race shows only if the threads meet at the right moment with their lines in the right states. A
 variation draws which agents run the threads, where the locations lie, who has which line beforehand
-(read it, or owns it), how long each thread is held up by hits in a line of its own, which threads
-wait for which others in between, the delay policy and the run key. Invariant: a variation has no
-outcome that the test has not, and depends on the seed and its number alone.
+(read it, or owns it), how long each thread is held up by hits in a line of its own, what pushes
+lines out in between, which threads wait for which others, the delay policy and the run key.
+Invariant: a variation has no outcome that the test has not, and depends on the seed and its number
+alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from runtime.prng import Prng
-from runtime.sim.delay_policy import POLICY_NAMES
+from runtime.sim.delay_policy import DRAWN_POLICIES
 from tester.scenario_text import syntax
 from tester.scenario_text.conditions import Place
 from tester.scenario_text.placement import (
@@ -27,6 +28,8 @@ from tester.scenario_text.placement import (
 
 _PRIVATE: Final = "own_"
 """Begins the name of a thread's own line."""
+_CROWD: Final = ("crowd_0", "crowd_1", "crowd_2", "crowd_3")
+"""Lines of the set that all others are in; as many as most caches have ways."""
 _LONGEST_HOLD: Final = 24
 _STRIDES: Final = (1, 1, 2, 64, 512)
 """In lines: next to each other, in one bank, in one set of most caches."""
@@ -38,12 +41,12 @@ def variation(
     """Variation ``number`` of a racy scenario; the first is what is written, without delays."""
     prng = Prng(seed).fork(f"litmus run {number}")
     key = prng.fork("key").bits64()
-    delays = scenario.delays or POLICY_NAMES
+    delays = scenario.delays or DRAWN_POLICIES
     varied = replace(scenario, keys=(key,), delays=(delays[number % len(delays)],))
     if number == 0:
         return varied
     varied = replace(varied, columns=_cast(varied, cast, prng.fork("agents")))
-    rows = _interleaved(varied, prng.fork("order"))
+    rows = _crowded(_interleaved(varied, prng.fork("order")), prng.fork("crowd"))
     first, places = _prepared(varied, prng.fork("lines"))
     held = _held(varied, prng.fork("hold"))
     varied = replace(varied, rows=(*first, *_barrier(varied, first), *held, *rows))
@@ -91,6 +94,21 @@ def _interleaved(scenario: syntax.Scenario, prng: Prng) -> list[tuple[syntax.Ste
         rows += [(step,) for step in unit]
         if not _is_mark(unit[0]):
             before = unit[0]
+    return rows
+
+
+def _crowded(rows: list[tuple[syntax.Step, ...]], prng: Prng) -> list[tuple[syntax.Step, ...]]:
+    """Loads by which a thread pushes lines out of its cache, between its operations; of every third
+    variation, and only where every row is an episode."""
+    steps = [step for row in rows for step in row]
+    marks = {s.operation.word for s in steps if isinstance(s.operation, syntax.Mark)}
+    joined = any(isinstance(s.operation, syntax.Access) and s.operation.joins for s in steps)
+    if prng.below(3) or marks - {"fence"} or joined:
+        return rows
+    column = steps[prng.below(len(steps))].column
+    for name in _CROWD:
+        place = prng.below(len(rows) + 1)
+        rows.insert(place, (syntax.Step(column, syntax.Load(Place(name))),))
     return rows
 
 
@@ -163,7 +181,7 @@ def _located(
         name for name in dict.fromkeys(p.name for p in places_of(scenario)) if name not in known
     ]
     span = max((place.offset // line_size + 1 for place in places), default=1)
-    stride = _STRIDES[prng.below(len(_STRIDES))] * span * line_size
+    stride = _STRIDES[-1 if _CROWD[0] in names else prng.below(len(_STRIDES))] * span * line_size
     addresses = Addresses(scenario, line_size)
     used = [addresses.of(place) for place in places if place.name in known]
     first = max(FIRST_LINE, *(address // line_size * line_size for address in used), 0)

@@ -90,21 +90,16 @@ class Addresses:
                 what = f"{location.name} lies outside of the addresses up to {LAST_ADDRESS:#x}"
                 raise ScenarioError("address", what, location.span)
         reach = _reach(scenario)
-        taken = {
-            line
-            for name, address in self._base.items()
-            for line in range(
-                address // line_size, (address + reach.get(name, 1) - 1) // line_size + 1
-            )
-        }
-        line = FIRST_LINE // line_size
+        stated = sorted(
+            (address, address + reach.get(name, 1)) for name, address in self._base.items()
+        )
+        free = FIRST_LINE
         for name, length in reach.items():
             if name not in self._base:
-                lines = (length - 1) // line_size + 1
-                while not taken.isdisjoint(range(line, line + lines)):
-                    line += 1
-                self._base[name] = line * line_size
-                line += lines
+                while stated and stated[0][0] < free + length:
+                    free = max(free, -(-stated.pop(0)[1] // line_size) * line_size)
+                self._base[name] = free
+                free += -(-length // line_size) * line_size
         for place in places_of(scenario):
             if self.of(place) > LAST_ADDRESS:
                 what = f"{place} lies outside of the addresses up to {LAST_ADDRESS:#x}"

@@ -14,27 +14,43 @@ from tester.scenario_text.episodes import AnyAccess, Episode
 from tester.scenario_text.errors import ScenarioError
 from tester.scenario_text.placement import Addresses, Cast
 
+_Use = tuple[int, syntax.Step, AnyAccess]
+"""Number of the episode, and what uses a byte."""
+
+
+class _Uses:
+    """Of one byte: what a later use must be ordered behind."""
+
+    def __init__(self) -> None:
+        self.stores: list[_Use] = []
+        self.loads: list[_Use] = []
+
+    def before(self, access: AnyAccess) -> list[_Use]:
+        """Those that an access conflicts with."""
+        return self.stores if isinstance(access, syntax.Load) else self.stores + self.loads
+
+    def add(self, use: _Use) -> None:
+        """What a store is ordered behind need not be compared any more: it is complete."""
+        if isinstance(use[2], syntax.Load):
+            self.loads.append(use)
+            return
+        self.stores = [*(each for each in self.stores if each[0] == use[0]), use]
+        self.loads = [each for each in self.loads if each[0] == use[0]]
+
 
 def check_races(episodes: Sequence[Episode], addresses: Addresses, cast: Cast) -> None:
     """Raises ScenarioError for the first race, with both operations and the byte."""
     before = _complete_before(episodes)
-    touched: dict[int, list[tuple[int, syntax.Step, AnyAccess]]] = {}
+    uses: dict[int, _Uses] = {}
     for number, episode in enumerate(episodes):
         for instruction in episode.instructions:
             for step, access in instruction.accesses:
                 start = addresses.of(access.place)
                 for byte in range(start, start + access.bytes):
-                    for other in touched.setdefault(byte, []):
+                    of_byte = uses.setdefault(byte, _Uses())
+                    for other in of_byte.before(access):
                         _compare(other, (number, step, access), byte, episodes, before, cast)
-                    touched[byte].append((number, step, access))
-                    _forget(touched[byte])
-
-
-def _forget(entries: list[tuple[int, syntax.Step, AnyAccess]]) -> None:
-    """What a store is ordered behind need not be compared any more: it is known to be complete."""
-    number, _, access = entries[-1]
-    if not isinstance(access, syntax.Load):
-        entries[:] = [each for each in entries if each[0] == number]
+                    of_byte.add((number, step, access))
 
 
 def _complete_before(episodes: Sequence[Episode]) -> list[int]:
@@ -53,16 +69,14 @@ def _complete_before(episodes: Sequence[Episode]) -> list[int]:
 
 
 def _compare(
-    one: tuple[int, syntax.Step, AnyAccess],
-    other: tuple[int, syntax.Step, AnyAccess],
+    one: _Use,
+    other: _Use,
     byte: int,
     episodes: Sequence[Episode],
     before: Sequence[int],
     cast: Cast,
 ) -> None:
     (first, first_step, first_access), (second, second_step, second_access) = one, other
-    if isinstance(first_access, syntax.Load) and isinstance(second_access, syntax.Load):
-        return
     if first == second:
         if first_access.lane == second_access.lane:
             return

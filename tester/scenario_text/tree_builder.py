@@ -32,6 +32,8 @@ from tester.scenario_text.conditions import (
 from tester.scenario_text.errors import ScenarioError
 
 MAX_STEPS: Final = 20_000
+MAX_BYTES: Final = 1 << 18
+"""Of all accesses together."""
 MAX_KEYS: Final = 10_000
 MAX_DELAYS: Final = 64
 LAST_ADDRESS: Final = (1 << 47) - 1
@@ -317,6 +319,12 @@ class TreeBuilder(Transformer[Token, Any]):
         rows = tuple(row.steps for row in _all(children, _Row))
         if sum(map(len, rows)) > MAX_STEPS:
             what = f"more than {MAX_STEPS:,} operations"
+            raise ScenarioError("too-large", what, rows[-1][0].span)
+        accesses = [
+            s.operation for row in rows for s in row if isinstance(s.operation, syntax.Access)
+        ]
+        if sum(access.bytes for access in accesses) > MAX_BYTES:
+            what = f"accesses of more than {MAX_BYTES:,} bytes together"
             raise ScenarioError("too-large", what, rows[-1][0].span)
         known = {heading.name: heading.value for heading in headings}
         return syntax.Scenario(

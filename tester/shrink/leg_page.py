@@ -9,14 +9,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from protocols.loader import AnyProtocol, LoadedProtocol
-from protocols.transition_texts import transition_texts
+from protocols.transition_texts import texts_as_loaded
 from tester.campaign.recording import record
 from tester.campaign.run import loaded_leg
 from tester.diagnosis.events.recording import Recording
 from tester.diagnosis.html.page import Page, write_page
+from tester.diagnosis.listing import line_names, listing
 from tester.execution.events import Finding
 from tester.program.replay_file import Leg
-from tester.shrink.listing import line_names, listing
+from tester.shrink.search import finding_of
 
 
 def draw(
@@ -32,8 +33,7 @@ def draw(
     """
     directories = [*map(Path, include)]
     leg, loaded = loaded_leg(source, protocol, directories)
-    finding = record(leg, loaded, rows=1).finding
-    return write_leg_page(Path(path), leg, loaded, finding, include=directories)
+    return write_leg_page(Path(path), leg, loaded, finding_of(leg, loaded), include=directories)
 
 
 def write_leg_page(
@@ -50,7 +50,7 @@ def write_leg_page(
     """``finding``: what the leg is known to fail with. ``include``, ``preludes``: with which the
     protocol was loaded. ``report``, ``command``: see `Page`. Raises OSError."""
     recording = record(leg, protocol, finding)
-    texts = transition_texts(protocol.identity.path or protocol.identity.name, include, preludes)
+    texts = texts_as_loaded(protocol, include, preludes)
     page = Page(
         texts=texts,
         listing=listing(leg, recording.finding),

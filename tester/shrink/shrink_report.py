@@ -7,9 +7,9 @@ from pathlib import Path
 from protocols.loader import LoadedProtocol
 from runtime.description import SystemDescription
 from slicc.text.data import json_text
+from tester.diagnosis.listing import listing
 from tester.program.replay_file import save_leg
 from tester.scenario.machine_roles import find_roles
-from tester.shrink.listing import listing
 from tester.shrink.scripts import NOMINAL, script_of
 from tester.shrink.search import Shrunk, finding_of
 

@@ -106,13 +106,22 @@ def run_python(name: str, leg: Leg, protocol: LoadedProtocol) -> Figures:
     return Figures(executed, run.outcome.lane_accesses, running=running)
 
 
-def yardstick_rate(command: str) -> float:
-    """Transitions per second that the command prints."""
+def _rates(command: str) -> tuple[float, float]:
     done = subprocess.run(shlex.split(command), capture_output=True, text=True, check=True)
     found = _RATES.search(done.stdout)
     if found is None:
-        raise SystemExit(f"{command} does not tell its rates: {done.stdout[-200:]!r}")
-    return float(found[1]) * 1e6
+        raise SystemExit(f"{command} does not print its rates: {done.stdout[-200:]!r}")
+    return float(found[1]) * 1e6, float(found[2]) * 1e6
+
+
+def yardstick_rate(command: str) -> float:
+    """Transitions per second that the command prints."""
+    return _rates(command)[0]
+
+
+def yardstick_lane_rate(command: str) -> float:
+    """Lane requests per second that the command prints."""
+    return _rates(command)[1]
 
 
 def measure(

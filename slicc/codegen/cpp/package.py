@@ -6,15 +6,18 @@ everything is in memory: nothing is written here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from slicc import ir
 from slicc.codegen import body_analysis
 from slicc.codegen.cpp import reachable_functions
 from slicc.codegen.cpp.definitions import Definitions, has_destination, line_field
 from slicc.codegen.cpp.emit.emitter import placed
+from slicc.codegen.cpp.exploration.encoding import EncodingView, encoding
 from slicc.codegen.cpp.machine import MachineView, MachineWriter
+from slicc.codegen.cpp.mutants.differences import differences
+from slicc.codegen.cpp.mutants.machine_mutants import MachineMutants
 from slicc.codegen.cpp.names import ProtocolNames
 from slicc.codegen.cpp.source_sites import Place, Sites
 from slicc.codegen.files import Package as Package
@@ -90,10 +93,16 @@ class ProtocolView:
     records: tuple[MarkedRecord, ...]
     invalidated: tuple[InvalidatedEntry, ...]
     shared_entries: bool
+    mutated: tuple[int, ...]
+    """By mutant: the machine that it changes, counted from 1."""
 
 
-def package(protocol: ir.Protocol) -> Package:
-    """Every file of the native form of a protocol. Raises ``Unsupported``."""
+def package(protocol: ir.Protocol, mutants: Sequence[ir.Protocol] = ()) -> Package:
+    """Every file of the native form of a protocol. Raises ``Unsupported``.
+
+    ``mutants``: what the object can run instead, numbered from 1; each changes bodies and rows of
+    one machine. Raises ``NotAVariant``.
+    """
     names = ProtocolNames(protocol)
     reported = ReportedNames(protocol)
     sites = Sites()
@@ -101,6 +110,12 @@ def package(protocol: ir.Protocol) -> Package:
     writers = [MachineWriter(names, reported, sites, protocol, each) for each in protocol.machines]
     machines = tuple(_machine_types(definitions, protocol, writer) for writer in writers)
     views = [writer.view() for writer in writers]
+    if mutants:
+        changes = differences(protocol, mutants)
+        views = [
+            replace(view, mutants=MachineMutants(writer, changes.machines[name]).text())
+            for view, writer, name in zip(views, writers, changes.machines)
+        ]
     bits = max([writer.wait_bits for writer in writers if writer.waits], default=1)
     queues = max((len(writer.waiting) for writer in writers), default=0)
     view = ProtocolView(
@@ -119,14 +134,18 @@ def package(protocol: ir.Protocol) -> Package:
         records=tuple(_marked(definitions, protocol, ir.StructKind.TBE)),
         invalidated=tuple(_invalidated(definitions, writers)),
         shared_entries=has_shared_entries(protocol),
+        mutated=tuple(place + 1 for place in changes.machine_of) if mutants else (),
     )
     files = {"types.hpp": _render("types.hpp.jinja", view)}
     for machine in views:
         files[f"{machine.name}.hpp"] = _render("machine.hpp.jinja", machine)
     files["protocol.cpp"] = _render("protocol.cpp.jinja", view, machines=views)
+    coded = encoding(protocol, names, [writer.own for writer in writers])
+    files["encoding.hpp"] = _render("encoding.hpp.jinja", view, coded=coded)
     files = {name: placed(text, name) for name, text in files.items()}
     files[SITES] = _rows([("", 0, None), *sites.places])
-    files[METADATA] = _metadata(protocol, sites, writers)
+    messages = [each.name for each in view.messages]
+    files[METADATA] = _metadata(protocol, sites, writers, messages, coded)
     return Package(reported.package, files)
 
 
@@ -284,8 +303,15 @@ def _rows(rows: list[Place]) -> str:
     return "[\n" + ",\n".join([json_text(row) for row in rows]) + "\n]\n"
 
 
-def _metadata(protocol: ir.Protocol, sites: Sites, writers: list[MachineWriter]) -> str:
-    """``required``: objects that a system must give a machine to be run by this engine."""
+def _metadata(
+    protocol: ir.Protocol,
+    sites: Sites,
+    writers: list[MachineWriter],
+    messages: list[str],
+    coded: EncodingView,
+) -> str:
+    """``required``: objects that a system must give a machine to be run by this engine.
+    ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry."""
     machines = [
         {
             "name": writer.machine.name,
@@ -295,9 +321,21 @@ def _metadata(protocol: ir.Protocol, sites: Sites, writers: list[MachineWriter])
         }
         for writer in writers
     ]
-    data = {"protocol": protocol.name, "actions": [None, *sites.actions], "machines": machines}
+    data = {
+        "protocol": protocol.name,
+        "actions": [None, *sites.actions],
+        "machines": machines,
+        "messages": messages,
+        "uncoded": coded.refusals.unknown,
+        "numbered": coded.refusals.numbered,
+    }
     return json_text(data, indent=1) + "\n"
 
 
-def _render(template: str, view: object, machines: list[MachineView] | None = None) -> str:
-    return render("slicc.codegen.cpp", template, view=view, machines=machines or [])
+def _render(
+    template: str,
+    view: object,
+    machines: list[MachineView] | None = None,
+    coded: EncodingView | None = None,
+) -> str:
+    return render("slicc.codegen.cpp", template, view=view, machines=machines or [], coded=coded)

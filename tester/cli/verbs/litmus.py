@@ -31,6 +31,9 @@ from tester.litmus.shipped import SUFFIX, scenario_files, shipped_for
 from tester.scenario_text.conditions import Model
 from tester.scenario_text.printer import printed
 
+_Done = tuple[Path, Result, Path | None]
+"""A scenario, what came of it, and the file of a run that failed."""
+
 
 def litmus(options: LitmusOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
@@ -40,28 +43,42 @@ def litmus(options: LitmusOptions) -> int:
     protocols = _Protocols(options)
     bound = _bound(options, protocols)
     runs = 0
-    results: list[tuple[Path, Result, Path | None]] = []
 
     def count() -> None:
         nonlocal runs
         runs += 1
 
+    progress = Progress(lambda: f"{runs:,} runs", options.format is Format.text)
+    done: list[_Done] = []
     try:
-        with Progress(lambda: f"{runs:,} runs", options.format is Format.text):
+        with progress:
             for file, each in bound:
                 result = _series(each, options, protocols, count)
-                results.append((file, result, _saved(result, file, options)))
+                done.append((file, result, _saved(result, file, options)))
+                _show(done[-1], options, progress)
     finally:
         protocols.close()
+    failed = sum(result.failed is not None for _, result, _ in done)
     if options.format is Format.json:
-        print(as_json(results))
+        print(as_json(done))
     else:
-        for file, result, path in results:
-            again = "" if path is None else _replay(path, result, options)
-            for line in as_lines(file, result, again, options.quiet):
-                print(printable_lines(line))
-        print(_summary([result for _, result, _ in results]))
-    return FOUND if any(result.failed for _, result, _ in results) else FINE
+        progress.verdict("FAILED" if failed else "PASSED", _summary(failed, done), good=not failed)
+    return FOUND if failed else FINE
+
+
+def _show(done: _Done, options: LitmusOptions, progress: Progress) -> None:
+    """Print what came of a scenario, for people."""
+    file, result, path = done
+    if options.format is Format.text:
+        again = "" if path is None else _replay(path, result, options)
+        for line in as_lines(file, result, again, options.quiet):
+            progress.say(printable_lines(line))
+
+
+def _summary(failed: int, done: Sequence[_Done]) -> str:
+    runs = sum(result.runs for _, result, _ in done)
+    scenarios = f"{len(done)} scenario{'s' if len(done) != 1 else ''}"
+    return f"{f'{failed} of ' if failed else ''}{scenarios}, {runs:,} runs"
 
 
 class _Protocols:
@@ -158,15 +175,6 @@ def _replay(path: Path, result: Result, options: LitmusOptions) -> str:
     for prelude in options.prelude:
         command += ["--prelude", str(prelude)]
     return shlex.join(command)
-
-
-def _summary(results: Sequence[Result]) -> str:
-    failed = sum(result.failed is not None for result in results)
-    runs = sum(result.runs for result in results)
-    verdict = "FAILED" if failed else "PASSED"
-    scenarios = f"{len(results)} scenario{'s' if len(results) != 1 else ''}"
-    counted = f"{failed} of {scenarios}" if failed else scenarios
-    return f"{verdict}: {counted}, {runs:,} runs"
 
 
 def _note(text: str) -> None:

@@ -10,7 +10,7 @@ from slicc.text.command.version import installed_version
 from tester.campaign.campaign import Options
 from tester.campaign.recording import record
 from tester.cli.break_at import break_at
-from tester.cli.checks import check_files, check_includes, check_shown
+from tester.cli.checks import check_files, check_includes, check_not_itself, check_shown
 from tester.cli.leg_files import is_text, load_any, load_bound, read_text
 from tester.cli.options.common import LegsOptions
 from tester.cli.options.legs import ReplayOptions
@@ -20,6 +20,7 @@ from tester.diagnosis.perfetto.trace_events import write_trace
 from tester.engines.choice import Choice
 from tester.errors import ConfigError
 from tester.program.replay_file import Leg
+from tester.shrink.search import finding_of
 
 
 def replay(options: ReplayOptions) -> int:
@@ -28,6 +29,7 @@ def replay(options: ReplayOptions) -> int:
     if options.pdb and options.break_ is None:
         raise ConfigError("--pdb has no effect without --break")
     check_files({"--trace-out": options.trace_out, "--coverage": options.coverage})
+    check_not_itself("--trace-out", options.trace_out, options.file)
     if options.break_ is not None:
         return _stop(options)
     if is_text(options.file):
@@ -39,7 +41,7 @@ def replay(options: ReplayOptions) -> int:
     status = run_file(options, options.file, options.engine, trace=options.trace)
     if options.trace_out is not None and status in (FINE, FOUND):
         leg, protocol = load_any(options, options.file, Choice.python)
-        write_trace(options.trace_out, record(leg, protocol))
+        write_trace(options.trace_out, record(leg, protocol, finding_of(leg, protocol)))
     return status
 
 

@@ -9,7 +9,7 @@ from slicc.text.command.exit_status import FINE
 from slicc.text.command.version import installed_version
 from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import Campaign, Options
-from tester.cli.checks import check_files, check_includes
+from tester.cli.checks import check_files, check_includes, check_not_itself
 from tester.cli.leg_files import load_any
 from tester.cli.options.common import ProtocolOptions
 from tester.cli.options.report import ReportOptions
@@ -26,6 +26,7 @@ def report(options: ReportOptions) -> int:
     path = options.output or options.file.with_suffix(".html")
     check_includes(options)
     check_files({"--output": path})
+    check_not_itself("--output", path, options.file)
     leg, protocol = load_any(options, options.file, options.engine, racy=True)
     engine = choose(options.engine, protocol, _note)
     drawn = Options(leg.seed, leg.program.episodes, version=installed_version())

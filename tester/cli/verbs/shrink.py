@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 
+from protocols.loader import LoadedProtocol
 from slicc.text.command.exit_status import FINE, INTERRUPTED
 from slicc.text.command.progress import Progress
 from slicc.text.command.version import installed_version
+from slicc.text.files import write_whole
 from slicc.text.terminal import printable_lines
 from tester.blame.report import as_table
 from tester.campaign.campaign import Campaign, Options
 from tester.cli.checks import check_files, check_includes
-from tester.cli.leg_files import load_any
+from tester.cli.leg_files import is_text, load_any
 from tester.cli.options.common import Format
 from tester.cli.options.shrink import ShrinkOptions
 from tester.cli.session import tune_collector
 from tester.cli.shrinking import Small, small
 from tester.engines.selection import choose
+from tester.litmus.binding import text_of_leg
 from tester.program.program import Program
 from tester.program.replay_file import ReplayError
+from tester.scenario_text.from_program import NotText
 from tester.shrink.measure import Size
 from tester.shrink.search import DoesNotFail
 from tester.shrink.shrink_report import as_json, small_file
@@ -29,8 +34,10 @@ def shrink(options: ShrinkOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     tune_collector()
     path = options.output or small_file(options.file)
+    text = path if is_text(path) else None
+    path = path.with_suffix(".leg") if is_text(path) else path
     check_includes(options)
-    check_files({"--output": path})
+    check_files({"--output": text or path})
     leg, protocol = load_any(options, options.file, options.engine)
     tried, now = 0, leg.program
 
@@ -55,12 +62,23 @@ def shrink(options: ShrinkOptions) -> int:
         raise ReplayError(options.file, f"{error} ({protocol.identity.name})") from None
     finally:
         engine.close()
+    if text is not None:
+        _write_text(text, found, protocol)
     if options.format is Format.json:
         blamed = as_table(found.blame)
         print(as_json(found.shrunk, protocol, path, found.others, blamed))
     else:
         _print(options, found, campaign)
     return INTERRUPTED if found.shrunk.interrupted else FINE
+
+
+def _write_text(file: Path, found: Small, protocol: LoadedProtocol) -> None:
+    """Save the small leg as a scenario as well. Raises ReplayError."""
+    try:
+        text = text_of_leg(found.shrunk.leg, protocol, f"{found.shrunk.kind}, shrunk")
+    except NotText as error:
+        raise ReplayError(file, f"{error}, which no scenario says; see {found.path}") from None
+    write_whole(file, text.encode())
 
 
 def _print(options: ShrinkOptions, found: Small, campaign: Campaign) -> None:

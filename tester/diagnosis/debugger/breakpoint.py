@@ -2,7 +2,7 @@
 
 A state or an event may be ``*``. A line is an address in it, or its letter in the listing of the
 program. Invariant: a breakpoint that is returned has at least one transition of the protocol, and
-whoever misspelt a name is shown the one that is near.
+a misspelt name is answered with the one that is near.
 """
 
 from __future__ import annotations

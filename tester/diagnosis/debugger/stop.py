@@ -26,8 +26,8 @@ from tester.diagnosis.events.system_inspection import (
 )
 
 _OURS: Final = ("runtime.*", "tester.*", "protocols.*", "slicc.*", "pdb", "bdb", "cmd")
-_GOES_ON: Final = -1
-"""Where a debugger stops that was told to continue."""
+_CONTINUES: Final = -1
+"""The line that a debugger stops at after `continue`: none."""
 HELP: Final = (
     "entry, tbe, buffers, copies, states, sm print what is there; step, next, continue and all "
     "other commands of pdb work; quit ends the run"
@@ -161,7 +161,7 @@ class Debugger(Pdb):
             each = each.f_back
         self.set_step()
         self.interaction(frame, None)
-        if self.breaks or self.stoplineno != _GOES_ON:
+        if self.breaks or self.stoplineno != _CONTINUES:
             sys.settrace(self.trace_dispatch)
 
     def do_entry(self, _: str) -> None:

@@ -139,7 +139,7 @@ class History:
             comment=comment,
             location=transition_location(type(controller), state, event),
         )
-        self._add_sends(lambda send: send.who != who)
+        self._catch_up(new.tick, who)
         self._stalls.pop((who, line), None)
         if self._whole:
             new.held = held_by(controller, line)
@@ -160,11 +160,22 @@ class History:
             known.times += 1
             known.until = tick
             return
-        self._add_sends(lambda send: send.who != who)
+        self._catch_up(tick, who)
         where = transition_location(type(controller), state, event)
         new = Stall(tick=tick, who=who, line=line, event=event_name, state=name, location=where)
         self._stalls[who, line] = new
         self._append(new)
+
+    def _catch_up(self, tick: int, who: str) -> None:
+        """Events of what came before something that a controller does now: answers that no
+        transition gave, and what others have sent."""
+        earlier = [answer for answer in self._answers if answer.tick < tick]
+        if earlier:
+            self._add_sends(lambda send: send.tick <= earlier[-1].tick)
+            for answer in earlier:
+                self._append(answer)
+            self._answers[:] = self._answers[len(earlier) :]
+        self._add_sends(lambda send: send.who != who)
 
     def _note_messages(self, new: Transition, controller: Any) -> list[Received]:
         """What the transition took and set aside, and what became of the bytes in question."""

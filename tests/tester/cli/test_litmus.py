@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slicc.source import SourceFile
-from tester.scenario_text.parser import parse_scenario
+from tester.scenario_text.parser import parse_scenario, read_scenario
 from tests.planted.bugs import BY_NAME
 from tests.tester.cli.test_verbs import empty_directory, gpu_tester
 from tests.tester.scenarios import MP, SB
@@ -105,10 +105,17 @@ def test_a_failing_scenario_is_reported_and_shrunk(tmp_path: Path) -> None:
     replayed = gpu_tester("replay", "a-MSI-failed.litmus", "-p", main, *PYTHON)
     assert replayed.exit_code == 1
     assert "BUG: " in replayed.stdout
-    shrunk = gpu_tester("shrink", "a-MSI-failed.litmus", "-p", main, "-o", "b.leg", *PYTHON)
+    shrunk = gpu_tester("shrink", "a-MSI-failed.litmus", "-p", main, "-o", "b.litmus", *PYTHON)
     assert shrunk.exit_code == 0, shrunk.output
-    assert "store B" not in shrunk.stdout
-    assert Path("b.leg").exists()
+    small = read_scenario("b.litmus")
+    assert len(list(small.steps())) <= 4
+    assert small.title == f"{shrunk.stdout.splitlines()[0]}, shrunk"
+    bugs = []
+    for file in ("b.leg", "b.litmus"):
+        again = gpu_tester("replay", file, "-p", main, *PYTHON, "--no-progress")
+        assert again.exit_code == 1, again.output
+        bugs += [line for line in again.stdout.splitlines() if line.startswith("BUG: ")]
+    assert len(bugs) == 2 and bugs[0] == bugs[1]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,17 @@ def test_report_refuses_what_it_cannot_draw(leg_file: str) -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["bad.leg", "run.leg"]
 
 
+def test_the_replay_file_is_not_written_over(leg_file: str) -> None:
+    before = Path(leg_file).read_bytes()
+    for words in (
+        ("report", leg_file, "-o", leg_file),
+        ("replay", leg_file, "--trace-out", leg_file),
+    ):
+        result = gpu_tester(*words)
+        assert result.exit_code == 2 and "it is the replay file itself" in result.stderr
+    assert Path(leg_file).read_bytes() == before
+
+
 def test_a_trace_is_written_beside_the_verdict(leg_file: str) -> None:
     result = gpu_tester("replay", leg_file, "--trace-out", "run.json", "-q")
     assert result.exit_code == 0 and "PASSED" in result.stdout
@@ -95,8 +106,8 @@ def test_the_debugger_stops_in_generated_code(leg_file: str) -> None:
     assert "/tester/" not in text and "/runtime/" not in text, "code of ours is stepped over"
 
 
-def test_the_debugger_goes_on_to_the_verdict(leg_file: str) -> None:
-    typed = "c\n" * 400
+def test_the_debugger_continues_to_the_verdict(leg_file: str) -> None:
+    typed = "c\n" * 200
     result = gpu_tester("replay", leg_file, "--break", "L1Cache.M.Fwd_GETX@A", "--pdb", typed=typed)
     assert result.exit_code == 0 and "PASSED: run.leg stopped" in result.stdout
 

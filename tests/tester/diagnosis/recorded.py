@@ -24,7 +24,7 @@ def leg_of(
 
 
 @cache
-def passing(name: str = "MI", episodes: int = 30) -> tuple[Leg, Recording]:
+def passing(name: str = "MI", episodes: int = 10) -> tuple[Leg, Recording]:
     protocol = load_protocol(name)
     leg = leg_of(protocol, episodes)
     return leg, record(leg, protocol)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.sim.delay_policy import POLICY_NAMES
+from runtime.sim.delay_policy import DRAWN_POLICIES
 from tester.litmus.judgement import judge_of
 from tester.litmus.variations import variation
 from tester.scenario_text.conditions import Model
@@ -38,7 +38,7 @@ def test_they_depend_on_seed_and_number_alone() -> None:
 def test_they_vary_what_they_should() -> None:
     drawn = variations(MP)
     made = bound(MP, "MSI")
-    assert {each.delays[0] for each in drawn} == set(POLICY_NAMES)
+    assert {each.delays[0] for each in drawn} == set(DRAWN_POLICIES)
     agents = {tuple(agents_of_threads(each, made.cast)) for each in drawn}
     assert len(agents) > 6
     operations = [[step.operation for step in each.steps()] for each in drawn[1:]]
@@ -80,3 +80,12 @@ def test_places_keep_their_distance_within_a_name_and_never_meet() -> None:
         assert of["x+64"] - of["x+60"] == 4
         lines = {address // 64 for name, address in of.items() if not name.startswith("x")}
         assert not lines & {of["x+60"] // 64, of["x+64"] // 64}
+
+
+def test_some_push_lines_out_of_the_set_that_they_share() -> None:
+    crowded = [e for e in variations(MP) if any("crowd" in str(p) for p in places_of(e))]
+    assert 5 < len(crowded) < 25
+    for each in crowded:
+        addresses = Addresses(each, 64)
+        sets = {addresses.of(place) // 64 % 256 for place in places_of(each)}
+        assert len(sets) == 1

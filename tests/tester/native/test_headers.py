@@ -21,6 +21,8 @@ BEHIND_ALL_LAYERS = {
     "system/api.hpp",
     "requesters/external_api.hpp",
     "execution/api.hpp",
+    *(f"untimed/{name}.hpp" for name in ("coder", "posting", "regions", "renaming")),
+    *(f"untimed/{name}.hpp" for name in ("state_code", "steps")),
 }
 """They need the parts of every layer, which tests of single layers replace by their own."""
 

@@ -30,11 +30,13 @@ RUNTIME = {
     "sim/trace": "runtime/controller/trace.py",
     "structures/dvm_slots": "runtime/structures/dvm_tables.py",
     "structures/library_tables": BLOCK,
+    "untimed": "exploration: there is nothing like it in Python",
     "types/data_block": "runtime/types/values.py",
     "types/functions": "runtime/types/messages.py",
     "types/net_dest": "runtime/types/values.py",
 }
 TESTER = {
+    "exploration": "tester/exploration/native_search.py drives it",
     "execution/access": "tester/execution/native_program.py lays out what it reads",
     "execution/access_state": "tester/execution/agent.py",
     "execution/state": "tester/execution/agent.py",

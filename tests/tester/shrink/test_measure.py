@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from runtime.requesters.port import AccessKind
+from tester.diagnosis.listing import listing
 from tester.execution.events import Finding, Request, Role, Verdict
 from tester.program.program import BARE, LOAD, STORE, AgentSpec, Program
 from tester.program.replay_file import Leg
 from tester.program.verifier import verify
-from tester.shrink.listing import listing
 from tester.shrink.measure import Size
 from tester.shrink.simpler_programs import Step, program_steps
 from tester.shrink.small_numbers import reading_steps

@@ -91,6 +91,9 @@ inline void flag_consumer(Context& x, u32 consumer) {
     x.pending[consumer >> 6] |= u64{1} << (consumer & 63);
 }
 
+#ifdef SLICC_UNTIMED
+#include "untimed/posting.hpp"
+#else
 // Wake a consumer at `tick`; now or earlier means in a further round of this tick.
 inline void schedule(Context& x, u32 consumer, u64 tick) {
     EngineState& e = x.s->engine;
@@ -128,6 +131,7 @@ inline void post(Context& x, Message& item, u64 tick) {
 }
 
 inline void post(Context& x, Message& item, u64 tick, u32) { post(x, item, tick); }
+#endif
 
 // Post something that is no message.
 inline void post_event(Context& x, Delivery delivery, u32 target, u64 tick) {

@@ -110,7 +110,7 @@ inline void channel_send(Context& x, u32 index, NetworkPort& port, Message& mess
     }
     message.delivery = DELIVER_APPEND;
     message.target = channel.buffer;
-    post(x, message, tick);
+    post(x, message, tick, index);
 }
 
 inline COLD void network_send_none(Context& x, Message& message) {

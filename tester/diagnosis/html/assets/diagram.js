@@ -185,7 +185,7 @@ class Diagram {
     }
     const left = this.layout.fromRight.has(index);
     const width = 7.2 * words.reduce((sum, word) => sum + (word.textContent ?? word).length + 1, 0);
-    this.taken.push({ x: left ? x - 13 - width : x + 13, width, y: y + 10 }, { x: x - 8, width: 16, y: y + 12 });
+    this.taken.push({ x: left ? x - 13 - width : x + 13, width, y: y + 10 }, { x: x - 20, width: 40, y: y + 15 });
     parts.push(s("text", { x: left ? x - 13 : x + 13, y: y + 14, class: "what", "text-anchor": left ? "end" : "start" }, words));
     yield s("g", { class: classes.join(" "), "data-event": index, onclick: () => this.choose(index),
       onmouseenter: at => this.hover(event, at), onmouseleave: () => this.hover(null) },
@@ -256,6 +256,7 @@ class Diagram {
       s("style", {}, style), s("rect", { width: "100%", height: "100%", class: "paper" }),
       s("g", {}, heads, this.ticksHead()), s("g", { transform: `translate(0 ${HEAD})` }, parts));
     for (const target of svg.querySelectorAll(".target, .reach, .row.now")) target.remove();
+    for (const event of svg.querySelectorAll("[data-event]")) event.removeAttribute("data-event");
     return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(svg)}\n`;
   }
 }

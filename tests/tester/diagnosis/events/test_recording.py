@@ -14,13 +14,14 @@ from tester.campaign.recording import record
 from tester.diagnosis.events.history import FINISHED, ISSUED, WRONG
 from tester.diagnosis.events.line_events import AtPort, Sent, Stall, Transition
 from tester.diagnosis.events.recording import Recording
+from tester.execution.events import Finding, Verdict
 from tester.program.replay_file import Leg
 from tests.planted.bugs import BY_NAME
 
 NAMES = ("MI", "MSI_Snoop", "GPU_VIPER")
 
 
-def leg_of(protocol: LoadedProtocol, episodes: int = 30, profile: str = "default") -> Leg:
+def leg_of(protocol: LoadedProtocol, episodes: int = 12, profile: str = "default") -> Leg:
     options = Options(1, episodes, profile, leg_episodes=episodes)
     return Campaign(protocol, options).plan(0).leg
 
@@ -65,6 +66,15 @@ def test_a_message_arrives_after_it_was_sent_and_is_taken_after_that(
     assert taken > 20
     sent = sum(len(e.hops) for e in events if isinstance(e, Sent) and e.receivers != ["memory"])
     assert taken == sent, "every message was taken once: the run came to rest"
+
+
+def test_the_stream_is_in_the_order_of_time(
+    recorded: tuple[LoadedProtocol, Leg, Recording],
+) -> None:
+    """Answers that no transition gave, as the end of a release, come before what is later."""
+    ticks = [event.tick for event in recorded[2].events]
+    assert ticks == sorted(ticks)
+    assert any(isinstance(e, AtPort) and e.step == FINISHED for e in recorded[2].events)
 
 
 def test_what_is_held_agrees_with_the_state(
@@ -123,3 +133,11 @@ def test_earlier_events_are_dropped() -> None:
     assert len(cut.events) == 50
     assert cut.dropped == len(whole.events) - 50
     assert [e.what for e in cut.events] == [e.what for e in whole.events[-50:]]
+
+
+def test_of_a_runaway_only_transitions_are_recorded() -> None:
+    """Its messages are so many that to follow them takes longer than the run."""
+    protocol = load_protocol("MI")
+    recording = record(leg_of(protocol), protocol, Finding(Verdict.RUNAWAY, 9, "work without end"))
+    assert not any(isinstance(event, Sent) for event in recording.events)
+    assert any(isinstance(event, Transition) for event in recording.events)

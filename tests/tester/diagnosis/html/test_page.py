@@ -15,7 +15,7 @@ from slicc.text.markup import page_text
 from tester.diagnosis.events.line_events import Transition
 from tester.diagnosis.events.recording import Recording
 from tester.diagnosis.html.page import Page, page_of
-from tester.shrink.listing import line_names, listing
+from tester.diagnosis.listing import line_names, listing
 from tests.tester.diagnosis.recorded import failing, passing, texts
 
 HOSTILE = "</script><script>alert(1)</script>\"'<!--<img src=x onerror=alert(2)>&lt;]]>\u2028"

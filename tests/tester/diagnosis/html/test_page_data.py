@@ -10,7 +10,7 @@ import pytest
 from slicc.text.data import script_json
 from tester.diagnosis.events.line_events import AtPort, Sent, Stall, Transition
 from tester.diagnosis.html.page_data import PORT, SENT, STALL, TRANSITION, page_data
-from tester.shrink.listing import line_names
+from tester.diagnosis.listing import line_names
 from tests.tester.diagnosis.recorded import failing, passing, texts
 
 KINDS = {Transition: TRANSITION, Sent: SENT, AtPort: PORT, Stall: STALL}

@@ -1,0 +1,356 @@
+// Writing and reading the values that protocols hold.
+//
+// Both directions have the same functions; generated code calls them field by field. Invariant: what
+// a reader makes is what the writer was given, up to the renaming, and up to bytes of lines that no
+// location covers and values that nothing may return any more.
+
+#pragma once
+
+#include "types/data_block.hpp"
+#include "untimed/bits.hpp"
+#include "untimed/renaming.hpp"
+
+inline constexpr u32 LOCATION_BYTES = 4;
+inline constexpr u32 LOCATIONS = LINE_BYTES / LOCATION_BYTES;  // in a line
+inline constexpr u32 MAX_TOKENS = 64;
+inline constexpr u32 CLEARED = 0;  // the value of bytes that were set to zero
+inline constexpr u32 DEAD = 1;     // of those that nothing may return any more
+
+// What all states of a system have in common.
+struct Coding {
+    u64 base;  // address of the first line
+    u32 lines;
+    u32 line_bits;
+    u32 nodes;
+    u32 node_bits;
+    u32 data;        // locations of a line that hold tokens, from the first on
+    bool word;       // whether its last location counts increments
+    u32 increments;  // that one agent may do to a word: a bit of it each
+    u32 agents;
+};
+
+inline u32 bits_for(u32 values) {
+    u32 bits = 0;
+    while ((u64{1} << bits) < values) bits++;
+    return bits;
+}
+
+struct Writer {
+    static constexpr bool READS = false;
+    Context& x;
+    const Coding& coding;
+    const Renaming& renaming;
+    BitWriter out;
+    u8 kind[MAX_TOKENS];         // of a value: 0 CLEARED, 1 DEAD, then what is known about it
+    u8 number[MAX_TOKENS] = {};  // of a kind, in the order of writing; 0: not written yet
+    u8 kind_of[MAX_TOKENS];      // of a number
+    u32 numbers = DEAD + 1;
+    bool by_kind = false;           // for comparing: write kinds
+    const char* refused = nullptr;  // why the state cannot be written
+
+    Writer(Context& context, const Coding& c, const Renaming& r, u8* to, u64 room)
+        : x(context), coding(c), renaming(r), out(to, room) {}
+
+    void bits(u32& value, u32 count) { out.put(value, count); }
+    void flag(bool& value) { out.put(value, 1); }
+    bool either(bool value) {
+        out.put(value, 1);
+        return value;
+    }
+    u32 number_of(u32 which) {
+        if (which <= DEAD || by_kind) return which;
+        if (!number[which]) {
+            kind_of[numbers] = static_cast<u8>(which);
+            number[which] = static_cast<u8>(numbers++);
+        }
+        return number[which];
+    }
+    void value(u32& stored) {
+        u32 written = number_of(stored < MAX_TOKENS ? kind[stored] : DEAD);
+        small(written);
+    }
+    void line(u32& index) { out.put(renaming.lines.to[index], coding.line_bits); }
+    void requester(u32& index) {
+        u32 written = renaming.requesters.to[index];
+        small(written);
+    }
+
+    void small(u32& value) {
+        u32 rest = value;
+        for (; rest >= 8; rest >>= 3) out.put(8 | (rest & 7), 4);
+        out.put(rest, 4);
+    }
+    void small(u64& value) {
+        u64 rest = value;
+        for (; rest >= 8; rest >>= 3) out.put(8 | (rest & 7), 4);
+        out.put(rest, 4);
+    }
+    // A word, or an increment of it: its bits are those of agents.
+    template <class Number>
+    void increments(Number& count) {
+        const u32 all = coding.agents * coding.increments;
+        Number renamed = static_cast<Number>(all < 32 ? count >> all << all : 0);
+        for (u32 agent = 0; agent < coding.agents; agent++) {
+            const u64 mine = count >> (agent * coding.increments) & ((1u << coding.increments) - 1);
+            renamed |= static_cast<Number>(mine << (renaming.agents.to[agent] * coding.increments));
+        }
+        small(renamed);
+    }
+    u32 node_number(u32 node) const { return renaming.nodes.to[node]; }
+    u64 node_set(u64 set) const {
+        if (LIKELY(renaming.same)) return set;
+        u64 renamed = 0;
+        for (u64 rest = set; rest; rest &= rest - 1)
+            renamed |= u64{1} << renaming.nodes.to[__builtin_ctzll(rest)];
+        return renamed;
+    }
+};
+
+struct Reader {
+    static constexpr bool READS = true;
+    Context& x;
+    const Coding& coding;
+    BitReader in;
+
+    Reader(Context& context, const Coding& c, const u8* from) : x(context), coding(c), in(from) {}
+
+    void bits(u32& value, u32 count) { value = static_cast<u32>(in.get(count)); }
+    void flag(bool& value) { value = in.get(1) != 0; }
+    bool either(bool) { return in.get(1) != 0; }
+    void value(u32& stored) { small(stored); }
+    void line(u32& index) { index = static_cast<u32>(in.get(coding.line_bits)); }
+    template <class Number>
+    void increments(Number& count) {
+        small(count);
+    }
+    void requester(u32& index) { small(index); }
+
+    template <class Number>
+    void small(Number& value) {
+        value = 0;
+        for (u32 shift = 0;; shift += 3) {
+            const u64 next = in.get(4);
+            value = static_cast<Number>(value | static_cast<Number>(next & 7) << shift);
+            if (next < 8) return;
+        }
+    }
+};
+
+// The functions of both, in terms of those above.
+template <class Base>
+struct Coder : Base {
+    using Base::Base;
+    using Base::bits;
+    using Base::either;
+    using Base::increments;
+    using Base::READS;
+    using Base::small;
+    using Base::value;
+
+    void member(i32& member, i32 count) {
+        u32 number = static_cast<u32>(member);
+        bits(number, bits_for(static_cast<u32>(count) + 1));
+        member = static_cast<i32>(number);
+    }
+    void integer(i32& number) {
+        u32 folded = static_cast<u32>(number) << 1 ^ static_cast<u32>(number >> 31);
+        small(folded);
+        number = static_cast<i32>(folded >> 1 ^ (0 - (folded & 1)));
+    }
+    template <class Number>
+    void word(Number& number) {
+        u64 wide = number;
+        small(wide);
+        number = static_cast<Number>(wide);
+    }
+    void address(u64& address) {
+        enum : u32 { ZERO, LINE, BYTE, OTHER };
+        const u64 distance = address - this->coding.base;
+        const bool known = distance < u64{this->coding.lines} << LINE_BITS;
+        u32 tag = !address ? ZERO : !known ? OTHER : distance & LINE_MASK ? BYTE : LINE;
+        bits(tag, 2);
+        if (tag == ZERO) {
+            address = 0;
+        } else if (tag == OTHER) {
+            small(address);
+        } else {
+            u32 line = static_cast<u32>(distance >> LINE_BITS);
+            u32 offset = static_cast<u32>(distance & LINE_MASK);
+            this->line(line);
+            if (tag == BYTE) bits(offset, LINE_BITS);
+            address = this->coding.base + (u64{line} << LINE_BITS) + (tag == BYTE ? offset : 0);
+        }
+    }
+    void machine(MachineID& machine) {
+        const u32 nodes = this->coding.nodes;
+        u32 number = nodes;
+        if constexpr (!READS) {
+            const i32 node = node_of(this->x, machine);
+            if (node >= 0)
+                number = this->node_number(static_cast<u32>(node));
+            else if (!(machine == INVALID_MACHINE))
+                number = nodes + 1;
+        }
+        bits(number, this->coding.node_bits);
+        if (number > nodes) {
+            integer(machine.type);
+            word(machine.num);
+        } else if constexpr (READS) {
+            machine = number == nodes ? INVALID_MACHINE : machine_of_node(this->x, number);
+        }
+    }
+    void nodes(NetDest& set) {
+        static_assert(NODE_WORDS == 1);
+        u32 low = 0;
+        if constexpr (!READS) low = static_cast<u32>(this->node_set(set.w[0]));
+        bits(low, this->coding.nodes);
+        if constexpr (READS) set.w[0] = low;
+    }
+    // The bytes of a line.
+    void contents(u64* data) {
+        u8* const bytes = reinterpret_cast<u8*>(data);
+        for (u32 place = 0; place < this->coding.data; place++) {
+            u32 stored;
+            __builtin_memcpy(&stored, bytes + place * LOCATION_BYTES, LOCATION_BYTES);
+            value(stored);
+            __builtin_memcpy(bytes + place * LOCATION_BYTES, &stored, LOCATION_BYTES);
+        }
+        if (!this->coding.word) return;
+        u32 count;
+        __builtin_memcpy(&count, bytes + LINE_BYTES - LOCATION_BYTES, LOCATION_BYTES);
+        increments(count);
+        __builtin_memcpy(bytes + LINE_BYTES - LOCATION_BYTES, &count, LOCATION_BYTES);
+    }
+    void block(DataBlock& block) {
+        u64 any = block.logged;
+        if constexpr (!READS) {
+            for (u64 part : block.data) any |= part;
+        }
+        if (!either(any != 0)) {
+            if constexpr (READS) block = DataBlock{};
+            return;
+        }
+        if constexpr (READS) block = DataBlock{};
+        contents(block.data);
+        if (either(block.logged != 0)) log(block);
+    }
+    // What atomic operations replaced, the newest first.
+    void log(DataBlock& block) {
+        u32 count = block.logged;
+        small(count);
+        if constexpr (READS) {
+            u64 kept[16][LINE_WORDS] = {};
+            for (u32 i = 0; i < count && i < 16; i++) contents(kept[i]);
+            for (u32 i = count; i-- > 0;) DataBlock_log(this->x, block, kept[i]);
+        } else {
+            if (count > 16) this->refused = "more than 16 old values of a line";
+            u32 handle = block.log;
+            for (u32 i = 0; i < count && i < 16; i++) {
+                LogNode& node = of_handle<LogNode>(this->x, handle);
+                u64 kept[LINE_WORDS];
+                __builtin_memcpy(kept, node.data, sizeof kept);
+                contents(kept);
+                handle = node.next;
+            }
+        }
+    }
+    void mask(WriteMask& mask) {
+        enum : u32 { EMPTY, FULL, OTHER };
+        static_assert(MASK_WORDS == 1);
+        constexpr u64 ALL = LINE_BYTES == 64 ? ~u64{0} : (u64{1} << (LINE_BYTES & 63)) - 1;
+        u32 tag = !mask.m[0] ? EMPTY : mask.m[0] == ALL ? FULL : OTHER;
+        bits(tag, 2);
+        if (tag == OTHER) {
+            small(mask.m[0]);
+        } else {
+            mask.m[0] = tag == FULL ? ALL : 0;
+        }
+        if (!either(mask.atomics != 0)) {
+            mask.atomics = 0;
+        } else if constexpr (READS) {
+            u32 count = 0;
+            u32 last = 0;
+            small(count);
+            mask.atomics = 0;
+            for (; count; count--) {
+                AtomicNode node = {};
+                operation(node);
+                atomics_append(this->x, mask.atomics, last, node.offset, node.kind, node.size,
+                               node.operand, node.compare);
+            }
+        } else {
+            u32 count = 0;
+            for (u32 h = mask.atomics; h; h = of_handle<AtomicNode>(this->x, h).next) count++;
+            small(count);
+            for (u32 h = mask.atomics; h; h = of_handle<AtomicNode>(this->x, h).next) {
+                AtomicNode node = of_handle<AtomicNode>(this->x, h);
+                operation(node);
+            }
+        }
+    }
+    void operation(AtomicNode& node) {
+        word(node.kind);
+        word(node.size);
+        word(node.offset);
+        increments(node.operand);
+        small(node.compare);
+    }
+    // A Set or a BoolVec.
+    template <class Flags>
+    void flags(Flags& flags) {
+        integer(flags.size);
+        u32 words = 0;
+        if constexpr (!READS) {
+            for (u32 i = 0; i < MAX_MEMBERS / 64; i++) words |= (flags.w[i] != 0) << i;
+        } else {
+            for (u64& each : flags.w) each = 0;
+        }
+        small(words);
+        for (u32 i = 0; i < MAX_MEMBERS / 64; i++) {
+            if (words >> i & 1) small(flags.w[i]);
+        }
+    }
+};
+
+// ---------------------------------------------------------------- the library's messages
+
+template <class Code>
+inline void code_fields(Code& code, RubyRequest& m) {
+    code.address(m.LineAddress);
+    code.small(m.instSeqNum);
+    code.member(m.Type, RubyRequestType::NUM);
+    code.flag(m.isGLCSet);
+    code.flag(m.isSLCSet);
+    code.address(m.PhysicalAddress);
+    code.word(m.Size);
+    code.integer(m.contextId);
+    code.mask(m.writeMask);
+    code.block(m.WTData);
+}
+
+template <class Code>
+inline void code_fields(Code& code, SequencerMsg& m) {
+    code.address(m.LineAddress);
+    code.address(m.PhysicalAddress);
+    code.member(m.Type, SequencerRequestType::NUM);
+    code.integer(m.Len);
+    code.member(m.MessageSize, MessageSizeType::NUM);
+    code.mask(m.writeMask);
+    code.block(m.DataBlk);
+}
+
+template <class Code>
+inline void code_fields(Code& code, MemoryMsg& m) {
+    code.address(m.addr);
+    code.member(m.Type, MemoryRequestType::NUM);
+    code.integer(m.Len);
+    code.machine(m.Sender);
+    code.machine(m.OriginalRequestorMachId);
+    code.member(m.MessageSize, MessageSizeType::NUM);
+    code.integer(m.Prefetch);
+    code.integer(m.Acks);
+    code.flag(m.ReadX);
+    code.flag(m.isGLCSet);
+    code.flag(m.isSLCSet);
+    code.block(m.DataBlk);
+}

@@ -1,0 +1,55 @@
+// `post` and `schedule` where there is no time: what is sent waits in its channel, its buffer or its
+// port of the bus until a choice delivers it. Included by sim/engine.hpp in the place of its own.
+//
+// Invariant: a slot of the wheel is a channel, a buffer behind all channels, or a port of the bus
+// behind all buffers; its list has the messages under way there, in the order of sending. A
+// controller that asks for a later cycle has its bit in the first wake mask.
+
+#pragma once
+
+// Whether messages of a slot keep their order: a bit each.
+struct SlotOrder {
+    u64 bits[WHEEL / 64];
+};
+
+inline u32 slot_of_buffer(const Context& x, u32 buffer) {
+    return static_cast<u32>(x.s->channels.count) + buffer;
+}
+inline u32 slot_of_port(const Context& x, u32 port) {
+    return static_cast<u32>(x.s->channels.count) + x.s->buffers + port;
+}
+inline u32 slots_in_use(const Context& x) { return slot_of_port(x, x.s->ports); }
+
+inline void flight_add(Context& x, Message& item, u64 tick, u32 slot) {
+    const EngineState& e = x.s->engine;
+    // What has no latency is there at once, if nothing is under way that it must not overtake.
+    if (tick <= e.now && e.running && !x.wheel[slot].head) {
+        deliver(x, item);
+        return;
+    }
+    wheel_append(x, slot, item);
+}
+
+inline void post(Context& x, Message& item, u64 tick) {
+    switch (item.delivery) {
+        case DELIVER_APPEND:
+        case DELIVER_INSERT: return flight_add(x, item, tick, slot_of_buffer(x, item.target));
+        case DELIVER_TO_BUS: return wheel_append(x, slot_of_port(x, item.target), item);
+        default: fail(x, ErrorKind::UNDELIVERABLE);  // limited buffers: the host refuses them
+    }
+}
+
+// Through a channel, or NIL.
+inline void post(Context& x, Message& item, u64 tick, u32 channel) {
+    if (channel == NIL) return post(x, item, tick);
+    flight_add(x, item, tick, channel);
+}
+
+// Requesters and clients always go on at once: what they do next concerns nobody else.
+inline void schedule(Context& x, u32 consumer, u64) {
+    if (consumer < x.s->controllers) {
+        x.wakes[0] |= u64{1} << consumer;
+    } else {
+        flag_consumer(x, consumer);
+    }
+}

@@ -1,0 +1,154 @@
+// The parts of the block that steps change, so that going back to the start is a few copies.
+//
+// What stands in slots of pools is set whenever a slot is taken, so pools are only their heads.
+// Invariant: outside of these parts and of pools, a step changes nothing but counts of transitions
+// and notes that its own functions begin anew.
+
+#pragma once
+
+#include "untimed/renaming.hpp"
+
+struct Region {
+    u64 offset;
+    u64 bytes;
+};
+
+struct Regions {
+    static constexpr u32 ROOM = 192;
+    Region all[ROOM];
+    u32 count = 0;
+    u64 bytes = 0;
+    bool overflow = false;
+
+    void add(u64 offset, u64 length) {
+        if (!length) return;
+        if (count == ROOM) {
+            overflow = true;
+            return;
+        }
+        all[count++] = {offset, length};
+    }
+    template <class T>
+    void add(const Array<T>& array) {
+        add(array.offset, array.count * sizeof(T));
+    }
+    // In ascending order, and as one what is close together.
+    void merge() {
+        for (u32 i = 1; i < count; i++) {
+            const Region moved = all[i];
+            u32 at = i;
+            for (; at && all[at - 1].offset > moved.offset; at--) all[at] = all[at - 1];
+            all[at] = moved;
+        }
+        u32 kept = 0;
+        for (u32 i = 1; i < count; i++) {
+            Region& last = all[kept];
+            const u64 end = all[i].offset + all[i].bytes;
+            if (all[i].offset <= last.offset + last.bytes + 128) {
+                if (end > last.offset + last.bytes) last.bytes = end - last.offset;
+            } else {
+                all[++kept] = all[i];
+            }
+        }
+        if (count) count = kept + 1;
+        bytes = 0;
+        for (u32 i = 0; i < count; i++) bytes += all[i].bytes;
+    }
+    void save(const u8* block, u8* to) const {
+        for (u32 i = 0; i < count; i++) {
+            __builtin_memcpy(to, block + all[i].offset, all[i].bytes);
+            to += all[i].bytes;
+        }
+    }
+    void restore(u8* block, const u8* from) const {
+        for (u32 i = 0; i < count; i++) {
+            __builtin_memcpy(block + all[i].offset, from, all[i].bytes);
+            from += all[i].bytes;
+        }
+    }
+};
+
+inline void add_cache(Regions& regions, const CacheMemory& c) {
+    regions.add(c.frames, c.sets * c.ways * sizeof(u32));
+    regions.add(c.free, c.sets * sizeof(u32));
+    regions.add(c.touched, c.sets * (c.tree_words ? c.tree_words : c.ways) * sizeof(u64));
+}
+
+inline void add_requesters(const Context& x, Regions& regions) {
+    const RequesterParts& parts = requester_parts(x);
+    regions.add(x.s->requester_parts.offset, offsetof(RequesterParts, sort_bits));
+    regions.add(parts.requesters);
+    regions.add(parts.accesses);
+    regions.add(parts.requests);
+    regions.add(parts.clients);
+    regions.add(parts.marks);
+    regions.add(parts.transfers);
+    regions.add(parts.free_transfers);
+}
+
+// The pools from which things of a state are.
+template <class F>
+inline void each_state_pool(const Context& x, F f) {
+    const System& s = *x.s;
+    f(s.messages);
+    f(s.logs);
+    f(s.atomics);
+    for (u32 i = 0; i < MACHINES; i++) {
+        f(s.entries.at(x, i));
+        f(s.records.at(x, i));
+    }
+}
+
+// Bytes of the slots that were taken.
+inline u64 pool_bytes(const Context& x) {
+    u64 bytes = 0;
+    each_state_pool(x, [&](const Pool& pool) { bytes += u64{pool.used} * pool.stride; });
+    return bytes;
+}
+
+inline void pools_save(const Context& x, u8* to) {
+    each_state_pool(x, [&](const Pool& pool) {
+        __builtin_memcpy(to, x.base + pool.offset, u64{pool.used} * pool.stride);
+        to += u64{pool.used} * pool.stride;
+    });
+}
+
+// The heads of the pools are those of the time of saving.
+inline void pools_restore(const Context& x, const u8* from) {
+    each_state_pool(x, [&](const Pool& pool) {
+        __builtin_memcpy(x.base + pool.offset, from, u64{pool.used} * pool.stride);
+        from += u64{pool.used} * pool.stride;
+    });
+}
+
+// Of a system whose lines are all known.
+inline Regions state_regions(const Context& x) {
+    const System& s = *x.s;
+    Regions regions;
+    regions.add(0, sizeof(System));
+    regions.add(s.engine.pending);
+    regions.add(s.engine.wakes.offset, sizeof(u64));
+    regions.add(s.engine.wheel.offset, slots_in_use(x) * sizeof(WheelSlot));
+    regions.add(s.message_buffers);
+    regions.add(s.network_ports);
+    regions.add(s.channels);
+    regions.add(s.cache_memories);
+    for (u32 i = 0; i < s.caches; i++) add_cache(regions, x.caches[i]);
+    regions.add(s.controller_bytes);
+    regions.add(s.tables);
+    regions.add(s.directories);
+    regions.add(s.entries);
+    regions.add(s.records);
+    regions.add(s.places.offset, u64{s.lines.used} * s.place_stride);
+    regions.add(s.stalls);
+    regions.add(s.memory.state);
+    regions.add(s.memory.image);
+    const ControllerParts& parts = controller_parts(x);
+    regions.add(parts.waiting);
+    regions.add(parts.locks);
+    regions.add(parts.tracked);
+    regions.add(s.controller_parts);
+    add_requesters(x, regions);
+    regions.merge();
+    return regions;
+}

@@ -1,0 +1,580 @@
+// Writing and reading a whole system between two steps.
+//
+// A state is read into a system as it was built: what its code does not name is as at the start, so
+// nothing that is not coded can make a difference. Invariant: time, sequence numbers, slots of
+// pools, counters and the order of equal things are not coded; only the order of messages in a
+// buffer by age is.
+
+#pragma once
+
+#include "untimed/coder.hpp"
+
+// Generated (encoding.hpp).
+template <class Code>
+inline void code_message(Code& code, Message& message);
+template <class Code>
+inline void code_entry(Code& code, u32 machine, AbstractCacheEntry& entry);
+template <class Code>
+inline void code_record(Code& code, u32 machine, TbeHeader& record);
+template <class Code>
+inline void code_objects(Code& code, Controller& c);
+
+// Of clients: the agents and what is outstanding, and, behind everything that has values, what is
+// known about those. Accesses exist once the first has read them; each has a number that does not
+// depend on its slot.
+inline void classify_values(Coder<Writer>& code);
+template <class Code>
+inline void code_clients(Code& code);
+template <class Code>
+inline void code_knowledge(Code& code);
+inline u32 access_number(const Context& x, u32 access);
+inline u32 access_of_number(const Context& x, u32 number);
+template <class Code>
+inline void code_access_number(Code& code, u32& number);
+
+inline constexpr u32 MOST_MESSAGES = 64;  // in a buffer, or in a channel
+
+// The old number of the new `index`, where things take each other's places.
+template <class Code, u32 ROOM>
+inline u32 old_number(const Code& code, const Permutation<ROOM> Renaming::* things, u32 index) {
+    if constexpr (Code::READS)
+        return index;
+    else
+        return (code.renaming.*things).from[index];
+}
+
+template <class Code>
+inline void refuse(Code& code, const char* why) {
+    if constexpr (!Code::READS)
+        code.refused = why;
+    else
+        fail(code.x, ErrorKind::UNDELIVERABLE);
+}
+
+// ---------------------------------------------------------------- controllers
+
+template <class Code>
+inline void code_locks(Code& code, Controller& c) {
+    u32 count = c.locked;
+    if (!code.either(count != 0)) return;
+    code.small(count);
+    LineLock* locks = controller_locks(code.x, c);
+    if constexpr (Code::READS) c.locked = count;
+    // In the order of lines, which is not that of locking.
+    for (u32 place = 0, done = 0; place < code.coding.lines && done < count; place++) {
+        const u32 line = old_number(code, &Renaming::lines, place);
+        const u64 address = code.coding.base + (u64{line} << LINE_BITS);
+        LineLock* lock = nullptr;
+        if constexpr (!Code::READS) lock = controller_lock(code.x, c, address);
+        if (!code.either(lock != nullptr)) continue;
+        if constexpr (Code::READS) {
+            lock = &locks[done];
+            *lock = {address, c.mandatory_queue};
+        }
+        if (lock->queue != c.mandatory_queue) refuse(code, "a line locked for another queue");
+        done++;
+    }
+}
+
+template <class Code>
+inline void code_waiting(Code& code, Controller& c) {
+    if (c.waiting == NIL) return;
+    static_assert(sizeof(WaitRow) <= 8);
+    for (u32 place = 0; place < code.coding.lines; place++) {
+        const u32 line = old_number(code, &Renaming::lines, place);
+        WaitRow& row = controller_parts(code.x).waiting.at(code.x, c.waiting + line);
+        if (code.either(row != 0)) code.word(row);
+    }
+}
+
+template <class Code>
+inline void code_controller(Code& code, u32 id) {
+    Context& x = code.x;
+    Controller& c = controller(x, id);
+    if (code.either(x.wakes[0] >> id & 1)) x.wakes[0] |= u64{1} << id;
+    code_locks(code, c);
+    code_waiting(code, c);
+    if (MACHINE_TRACKS[c.machine]) {
+        for (u32 place = 0; place < code.coding.lines; place++) {
+            const u32 line = old_number(code, &Renaming::lines, place);
+            code.word(controller_parts(x).tracked.at(x, c.tracked + line));
+        }
+    }
+    if (c.held) refuse(code, "answers of memory that wait for room");
+    code_objects(code, c);
+}
+
+// ---------------------------------------------------------------- storage
+
+template <class Code>
+inline void code_header(Code& code, AbstractCacheEntry& entry) {
+    code.member(entry.permission, AccessPermission::NUM);
+    if (!code.either(entry.locked_by >= 0)) return;
+    u32 holder = static_cast<u32>(entry.locked_by);
+    code.requester(holder);
+    entry.locked_by = static_cast<i32>(holder);
+}
+
+template <class Code>
+inline void code_frame(Code& code, u32 cache, u64 frame) {
+    Context& x = code.x;
+    CacheMemory& c = cache_memory(x, cache);
+    u32& handle = in_block<u32>(x, c.frames)[frame];
+    if (!code.either(handle != 0)) return;
+    AbstractCacheEntry* entry = or_null<AbstractCacheEntry>(x, handle);
+    u32 line = 0;
+    if constexpr (Code::READS) {
+        entry = new_entry(x, c.machine);
+    } else {
+        line = line_index(x, entry->address);
+    }
+    code.line(line);
+    code_header(code, *entry);
+    const i32 permission = entry->permission;
+    const i32 locked_by = entry->locked_by;
+    code_entry(code, c.machine, *entry);
+    if constexpr (!Code::READS) return;
+    entry->permission = permission;
+    entry->locked_by = locked_by;
+    entry->address = line_address_of(x, line);
+    entry->cache = cache;
+    entry->set = static_cast<u32>(frame / c.ways);
+    entry->way = static_cast<u32>(frame % c.ways);
+    handle = entry->self;
+    if (permission == AccessPermission::NotPresent) {
+        c.hidden++;
+    } else {
+        in_block<u32>(x, c.free)[entry->set]--;
+        line_place(x, c.visible, line) = entry->self;
+    }
+}
+
+// The order of use in a set, or the tree.
+template <class Code>
+inline void code_replacement(Code& code, CacheMemory& c) {
+    if (c.ways == 1) return;
+    u64* touched = in_block<u64>(code.x, c.touched);
+    if (c.tree_words) {
+        for (u64 i = 0; i < c.sets * c.tree_words; i++) code.small(touched[i]);
+        return;
+    }
+    for (u64 set = 0; set < c.sets; set++) {
+        u64* last = touched + set * c.ways;
+        u32 ranks[64] = {};
+        if constexpr (!Code::READS) {
+            for (u32 way = 0; way < c.ways; way++) {
+                // What was never used, or emptied, comes before all others.
+                for (u32 other = 0; other < c.ways; other++)
+                    ranks[way] += last[way] && last[other] <= last[way];
+            }
+        }
+        for (u32 way = 0; way < c.ways; way++) {
+            code.small(ranks[way]);
+            if constexpr (Code::READS) last[way] = ranks[way];
+        }
+    }
+    if constexpr (Code::READS) c.clock = c.ways;
+}
+
+template <class Code>
+inline void code_cache(Code& code, u32 cache) {
+    CacheMemory& c = cache_memory(code.x, cache);
+    for (u64 frame = 0; frame < c.sets * c.ways; frame++) code_frame(code, cache, frame);
+    code_replacement(code, c);
+}
+
+template <class Code>
+inline void code_directory(Code& code, u32 directory, u32 line) {
+    Context& x = code.x;
+    const DirectoryMemory& d = directory_memory(x, directory);
+    u32& handle = line_place(x, d.records, line);
+    if (!code.either(handle != 0)) return;
+    AbstractCacheEntry* entry = or_null<AbstractCacheEntry>(x, handle);
+    if constexpr (Code::READS) {
+        entry = new_entry(x, d.machine);
+        entry->cache = DIRECTORY_CACHE;
+        entry->address = line_address_of(x, line);
+        handle = entry->self;
+    }
+    code_header(code, *entry);
+    code_entry(code, d.machine, *entry);
+}
+
+template <class Code>
+inline void code_table(Code& code, u32 table, u32 line) {
+    Context& x = code.x;
+    const TBETable& t = tbe_table(x, table);
+    const u32 handle = line_place(x, t.records, line);
+    if (!code.either(handle != 0)) return;
+    TbeHeader* record = or_null<TbeHeader>(x, handle);
+    if constexpr (Code::READS) record = TBETable_allocate(x, table, line_address_of(x, line));
+    code_record(code, t.machine, *record);
+}
+
+template <class Code>
+inline void code_storage(Code& code) {
+    Context& x = code.x;
+    const System& s = *x.s;
+    for (u32 i = 0; i < s.caches; i++) code_cache(code, old_number(code, &Renaming::caches, i));
+    for (u32 place = 0; place < code.coding.lines; place++) {
+        const u32 line = old_number(code, &Renaming::lines, place);
+        for (u32 i = 0; i < s.directories_used; i++)
+            code_directory(code, old_number(code, &Renaming::directories, i), line);
+        for (u32 i = 0; i < s.tables_used; i++)
+            code_table(code, old_number(code, &Renaming::tables, i), line);
+        code.contents(s.memory.image.in(x) + u64{line} * LINE_WORDS);
+    }
+}
+
+// ---------------------------------------------------------------- messages
+
+template <class Code>
+inline void code_one_message(Code& code, Message& message) {
+    u32 type = message.type;
+    code.small(type);
+    if constexpr (Code::READS) {
+        message.type = static_cast<u16>(type);
+        message_default(code.x, message, message.type);
+    }
+    code_message(code, message);
+}
+
+// A message that is read: where `delivery` says, as the next in age.
+template <class Code>
+inline Message& message_read(Code& code, Delivery delivery, u32 target) {
+    Context& x = code.x;
+    Message& message = pool_take<Message>(x, x.s->messages);
+    message.self = handle_of(x, message);
+    message.touched = 0;
+    message.flight = 0;
+    message.delivery = delivery;
+    message.target = target;
+    message.sequence = message.arrival = ++x.s->engine.sequence;
+    code_one_message(code, message);
+    return message;
+}
+
+struct Aged {
+    Message* message;
+    u32 place;  // 0: in the queue, else 1 + the line that it waits for
+};
+
+// All messages of a buffer by age. Returns how many.
+inline u32 messages_by_age(Context& x, const MessageBuffer& b, u32 lines, Aged* all) {
+    u32 count = 0;
+    const auto add = [&](u32 handle, u32 place) {
+        for (; handle && count < MOST_MESSAGES; handle = of_handle<Message>(x, handle).next) {
+            Message& message = of_handle<Message>(x, handle);
+            u32 at = count++;
+            for (; at && younger(*all[at - 1].message, message); at--) all[at] = all[at - 1];
+            all[at] = {&message, place};
+        }
+    };
+    add(b.head, 0);
+    for (u32 line = 0; b.stalled_lines && line < lines; line++)
+        add(stall_list(x, b, line).head, line + 1);
+    return count;
+}
+
+inline void message_to_stall_list(Context& x, MessageBuffer& b, u32 line, Message& message) {
+    StallList& list = stall_list(x, b, line);
+    message.next = 0;
+    if (list.head) {
+        of_handle<Message>(x, list.tail).next = message.self;
+    } else {
+        list.head = message.self;
+        b.stalled_lines++;
+    }
+    list.tail = message.self;
+}
+
+template <class Code>
+inline void code_buffer(Code& code, u32 buffer) {
+    Context& x = code.x;
+    MessageBuffer& b = message_buffer(x, buffer);
+    if (!code.either(b.head || b.stalled_lines)) return;
+    Aged all[MOST_MESSAGES];
+    u32 count = 0;
+    if constexpr (!Code::READS) {
+        count = messages_by_age(x, b, code.coding.lines, all);
+        if (count == MOST_MESSAGES) code.refused = "64 messages in a buffer";
+        u32 handle = b.head;
+        for (u32 i = 0; i < count; i++) {
+            if (all[i].place) continue;
+            if (all[i].message->self != handle) code.refused = "a buffer out of the order of age";
+            handle = all[i].message->next;
+        }
+    }
+    code.small(count);
+    const bool stalled = code.either(b.stalled_lines != 0);
+    for (u32 i = 0; i < count; i++) {
+        bool waits = stalled && !Code::READS && all[i].place;
+        u32 line = waits ? all[i].place - 1 : 0;
+        if (stalled) {
+            code.flag(waits);
+            if (waits) code.line(line);
+        }
+        if constexpr (Code::READS) {
+            Message& message = message_read(code, DELIVER_APPEND, buffer);
+            if (waits) {
+                message_to_stall_list(x, b, line, message);
+            } else {
+                queue_append(x, b, message);
+            }
+        } else {
+            code_one_message(code, *all[i].message);
+        }
+    }
+}
+
+// The messages of a slot that keeps no order, sorted by how each would be written.
+inline void write_unordered(Coder<Writer>& code, u32 head) {
+    struct Text {
+        u8 bytes[384];
+        u32 bits;
+        Message* message;
+    };
+    constexpr u32 MOST = 16;
+    Text texts[MOST];
+    u8 order[MOST];
+    u32 count = 0;
+    for (u32 h = head; h; h = of_handle<Message>(code.x, h).next) {
+        if (count == MOST) {
+            code.refused = "more than 16 messages in a channel without order";
+            return;
+        }
+        Text& text = texts[count];
+        const BitWriter kept = code.out;
+        code.out = BitWriter(text.bytes, sizeof text.bytes);
+        code.by_kind = true;
+        text.message = &of_handle<Message>(code.x, h);
+        code_one_message(code, *text.message);
+        code.by_kind = false;
+        text.bits = static_cast<u32>(code.out.bits());
+        if (code.out.overflow) code.refused = "a message too long to be written";
+        code.out.finish();
+        code.out = kept;
+        u32 at = count++;
+        const auto before = [&](const Text& one, const Text& other) {
+            if (one.bits != other.bits) return one.bits < other.bits;
+            return __builtin_memcmp(one.bytes, other.bytes, (one.bits + 7) / 8) < 0;
+        };
+        for (; at && before(text, texts[order[at - 1]]); at--) order[at] = order[at - 1];
+        order[at] = static_cast<u8>(count - 1);
+    }
+    for (u32 i = 0; i < count; i++) code_one_message(code, *texts[order[i]].message);
+}
+
+// Where a message of a slot is delivered.
+inline Delivery slot_delivery(const Context& x, u32 slot, u32& target) {
+    const u32 channels = static_cast<u32>(x.s->channels.count);
+    if (slot < channels) {
+        target = x.channels[slot].buffer;
+    } else if (slot < channels + x.s->buffers) {
+        target = slot - channels;
+    } else {
+        target = slot - channels - x.s->buffers;
+        return DELIVER_TO_BUS;
+    }
+    return DELIVER_APPEND;
+}
+
+template <class Code>
+inline void code_slot(Code& code, const SlotOrder& order, u32 slot) {
+    Context& x = code.x;
+    const u32 head = x.wheel[slot].head;
+    if (!code.either(head != 0)) return;
+    u32 count = 0;
+    for (u32 h = head; h; h = of_handle<Message>(x, h).next) count++;
+    code.small(count);
+    if constexpr (Code::READS) {
+        u32 target = 0;
+        const Delivery delivery = slot_delivery(x, slot, target);
+        for (; count; count--) wheel_append(x, slot, message_read(code, delivery, target));
+    } else if (count > 1 && !(order.bits[slot >> 6] >> (slot & 63) & 1)) {
+        write_unordered(code, head);
+    } else {
+        for (u32 h = head; h; h = of_handle<Message>(x, h).next)
+            code_one_message(code, of_handle<Message>(x, h));
+    }
+}
+
+// ---------------------------------------------------------------- requesters
+
+template <class Code>
+inline void code_request(Code& code, LineRequest& request, const Requester& r) {
+    Context& x = code.x;
+    bool lanes = request.lanes != 0;
+    code.flag(lanes);
+    request.lanes = lanes;
+    i32 type = request.type;
+    code.member(type, RubyRequestType::NUM);
+    request.type = static_cast<i16>(type);
+    if (r.kind == RequesterKind::COALESCER) {
+        code.small(request.sequence);
+    } else if (r.kind == RequesterKind::SEQUENCER) {
+        code.small(request.linked);
+    }
+    code.flag(request.accepted);
+    code.flag(request.completed);
+    u32 failures = request.failures;
+    code.small(failures);
+    request.failures = static_cast<u8>(failures);
+    if constexpr (Code::READS) {
+        // One line a transfer, so nothing of it has come yet.
+        RequesterParts& parts = requester_parts(x);
+        if (r.kind == RequesterKind::DMA)
+            request.transfer = parts.free_transfers.at(x, parts.transfers_used++);
+    }
+    if (r.kind != RequesterKind::DMA) return;
+    const Access& access = access_at(x, request.access);
+    if (access.kind != AccessKind::STORE) return;
+    u8* const bytes = Dma_bytes(x, request) + (access_addresses(x, access)[0] & LINE_MASK);
+    u32 value;
+    __builtin_memcpy(&value, bytes, LOCATION_BYTES);
+    code.value(value);
+    __builtin_memcpy(bytes, &value, LOCATION_BYTES);
+}
+
+// The access of a request; 0: none any more.
+template <class Code>
+inline void code_access_of(Code& code, u32& access) {
+    if (!code.either(access != 0)) {
+        access = 0;
+        return;
+    }
+    u32 number = Code::READS ? 0 : access_number(code.x, access);
+    code_access_number(code, number);
+    if constexpr (Code::READS) access = access_of_number(code.x, number);
+}
+
+template <class Code>
+inline u32 code_new_request(Code& code, const Requester& r, u32 line, u32 known) {
+    LineRequest made = {};
+    LineRequest& request = Code::READS ? made : request_at(code.x, known);
+    code_access_of(code, request.access);
+    if constexpr (!Code::READS) {
+        code_request(code, request, r);
+        return known;
+    } else {
+        const u32 index = request_new(code.x, request.access, line, 0, 0);
+        code_request(code, request_at(code.x, index), r);
+        return index;
+    }
+}
+
+// A ring: its requests from the first to the last.
+template <class Code>
+inline u32 code_ring(Code& code, const Requester& r, u32 line, u32& ring) {
+    Context& x = code.x;
+    if (!code.either(ring != 0)) return 0;
+    u32 count = Code::READS ? 0 : 1;
+    if constexpr (!Code::READS) {
+        for (u32 index = ring_first(x, ring); index != ring; index = request_at(x, index).next)
+            count++;
+    }
+    code.small(count);
+    u32 index = Code::READS ? 0 : ring_first(x, ring);
+    for (u32 i = 0; i < count; i++) {
+        const u32 next = Code::READS ? 0 : request_at(x, index).next;
+        const u32 made = code_new_request(code, r, line, index);
+        if constexpr (Code::READS) ring_append(x, ring, made);
+        index = next;
+    }
+    return count;
+}
+
+// The place of a request in a ring, from 1 on; 0: it does not stand there.
+inline u32 place_in_ring(const Context& x, u32 ring, u32 wanted) {
+    if (!ring) return 0;
+    u32 place = 1;
+    for (u32 index = ring_first(x, ring);; index = request_at(x, index).next, place++) {
+        if (index == wanted) return place;
+        if (index == ring) return 0;
+    }
+}
+
+// Stores that were sent and are not globally performed; some still stand among the requests.
+template <class Code>
+inline void code_completing(Code& code, const Requester& r, u32 line, LineQueue& queue) {
+    Context& x = code.x;
+    if (!code.either(queue.completing != 0)) return;
+    u32 count = Code::READS ? 0 : 1;
+    u32 index = Code::READS ? 0 : request_at(x, queue.completing).beside;
+    if constexpr (!Code::READS) {
+        for (u32 i = index; i != queue.completing; i = request_at(x, i).beside) count++;
+    }
+    code.small(count);
+    for (; count; count--) {
+        const u32 next = Code::READS ? 0 : request_at(x, index).beside;
+        u32 place = Code::READS ? 0 : place_in_ring(x, queue.requests, index);
+        code.small(place);
+        if (!place) {
+            index = code_new_request(code, r, line, index);
+        } else if constexpr (Code::READS) {
+            index = ring_first(x, queue.requests);
+            for (; place > 1; place--) index = request_at(x, index).next;
+        }
+        if constexpr (Code::READS) {
+            LineRequest& request = request_at(x, index);
+            if (queue.completing) {
+                LineRequest& newest = request_at(x, queue.completing);
+                request.beside = newest.beside;
+                newest.beside = index;
+            } else {
+                request.beside = index;
+            }
+            queue.completing = index;
+        }
+        index = next;
+    }
+}
+
+template <class Code>
+inline void code_requester(Code& code, u32 index) {
+    Context& x = code.x;
+    Requester& r = requester_at(x, index);
+    if (r.refusals || r.grants || r.uncoalesced.first || r.ending.first || r.full ||
+        r.watchers.first || r.tokens != r.max_tokens) {
+        refuse(code, "a requester in the middle of a tick");
+    }
+    for (u32 place = 0; place < code.coding.lines; place++) {
+        const u32 line = old_number(code, &Renaming::lines, place);
+        LineQueue& queue = line_queue(x, r, line);
+        if (!code.either(queue.requests | queue.completing | queue.invalidations | queue.walked))
+            continue;
+        const u32 count = code_ring(code, r, line, queue.requests);
+        if constexpr (Code::READS) r.count += count;
+        code_completing(code, r, line, queue);
+        code_ring(code, r, line, queue.invalidations);
+        if (code.either(queue.walked != 0)) queue.walked = 1;
+    }
+    if (!code.either(r.walk_access || r.walk_parts)) return;
+    code_access_of(code, r.walk_access);
+    code.small(r.walk_parts);
+    if (!code.either(r.walk_owner != 0)) return;
+    u32 owner = r.walk_owner - 1;
+    code.requester(owner);
+    r.walk_owner = owner + 1;
+}
+
+// ---------------------------------------------------------------- all of it
+
+template <class Code>
+inline void code_system(Code& code, const SlotOrder& order) {
+    Context& x = code.x;
+    const System& s = *x.s;
+    if constexpr (!Code::READS) classify_values(code);
+    code_clients(code);
+    for (u32 i = 0; i < s.controllers; i++)
+        code_controller(code, old_number(code, &Renaming::controllers, i));
+    code_storage(code);
+    for (u32 i = 0; i < s.buffers; i++) code_buffer(code, old_number(code, &Renaming::buffers, i));
+    const u32 slots = slots_in_use(x);
+    for (u32 i = 0; i < slots; i++) code_slot(code, order, old_number(code, &Renaming::slots, i));
+    for (u32 i = 0; i < s.requesters; i++)
+        code_requester(code, old_number(code, &Renaming::requesters, i));
+    code_knowledge(code);
+    if (s.bus.head) refuse(code, "messages that wait for the bus");
+    if constexpr (Code::READS) limbo_release(x);
+}

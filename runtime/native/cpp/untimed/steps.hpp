@@ -1,0 +1,156 @@
+// What can happen next, and letting it happen.
+//
+// A step is one delivery and the wake-up that it causes, or one more wake-up of a controller that
+// has messages left. Controllers make one transition a wake-up, so whatever may come between two
+// transitions of a controller can. Invariant: after a step requesters and clients have nothing left
+// to do, and a controller is awake only if a message of it is ready.
+
+#pragma once
+
+#include "untimed/state_code.hpp"
+
+inline constexpr u32 MOST_ROUNDS = 1000;  // of requesters, or of wake-ups to rest, in a step
+
+struct Choice {
+    enum Kind : u8 { ISSUE, DELIVER, WAKE };
+    u8 kind;
+    u8 what;   // agent, slot or controller
+    u8 which;  // operation, or place in the slot
+    u8 where;  // location
+};
+
+// Whether anything waits for the controller that it could look at.
+inline bool has_ready(const Context& x, u32 id) {
+    for (u32 i = 0; i < x.s->buffers; i++) {
+        if (x.buffers[i].consumer == id && x.buffers[i].head) return true;
+    }
+    return false;
+}
+
+// Let requesters and clients do all they have to.
+inline void run_clients(Context& x) {
+    EngineState& e = x.s->engine;
+    const u64 controllers = (u64{1} << x.s->controllers) - 1;
+    for (u32 rounds = 0; x.pending[0] & ~controllers; rounds++) {
+        const u64 mask = x.pending[0] & ~controllers;
+        x.pending[0] &= controllers;
+        e.now++;
+        if (!run_consumers(x, 0, mask)) return;
+        if (rounds == MOST_ROUNDS) return fail(x, ErrorKind::TOO_MANY_TRANSITIONS, 0);
+    }
+}
+
+// One wake-up of each controller of the mask, and what its callbacks lead to.
+inline void run_controllers(Context& x, u64 mask) {
+    const System& s = *x.s;
+    for (; mask && !s.trouble; mask &= mask - 1) {
+        const u32 id = static_cast<u32>(__builtin_ctzll(mask));
+        const u64 before = s.trace.count + s.engine.sequence;
+        x.s->engine.now++;
+        x.wakes[0] &= ~(u64{1} << id);
+        run_consumers(x, 0, u64{1} << id);
+        const bool moved = s.trace.count + s.engine.sequence != before;
+        if (!moved || !has_ready(x, id)) x.wakes[0] &= ~(u64{1} << id);
+    }
+    run_clients(x);
+}
+
+// Controllers that were flagged get their wake-up in this step.
+inline void run_flagged(Context& x, bool to_rest) {
+    const u64 controllers = (u64{1} << x.s->controllers) - 1;
+    run_clients(x);
+    for (u32 rounds = 0; !x.s->trouble; rounds++) {
+        u64 mask = x.pending[0] & controllers;
+        x.pending[0] &= ~controllers;
+        if (!mask && to_rest) mask = x.wakes[0];
+        if (!mask) break;
+        run_controllers(x, mask);
+        if (rounds == MOST_ROUNDS) return fail(x, ErrorKind::TOO_MANY_TRANSITIONS, 0);
+    }
+    x.s->engine.running = 0;
+}
+
+inline Message& flight_take(Context& x, u32 slot, u32 place) {
+    WheelSlot& list = x.wheel[slot];
+    u32 before = wheel_front(x, list);
+    u32 handle = list.head;
+    for (; place; place--) {
+        before = handle;
+        handle = of_handle<Message>(x, handle).next;
+    }
+    Message& message = of_handle<Message>(x, handle);
+    of_handle<Message>(x, before).next = message.next;
+    if (list.tail == handle) list.tail = before;
+    if (!list.head) x.s->engine.occupied[slot] = 0;
+    return message;
+}
+
+// The message arrives now, whenever it was to arrive.
+inline void flight_deliver(Context& x, u32 slot, u32 place) {
+    Message& message = flight_take(x, slot, place);
+    message.arrival = now(x);
+    if (message.delivery == DELIVER_INSERT) message.delivery = DELIVER_APPEND;
+    deliver(x, message);
+}
+
+// What is handed over without a choice: requests to memory, where that is asked for.
+inline void deliver_eagerly(Context& x, const SlotOrder& eager, bool to_rest) {
+    bool any = true;
+    for (u32 rounds = 0; any && rounds < MOST_ROUNDS && !x.s->trouble; rounds++) {
+        any = false;
+        const u32 slots = slots_in_use(x);
+        for (u32 slot = 0; slot < slots; slot++) {
+            if (!(eager.bits[slot >> 6] >> (slot & 63) & 1) || !x.wheel[slot].head) continue;
+            any = true;
+            x.s->engine.now++;
+            x.s->engine.running = 1;
+            flight_deliver(x, slot, 0);
+            run_flagged(x, to_rest);
+        }
+    }
+}
+
+struct StepRules {
+    SlotOrder order;  // slots that keep their order
+    SlotOrder eager;
+    bool to_rest;  // a controller that moves continues until it has nothing left
+};
+
+inline void step_begin(Context& x) {
+    x.s->engine.now++;
+    x.s->engine.running = 1;
+}
+
+inline void step_end(Context& x, const StepRules& rules) {
+    run_flagged(x, rules.to_rest);
+    deliver_eagerly(x, rules.eager, rules.to_rest);
+}
+
+// Deliver a message, or wake a controller. Issues are the clients'.
+inline void step(Context& x, const StepRules& rules, Choice choice) {
+    step_begin(x);
+    if (choice.kind == Choice::DELIVER) {
+        flight_deliver(x, choice.what, choice.which);
+    } else {
+        flag_consumer(x, choice.what);
+    }
+    step_end(x, rules);
+}
+
+// Everything that may be delivered or woken. Returns how many.
+inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room) {
+    u32 count = 0;
+    const u32 slots = slots_in_use(x);
+    for (u32 slot = 0; slot < slots; slot++) {
+        if (!x.wheel[slot].head) continue;
+        const bool ordered = rules.order.bits[slot >> 6] >> (slot & 63) & 1;
+        u8 place = 0;
+        for (u32 h = x.wheel[slot].head; h && count < room; h = of_handle<Message>(x, h).next) {
+            out[count++] = {Choice::DELIVER, static_cast<u8>(slot), place++, 0};
+            if (ordered) break;
+        }
+    }
+    for (u64 awake = x.wakes[0]; awake && count < room; awake &= awake - 1)
+        out[count++] = {Choice::WAKE, static_cast<u8>(__builtin_ctzll(awake)), 0, 0};
+    return count;
+}

@@ -1,0 +1,32 @@
+"""What is probably wrong with a protocol as a protocol, found before it runs.
+
+Rules read the transitions of one machine; walks step small systems of the whole protocol.
+Invariant: only warnings, in an order that depends on the text alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from slicc import ir
+from slicc.analysis import counts, networks, queues, storage, wakeups
+from slicc.analysis.facts import MachineFacts
+from slicc.analysis.reachable import SLUGS, STEPS, reachable, walked
+from slicc.diagnostics.model import Diagnostic
+
+RULES = (*queues.RULES, *wakeups.RULES, *storage.RULES, *networks.RULES, *counts.RULES)
+
+
+def analyse(
+    protocol: ir.Protocol, slugs: Collection[str] | None = None, steps: int = STEPS
+) -> list[Diagnostic]:
+    """The findings with these slugs; all if None. ``steps``: how far walks go."""
+    found: list[Diagnostic] = []
+    for machine in protocol.machines:
+        facts = MachineFacts(protocol, machine)
+        for rule in RULES:
+            if slugs is None or not set(rule.slugs).isdisjoint(slugs):
+                found += rule.find(facts)
+    if slugs is None or not set(SLUGS).isdisjoint(slugs):
+        found += reachable(protocol, walked(protocol, steps))
+    return found if slugs is None else [each for each in found if each.slug in slugs]

@@ -1,0 +1,152 @@
+"""Messages sent where their receiver does not look, and hits without permission.
+
+Invariant: a receiver is known only if the text names its type; a requestor taken from a message
+may be any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slicc import ir
+from slicc.analysis.facts import MachineFacts
+from slicc.analysis.rule import Findings, Rule, finding
+from slicc.diagnostics.model import Label
+from slicc.ir.walk import expressions_in, statements_in
+
+_MAPPING = frozenset({"mapAddressToMachine", "mapAddressToRange", "createMachineID", "broadcast"})
+
+
+def _unread(facts: MachineFacts) -> Findings:
+    out_ports = {port.ref: port for port in facts.machine.out_ports}
+    for action in facts.machine.actions:
+        for statement in statements_in(action.body):
+            if not isinstance(statement, ir.Enqueue) or statement.port not in out_ports:
+                continue
+            link = facts.links.get(out_ports[statement.port].buffer)
+            if link is None or link.virtual_network is None:
+                continue
+            for receiver in sorted(set(_receivers(statement))):
+                yield from _receiver(facts, statement, link.virtual_network, receiver)
+
+
+def _receivers(enqueue: ir.Enqueue) -> Iterator[str]:
+    """Types of machines that the text names as receivers."""
+    for node in expressions_in(enqueue.body):
+        if isinstance(node, ir.CallMethod) and node.mutates and _is_destination(node.receiver):
+            for argument in node.arguments:
+                match argument:
+                    case ir.CallBuiltin(name, arguments=arguments) if name in _MAPPING:
+                        yield from _machine_types(arguments)
+                    case ir.EnumConst():
+                        yield from _machine_types((argument,))
+
+
+def _is_destination(node: ir.Expr) -> bool:
+    return isinstance(node, ir.FieldAccess) and node.name == "Destination"
+
+
+def _machine_types(arguments: tuple[ir.Expr, ...]) -> Iterator[str]:
+    for argument in arguments:
+        if isinstance(argument, ir.EnumConst) and argument.type.ref.name == "MachineType":
+            yield argument.member
+
+
+def _receiver(facts: MachineFacts, enqueue: ir.Enqueue, network: int, receiver: str) -> Findings:
+    machines = [
+        each for each in facts.protocol.machines if (each.machine_type or each.name) == receiver
+    ]
+    for machine in machines:
+        links = {each.name: each.network for each in machine.parameters if each.network}
+        reading = [
+            port
+            for port in machine.in_ports
+            if (link := links.get(port.buffer)) is not None and link.virtual_network == network
+        ]
+        if not reading:
+            yield finding(
+                "unread-message",
+                f"`{enqueue.port.name}` sends to {receiver} on virtual network {network}, "
+                "which it does not read",
+                enqueue.span,
+                "never received",
+                secondary=[Label(machine.span, "the receiver")],
+                help=_networks(machine, enqueue.message),
+            )
+        elif all(_other_message(port, enqueue.message) for port in reading):
+            yield finding(
+                "other-message-read",
+                f"`{enqueue.port.name}` sends `{enqueue.message.name}` to {receiver}, which reads "
+                f"another type of message from virtual network {network}",
+                enqueue.span,
+                "not what is expected there",
+                secondary=[Label(reading[0].span, "reads it")],
+            )
+
+
+def _other_message(port: ir.InPort, message: ir.TypeRef) -> bool:
+    return isinstance(port.message, ir.StructType) and port.message.ref != message
+
+
+def _networks(machine: ir.Machine, message: ir.TypeRef) -> str | None:
+    links = {each.name: each.network for each in machine.parameters if each.network}
+    numbers = sorted(
+        link.virtual_network
+        for port in machine.in_ports
+        if (link := links.get(port.buffer)) is not None
+        and link.virtual_network is not None
+        and not _other_message(port, message)
+    )
+    if not numbers:
+        return None
+    return f"it reads `{message.name}` from {', '.join(map(str, numbers))}"
+
+
+def _hits(facts: MachineFacts) -> Findings:
+    """Processors answered in a state whose permission forbids it."""
+    callbacks = {action.ref: _callbacks(action.body) for action in facts.machine.actions}
+    for transition in facts.machine.transitions:
+        sources = [s for event in transition.events for s in facts.sources.get(event, ())]
+        if not sources or not all(s.port in facts.processor_ports for s in sources):
+            continue
+        if any(
+            facts.effects[action].peeks - facts.processor_ports for action in transition.actions
+        ):
+            continue
+        called = {name for action in transition.actions for name in callbacks[action]}
+        for state in transition.states:
+            if transition.next.kind is not ir.NextKind.STAY and transition.next.state != state:
+                continue
+            permission = facts.state_members[state].permission
+            kind = _forbidden(called, permission)
+            if kind and permission is not None:
+                yield finding(
+                    "hit-without-permission",
+                    f"a {kind} hits in state `{state}`, which is {permission.value}",
+                    transition.span,
+                    "answers the processor and stays in the state",
+                    secondary=[Label(facts.state_members[state].span, "declared here")],
+                )
+
+
+def _callbacks(body: tuple[ir.Stmt, ...]) -> set[str]:
+    return {
+        node.method.split("_")[0]
+        for node in expressions_in(body)
+        if isinstance(node, ir.CallMethod) and node.class_name == "Sequencer"
+    }
+
+
+def _forbidden(called: set[str], permission: ir.AccessPermission | None) -> str:
+    absent = (ir.AccessPermission.INVALID, ir.AccessPermission.NOT_PRESENT)
+    if "readCallback" in called and permission in absent:
+        return "load"
+    if "writeCallback" in called and permission in (*absent, ir.AccessPermission.READ_ONLY):
+        return "store"
+    return ""
+
+
+RULES = (
+    Rule(("unread-message", "other-message-read"), _unread),
+    Rule(("hit-without-permission",), _hits),
+)

@@ -1,0 +1,1 @@
+"""What exhaustive exploration adds to a protocol as C++: states as codes."""

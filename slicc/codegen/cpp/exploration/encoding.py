@@ -1,0 +1,194 @@
+"""Functions that write and read every field of a protocol's values, for exploration.
+
+One function a structure serves both directions: what a coder writes, its counterpart reads back, so
+that a state is exactly what its code says. Invariant: a field is coded or its name stands among
+the refusals; nothing is left out silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from slicc import ir
+from slicc.codegen import body_analysis
+from slicc.codegen.cpp.names import MachineNames, ProtocolNames
+
+_INTEGERS = {
+    ir.ScalarKind.INT: "integer",
+    ir.ScalarKind.UINT32: "word",
+    ir.ScalarKind.UINT64: "word",
+    ir.ScalarKind.ADDR: "address",
+    ir.ScalarKind.NODE_ID: "word",
+    ir.ScalarKind.REQUESTOR_ID: "word",
+    ir.ScalarKind.BOOL: "flag",
+}
+_NUMBERED = (ir.ScalarKind.NODE_ID, ir.ScalarKind.REQUESTOR_ID)
+"""Numbers of controllers: they mean others once controllers change places."""
+_BY_NUMBER = frozenset(
+    {
+        "IDToInt",
+        "clusterID",
+        "createMachineID",
+        "intToID",
+        "machineIDToNodeID",
+        "smallestElement",
+        "smallestElement_of",
+        "version",
+    }
+)
+"""What a body asks for when it treats controllers of a machine differently by their numbers."""
+_VALUES = {
+    "MachineID": "machine",
+    "NetDest": "nodes",
+    "DataBlock": "block",
+    "WriteMask": "mask",
+    "RequestPtr": "word",
+}
+_OBJECTS = frozenset(
+    {
+        "CacheMemory",
+        "DirectoryMemory",
+        "DMASequencer",
+        "GPUCoalescer",
+        "MessageBuffer",
+        "Sequencer",
+        "TBETable",
+        "VIPERCoalescer",
+    }
+)
+"""Objects whose state the runtime's own coders know."""
+
+
+@dataclass
+class Refusals:
+    """``unknown``: what cannot be coded, so that a protocol with it cannot be explored.
+    ``numbered``: what means another controller when controllers change places."""
+
+    unknown: list[str] = field(default_factory=list)
+    numbered: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class CodedStruct:
+    """``statements``: a call for each field, on ``code`` and ``self``."""
+
+    full: str
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingView:
+    """What the template prints. ``objects``: of each machine, its values that are no parameters."""
+
+    protocol: str
+    structs: tuple[CodedStruct, ...]
+    machines: tuple[CodedStruct, ...]
+    refusals: Refusals
+
+
+def encoding(
+    protocol: ir.Protocol, names: ProtocolNames, machines: Sequence[MachineNames]
+) -> EncodingView:
+    """The coders of a protocol. ``machines``: the names in each of its machines."""
+    refusals = Refusals()
+    structs: list[CodedStruct] = []
+    machine_structs = [each for machine in protocol.machines for each in machine.structs]
+    for struct in (*protocol.structs, *machine_structs):
+        if not struct.library:
+            where = struct.ref.name
+            statements = [
+                _statement(
+                    names,
+                    each.type,
+                    names.field(struct.ref, each.name),
+                    f"{where}.{each.name}",
+                    refusals,
+                )
+                for each in struct.fields
+            ]
+            structs.append(CodedStruct(_full(names, struct.ref), _present(statements)))
+    objects = [
+        _machine(machine, names, own, refusals)
+        for machine, own in zip(protocol.machines, machines, strict=True)
+    ]
+    for machine in protocol.machines:
+        _bodies(machine, refusals)
+    return EncodingView(protocol.name, tuple(structs), tuple(objects), refusals)
+
+
+def _machine(
+    machine: ir.Machine, names: ProtocolNames, own: MachineNames, refusals: Refusals
+) -> CodedStruct:
+    statements = []
+    for parameter in machine.parameters:
+        type_ = parameter.type
+        if isinstance(type_, ir.ClassType) and not type_.value and type_.name not in _OBJECTS:
+            refusals.unknown.append(f"{machine.name}.{parameter.name} of class {type_.name}")
+    for each in machine.objects:
+        if isinstance(each.type, ir.ClassType) and each.type.name in _OBJECTS:
+            continue
+        if isinstance(each.type, ir.ScalarType) and each.type.kind is ir.ScalarKind.STRING:
+            continue
+        where = f"{machine.name}.{each.name}"
+        statements.append(_statement(names, each.type, own.objects[each.name], where, refusals))
+    full = f"protocol::{names.machines[machine.name]}::Machine"
+    return CodedStruct(full, _present(statements))
+
+
+def _bodies(machine: ir.Machine, refusals: Refusals) -> None:
+    """What bodies do that no state shows."""
+    bodies = (machine.functions, machine.in_ports, machine.actions)
+    asked: dict[str, None] = {}
+    for node in body_analysis.walk(bodies):
+        match node:
+            case ir.CallMethod(method=name) | ir.CallBuiltin(name=name) if name in _BY_NUMBER:
+                asked[name] = None
+            case ir.ControllerValue(field=field) if field.value in _BY_NUMBER:
+                asked[field.value] = None
+            case ir.Enqueue(bypass=bypass) if bypass is not None:
+                refusals.unknown.append(f"messages of {machine.name} that overtake in order")
+            case _:
+                pass
+    refusals.numbered += [f"{name} in {machine.name}" for name in asked]
+
+
+def _present(statements: list[str]) -> tuple[str, ...]:
+    return tuple(each for each in statements if each)
+
+
+def _statement(
+    names: ProtocolNames, type_: ir.Type, field: str, where: str, refusals: Refusals
+) -> str:
+    """The call that codes a field; empty for what is no state, or refused. ``where``: its name for
+    the author."""
+    match type_:
+        case ir.ScalarType(kind=ir.ScalarKind.STATISTIC):
+            return ""
+        case ir.ScalarType(kind=kind) if kind in _INTEGERS:
+            if kind in _NUMBERED:
+                refusals.numbered.append(where)
+            return f"code.{_INTEGERS[kind]}(self.{field});"
+        case ir.EnumType(ref=ref):
+            members = _full(names, ref) if names.defines(ref) else ref.name
+            return f"code.member(self.{field}, {members}::NUM);"
+        case ir.ClassType(name=class_name) if class_name in _VALUES:
+            return f"code.{_VALUES[class_name]}(self.{field});"
+        case ir.ClassType(name="Set" | "BoolVec"):
+            refusals.numbered.append(where)
+            return f"code.flags(self.{field});"
+        case ir.StructType(ref=ref) if names.defines(ref):
+            return f"code_fields(code, self.{field});"
+        case ir.ScalarType(kind=kind):
+            refusals.unknown.append(f"{where} of type {kind.spelling}")
+        case ir.ClassType(name=class_name):
+            refusals.unknown.append(f"{where} of class {class_name}")
+        case _:
+            refusals.unknown.append(where)
+    return ""
+
+
+def _full(names: ProtocolNames, ref: ir.TypeRef) -> str:
+    """The name of a type outside of the namespace of the protocol."""
+    scope = "" if ref.machine is None else f"{names.machines[ref.machine]}::"
+    return f"protocol::{scope}{names.type(ref)}"

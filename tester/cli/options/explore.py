@@ -1,0 +1,61 @@
+"""What ``gpu-tester explore`` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tester.cli.options.common import (
+    SYSTEM,
+    Format,
+    ProtocolOptions,
+    number_option,
+    output_option,
+    run_option,
+    system_option,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExploreOptions(ProtocolOptions):
+    """``gpu-tester explore``."""
+
+    caches: int | None = number_option(
+        SYSTEM, "explored_caches", "First-level caches with a port (as many as give two agents)."
+    )
+    lines: int = number_option(SYSTEM, "explored_lines", "Lines (1).", default=1)
+    locations: int = number_option(
+        SYSTEM, "explored_locations", "Locations of each line (2).", default=2
+    )
+    agents: int = number_option(
+        SYSTEM, "explored_agents", "Agents on each port (1).", "--agents", default=1
+    )
+    ops: str = system_option(
+        "", "What agents do (loads and stores; acquires of GPUs).", metavar="OP,OP,..."
+    )
+    increments: int = number_option(
+        SYSTEM, "increments", "Fetch-adds of an agent to a word (1).", default=1
+    )
+    engines: bool = system_option(False, "Also let DMA engines load and store.")
+    assignments: tuple[str, ...] = system_option(
+        (), "Field of the system description.", "--set", metavar="PATH=VALUE"
+    )
+    bound: int | None = number_option(
+        "What to run", "bound", "Messages under way beyond which nothing is begun (any number)."
+    )
+    max_states: int = number_option(
+        "What to run", "max_states", "States after which to stop (3000000).", default=3_000_000
+    )
+    wide: bool = run_option(False, "Fingerprints of 128 bits instead of 64.")
+    symmetry: bool = run_option(
+        True,
+        "Whether equal caches and lines are taken for each other.",
+        "--symmetry/--no-symmetry",
+    )
+    to_rest: bool = run_option(
+        False, "Let a controller run until it has nothing left: faster, and less than all orders."
+    )
+    eager_memory: bool = run_option(
+        False, "Let requests reach memory at once: faster, and less than all orders."
+    )
+    format: Format = output_option(Format.text, "What the result is printed as.")
+    no_progress: bool = output_option(False, "No live progress.")

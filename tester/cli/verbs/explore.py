@@ -1,0 +1,104 @@
+"""``gpu-tester explore``: every order of messages and accesses of a small system."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from protocols.loader import LoadedProtocol, load_protocol
+from runtime.description import parse_assignment
+from slicc.text.command.exit_status import FINE, FOUND
+from slicc.text.command.progress import Progress
+from slicc.text.terminal import printable_lines
+from tester.cli.checks import check_includes
+from tester.cli.options.common import Format
+from tester.cli.options.explore import ExploreOptions
+from tester.errors import ConfigError
+from tester.exploration import operations
+from tester.exploration.exploration import Exploration, Verdict
+from tester.exploration.exploration import explore as explored
+from tester.exploration.native_search import Rules, Statistics
+from tester.exploration.report import (
+    Namer,
+    as_json,
+    summary,
+    system_lines,
+    trace_lines,
+    verdict_line,
+)
+from tester.exploration.small_system import Bounds
+from tester.scenario.machine_roles import find_roles
+
+
+def explore(options: ExploreOptions) -> int:
+    """Returns the exit status. Errors in the user's input are raised."""
+    check_includes(options)
+    name = options.protocol or "GPU_VIPER"
+    protocol = load_protocol(name, options.include, None, True, options.prelude)
+    rules = Rules(
+        options.bound or 0,
+        options.max_states,
+        options.wide,
+        options.to_rest,
+        options.eager_memory,
+    )
+    bounds = _bounds(options, protocol)
+    started = monotonic()
+    seen: Statistics | None = None
+
+    def line() -> str:
+        if seen is None:
+            return "compiling"
+        rate = seen.states / max(monotonic() - started, 0.001)
+        return (
+            f"{seen.states:,} states, {seen.waiting:,} waiting, depth {seen.depth}, "
+            f"{rate:,.0f} states/s, {seen.bytes / 1e6:,.0f} MB"
+        )
+
+    def notify(statistics: Statistics) -> None:
+        nonlocal seen
+        seen = statistics
+
+    with Progress(line, options.format is Format.text and not options.no_progress) as progress:
+        found = explored(protocol, bounds, rules, symmetry=options.symmetry, notify=notify)
+        _print(found, Namer(protocol, found.system), options.format, progress)
+    if found.interruption is not None:
+        raise found.interruption
+    return FOUND if found.verdict is Verdict.FOUND else FINE
+
+
+def _print(found: Exploration, namer: Namer, format: Format, progress: Progress) -> None:
+    if format is Format.json:
+        print(as_json(found, namer))
+        return
+    for text in system_lines(found):
+        progress.say(printable_lines(text))
+    if found.finding is not None:
+        for text in trace_lines(found.finding, namer):
+            progress.say(printable_lines(text))
+    progress.say(printable_lines(summary(found)))
+    word, text = verdict_line(found, namer)
+    progress.verdict(word, printable_lines(text), good=found.verdict is Verdict.EXHAUSTED)
+
+
+def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
+    names = tuple(filter(None, options.ops.split(",")))
+    for name in names:
+        if name not in operations.NAMES:
+            known = ", ".join(operations.NAMES)
+            raise ConfigError(f"--ops {name}: there are {known}")
+    return Bounds(
+        caches=options.caches or _usual_caches(protocol),
+        lines=options.lines,
+        locations=options.locations,
+        agents=options.agents,
+        operations=names,
+        increments=options.increments,
+        engines=options.engines,
+        assignments=tuple(parse_assignment(each) for each in options.assignments),
+    )
+
+
+def _usual_caches(protocol: LoadedProtocol) -> int:
+    """As many as give two agents; one where other processors stand beside them."""
+    roles = find_roles(protocol.info, protocol.description)
+    return 1 if len(roles.agents) > 1 or roles.processors else 2

@@ -1,0 +1,1 @@
+"""Exploration: every order of messages and accesses of a small system, natively."""

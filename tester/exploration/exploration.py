@@ -1,0 +1,219 @@
+"""Explores a protocol: the whole of a small system, or as much of it as fits.
+
+Where the whole does not fit, bounds on the messages under way are tried one after the other, so
+that what was explored can be said exactly. Invariant: a result that is called exhausted has
+expanded every state that its system, operations, bound and reductions allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final
+
+from protocols.loader import LoadedProtocol
+from tester.exploration.native_search import (
+    Choice,
+    End,
+    FoundAt,
+    Judgement,
+    Kind,
+    NativeSearch,
+    Rules,
+    Statistics,
+    build,
+)
+from tester.exploration.small_system import Bounds, SmallSystem, small_system
+
+_BUDGET: Final = 4000
+"""States between two looks at the clock and at Ctrl-C."""
+Notify = Callable[[Statistics], None]
+
+
+class Verdict(Enum):
+    EXHAUSTED = "exhausted, clean"
+    FOUND = "a bug"
+    LIMIT = "stopped at a limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """By numbers of the protocol."""
+
+    controller: int
+    line: int
+    state: int
+    event: int
+    next: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened in one system that is followed from the start, and what it led to."""
+
+    choice: Choice
+    transitions: tuple[Transition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``trace``: a shortest way to it. ``judgement`` says more of it."""
+
+    kind: Kind
+    trace: tuple[Step, ...]
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A transition that was made, and where: a state's number and a choice."""
+
+    machine: int
+    state: int
+    event: int
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """``bound``: what the statistics are for, 0: none. ``complete_bound``: the largest number of
+    messages under way for which everything was explored, where the whole was not; None: none.
+    ``piled_up``: messages of which there were most when there were most messages."""
+
+    verdict: Verdict
+    system: SmallSystem
+    rules: Rules
+    statistics: Statistics
+    end: End
+    complete_bound: int | None = None
+    finding: Finding | None = None
+    reason: str = ""
+    cells: frozenset[Cell] = frozenset()
+    piled_up: tuple[int, int] | None = None
+    """A message's type, and how many of it."""
+    interruption: BaseException | None = None
+    """What ended it early: Ctrl-C, or a signal."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    end: End
+    statistics: Statistics
+    finding: Finding | None
+    reason: str
+    cells: frozenset[Cell]
+    piled_up: tuple[int, int] | None
+    interruption: BaseException | None
+
+
+def explore(
+    protocol: LoadedProtocol,
+    bounds: Bounds,
+    rules: Rules,
+    *,
+    symmetry: bool = True,
+    notify: Notify | None = None,
+) -> Exploration:
+    """Raises ConfigError for what cannot be explored, DescriptionError for bad assignments."""
+    system = small_system(protocol, bounds, symmetry=symmetry)
+    library = build(protocol)
+
+    def search(which: Rules) -> _Searched:
+        with NativeSearch(library, system, which) as native:
+            return _search(native, protocol, system, notify)
+
+    whole = search(rules)
+    if whole.end is not End.FULL or rules.bound:
+        return _result(system, rules, whole)
+    complete = None
+    for bound in range(1, whole.statistics.under_way + 1):
+        part = search(replace(rules, bound=bound))
+        if part.end is not End.COMPLETE:
+            if part.end is End.FOUND:
+                return _result(system, replace(rules, bound=bound), part)
+            whole = replace(whole, interruption=part.interruption)
+            break
+        complete = bound
+    return replace(_result(system, rules, whole), complete_bound=complete)
+
+
+def _result(system: SmallSystem, rules: Rules, searched: _Searched) -> Exploration:
+    verdict = {End.COMPLETE: Verdict.EXHAUSTED, End.FOUND: Verdict.FOUND}.get(
+        searched.end, Verdict.LIMIT
+    )
+    return Exploration(
+        verdict,
+        system,
+        rules,
+        searched.statistics,
+        searched.end,
+        finding=searched.finding,
+        reason=searched.reason,
+        cells=searched.cells,
+        piled_up=searched.piled_up,
+        interruption=searched.interruption,
+    )
+
+
+def _search(
+    native: NativeSearch, protocol: LoadedProtocol, system: SmallSystem, notify: Notify | None
+) -> _Searched:
+    end, statistics = native.run(1)
+    interruption: BaseException | None = None
+    try:
+        while end is End.CONTINUES:
+            end, statistics = native.run(_BUDGET)
+            if notify is not None:
+                notify(statistics)
+    except (KeyboardInterrupt, SystemExit) as error:
+        interruption = error
+    finding = _finding(native, native.found()) if end is End.FOUND else None
+    cells = _cells(native, protocol, system)
+    piled_up = _piled_up(native, statistics) if end is End.FULL else None
+    return _Searched(end, statistics, finding, native.refusal(), cells, piled_up, interruption)
+
+
+# ------------------------------------------------------------------ what was found
+
+
+def _finding(native: NativeSearch, found: FoundAt) -> Finding:
+    way = native.concrete(native.way_to(found.state, found.choice))
+    trace = follow(native, way)
+    kind = native.rest() if found.choice is None else found.kind
+    return Finding(kind, trace, native.judgement())
+
+
+def follow(native: NativeSearch, way: list[int]) -> tuple[Step, ...]:
+    """From the first state along choices of a system that is never read."""
+    native.restart()
+    steps = []
+    for packed in way:
+        choice = next(each for each in native.choices() if each.packed == packed)
+        _, rows = native.apply(packed)
+        made = (Transition(*row[1:]) for row in rows.tolist())
+        steps.append(Step(choice, tuple(made)))
+    return tuple(steps)
+
+
+def _piled_up(native: NativeSearch, statistics: Statistics) -> tuple[int, int] | None:
+    """Of the last state that was found: the message of which most are under way."""
+    follow(native, native.concrete(native.way_to(statistics.states - 1)))
+    types = [each.type for each in native.choices() if each.type is not None]
+    counted = [(types.count(each), each) for each in dict.fromkeys(types)]
+    if not counted:
+        return None
+    count, type_ = max(counted)
+    return type_, count
+
+
+def _cells(native: NativeSearch, protocol: LoadedProtocol, system: SmallSystem) -> frozenset[Cell]:
+    hits = native.hits()
+    found = set()
+    for controller, machine in enumerate(system.machines):
+        declared = protocol.info.machines[machine]
+        stride = declared.EVENTS.NUM + 1
+        first = native.first_cell(controller)
+        for cell in range((declared.STATES.NUM + 1) * stride):
+            if hits[first + cell] is not None:
+                found.add(Cell(machine, cell // stride, cell % stride))
+    return frozenset(found)

@@ -1,0 +1,362 @@
+"""The native search: what tester/native/cpp/exploration/api.hpp offers, for Python.
+
+Invariant: enumerations and structures of numbers have the order of the header's; a search is closed
+once and not used afterwards.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from protocols.loader import LoadedProtocol
+from runtime.native.build import UNIT, Recipe, Sizes, headers_digest
+from runtime.native.ctypes_api import LibraryError, SharedObject
+from runtime.native.system import ErrorWord, StepWord
+from runtime.native.toolchain.compiler import ToolchainError, find_compiler
+from runtime.native.toolchain.object_cache import CacheError, user_cache
+from tester.errors import ConfigError
+from tester.exploration import operations
+from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
+
+_U64 = ctypes.c_uint64
+_I64 = ctypes.c_int64
+_POINTER = ctypes.c_void_p
+_ROOT: Final = Path(__file__).parents[1] / "native" / "cpp"
+_FUNCTIONS: Final = {
+    "explore_open": (_POINTER, (_POINTER, _U64, _POINTER)),
+    "explore_close": (None, (_POINTER,)),
+    "explore_run": (_I64, (_POINTER, _U64, _POINTER)),
+    "explore_refusal": (ctypes.c_char_p, (_POINTER,)),
+    "explore_found": (None, (_POINTER, _POINTER)),
+    "explore_way": (_U64, (_POINTER, _U64, _POINTER, _U64)),
+    "explore_concrete": (_U64, (_POINTER, _POINTER, _U64, _POINTER)),
+    "explore_hits": (_U64, (_POINTER, _POINTER, _POINTER, _U64)),
+    "explore_first_cell": (_U64, (_POINTER, _U64)),
+    "explore_restart": (None, (_POINTER,)),
+    "explore_choices": (_U64, (_POINTER, _POINTER, _U64)),
+    "explore_apply": (_U64, (_POINTER, _U64, _POINTER, _U64, _POINTER)),
+    "explore_rest": (_U64, (_POINTER,)),
+    "explore_code": (_U64, (_POINTER, _POINTER, _U64, _POINTER)),
+    "explore_judgement": (None, (_POINTER, _POINTER)),
+    "explore_random_walk": (_U64, (_POINTER, _U64, _U64, _POINTER)),
+}
+_MOST_CHOICES: Final = 512
+_MOST_STEPS: Final = 256
+_MOST_CODE: Final = 8192
+_UNKNOWN: Final = (1 << 64) - 1
+
+
+class End(IntEnum):
+    """``SearchEnd``."""
+
+    CONTINUES = 0
+    COMPLETE = 1
+    FOUND = 2
+    FULL = 3
+    MEMORY = 4
+    REFUSED = 5
+
+
+class Kind(IntEnum):
+    """``FindingKind``."""
+
+    NOTHING = 0
+    ERROR = 1
+    VALUE = 2
+    OLD_VALUE = 3
+    DEADLOCK = 4
+    LEAK = 5
+    TWO_WRITERS = 6
+    NO_END = 7
+
+
+class Fault(IntEnum):
+    """``WalkFault``."""
+
+    SAME = 0
+    CODES = 1
+    FOLLOWERS = 2
+    FORGOTTEN = 3
+    MEMORY = 4
+
+
+class ChoiceKind(IntEnum):
+    ISSUE = 0
+    DELIVER = 1
+    WAKE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """``StatWord``. ``withheld``: states in which the bound kept agents from beginning anything."""
+
+    states: int
+    steps: int
+    depth: int
+    waiting: int
+    code_bytes: int
+    bytes: int
+    under_way: int
+    withheld: int
+    frontier: int
+    state: int
+    region_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``ChoiceWord``. ``type``, ``line``, ``target``: of a message; None elsewhere."""
+
+    packed: int
+    kind: ChoiceKind
+    what: int
+    which: int
+    where: int
+    type: int | None
+    line: int | None
+    target: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAt:
+    """``choice`` None: nothing was under way in the state."""
+
+    kind: Kind
+    state: int
+    choice: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What was found last. ``error``: by `ErrorWord`; None: not known."""
+
+    agent: int | None
+    where: int | None
+    value: int
+    error: dict[ErrorWord, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a system is searched, apart from what it is."""
+
+    bound: int = 0
+    """Messages under way beyond which no agent begins anything; 0: none."""
+    most_states: int = 1 << 31
+    wide: bool = False
+    """Fingerprints of 128 bits instead of 64."""
+    to_rest: bool = False
+    """A controller that moves continues until it has nothing left."""
+    eager_memory: bool = False
+    """Requests reach memory at once."""
+
+
+def build(protocol: LoadedProtocol) -> SharedObject:
+    """The object that explores a protocol, compiled if need be. Raises ConfigError."""
+    assert protocol.native is not None
+    defines: dict[str, int | str] = {
+        **Sizes(LINE_BYTES, 1).defines(),
+        "SLICC_CLIENT_ACCESS": '"exploration/agent_access.hpp"',
+        "SLICC_CLIENTS": '"exploration/api.hpp"',
+        "SLICC_UNTIMED": 1,
+    }
+    try:
+        recipe = Recipe(
+            protocol.native.files,
+            UNIT,
+            find_compiler(),
+            defines,
+            headers_digest(_ROOT),
+            include_roots=(_ROOT,),
+        )
+        return SharedObject(recipe.make(user_cache()), "slicc_", _FUNCTIONS)
+    except (ToolchainError, CacheError, LibraryError) as error:
+        raise ConfigError(f"exploration needs native code: {error}") from None
+
+
+def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
+    bounds = system.bounds
+    eager = system.to_memory if rules.eager_memory else frozenset[int]()
+    words = [
+        FIRST_ADDRESS,
+        bounds.lines,
+        bounds.locations,
+        system.counts_words,
+        bounds.increments,
+        rules.bound,
+        rules.most_states,
+        rules.wide,
+        rules.to_rest,
+        _bits(system.private)[0],
+        len(system.agents),
+        len(operations.OPERATIONS),
+        len(system.renamings),
+        *_bits(system.ordered),
+        *_bits(eager),
+    ]
+    for each in operations.OPERATIONS:
+        words += [each.kind, each.scope, each.target]
+    for agent in system.agents:
+        words += [agent.requester, operations.numbers(agent.operations), agent.relaxed]
+    for renaming in system.renamings:
+        words += renaming
+    return np.array(words, np.uint64)
+
+
+def _bits(numbers: frozenset[int]) -> list[int]:
+    words = [0] * 4
+    for number in numbers:
+        words[number >> 6] |= 1 << (number & 63)
+    return words
+
+
+class NativeSearch:
+    """A search at its first state. Raises ConfigError if the system is too large for it."""
+
+    def __init__(self, library: SharedObject, system: SmallSystem, rules: Rules) -> None:
+        self._library = library
+        self._config = _config(system, rules)
+        self._handle: Any = library.explore_open(
+            system.plan.ctypes.data, len(system.plan), self._config.ctypes.data
+        )
+        if not self._handle:
+            raise ConfigError(
+                f"the system is too large to explore: {len(system.controllers)} controllers, "
+                f"{len(system.buffers)} buffers, {len(system.agents)} agents"
+            )
+        self._steps = np.zeros((_MOST_STEPS, len(StepWord)), np.uint64)
+
+    def __enter__(self) -> NativeSearch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._handle:
+            self._library.explore_close(self._handle)
+            self._handle = None
+
+    # ------------------------------------------------------------------ searching
+
+    def run(self, budget: int) -> tuple[End, Statistics]:
+        """Expand at most so many states."""
+        out = np.zeros(len(Statistics.__slots__), np.uint64)
+        end = End(self._library.explore_run(self._handle, budget, out.ctypes.data))
+        return end, Statistics(*map(int, out))
+
+    def refusal(self) -> str:
+        """Why a state could not be written; empty if none was refused."""
+        text: Any = self._library.explore_refusal(self._handle)
+        return "" if text is None else str(text.decode())
+
+    def found(self) -> FoundAt:
+        out = np.zeros(4, np.uint64)
+        self._library.explore_found(self._handle, out.ctypes.data)
+        kind, state, choice, at_rest = map(int, out)
+        return FoundAt(Kind(kind), state, None if at_rest else choice)
+
+    def way_to(self, state: int, choice: int | None = None) -> list[int]:
+        """The choices of a shortest way to a state, and one more."""
+        count = self._library.explore_way(self._handle, state, None, 0)
+        ways = np.zeros(count + 1, np.uint16)
+        self._library.explore_way(self._handle, state, ways.ctypes.data, count)
+        found: list[int] = ways[:count][::-1].tolist()
+        return found if choice is None else [*found, choice]
+
+    def concrete(self, ways: Sequence[int]) -> list[int]:
+        """The same way in one system that is followed from the start: reductions give choices
+        other numbers."""
+        given = np.array(ways, np.uint16)
+        out = np.zeros(len(ways), np.uint16)
+        count = self._library.explore_concrete(
+            self._handle, given.ctypes.data, len(ways), out.ctypes.data
+        )
+        found: list[int] = out[:count].tolist()
+        return found
+
+    def hits(self) -> list[tuple[int, int] | None]:
+        """By cell of all controllers: state and choice that hit it first."""
+        count = self._library.explore_hits(self._handle, None, None, 0)
+        states = np.zeros(count, np.uint32)
+        choices = np.zeros(count, np.uint16)
+        self._library.explore_hits(self._handle, states.ctypes.data, choices.ctypes.data, count)
+        return [
+            (state - 1, choice) if state else None
+            for state, choice in zip(states.tolist(), choices.tolist(), strict=True)
+        ]
+
+    def first_cell(self, controller: int) -> int:
+        return self._library.explore_first_cell(self._handle, controller)
+
+    # ------------------------------------------------------------------ one state at a time
+
+    def restart(self) -> None:
+        self._library.explore_restart(self._handle)
+
+    def choices(self) -> list[Choice]:
+        out = np.zeros((_MOST_CHOICES, 8), np.uint64)
+        count = self._library.explore_choices(self._handle, out.ctypes.data, _MOST_CHOICES)
+        return [_choice(row) for row in out[:count].tolist()]
+
+    def apply(self, packed: int) -> tuple[Kind, npt.NDArray[np.uint64]]:
+        """What was found, and a row for each transition: see StepWord."""
+        written = np.zeros(1, np.uint64)
+        kind = self._library.explore_apply(
+            self._handle, packed, self._steps.ctypes.data, _MOST_STEPS, written.ctypes.data
+        )
+        return Kind(kind), self._steps[: int(written[0])].copy()
+
+    def rest(self) -> Kind:
+        """What is wrong with the state as it stands, if nothing is under way."""
+        return Kind(self._library.explore_rest(self._handle))
+
+    def code(self) -> bytes:
+        """The state as it stands."""
+        out = np.zeros(_MOST_CODE, np.uint8)
+        renaming = np.zeros(1, np.uint64)
+        count = self._library.explore_code(
+            self._handle, out.ctypes.data, _MOST_CODE, renaming.ctypes.data
+        )
+        return out[:count].tobytes()
+
+    def judgement(self) -> Judgement:
+        out = np.zeros(3 + len(ErrorWord), np.uint64)
+        self._library.explore_judgement(self._handle, out.ctypes.data)
+        agent, where, value, *error = map(int, out)
+        known = {word: _known(error[word]) for word in ErrorWord}
+        nobody = 0xFFFF_FFFF
+        return Judgement(
+            None if agent == nobody else agent, None if where == nobody else where, value, known
+        )
+
+    def random_walk(self, seed: int, steps: int) -> tuple[Fault, int, int]:
+        """A check of our own: how it ended, states compared, and where memory was forgotten."""
+        out = np.zeros(3, np.uint64)
+        fault = self._library.explore_random_walk(self._handle, seed, steps, out.ctypes.data)
+        return Fault(fault), int(out[1]), int(out[2])
+
+
+def _known(word: int) -> int | None:
+    return None if word == _UNKNOWN else word
+
+
+def _choice(row: list[int]) -> Choice:
+    packed, kind, what, which, where, type_, line, target = row
+    return Choice(
+        packed, ChoiceKind(kind), what, which, where, _known(type_), _known(line), _known(target)
+    )

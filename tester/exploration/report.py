@@ -1,0 +1,222 @@
+"""What an exploration came to, as text and as JSON.
+
+Invariant: whatever was left out of the search (bounds, reductions, operations that no agent
+did) stands beside the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import expm1
+from typing import Any, Final
+
+from protocols.loader import LoadedProtocol
+from runtime.errors import ErrorKind
+from runtime.native.system import ErrorWord, NativeError
+from runtime.native.verdicts import Verdicts
+from slicc.text.data import json_text
+from tester.exploration import operations
+from tester.exploration.exploration import Exploration, Finding, Step, Verdict
+from tester.exploration.native_search import Choice, ChoiceKind, End, Kind
+from tester.exploration.operations import OPERATIONS, Target
+from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem, metadata
+
+_LIBRARY_MESSAGES: Final = ("", "RubyRequest", "SequencerMsg", "MemoryMsg")
+_HEADLINES: Final = {
+    Kind.VALUE: "a load returned a value that no order of the stores explains",
+    Kind.OLD_VALUE: "a fetch-add returned a value that no order of the fetch-adds explains",
+    Kind.DEADLOCK: "deadlock: nothing is under way, and something was never answered",
+    Kind.LEAK: "leak: nothing is under way, and something is left that should be gone",
+    Kind.TWO_WRITERS: "two private caches may use a line at once, and one of them may write it",
+    Kind.NO_END: "steps without end",
+}
+
+
+class Namer:
+    """Names of one protocol in one system."""
+
+    def __init__(self, protocol: LoadedProtocol, system: SmallSystem) -> None:
+        self.protocol = protocol
+        self.system = system
+        known: dict[str, Any] = dict(metadata(protocol))
+        self._machines = known["machines"]
+        self._messages = (*_LIBRARY_MESSAGES, *known["messages"])
+
+    def message(self, number: int) -> str:
+        return str(self._messages[number])
+
+    def line(self, address: int) -> str:
+        return f"line {(address - FIRST_ADDRESS) // LINE_BYTES}"
+
+    def place(self, operation: int, where: int) -> str:
+        target = OPERATIONS[operation].target
+        if target is Target.NOTHING:
+            return ""
+        if target is Target.LOCATION:
+            line, location = divmod(where, self.system.bounds.locations)
+            return f"line {line}" + chr(ord("a") + location)
+        return f"word of line {where}" if target is Target.WORD else f"line {where}"
+
+    def choice(self, choice: Choice) -> str:
+        if choice.kind is ChoiceKind.ISSUE:
+            agent = self.system.agents[choice.what].name
+            verb = OPERATIONS[choice.which].verb
+            return f"{agent} {verb} {self.place(choice.which, choice.where)}".rstrip()
+        if choice.kind is ChoiceKind.WAKE:
+            return f"{self.system.controllers[choice.what]} looks at what waits"
+        name = self.message(choice.type or 0)
+        line = "" if choice.line is None else f" of {self.line(choice.line)}"
+        if choice.target is None or choice.target >= len(self.system.buffers):
+            return f"the bus carries {name}{line}"
+        buffer = self.system.buffers[choice.target]
+        return f"{name}{line} arrives in {buffer}"
+
+    def transitions(self, step: Step) -> Iterator[str]:
+        for each in step.transitions:
+            machine = self._machines[self.system.machines[each.controller]]
+            states = machine["states"]
+            change = states[each.state]
+            if each.next != each.state:
+                change += f" -> {states[each.next]}"
+            name = self.system.controllers[each.controller]
+            yield f"{name:<14} {self.line(each.line)}  {machine['events'][each.event]:<16} {change}"
+
+    def headline(self, finding: Finding) -> str:
+        if finding.kind is Kind.ERROR:
+            return self._error(finding)
+        text = _HEADLINES[finding.kind]
+        judged = finding.judgement
+        of_value = finding.kind in (Kind.VALUE, Kind.OLD_VALUE)
+        if not of_value or judged.agent is None or judged.where is None:
+            return text
+        agent = self.system.agents[judged.agent].name
+        operation = 0 if finding.kind is Kind.VALUE else operations.NAMES.index("atomic")
+        return f"{text} ({agent}, {self.place(operation, judged.where)})"
+
+    def _error(self, finding: Finding) -> str:
+        error = finding.judgement.error
+        native = NativeError(
+            list(ErrorKind)[(error[ErrorWord.KIND] or 1) - 1],
+            error[ErrorWord.SITE] or 0,
+            error[ErrorWord.CONTROLLER],
+            None,
+            error[ErrorWord.ADDRESS],
+            error[ErrorWord.STATE],
+            error[ErrorWord.EVENT],
+            error[ErrorWord.ACTION] or 0,
+        )
+        assert self.protocol.native is not None
+        names = Verdicts(self.protocol.native, self.protocol.info, self.system.description)
+        verdict = names(native)
+        parts = [native.kind.value.replace("_", " ")]
+        if verdict.machine is not None:
+            parts.append(f"in {verdict.machine} {verdict.version}")
+        if verdict.state is not None:
+            parts.append(f"state {verdict.state}")
+        if verdict.event is not None:
+            parts.append(f"event {verdict.event}")
+        if verdict.action is not None:
+            parts.append(f"action {verdict.action}")
+        if verdict.location is not None:
+            parts.append(f"({verdict.location})")
+        return " ".join(parts)
+
+
+def omission_probability(states: int, bits: int) -> float:
+    """That two different states had one fingerprint, so that one of them was left out."""
+    return -expm1(-states * (states - 1) / 2.0 ** (bits + 1))
+
+
+def system_lines(found: Exploration) -> Iterator[str]:
+    """What exactly was explored."""
+    system, rules = found.system, found.rules
+    yield f"system: {', '.join(system.controllers)}; caches of one frame"
+    for agent in system.agents:
+        order = "ordered by acquires" if agent.relaxed else "linearizable"
+        yield f"agent {agent.name}: {', '.join(agent.operations)} ({order}, one at a time)"
+    bounds = system.bounds
+    yield f"lines: {bounds.lines}, locations: {bounds.locations} of 4 bytes in each"
+    if system.counts_words:
+        yield f"fetch-adds: {bounds.increments} of each agent to each line's word"
+    kept = sorted(system.buffers[number] for number in system.ordered)
+    yield f"order: kept by {', '.join(kept) or 'no buffer'}; all others deliver in any order"
+    bound = f"at most {rules.bound} before anything is begun" if rules.bound else "unbounded"
+    yield f"messages under way: {bound}"
+    reductions = []
+    if len(system.renamings) > 1:
+        reductions.append(f"symmetry ({len(system.renamings)} renamings)")
+    if rules.to_rest:
+        reductions.append("controllers run to rest: orders in between are left out")
+    if rules.eager_memory:
+        reductions.append("memory is reached at once: orders of that are left out")
+    yield f"reductions: {', '.join(reductions) or 'none'}"
+
+
+def summary(found: Exploration) -> str:
+    stats = found.statistics
+    return (
+        f"{stats.states:,} states, {stats.steps:,} steps, depth {stats.depth}, "
+        f"at most {stats.under_way} messages under way, {len(found.cells)} cells"
+    )
+
+
+def verdict_line(found: Exploration, namer: Namer) -> tuple[str, str]:
+    """The word, and what stands behind it."""
+    if found.finding is not None:
+        steps = len(found.finding.trace)
+        return "FOUND", f"{namer.headline(found.finding)}, after {steps} steps"
+    if found.verdict is Verdict.EXHAUSTED:
+        chance = omission_probability(found.statistics.states, 128 if found.rules.wide else 64)
+        within = ""
+        if found.statistics.withheld:
+            within = f" within the bound of {found.rules.bound} messages"
+        return "EXHAUSTED", f"clean{within}; a state was left out with probability {chance:.1g}"
+    return "LIMIT", _limit(found, namer)
+
+
+def _limit(found: Exploration, namer: Namer) -> str:
+    stats = found.statistics
+    why = {
+        End.FULL: f"{stats.states:,} states",
+        End.MEMORY: "memory is full",
+        End.REFUSED: f"a state has {found.reason}",
+        End.CONTINUES: "interrupted",
+    }[found.end]
+    text = f"{why}; clean so far, complete for every run of at most {stats.depth} steps"
+    if found.complete_bound is not None:
+        text += f" and for every run with at most {found.complete_bound} messages under way"
+    if found.piled_up is not None:
+        type_, count = found.piled_up
+        text += f"; {count} {namer.message(type_)} were under way at once"
+    return text
+
+
+def trace_lines(finding: Finding, namer: Namer) -> Iterator[str]:
+    """The way to a finding, a step a line with its transitions below."""
+    for number, step in enumerate(finding.trace, 1):
+        yield f"{number:>4}  {namer.choice(step.choice)}"
+        for text in namer.transitions(step):
+            yield f"          {text}"
+
+
+def as_json(found: Exploration, namer: Namer) -> str:
+    stats = found.statistics
+    word, text = verdict_line(found, namer)
+    data: dict[str, Any] = {
+        "protocol": namer.protocol.info.name,
+        "verdict": word.lower(),
+        "text": text,
+        "system": list(system_lines(found)),
+        "states": stats.states,
+        "steps": stats.steps,
+        "depth": stats.depth,
+        "under_way": stats.under_way,
+        "complete_bound": found.complete_bound,
+        "cells": len(found.cells),
+    }
+    if found.finding is not None:
+        data["trace"] = [
+            {"step": namer.choice(step.choice), "transitions": list(namer.transitions(step))}
+            for step in found.finding.trace
+        ]
+    return json_text(data, indent=1)

@@ -1,0 +1,362 @@
+// What the host may call in objects for exploration. See tester/exploration/native_search.py.
+//
+// Invariant: a search is the host's from open to close; one call at a time uses it.
+
+#pragma once
+
+#include "exploration/random_walk.hpp"
+#include "exploration/search.hpp"
+
+enum ConfigWord : u32 {
+    CONFIG_BASE,
+    CONFIG_LINES,
+    CONFIG_DATA,        // locations of a line
+    CONFIG_WORD,        // whether its last location counts increments
+    CONFIG_INCREMENTS,  // an agent and word
+    CONFIG_BOUND,
+    CONFIG_MOST_STATES,
+    CONFIG_WIDE,  // fingerprints of 128 bits
+    CONFIG_TO_REST,
+    CONFIG_PRIVATE,  // controllers with private caches, a bit each
+    CONFIG_AGENTS,
+    CONFIG_OPERATIONS,
+    CONFIG_RENAMINGS,
+    CONFIG_ORDERED,  // four words: a bit for each buffer
+    CONFIG_EAGER = CONFIG_ORDERED + 4,
+    CONFIG_WORDS = CONFIG_EAGER + 4,
+};
+// Then for each operation kind, scope and target; for each agent requester, operations and whether
+// it is relaxed; for each renaming the new numbers of controllers, lines and agents.
+
+inline bool open_model(Model& m, const u64* plan, u64 words) {
+    m.block_bytes = system_size(plan, words);
+    if (!m.block_bytes) return false;
+    const u64 room = (m.block_bytes + 4095) & ~u64{4095};
+    m.block = static_cast<u8*>(aligned_alloc(4096, room));
+    m.start_block = static_cast<u8*>(malloc(room));
+    if (!m.block || !m.start_block) return false;
+    __builtin_memset(m.block, 0, room);
+    if (!system_start(m.block, m.block_bytes, plan, words)) return false;
+    m.x = context_with(m.block, &m.agents);
+    return true;
+}
+
+inline void set_bits(SlotOrder& slots, const Context& x, const u64* buffers) {
+    for (u32 i = 0; i < x.s->buffers; i++) {
+        if (!(buffers[i >> 6] >> (i & 63) & 1)) continue;
+        const u32 slot = slot_of_buffer(x, i);
+        slots.bits[slot >> 6] |= u64{1} << (slot & 63);
+    }
+}
+
+inline void set_rules(Model& m, const u64* config) {
+    StepRules& rules = m.agents.rules;
+    const Context& x = m.x;
+    set_bits(rules.order, x, config + CONFIG_ORDERED);
+    set_bits(rules.eager, x, config + CONFIG_EAGER);
+    for (u32 i = 0; i < x.s->channels.count; i++) {
+        if (x.channels[i].order) rules.order.bits[i >> 6] |= u64{1} << (i & 63);
+    }
+    for (u32 i = 0; i < x.s->ports; i++) {
+        const u32 slot = slot_of_port(x, i);
+        if (x.ports[i].ordered) rules.order.bits[slot >> 6] |= u64{1} << (slot & 63);
+    }
+    rules.to_rest = config[CONFIG_TO_REST] != 0;
+}
+
+// Every line is known from the start, and holds a token in each location.
+inline void fill_memory(Model& m) {
+    Agents& a = m.agents;
+    slicc_zero_memory(m.block);
+    for (u32 line = 0; line < a.coding.lines; line++)
+        line_index(m.x, a.coding.base + (u64{line} << LINE_BITS));
+    for (u32 line = 0; line < a.coding.lines; line++) {
+        a.words[line] = a.coding.base + (u64{line + 1} << LINE_BITS) - LOCATION_BYTES;
+        memory_line(m.x, a.coding.base + (u64{line} << LINE_BITS), true);
+    }
+    for (u32 location = 0; location < a.locations(); location++) {
+        const u32 line = location / a.coding.data;
+        a.addresses[location] =
+            a.coding.base + (u64{line} << LINE_BITS) + location % a.coding.data * LOCATION_BYTES;
+        const u32 value = a.oracle.start(location);
+        slicc_write_memory(m.block, a.addresses[location], reinterpret_cast<const u8*>(&value),
+                           LOCATION_BYTES);
+    }
+}
+
+inline void set_agents(Model& m, const u64*& at) {
+    Agents& a = m.agents;
+    for (u32 i = 0; i < a.operation_count; i++, at += 3) {
+        a.operations[i] = {static_cast<u8>(at[0]), static_cast<u8>(at[1]), static_cast<u8>(at[2])};
+    }
+    for (u32 i = 0; i < a.count; i++, at += 3) {
+        Agent& agent = a.agents[i];
+        agent = {static_cast<u32>(at[0]), static_cast<u32>(at[1])};
+        if (at[2]) a.oracle.relaxed = static_cast<u16>(a.oracle.relaxed | 1u << i);
+    }
+}
+
+inline bool set_renamings(Model& m, u64 count, const u64*& at) {
+    m.renamings = static_cast<Renaming*>(calloc(count, sizeof(Renaming)));
+    if (!m.renamings) return false;
+    m.renaming_count = static_cast<u32>(count);
+    for (u32 i = 0; i < count; i++) {
+        Renaming& r = m.renamings[i];
+        r.controllers.identity();
+        r.lines.identity();
+        r.agents.identity();
+        for (u32 id = 0; id < m.x.s->controllers; id++)
+            r.controllers.set(id, static_cast<u32>(*at++));
+        for (u32 line = 0; line < m.agents.coding.lines; line++)
+            r.lines.set(line, static_cast<u32>(*at++));
+        for (u32 agent = 0; agent < m.agents.count; agent++)
+            r.agents.set(agent, static_cast<u32>(*at++));
+        rename_everything(m.x, r);
+    }
+    return true;
+}
+
+inline bool configure(Search& s, const u64* config) {
+    Model& m = s.m;
+    Agents& a = m.agents;
+    const System& system = *m.x.s;
+    a.coding.base = config[CONFIG_BASE];
+    a.coding.lines = static_cast<u32>(config[CONFIG_LINES]);
+    a.coding.line_bits = bits_for(a.coding.lines);
+    a.coding.nodes = system.topology.nodes;
+    a.coding.node_bits = bits_for(a.coding.nodes + 2);
+    a.coding.data = static_cast<u32>(config[CONFIG_DATA]);
+    a.coding.word = config[CONFIG_WORD] != 0;
+    a.coding.increments = a.increments = static_cast<u32>(config[CONFIG_INCREMENTS]);
+    a.coding.agents = a.count = static_cast<u32>(config[CONFIG_AGENTS]);
+    a.bound = static_cast<u32>(config[CONFIG_BOUND]);
+    a.operation_count = static_cast<u32>(config[CONFIG_OPERATIONS]);
+    s.most_states = config[CONFIG_MOST_STATES];
+    m.private_caches = config[CONFIG_PRIVATE];
+    const bool fits =
+        slots_in_use(m.x) < WHEEL && system.topology.nodes <= 32 && system.engine.consumers < 64 &&
+        system.engine.words == 1 && a.count <= MOST_AGENTS && a.locations() <= MOST_LOCATIONS &&
+        a.coding.lines <= MAX_LINES && a.operation_count <= MOST_OPERATIONS &&
+        a.coding.data + a.coding.word <= LOCATIONS && system.buffers <= MAX_NAMED &&
+        system.caches <= MAX_NAMED && system.tables_used <= MAX_NAMED && system.ports <= MAX_NAMED;
+    if (!fits) return false;
+    const u64* at = config + CONFIG_WORDS;
+    set_agents(m, at);
+    set_rules(m, config);
+    fill_memory(m);
+    for (u32 id = 0; id < system.controllers; id++) {
+        Controller& c = controller(m.x, id);
+        c.transitions_per_cycle = 1;
+        c.limit = c.max_transitions = 1;
+    }
+    if (system.trouble || !set_renamings(m, config[CONFIG_RENAMINGS], at)) return false;
+    m.regions = state_regions(m.x);
+    if (m.regions.overflow) return false;
+    m.start_state = static_cast<u8*>(malloc(m.regions.bytes));
+    s.hit_count = system.counts.count;
+    s.hits = static_cast<FirstHit*>(calloc(s.hit_count, sizeof(FirstHit)));
+    if (!m.start_state || !s.hits || !s.visited.start(config[CONFIG_WIDE] != 0)) return false;
+    m.regions.save(m.block, m.start_state);
+    __builtin_memcpy(m.start_block, m.block, m.block_bytes);
+    m.start_agents = a;
+    return true;
+}
+
+SLICC_API void slicc_explore_close(void* search) {
+    Search* s = static_cast<Search*>(search);
+    free(s->m.block);
+    free(s->m.start_block);
+    free(s->m.start_state);
+    free(s->m.kept_state);
+    free(s->m.renamings);
+    free(s->hits);
+    s->visited.close();
+    s->parents.close();
+    s->ways.close();
+    s->level.close();
+    s->next_level.close();
+    free(s);
+}
+
+// A search at its first state; null: not enough memory, or more of something than fits.
+SLICC_API void* slicc_explore_open(const u64* plan, u64 words, const u64* config) {
+    void* const room = aligned_alloc(64, (sizeof(Search) + 63) & ~u64{63});
+    if (!room) return nullptr;
+    __builtin_memset(room, 0, sizeof(Search));
+    Search& s = *static_cast<Search*>(room);
+    s.m.x.recent_address = NONE;
+    if (!open_model(s.m, plan, words) || !configure(s, config) || !search_begin(s)) {
+        slicc_explore_close(&s);
+        return nullptr;
+    }
+    return &s;
+}
+
+enum StatWord : u32 {
+    STAT_STATES,
+    STAT_STEPS,
+    STAT_DEPTH,
+    STAT_WAITING,
+    STAT_CODE_BYTES,
+    STAT_BYTES,
+    STAT_UNDER_WAY,
+    STAT_WITHHELD,
+    STAT_FRONTIER,
+    STAT_STATE,
+    STAT_REGION_BYTES,
+    STAT_WORDS,
+};
+
+SLICC_API i64 slicc_explore_run(void* search, u64 budget, u64* stats) {
+    Search& s = *static_cast<Search*>(search);
+    const SearchEnd end = search_run(s, budget);
+    stats[STAT_STATES] = s.parents.count;
+    stats[STAT_STEPS] = s.steps;
+    stats[STAT_DEPTH] = s.depth ? s.depth - 1 : 0;
+    stats[STAT_WAITING] = s.parents.count - s.state;
+    stats[STAT_CODE_BYTES] = s.code_bytes;
+    stats[STAT_BYTES] = s.visited.bytes() + s.parents.room * sizeof(u32) +
+                        s.ways.room * sizeof(u16) + s.level.room + s.next_level.room;
+    stats[STAT_UNDER_WAY] = s.most_under_way;
+    stats[STAT_WITHHELD] = s.withheld;
+    stats[STAT_FRONTIER] = s.frontier_peak;
+    stats[STAT_STATE] = s.state;
+    stats[STAT_REGION_BYTES] = s.m.regions.bytes;
+    return end;
+}
+
+// Why a state could not be written; nothing if none was refused.
+SLICC_API const char* slicc_explore_refusal(void* search) {
+    return static_cast<Search*>(search)->m.refused;
+}
+
+// kind, state, choice, whether it was found at rest.
+SLICC_API void slicc_explore_found(void* search, u64* out) {
+    const Search& s = *static_cast<Search*>(search);
+    out[0] = s.m.agents.finding;
+    out[1] = s.found_state;
+    out[2] = s.found_choice;
+    out[3] = s.found_at_rest;
+}
+
+// The choices that lead to a state, the last one first. Returns how many.
+SLICC_API u64 slicc_explore_way(void* search, u64 state, u16* ways, u64 room) {
+    const Search& s = *static_cast<Search*>(search);
+    u64 count = 0;
+    for (; state; state = s.parents.items[state]) {
+        if (count < room) ways[count] = s.ways.items[state];
+        count++;
+    }
+    return count;
+}
+
+// By cell of all controllers: the state + 1 and the choice with which it was hit first, 0: never.
+SLICC_API u64 slicc_explore_hits(void* search, u32* states, u16* choices, u64 room) {
+    const Search& s = *static_cast<Search*>(search);
+    for (u64 i = 0; i < s.hit_count && i < room; i++) {
+        states[i] = s.hits[i].state;
+        choices[i] = s.hits[i].choice;
+    }
+    return s.hit_count;
+}
+
+SLICC_API u64 slicc_explore_first_cell(void* search, u64 id) {
+    return controller(static_cast<Search*>(search)->m.x, static_cast<u32>(id)).counts;
+}
+
+// ---------------------------------------------------------------- one state at a time
+
+// Back to the first state.
+SLICC_API void slicc_explore_restart(void* search) {
+    model_start_state(static_cast<Search*>(search)->m);
+}
+
+enum ChoiceWord : u32 {
+    CHOICE_PACKED,
+    CHOICE_KIND,
+    CHOICE_WHAT,
+    CHOICE_WHICH,
+    CHOICE_WHERE,
+    CHOICE_TYPE,  // of the message
+    CHOICE_LINE,
+    CHOICE_TARGET,  // buffer that it is delivered to
+    CHOICE_WORDS,
+};
+
+inline void describe(const Context& x, Choice choice, u64* out) {
+    out[CHOICE_PACKED] = packed(choice);
+    out[CHOICE_KIND] = choice.kind;
+    out[CHOICE_WHAT] = choice.what;
+    out[CHOICE_WHICH] = choice.which;
+    out[CHOICE_WHERE] = choice.where;
+    out[CHOICE_TYPE] = out[CHOICE_LINE] = out[CHOICE_TARGET] = NONE;
+    if (choice.kind != Choice::DELIVER) return;
+    u32 handle = x.wheel[choice.what].head;
+    for (u32 i = 0; i < choice.which && handle; i++) handle = of_handle<Message>(x, handle).next;
+    if (!handle) return;
+    const Message& message = of_handle<Message>(x, handle);
+    u32 target = 0;
+    slot_delivery(x, choice.what, target);
+    out[CHOICE_TYPE] = message.type;
+    out[CHOICE_LINE] = message_line_address(message);
+    out[CHOICE_TARGET] = target;
+}
+
+// What may happen now, CHOICE_WORDS each. Returns how many.
+SLICC_API u64 slicc_explore_choices(void* search, u64* out, u64 room) {
+    Search& s = *static_cast<Search*>(search);
+    Choice choices[MOST_CHOICES];
+    const u32 count = model_choices(s.m, choices);
+    for (u32 i = 0; i < count && i < room; i++)
+        describe(s.m.x, choices[i], out + u64{i} * CHOICE_WORDS);
+    return count;
+}
+
+// Let it happen; transitions are written as slicc_run_traced does. Returns what was found.
+SLICC_API u64 slicc_explore_apply(void* search, u64 choice, u64* steps, u64 room, u64* written) {
+    Search& s = *static_cast<Search*>(search);
+    model_apply(s.m, unpacked(static_cast<u16>(choice)));
+    const u64 count = s.m.x.steps_written < room ? s.m.x.steps_written : room;
+    __builtin_memcpy(steps, s.m.steps, count * STEP_WORDS * sizeof(u64));
+    *written = count;
+    return s.m.agents.finding;
+}
+
+// What is wrong with the state as it stands, if nothing is under way.
+SLICC_API u64 slicc_explore_rest(void* search) {
+    Search& s = *static_cast<Search*>(search);
+    Choice choices[MOST_CHOICES];
+    if (moves(s.m.x, s.m.agents.rules, choices, MOST_CHOICES)) return FOUND_NOTHING;
+    return model_judge_rest(s.m);
+}
+
+// The code of the state as it stands, and which renaming it is under. Returns its length.
+SLICC_API u64 slicc_explore_code(void* search, u8* bytes, u64 room, u64* renaming) {
+    Search& s = *static_cast<Search*>(search);
+    Code code;
+    *renaming = model_save(s.m, code);
+    __builtin_memcpy(bytes, code.bytes, code.count < room ? code.count : room);
+    return code.count;
+}
+
+// The choices of a way, as those of one system that is never read: states take the place of those
+// that they are equal to, and there the same choices have other numbers. Returns how many there are.
+SLICC_API u64 slicc_explore_concrete(void* search, const u16* ways, u64 count, u16* out) {
+    return concrete_way(static_cast<Search*>(search)->m, ways, count, out);
+}
+
+// agent, location or line, value of what was found last; then the error as slicc_error writes it.
+SLICC_API void slicc_explore_judgement(void* search, u64* out) {
+    const Search& s = *static_cast<Search*>(search);
+    out[0] = s.m.agents.found_agent;
+    out[1] = s.m.agents.found_where;
+    out[2] = s.m.agents.found_value;
+    slicc_error(s.m.block, out + 3);
+}
+
+// ---------------------------------------------------------------- checks of our own
+
+SLICC_API u64 slicc_explore_random_walk(void* search, u64 seed, u64 steps, u64* out) {
+    Search& s = *static_cast<Search*>(search);
+    return random_walk(s.m, seed, steps, out);
+}

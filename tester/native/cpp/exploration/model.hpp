@@ -1,0 +1,170 @@
+// One system that can be put into any state, stepped, and written down.
+//
+// Invariant: `load` makes the whole of the state from its code, and `save` writes the least code over
+// all renamings that are allowed, so equal codes are equal systems.
+
+#pragma once
+
+#include "encoding.hpp"
+#include "exploration/agents.hpp"
+#include "system/api.hpp"
+#include "untimed/regions.hpp"
+
+#include <stdlib.h>
+
+inline constexpr u32 MOST_CHOICES = 512;
+inline constexpr u32 MOST_CODE = 8192;
+inline constexpr u32 MOST_STEPS = 256;  // transitions of one step that are noted
+
+struct Code {
+    u8 bytes[MOST_CODE];
+    u64 count;
+};
+
+struct Model {
+    u8* block = nullptr;
+    u64 block_bytes = 0;
+    u8* start_state = nullptr;
+    u8* start_block = nullptr;
+    u8* kept_state = nullptr;
+    u64 kept_room = 0;
+    Regions regions;
+    Context x;
+    Agents agents;
+    Agents start_agents;
+    Agents kept_agents;
+    Renaming* renamings = nullptr;
+    u32 renaming_count = 0;
+    u64 private_caches = 0;  // controllers with them, where one writer excludes readers
+    u64 steps[MOST_STEPS * STEP_WORDS];
+    const char* refused = nullptr;
+};
+
+inline void model_start_state(Model& m) {
+    m.regions.restore(m.block, m.start_state);
+    m.agents = m.start_agents;
+    m.x.recent_address = NONE;
+}
+
+// The code of the state under one renaming.
+inline void model_write(Model& m, const Renaming& renaming, Code& to) {
+    Coder<Writer> code(m.x, m.agents.coding, renaming, to.bytes, sizeof to.bytes);
+    code_system(code, m.agents.rules.order);
+    to.count = code.out.finish();
+    if (code.out.overflow) code.refused = "a state longer than 8 KB";
+    if (code.refused) m.refused = code.refused;
+}
+
+inline bool before(const Code& one, const Code& other) {
+    if (one.count != other.count) return one.count < other.count;
+    return __builtin_memcmp(one.bytes, other.bytes, one.count) < 0;
+}
+
+// The least code over all renamings. Returns which renaming that is.
+inline u32 model_save(Model& m, Code& to) {
+    model_write(m, m.renamings[0], to);
+    u32 best = 0;
+    Code other;
+    for (u32 i = 1; i < m.renaming_count; i++) {
+        model_write(m, m.renamings[i], other);
+        if (!before(other, to)) continue;
+        to.count = other.count;
+        __builtin_memcpy(to.bytes, other.bytes, other.count);
+        best = i;
+    }
+    return best;
+}
+
+inline void model_load(Model& m, const u8* code) {
+    m.regions.restore(m.block, m.start_state);
+    m.x.recent_address = NONE;
+    m.x.s->engine.now = 1 << 20;
+    for (u32 i = 0; i < MAX_LINES; i++) m.agents.word[i] = {};
+    m.agents.out_of_tokens = false;
+    Coder<Reader> reader(m.x, m.agents.coding, code);
+    code_system(reader, m.agents.rules.order);
+    m.x.s->engine.now += 1 + m.x.s->engine.sequence;
+}
+
+// Keep the state as it stands, to come back to it without reading it again. False: no memory.
+inline bool model_keep(Model& m) {
+    const u64 wanted = m.regions.bytes + pool_bytes(m.x);
+    if (wanted > m.kept_room) {
+        free(m.kept_state);
+        m.kept_room = 2 * wanted;
+        m.kept_state = static_cast<u8*>(malloc(m.kept_room));
+        if (!m.kept_state) return false;
+    }
+    m.regions.save(m.block, m.kept_state);
+    pools_save(m.x, m.kept_state + m.regions.bytes);
+    m.kept_agents = m.agents;
+    return true;
+}
+
+inline void model_come_back(Model& m) {
+    m.regions.restore(m.block, m.kept_state);
+    pools_restore(m.x, m.kept_state + m.regions.bytes);
+    m.agents = m.kept_agents;
+    m.x.recent_address = NONE;
+}
+
+inline u32 model_choices(Model& m, Choice* out) {
+    const u32 count = moves(m.x, m.agents.rules, out, MOST_CHOICES);
+    if (m.agents.bound && m.x.s->messages.live >= m.agents.bound) return count;
+    return count + beginnings(m.x, m.agents, out + count, MOST_CHOICES - count);
+}
+
+// Whether a line can be written in one private cache and read in another. `owners`: the controllers
+// that have those, a bit each. One that is about to look at a message may lose its line by that.
+inline bool two_writers(const Context& x, u32 lines, u64 owners) {
+    owners &= ~x.wakes[0];
+    for (u32 line = 0; line < lines; line++) {
+        u64 readers = 0;
+        u64 writers = 0;
+        for (u32 i = 0; i < x.s->caches; i++) {
+            const CacheMemory& c = x.caches[i];
+            const u32 handle = line_place(x, c.visible, line);
+            if (!handle || !(owners >> c.controller & 1)) continue;
+            const i32 permission = of_handle<AbstractCacheEntry>(x, handle).permission;
+            const u64 bit = u64{1} << c.controller;
+            if (permission == AccessPermission::Read_Write) writers |= bit;
+            if (permission == AccessPermission::Read_Only) readers |= bit;
+        }
+        if (writers && ((writers & (writers - 1)) || (readers & ~writers))) return true;
+    }
+    return false;
+}
+
+inline void model_apply(Model& m, Choice choice) {
+    m.agents.finding = FOUND_NOTHING;
+    m.x.steps = m.steps;
+    m.x.steps_room = MOST_STEPS;
+    m.x.steps_written = 0;
+    if (choice.kind == Choice::ISSUE) {
+        begin(m.x, m.agents, choice);
+    } else {
+        step(m.x, m.agents.rules, choice);
+    }
+    const System& s = *m.x.s;
+    if (s.trouble)
+        found(m.agents, FOUND_ERROR, NIL, NIL, s.error.kind);
+    else if (m.private_caches && two_writers(m.x, m.agents.coding.lines, m.private_caches))
+        found(m.agents, FOUND_TWO_WRITERS, NIL, NIL, 0);
+    if (m.agents.out_of_tokens) m.refused = "more than 62 values at a time";
+    if (s.pool.name) m.refused = "the room for messages and records";
+}
+
+inline bool anything_outstanding(const Agents& a) {
+    for (u32 agent = 0; agent < a.count; agent++) {
+        for (u32 slot = 0; slot <= a.locations(); slot++) {
+            if (a.access[agent][slot]) return true;
+        }
+    }
+    return false;
+}
+
+// What is wrong with a state in which nothing is under way.
+inline FindingKind model_judge_rest(Model& m) {
+    if (anything_outstanding(m.agents)) return FOUND_DEADLOCK;
+    return slicc_leaks(m.block) ? FOUND_LEAK : FOUND_NOTHING;
+}

@@ -1,0 +1,121 @@
+"""What the analysis is worth: silence on sound protocols, and mistakes that it finds.
+
+The suite runs a small part; ``-m slow -s`` and ``-m gem5 --gem5-root DIR -s`` measure the rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from protocols import shipped
+from slicc import ir
+from slicc.analysis import analyse
+from slicc.analysis.allowances import without_allowed
+from slicc.analysis.product.exploration import Draws
+from slicc.analysis.reachable import walked
+from slicc.compiler import compile
+from slicc.diagnostics.model import Diagnostic
+from tests.gem5.checkout import DRIVERS
+from tests.sampling import sampled
+from tests.slicc.analysis.edits import with_machine, without_transition
+from tests.slicc.analysis.mistakes import MISTAKES
+
+JUDGED = ("MSI", "MI", "MESI_Two_Level")
+"""Of these a default campaign reaches every cell of the tables."""
+
+
+@pytest.mark.parametrize("name", sampled(sorted(shipped(), reverse=True), 4))
+def test_shipped_protocols_have_no_finding_that_is_not_allowed(name: str) -> None:
+    compiled = compile(shipped()[name])
+    found = [*compiled.diagnostics, *analyse(compiled.protocol)]
+    assert without_allowed(found, compiled.sources) == ([], [])
+
+
+# ------------------------------------------------------------------ unhandled pairs
+
+
+def unhandled(protocol: ir.Protocol) -> set[tuple[str, str, str]]:
+    happenings = walked(protocol).happenings
+    return {(h.machine, h.state, h.event) for h in happenings if h.kind == "unhandled"}
+
+
+def test_a_deleted_transition_of_msi_is_missed() -> None:
+    protocol = compile(shipped()["MSI"]).protocol
+    for machine in protocol.machines:
+        edited, gone = without_transition(protocol, machine, len(machine.transitions) // 2)
+        assert unhandled(edited) == gone != set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JUDGED)
+def test_deleted_transitions_are_missed_where_they_can_happen(name: str) -> None:
+    protocol = compile(shipped()[name]).protocol
+    cells = hits = wrong = 0
+    for machine in protocol.machines:
+        for index in range(len(machine.transitions)):
+            edited, gone = without_transition(protocol, machine, index)
+            found = unhandled(edited)
+            cells += len(gone)
+            hits += len(found & gone)
+            wrong += len(found - gone)
+    print(f"{name}: {hits} of {cells} cells, {wrong} others")
+    assert hits >= 0.7 * cells
+    assert hits >= 0.85 * (hits + wrong)
+
+
+# ------------------------------------------------------------------ seeded mistakes
+
+
+@dataclass
+class Tally:
+    made: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+    on_line: Counter[str] = field(default_factory=Counter)
+
+
+def judge(name: str, each: int, tally: Tally) -> None:
+    """Draw mistakes of each kind in a protocol and count those that are found."""
+    protocol = compile(shipped()[name]).protocol
+    draws = Draws(20)
+    for kind, mistakes in MISTAKES.items():
+        edits = [edit for machine in protocol.machines for edit in mistakes(protocol, machine)]
+        for _ in range(min(each, len(edits))):
+            machine, span = edits.pop(draws.below(len(edits)))
+            found = analyse(with_machine(protocol, machine))
+            tally.made[kind] += 1
+            if found:
+                first = found[0].primary.span
+                tally.found[kind] += 1
+                tally.on_line[kind] += (first.file, first.line) == (span.file, span.line)
+
+
+@pytest.mark.slow
+def test_most_seeded_mistakes_are_found() -> None:
+    tally = Tally()
+    for name in JUDGED:
+        judge(name, 15, tally)
+    for kind, made in tally.made.items():
+        print(f"{kind}: {made} made, {tally.found[kind]} found, {tally.on_line[kind]} on the line")
+    assert tally.made.total() > 150
+    assert tally.found.total() >= 0.6 * tally.made.total()
+
+
+# ------------------------------------------------------------------ gem5
+
+
+@pytest.mark.gem5
+def test_gem5_has_few_warnings(gem5_root: Path) -> None:
+    machines = 0
+    found: list[Diagnostic] = []
+    for path in DRIVERS.values():
+        if (gem5_root / path).exists():
+            compiled = compile(gem5_root / path, [(gem5_root / path).parent.parent])
+            machines += len(compiled.machines)
+            found += [*compiled.diagnostics, *analyse(compiled.protocol)]
+    kinds = Counter(one.slug for one in found)
+    print(f"{len(found)} warnings, {machines} machines: {kinds.most_common()}")
+    assert len(found) <= 5 * machines

@@ -1,0 +1,67 @@
+"""States are exactly what their codes say, and their numbers stay as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tester.exploration.native_search import End, Fault, Rules
+from tester.exploration.small_system import Bounds
+from tests.planted.bug import TESTED
+from tests.tester.exploration.systems import opened, searched
+
+SAMPLE = ("MSI",)
+ALL = [each if each in SAMPLE else pytest.param(each, marks=pytest.mark.explore) for each in TESTED]
+GPU = ("load", "store", "atomic", "acquire", "release", "load.glc", "store.slc")
+WALKS = {
+    "MSI": Bounds(lines=2, operations=("load", "store", "atomic")),
+    "MI": Bounds(lines=2, agents=2, engines=True),
+    "MESI_Two_Level": Bounds(lines=2, engines=True, operations=("load", "store", "fetch")),
+    "GPU_VIPER": Bounds(lines=2, operations=GPU, engines=True),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("symmetry", [False, True], ids=["plain", "renamed"])
+def test_nothing_that_a_code_leaves_out_makes_a_difference(name: str, symmetry: bool) -> None:
+    """One system is never read, the other at every step; the same must follow from both."""
+    _, search = opened(name, WALKS.get(name, Bounds(caches=1, lines=2)), symmetry=symmetry)
+    with search:
+        walks = [search.random_walk(seed, 120) for seed in range(4)]
+    assert [fault for fault, _, _ in walks] == [Fault.SAME] * len(walks)
+    assert min(compared for _, compared, _ in walks) >= 30
+
+
+COUNTS = {
+    ("MSI", 2, 1, 1): (1_435, 3_566),
+    ("MSI", 2, 1, 2): (16_861, 48_092),
+}
+
+
+@pytest.mark.parametrize(("name", "caches", "lines", "locations"), COUNTS)
+def test_numbers_of_states(name: str, caches: int, lines: int, locations: int) -> None:
+    bounds = Bounds(caches, lines, locations)
+    found = searched(name, bounds, symmetry=False)
+    assert found.end is End.COMPLETE
+    counted = (found.statistics.states, found.statistics.steps)
+    assert counted == COUNTS[name, caches, lines, locations]
+
+
+def test_symmetry_leaves_about_half_of_two_caches() -> None:
+    whole = searched("MSI", Bounds(), symmetry=False)
+    half = searched("MSI", Bounds())
+    assert whole.statistics.states // 2 <= half.statistics.states <= whole.statistics.states * 0.51
+    assert (whole.cells, whole.end) == (half.cells, half.end)
+
+
+def test_wide_fingerprints_find_the_same_states() -> None:
+    narrow = searched("MSI", Bounds(locations=1))
+    wide = searched("MSI", Bounds(locations=1), Rules(wide=True))
+    assert wide.statistics.states == narrow.statistics.states
+
+
+def test_a_bound_withholds_beginnings_and_says_so() -> None:
+    whole = searched("MSI", Bounds(locations=1))
+    part = searched("MSI", Bounds(locations=1), Rules(bound=1))
+    assert not whole.statistics.withheld
+    assert part.end is End.COMPLETE and part.statistics.withheld
+    assert part.statistics.states < whole.statistics.states
