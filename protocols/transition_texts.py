@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Final
 
-from protocols.loader import compiled_protocol
+from protocols.loader import LoadedProtocol, compiled_protocol
 
 if TYPE_CHECKING:
     from slicc.compiled import CompiledProtocol
@@ -54,6 +54,17 @@ def transition_texts(
 ) -> Mapping[Cell, TransitionText]:
     """Of all transitions of a protocol that compiles. Raises what `protocols.loader` does."""
     return texts_of(compiled_protocol(name, include, preludes))
+
+
+def texts_as_loaded(
+    protocol: LoadedProtocol, include: Sequence[Path] = (), preludes: Sequence[Path] = ()
+) -> Mapping[Cell, TransitionText]:
+    """Of the files that a protocol was loaded from, or of the texts that a leg carries: then its
+    path, which comes from others, is not opened."""
+    if protocol.texts is None:
+        return transition_texts(protocol.identity.path or protocol.identity.name, include, preludes)
+    with protocol.texts.written() as (root, driver, own):
+        return transition_texts(str(driver), [root], own)
 
 
 def texts_of(compiled: CompiledProtocol) -> dict[Cell, TransitionText]:

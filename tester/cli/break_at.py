@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from protocols.loader import LoadedProtocol
-from protocols.transition_texts import transition_texts
+from protocols.transition_texts import texts_as_loaded
 from runtime.system.system import build_system
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.terminal import printable_lines
@@ -26,9 +26,7 @@ def break_at(options: ReplayOptions, leg: Leg, protocol: LoadedProtocol) -> int:
     assert options.break_ is not None
     lines = {name: line for line, name in line_names(leg.program).items()}
     wanted = breakpoint_of(options.break_, protocol.info, lines, leg.program.line_size)
-    identity = protocol.identity
-    name = identity.path or identity.name
-    texts = transition_texts(name, options.include, options.prelude)
+    texts = texts_as_loaded(protocol, options.include, options.prelude)
     system = build_system(protocol.info, leg.description, leg.run_key)
     stops = 0
     debugger = Debugger() if options.pdb else None

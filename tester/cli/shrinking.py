@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tester.blame.blame import Blame, blame
+from tester.blame.report import as_lines
 from tester.campaign.campaign import Campaign
 from tester.campaign.workers import OutOfTime
 from tester.program.program import Program
 from tester.program.replay_file import Leg
-from tester.shrink.blame import Blame, blame
 from tester.shrink.search import Shrinker, Shrunk
-from tester.shrink.shrink_report import as_text, blame_lines, save
+from tester.shrink.shrink_report import as_text, save
 from tester.shrink.trials import ParallelTrials, Trials
 
 MAX_SECONDS: Final = 60.0
@@ -42,7 +43,7 @@ class Small:
 
     def suspects(self) -> list[str]:
         """For a report: where the protocol goes wrong."""
-        return blame_lines(self.blame)
+        return as_lines(self.blame)
 
 
 def small(

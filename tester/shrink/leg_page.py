@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from protocols.loader import AnyProtocol, LoadedProtocol
-from protocols.transition_texts import transition_texts
+from protocols.transition_texts import texts_as_loaded
 from tester.campaign.recording import record
 from tester.campaign.run import loaded_leg
 from tester.diagnosis.events.recording import Recording
@@ -50,7 +50,7 @@ def write_leg_page(
     """``finding``: what the leg is known to fail with. ``include``, ``preludes``: with which the
     protocol was loaded. ``report``, ``command``: see `Page`. Raises OSError."""
     recording = record(leg, protocol, finding)
-    texts = transition_texts(protocol.identity.path or protocol.identity.name, include, preludes)
+    texts = texts_as_loaded(protocol, include, preludes)
     page = Page(
         texts=texts,
         listing=listing(leg, recording.finding),

@@ -79,6 +79,10 @@ class Shrunk:
     seconds: float = 0.0
     cut: str = ""
     others: dict[str, Leg] = field(default_factory=dict)
+    ended: str = ""
+    """The last transition on the line that the failure was about, in the leg that was found."""
+    ends: str = ""
+    """And in this one. Where they differ the search may have come upon another fault."""
 
     @property
     def interrupted(self) -> bool:
@@ -152,6 +156,8 @@ class Shrinker:
             time.monotonic() - started,
             cut,
             self._others,
+            self._trials.last_transition(leg),
+            self._trials.last_transition(self._best),
         )
 
     # ------------------------------------------------------------------ order
@@ -188,7 +194,7 @@ class Shrinker:
             middle = (least + length) // 2
             program = self._best.program
             part = program.keep_episodes(np.arange(program.episodes) < middle)
-            if self._accepts(replace(self._best, program=part)):
+            if self._accepts(replace(self._best, program=part), True):
                 length = middle
             else:
                 least = middle + 1
@@ -201,7 +207,8 @@ class Shrinker:
         while chunk:
             first = 0
             while first < count:
-                place = self._first(self._without(step, first, chunk, count))
+                candidates = self._without(step, first, chunk, count)
+                place = self._first(candidates, step.deletes)
                 if place is None:
                     break
                 removed = True
@@ -263,16 +270,19 @@ class Shrinker:
 
     # ------------------------------------------------------------------ candidates
 
-    def _accepts(self, leg: Leg) -> bool:
-        return self._first(iter([_Candidate(leg, 0)])) is not None
+    def _accepts(self, leg: Leg, checked: bool = False) -> bool:
+        return self._first(iter([_Candidate(leg, 0)]), checked) is not None
 
-    def _first(self, candidates: Iterator[_Candidate]) -> int | None:
-        """The place of the first that fails in the same way, which becomes the best; or None."""
+    def _first(self, candidates: Iterator[_Candidate], checked: bool = False) -> int | None:
+        """The place of the first that fails in the same way, which becomes the best; or None.
+
+        ``checked``: see `Trials.endings`.
+        """
         batch = 1
         while group := self._fresh(candidates, batch):
             if self._on_progress is not None:
                 self._on_progress(self._candidates, self._best.program)
-            endings = self._trials.endings([candidate.leg for candidate, _ in group])
+            endings = self._trials.endings([candidate.leg for candidate, _ in group], checked)
             for (candidate, name), ending in zip(group, endings, strict=True):
                 self._candidates += 1
                 self._tried.add(name)

@@ -10,7 +10,6 @@ from slicc.text.data import json_text
 from tester.diagnosis.listing import listing
 from tester.program.replay_file import save_leg
 from tester.scenario.machine_roles import find_roles
-from tester.shrink.blame import Blame
 from tester.shrink.scripts import NOMINAL, script_of
 from tester.shrink.search import Shrunk, finding_of
 
@@ -44,25 +43,27 @@ def as_text(
         _system(shrunk),
         *listing(shrunk.leg, finding_of(shrunk.leg, protocol)),
         shrunk.ending,
+        *_slip(shrunk),
         *(f"seen on the way: {kind}: {file}" for kind, file in others.items()),
         command,
     ]
 
 
-def blame_lines(found: Blame) -> list[str]:
-    """Lines: what parts the leg from its nearest neighbour, and the suspects in order."""
-    lines = [f"{number}. {suspect}" for number, suspect in enumerate(found.suspects, 1)]
-    if found.neighbour:
-        lines.append(f"it does not fail so {found.neighbour}")
-    if found.parting is not None:
-        lines.append(f"the two runs part at {found.parting}")
-    return lines
+def _slip(shrunk: Shrunk) -> list[str]:
+    """The last transitions, where they are not those of the leg that was found."""
+    if shrunk.ended in ("", shrunk.ends) or not shrunk.ends:
+        return []
+    return [f"it ends with {shrunk.ends}; the leg that was found ended with {shrunk.ended}"]
 
 
 def as_json(
-    shrunk: Shrunk, found: Blame, protocol: LoadedProtocol, file: Path, others: dict[str, Path]
+    shrunk: Shrunk,
+    protocol: LoadedProtocol,
+    file: Path,
+    others: dict[str, Path],
+    blamed: dict[str, object],
 ) -> str:
-    """The same for programs."""
+    """The same for programs. ``blamed``: what else is known of it."""
     after, description = shrunk.after, shrunk.leg.description
     return json_text(
         {
@@ -82,17 +83,8 @@ def as_json(
             "seconds": round(shrunk.seconds, 3),
             "minimal": not shrunk.cut,
             "end": shrunk.ending,
-            "blamed": [
-                {
-                    "transition": suspect.cell,
-                    "place": suspect.where,
-                    "absent": round(suspect.absent, 3),
-                    "remedies": list(suspect.remedies),
-                }
-                for suspect in found.suspects
-            ],
-            "neighbour": found.neighbour,
-            "parting": None if found.parting is None else str(found.parting),
+            "last_transition": {"before": shrunk.ended, "after": shrunk.ends},
+            **blamed,
             "others": {kind: str(path) for kind, path in others.items()},
         },
         indent=2,

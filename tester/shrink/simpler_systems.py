@@ -63,7 +63,14 @@ def system_steps(protocol: LoadedProtocol) -> tuple[Step, ...]:
 
 def _single(what: str, change: Callable[[Leg], Leg | None]) -> Step:
     """Of one piece, which is all that there is to change."""
-    return Step(what, lambda leg: int(change(leg) is not None), lambda leg, away: change(leg))
+    last: list[tuple[Leg, Leg | None]] = []
+
+    def changed(leg: Leg) -> Leg | None:
+        if not last or last[0][0] is not leg:  # it is asked for twice
+            last[:] = [(leg, change(leg))]
+        return last[0][1]
+
+    return Step(what, lambda leg: int(changed(leg) is not None), lambda leg, away: changed(leg))
 
 
 _DELAYS: Final = Step(

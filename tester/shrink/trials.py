@@ -24,8 +24,8 @@ from tester.campaign.engine_diff import Steps, traced_in_python, traced_natively
 from tester.campaign.workers import WorkerDied
 from tester.engines.selection import CANNOT
 from tester.errors import ConfigError
-from tester.execution.events import Verdict
-from tester.execution.leg import Outcome
+from tester.execution.events import Finding, Verdict
+from tester.program.expectations import derive
 from tester.program.replay_file import Leg, with_expectations
 
 _IN_A_BATCH: Final = 32
@@ -48,18 +48,16 @@ def ending_of(run: AnyRun) -> str:
     return f"{kind} {finding.stuck}".rstrip() if finding.verdict is Verdict.HANG else kind
 
 
-def derived(leg: Leg) -> Leg:
-    """The leg with what its program must observe. Raises ValueError if it is no program."""
-    return replace(leg, program=with_expectations(leg.program))
+def derived(leg: Leg, checked: bool = False) -> Leg:
+    """The leg with what its program must observe. Raises ValueError if it is no program, unless
+    that is known (``checked``)."""
+    program = derive(leg.program) if checked else with_expectations(leg.program)
+    return replace(leg, program=program)
 
 
-def _verdict(outcome: Outcome) -> str:
-    return "" if outcome.finding is None else outcome.finding.verdict.value
-
-
-def _derived(leg: Leg) -> Leg | None:
+def _derived(leg: Leg, checked: bool) -> Leg | None:
     try:
-        return derived(leg)
+        return derived(leg, checked)
     except ValueError:
         return None
 
@@ -71,9 +69,11 @@ class Trials:
         self._campaign = campaign
         self.most = _IN_A_BATCH
 
-    def endings(self, legs: Sequence[Leg]) -> list[str]:
-        """How each of the candidates ends; what is not a leg passes."""
-        ready = [(place, leg) for place, leg in enumerate(map(_derived, legs)) if leg is not None]
+    def endings(self, legs: Sequence[Leg], checked: bool = False) -> list[str]:
+        """How each of the candidates ends; what is not a leg passes. ``checked``: their programs
+        are known to be ones."""
+        made = (_derived(leg, checked) for leg in legs)
+        ready = [(place, leg) for place, leg in enumerate(made) if leg is not None]
         try:
             failures = self._campaign.failures_of([leg for _, leg in ready])
         except ConfigError:  # one of them has agents that its system has not
@@ -102,17 +102,31 @@ class Trials:
             for number in range(len(leg.description.instances_of(machine.MACHINE)))
         ]
 
-    def traced(self, leg: Leg) -> tuple[Steps, str]:
-        """The transitions of a leg, and the verdict with which it ends; empty: it passes."""
+    def traced(self, leg: Leg) -> tuple[Steps, Finding | None]:
+        """The transitions of a leg, and what it ends with."""
         native = self._campaign.engine.native
         if native is not None:
             with suppress(*CANNOT):
                 steps, outcome = traced_natively(native, leg)
-                return steps, _verdict(outcome)
+                return steps, outcome.finding
         steps, outcome = traced_in_python(self.protocol, leg)
-        return steps, _verdict(outcome)
+        return steps, outcome.finding
 
-    def traced_if_possible(self, leg: Leg) -> tuple[Steps, str] | None:
+    def last_transition(self, leg: Leg) -> str:
+        """``TCP.V.Load``: the last one on the line that a failure is about; empty: none is."""
+        steps, finding = self.traced(leg)
+        if finding is None or finding.address < 0:
+            return ""
+        here = steps[steps[:, 2] == finding.address & -leg.program.line_size]
+        if not len(here):
+            return ""
+        controller, state, event = here[-1, [1, 3, 4]].tolist()
+        machine = self.protocol.info.machine(self.machines_of(leg)[controller][0])
+        return ".".join(
+            (machine.MACHINE, machine.STATES.name_of(state), machine.EVENTS.name_of(event))
+        )
+
+    def traced_if_possible(self, leg: Leg) -> tuple[Steps, Finding | None] | None:
         """The same for a candidate; None: it is no leg."""
         try:
             return self.traced(derived(leg))
@@ -170,10 +184,10 @@ class ParallelTrials(Trials):
             connection.close()
         self._helpers.clear()
 
-    def endings(self, legs: Sequence[Leg]) -> list[str]:
+    def endings(self, legs: Sequence[Leg], checked: bool = False) -> list[str]:
         """The same; raises WorkerDied."""
         if len(legs) == 1:
-            return super().endings(legs)
+            return super().endings(legs, checked)
         asked = [
             (connection, range(first, len(legs), self._jobs))
             for first, connection in enumerate(self._helpers)
@@ -181,7 +195,7 @@ class ParallelTrials(Trials):
         found = [""] * len(legs)
         try:
             for connection, places in asked:
-                connection.send([legs[place] for place in places])
+                connection.send(([legs[place] for place in places], checked))
             for connection, places in asked:
                 answer = connection.recv()
                 if isinstance(answer, Exception):
@@ -203,11 +217,11 @@ def _serve(connection: Connection, others: list[Connection], trials: Trials) -> 
         other.close()  # else their ends would stay open when their owner has ended
     while True:
         try:
-            legs = connection.recv()
+            legs, checked = connection.recv()
         except (EOFError, ConnectionError):
             return  # the parent has ended
         try:
-            answer: object = Trials.endings(trials, legs)
+            answer: object = Trials.endings(trials, legs, checked)
         except Exception as error:
             answer = error
         try:

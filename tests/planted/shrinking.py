@@ -18,13 +18,13 @@ from pathlib import Path
 from statistics import median
 
 from protocols.loader import LoadedProtocol
+from tester.blame.blame import Blame, blame
 from tester.campaign.campaign import Campaign, Options
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.execution.events import Verdict
 from tester.program.replay_file import Leg
 from tester.program.verifier import verify
-from tester.shrink.blame import Blame, blame
 from tester.shrink.search import Shrinker, Shrunk
 from tester.shrink.shrink_report import first_level_caches
 from tester.shrink.trials import Trials

@@ -12,6 +12,7 @@ from slicc.text.command.progress import Progress
 from slicc.text.command.version import installed_version
 from slicc.text.files import write_whole
 from slicc.text.terminal import printable_lines
+from tester.blame.report import as_table
 from tester.campaign.campaign import Campaign, Options
 from tester.cli.checks import check_files, check_includes
 from tester.cli.leg_files import is_text, load_any
@@ -64,7 +65,8 @@ def shrink(options: ShrinkOptions) -> int:
     if text is not None:
         _write_text(text, found, protocol)
     if options.format is Format.json:
-        print(as_json(found.shrunk, found.blame, protocol, path, found.others))
+        blamed = as_table(found.blame)
+        print(as_json(found.shrunk, protocol, path, found.others, blamed))
     else:
         _print(options, found, campaign)
     return INTERRUPTED if found.shrunk.interrupted else FINE

@@ -8,7 +8,6 @@ import numpy as np
 
 from tester.campaign.engine_diff import traced_in_python
 from tester.program.replay_file import Leg
-from tester.shrink.neighbours import messages_of, neighbours
 from tester.shrink.scripts import (
     NOMINAL,
     is_drawn,
@@ -59,17 +58,3 @@ def test_a_script_without_rows_is_none() -> None:
     gone = with_channels_renamed(written, lambda end: None if end.startswith("L1Cache1.") else end)
     assert 0 < len(script_of(gone)) < len(script_of(written))
     assert not any("L1Cache1." in row.channel for row in script_of(gone))
-
-
-def test_neighbours_differ_in_one_thing() -> None:
-    leg = with_script(leg_of("MSI", "line-duel", 2, 1), [])
-    sent = messages_of(leg, loaded("MSI"))
-    assert len(sent) > 10
-    assert all(delay.cycles == 0 for delay in sent)
-    found = list(neighbours(leg, loaded("MSI")))
-    changes = [each.change for each in found]
-    assert len(set(changes)) == len(changes)
-    assert any(change.startswith("without accesses") for change in changes)
-    later = [each for each in found if each.change.endswith("cycles later")]
-    assert all(len(script_of(each.leg)) == 1 for each in later)
-    assert all(each.leg.program is leg.program for each in later)

@@ -26,9 +26,9 @@ class Recorded(Trials):
         super().__init__(failing.campaign)
         self.legs: list[Leg] = []
 
-    def endings(self, legs: Sequence[Leg]) -> list[str]:
+    def endings(self, legs: Sequence[Leg], checked: bool = False) -> list[str]:
         self.legs += legs
-        return super().endings(legs)
+        return super().endings(legs, checked)
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,8 @@ def test_the_result_is_small_right_and_fails_as_the_leg_did(
     assert (shrunk.after.lines, shrunk.after.threads) <= (1, 2)
     assert verify(shrunk.leg.program) == []
     assert two_owners.campaign.failure_of(shrunk.leg) == shrunk.kind
+    assert shrunk.ended.startswith("L1Cache.")
+    assert shrunk.ends.startswith("L1Cache.")
     assert shrunk.ending == f"nothing can be removed: tried {shrunk.candidates:,} candidates"
 
 
@@ -135,9 +137,9 @@ def test_a_leg_that_passes_is_not_shrunk(two_owners: Failing, shrunk: Shrunk) ->
 class Slipping(Trials):
     """Candidates without the second agent fail in a way of their own."""
 
-    def endings(self, legs: Sequence[Leg]) -> list[str]:
+    def endings(self, legs: Sequence[Leg], checked: bool = False) -> list[str]:
         others = [len(np.unique(leg.program.episode_thread)) < 2 for leg in legs]
-        endings = super().endings(legs)
+        endings = super().endings(legs, checked)
         return ["panic L1Cache.I.Load" if other else e for other, e in zip(others, endings)]
 
 

@@ -1,9 +1,9 @@
 """Where a shrunk leg goes wrong: the transitions that make the difference, in order of blame.
 
-The leg is compared with its neighbours (`tester.shrink.neighbours`), which differ in one operation
+The leg is compared with its neighbours (`tester.blame.neighbours`), which differ in one operation
 or one delay. What the failure needs is absent where it is absent: a transition is the more to
 blame, the fewer of the neighbours that do not fail so make it as often. And where the leg passes
-once a transition does something else (`tester.shrink.interventions`), the failure does not happen
+once a transition does something else (`tester.blame.interventions`), the failure does not happen
 without what that transition does. Invariant: the result depends on the leg alone; at most `_RUNS`
 legs are run with changed rows.
 """
@@ -17,11 +17,12 @@ from itertools import takewhile
 from typing import Final
 
 from runtime.controller.source_location import transition_location
+from tester.blame.interventions import Cell, remedies
+from tester.blame.neighbours import Neighbour, neighbours
 from tester.campaign.engine_diff import Steps
 from tester.campaign.left_out import alike
+from tester.execution.events import Finding
 from tester.program.replay_file import Leg
-from tester.shrink.interventions import Cell, remedies
-from tester.shrink.neighbours import Neighbour, neighbours
 from tester.shrink.trials import Trials
 
 SHOWN: Final = 5
@@ -98,7 +99,7 @@ def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
     passing = []
     for neighbour in neighbours(leg, trials.protocol):
         traced = trials.traced_if_possible(neighbour.leg)
-        if traced is not None and not alike(traced[1], kind):
+        if traced is not None and not alike(_verdict(traced[1]), kind):
             passing.append(_Passing(neighbour, traced[0]))
     names = trials.machines_of(leg)
     suspects = _suspects(leg, steps, passing, names, trials)
@@ -113,6 +114,10 @@ def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
         nearest.neighbour.change,
         _step(steps, place, names, trials) if place < len(steps) else None,
     )
+
+
+def _verdict(finding: Finding | None) -> str:
+    return "" if finding is None else finding.verdict.value
 
 
 def _shared(one: Steps, other: Steps) -> int:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tester.shrink.blame import blame
-from tester.shrink.shrink_report import blame_lines
+from tester.blame.blame import blame
+from tester.blame.report import as_lines, as_table
 from tester.shrink.trials import Trials
 from tests.tester.shrink.failing import failing
 
@@ -27,7 +27,9 @@ def test_the_planted_transition_is_blamed(bug: str, transition: str, tmp_path: P
     suspect = found.suspects[cells.index(transition)]
     assert suspect.remedies
     assert ".sm:" in suspect.where
-    lines = blame_lines(found)
+    table = as_table(found)
+    assert table["neighbour"] == found.neighbour
+    lines = as_lines(found)
     assert lines[0].startswith("1. ")
     assert found.neighbour
     assert lines[-1].startswith("the two runs part at tick ")

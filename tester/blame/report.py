@@ -1,0 +1,32 @@
+"""What is to blame for a shrunk leg: for people, and for programs."""
+
+from __future__ import annotations
+
+from tester.blame.blame import Blame
+
+
+def as_lines(found: Blame) -> list[str]:
+    """The suspects in order, and what parts the leg from its nearest neighbour."""
+    lines = [f"{number}. {suspect}" for number, suspect in enumerate(found.suspects, 1)]
+    if found.neighbour:
+        lines.append(f"it does not fail so {found.neighbour}")
+    if found.parting is not None:
+        lines.append(f"the two runs part at {found.parting}")
+    return lines
+
+
+def as_table(found: Blame) -> dict[str, object]:
+    """The same for JSON."""
+    return {
+        "blamed": [
+            {
+                "transition": suspect.cell,
+                "place": suspect.where,
+                "absent": round(suspect.absent, 3),
+                "remedies": list(suspect.remedies),
+            }
+            for suspect in found.suspects
+        ],
+        "neighbour": found.neighbour,
+        "parting": None if found.parting is None else str(found.parting),
+    }
