@@ -32,13 +32,15 @@ exists gpu1.0:r0 = 1
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("MSI", SB), ("MSI", MIXED), ("GPU_VIPER", LANES)], ids=str
+    ("name", "text"),
+    [("MSI", SB), ("MSI", MIXED), ("GPU_VIPER", LANES)],
+    ids=("accesses", "sizes", "lanes"),
 )
 def test_the_engines_agree(name: str, text: str) -> None:
     compiler()
     made, engine = bound(text, name), native_engine(name)
     outcomes = set()
-    for number in range(12):
+    for number in range(6):
         each = variation(made.scenario, made.cast, 64, 1, number)
         for overlap in (False, True):
             leg, lowered = made.of(each).leg(each.keys[0], each.delays[0], overlap=overlap)
