@@ -384,3 +384,48 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     process.stderr.close()
     process.wait(timeout=30)
     assert b"Traceback" not in errors and b"Exception" not in errors
+
+
+# ------------------------------------------------------------------ analysis
+
+
+@pytest.fixture
+def forgetful(here: Path) -> Path:
+    """MSI with one wake-up forgotten."""
+    for file in (ROOT / "protocols").glob("MSI[.-]*"):
+        shutil.copy(file, here)
+    directory = here / "MSI-dir.sm"
+    text = directory.read_text()
+    wrong = "transition(SS_m, MemAck, S) {\n    qm_popMemQueue;\n    kw_wakeWaiting;\n"
+    assert text.count(wrong) == 1
+    directory.write_text(text.replace(wrong, wrong.replace("    kw_wakeWaiting;\n", "")))
+    return here / "MSI.slicc"
+
+
+def test_check_analyses_the_protocol(forgetful: Path) -> None:
+    done = slicc("check", forgetful)
+    assert done.returncode == 0
+    assert "warning[missed-wakeup]" in done.stderr
+    assert slicc("check", forgetful, "--no-analysis").stderr == "slicc: no errors\n"
+
+
+def test_warnings_are_selected_ignored_and_made_errors(forgetful: Path) -> None:
+    only = ("check", forgetful, "--select", "missed-wakeup")
+    assert "1 warning " in slicc(*only).stderr
+    assert slicc(*only, "-Werror").returncode == 1
+    assert slicc(*only, "-Werror", "--ignore", "missed-wakeup").returncode == 0
+    assert slicc("check", forgetful, "--select", "unused-action", "-Werror").returncode == 0
+
+
+def test_an_allowed_warning_is_not_reported(forgetful: Path) -> None:
+    directory = forgetful.parent / "MSI-dir.sm"
+    line = "  transition(SS_m, MemAck, S)"
+    allowance = "  // slicc: allow(missed-wakeup) a test\n"
+    directory.write_text(directory.read_text().replace(line, allowance + line))
+    assert slicc("check", forgetful, "--select", "missed-wakeup", "-Werror").returncode == 0
+
+
+def test_an_unknown_finding_is_refused(here: Path) -> None:
+    done = slicc("check", DRIVER, "--ignore", "missed-wakup")
+    assert done.returncode == 2
+    assert "there is no finding missed-wakup; did you mean" in " ".join(done.stderr.split())
