@@ -41,6 +41,9 @@ class HandoverRules:
 
     isolation_groups: tuple[int, ...] = ()
     steps: tuple[HandoverSteps, ...] = ()
+    copies_stay: bool = False
+    """Copies stay readable for a while, as with leases: only a hand-over by fetch-adds tells that a
+    load returns the newest value, and nothing is read back at the end."""
 
     @staticmethod
     def of(description: SystemDescription, groups: Sequence[str]) -> HandoverRules:
@@ -74,6 +77,7 @@ class HandoverRules:
                 )
                 for name in groups
             ),
+            copies_stay(description),
         )
 
     @property
@@ -82,14 +86,18 @@ class HandoverRules:
         return any(steps.blind for steps in self.steps)
 
 
+def copies_stay(description: SystemDescription) -> bool:
+    """Whether completion alone hands nothing over, because old copies stay readable for a while."""
+    return any("bare" in each.without for each in description.agents.values())
+
+
 def early_rule(description: SystemDescription, name: str) -> EarlyRule:
     """Which racing loads of a group of agents are judged."""
     group = description.agents.get(name)
     if group is None:  # not of this description
         return EarlyRule.NEVER
     requester = description.requesters[group.requester]
-    # A copy that stays readable for a while, as with leases, is old until the next acquire.
-    if any("bare" in each.without for each in description.agents.values()):
+    if copies_stay(description):
         return EarlyRule.NEVER
     if requester.class_name in COALESCERS:
         return EarlyRule.BYPASSING

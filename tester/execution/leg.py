@@ -289,7 +289,7 @@ class LegRun:
     def _read_back(self, final: FinalContents) -> bool:
         """Load every line under test through a port."""
         program = read_back_program(self.program, final, self.rules.isolation_groups)
-        if program is None:
+        if program is None or self.rules.copies_stay:
             return True
         ports = [agent.requester for agent in program.agents]
         engine = self.system.engine

@@ -388,7 +388,7 @@ class NativeLegRun:
 
     def _read_back(self, final: FinalContents) -> bool:
         program = read_back_program(self.program, final, self.rules.isolation_groups)
-        if program is None:
+        if program is None or self.rules.copies_stay:
             return True
         driver = self.system.add_driver(
             ProgramView(program),

@@ -2,7 +2,8 @@
 
 Every byte of the lines under test is loaded once, by an agent to which its last writer may hand it
 over, and behind another port than the writer's where there is one: a copy in the writer's own cache
-proves nothing. Invariant: no load touches bytes of two isolation groups.
+proves nothing. Nothing is read back where copies stay readable for a while. Invariant: no load
+touches bytes of two isolation groups.
 """
 
 from __future__ import annotations
