@@ -43,7 +43,7 @@ class ExploreOptions(ProtocolOptions):
         "What to run", "bound", "Messages under way beyond which nothing is begun (any number)."
     )
     max_states: int = number_option(
-        "What to run", "max_states", "States after which to stop (3000000).", default=3_000_000
+        "What to run", "max_states", "States after which to stop (1000000).", default=1_000_000
     )
     wide: bool = run_option(False, "Fingerprints of 128 bits instead of 64.")
     symmetry: bool = run_option(
