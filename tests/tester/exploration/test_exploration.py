@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import load_protocol
-
 from tester.errors import ConfigError
 from tester.exploration.exploration import Verdict, explore
 from tester.exploration.native_search import End, Kind, Rules
