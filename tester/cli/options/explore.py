@@ -57,5 +57,6 @@ class ExploreOptions(ProtocolOptions):
     eager_memory: bool = run_option(
         False, "Let requests reach memory at once: faster, and less than all orders."
     )
+    cells: bool = output_option(False, "List the transitions that were not reached.")
     format: Format = output_option(Format.text, "What the result is printed as.")
     no_progress: bool = output_option(False, "No live progress.")

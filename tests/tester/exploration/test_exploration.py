@@ -11,7 +11,13 @@ from protocols.loader import load_protocol
 from tester.errors import ConfigError
 from tester.exploration.exploration import Verdict, explore
 from tester.exploration.native_search import End, Kind, Rules
-from tester.exploration.report import Namer, omission_probability, trace_lines, verdict_line
+from tester.exploration.report import (
+    Namer,
+    cell_lines,
+    omission_probability,
+    trace_lines,
+    verdict_line,
+)
 from tester.exploration.small_system import Bounds
 from tester.scenario.machine_roles import find_roles
 from tests.planted.bug import Bug
@@ -72,6 +78,14 @@ def test_a_limit_says_how_far_everything_was_explored() -> None:
 def test_what_does_not_fit_is_refused_by_name(bounds: Bounds, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         searched("MSI", bounds)
+
+
+def test_cells_of_an_exhausted_system() -> None:
+    """One cache is never asked for its line by another."""
+    found = searched("MSI", Bounds(caches=1, locations=1))
+    lines = list(cell_lines(found, Namer(protocol("MSI"), found.system)))
+    assert lines[0].startswith("L1Cache: ") and "(M, FwdGetS)" in lines[0]
+    assert "(I, Load)" not in lines[0]
 
 
 def test_the_probability_of_an_omission() -> None:
