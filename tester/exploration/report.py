@@ -191,6 +191,20 @@ def _limit(found: Exploration, namer: Namer) -> str:
     return text
 
 
+def cell_lines(found: Exploration, namer: Namer) -> Iterator[str]:
+    """By machine: how many transitions were made, and which were not in this system."""
+    for number, machine in enumerate(namer.protocol.info.machines):
+        defined = [cell for cell, row in machine.TRANSITIONS.items() if not row.stalls]
+        made = {(cell.state, cell.event) for cell in found.cells if cell.machine == number}
+        missed = [
+            f"({machine.STATES.name_of(state)}, {machine.EVENTS.name_of(event)})"
+            for state, event in sorted(defined)
+            if (state, event) not in made
+        ]
+        text = f"{machine.MACHINE}: {len(defined) - len(missed)} of {len(defined)} cells reached"
+        yield f"{text}; not: {', '.join(missed)}" if missed else text
+
+
 def trace_lines(finding: Finding, namer: Namer) -> Iterator[str]:
     """The way to a finding, a step a line with its transitions below."""
     for number, step in enumerate(finding.trace, 1):
@@ -212,7 +226,7 @@ def as_json(found: Exploration, namer: Namer) -> str:
         "depth": stats.depth,
         "under_way": stats.under_way,
         "complete_bound": found.complete_bound,
-        "cells": len(found.cells),
+        "cells": list(cell_lines(found, namer)),
     }
     if found.finding is not None:
         data["trace"] = [

@@ -43,7 +43,7 @@ class ExploreOptions(ProtocolOptions):
         "What to run", "bound", "Messages under way beyond which nothing is begun (any number)."
     )
     max_states: int = number_option(
-        "What to run", "max_states", "States after which to stop (3000000).", default=3_000_000
+        "What to run", "max_states", "States after which to stop (1000000).", default=1_000_000
     )
     wide: bool = run_option(False, "Fingerprints of 128 bits instead of 64.")
     symmetry: bool = run_option(
@@ -57,5 +57,6 @@ class ExploreOptions(ProtocolOptions):
     eager_memory: bool = run_option(
         False, "Let requests reach memory at once: faster, and less than all orders."
     )
+    cells: bool = output_option(False, "List the transitions that were not reached.")
     format: Format = output_option(Format.text, "What the result is printed as.")
     no_progress: bool = output_option(False, "No live progress.")

@@ -20,6 +20,7 @@ from tester.exploration.native_search import Rules, Statistics
 from tester.exploration.report import (
     Namer,
     as_json,
+    cell_lines,
     summary,
     system_lines,
     trace_lines,
@@ -60,14 +61,14 @@ def explore(options: ExploreOptions) -> int:
 
     with Progress(line, options.format is Format.text and not options.no_progress) as progress:
         found = explored(protocol, bounds, rules, symmetry=options.symmetry, notify=notify)
-        _print(found, Namer(protocol, found.system), options.format, progress)
+        _print(found, Namer(protocol, found.system), options, progress)
     if found.interruption is not None:
         raise found.interruption
     return FOUND if found.verdict is Verdict.FOUND else FINE
 
 
-def _print(found: Exploration, namer: Namer, format: Format, progress: Progress) -> None:
-    if format is Format.json:
+def _print(found: Exploration, namer: Namer, options: ExploreOptions, progress: Progress) -> None:
+    if options.format is Format.json:
         print(as_json(found, namer))
         return
     for text in system_lines(found):
@@ -75,6 +76,8 @@ def _print(found: Exploration, namer: Namer, format: Format, progress: Progress)
     if found.finding is not None:
         for text in trace_lines(found.finding, namer):
             progress.say(printable_lines(text))
+    for text in cell_lines(found, namer) if options.cells else ():
+        progress.say(printable_lines(text))
     progress.say(printable_lines(summary(found)))
     word, text = verdict_line(found, namer)
     progress.verdict(word, printable_lines(text), good=found.verdict is Verdict.EXHAUSTED)

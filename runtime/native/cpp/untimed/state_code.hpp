@@ -413,7 +413,7 @@ inline void code_request(Code& code, LineRequest& request, const Requester& r) {
     if (r.kind == RequesterKind::COALESCER) {
         code.small(request.sequence);
     } else if (r.kind == RequesterKind::SEQUENCER) {
-        code.small(request.linked);
+        code.increments(request.linked);
     }
     code.flag(request.accepted);
     code.flag(request.completed);
