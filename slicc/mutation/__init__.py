@@ -1,0 +1,1 @@
+"""Mistakes that a protocol's author might have made, one at a time, as values."""

@@ -1,0 +1,86 @@
+"""Replacing one statement or one expression of a body.
+
+Invariant: everything else of the result is the same object as in the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+from slicc import ir
+
+Body = tuple[ir.Stmt, ...]
+_Node = TypeVar("_Node", bound=ir.Node)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A statement within a body; ``inside``: the enqueue around it, if there is one.
+
+    ``put``: the body with other statements in its place.
+    """
+
+    statement: ir.Stmt
+    inside: ir.Enqueue | None
+    put: Callable[[Body], Body]
+
+
+def sites(body: Body, inside: ir.Enqueue | None = None) -> Iterator[Site]:
+    """Every statement of a body, outer ones before those inside."""
+    return _sites(body, inside, lambda changed: changed)
+
+
+def _sites(body: Body, inside: ir.Enqueue | None, put: Callable[[Body], Body]) -> Iterator[Site]:
+    for place, statement in enumerate(body):
+        before, after = body[:place], body[place + 1 :]
+
+        def here(
+            changed: Body,
+            before: Body = before,
+            after: Body = after,
+            put: Callable[[Body], Body] = put,
+        ) -> Body:
+            return put((*before, *changed, *after))
+
+        yield Site(statement, inside, here)
+        match statement:
+            case ir.If(_, then, orelse):
+                for name, block in (("then", then), ("orelse", orelse)):
+                    yield from _sites(block, inside, _into(here, statement, name))
+            case ir.Enqueue(body=block):
+                yield from _sites(block, statement, _into(here, statement, "body"))
+            case ir.Peek(body=block):
+                yield from _sites(block, inside, _into(here, statement, "body"))
+            case _:
+                pass
+
+
+def _into(put: Callable[[Body], Body], owner: ir.Stmt, name: str) -> Callable[[Body], Body]:
+    def inner(block: Body) -> Body:
+        changed: ir.Stmt = replace(owner, **{name: block})  # type: ignore[arg-type]
+        return put((changed,))
+
+    return inner
+
+
+def with_part(root: _Node, part: ir.Expr, other: ir.Expr) -> _Node:
+    """A node with one of the expressions below it replaced: the one that is ``part`` itself."""
+    changes: dict[str, object] = {}
+    for field in fields(root):
+        value = getattr(root, field.name)
+        changed = _replaced(value, part, other)
+        if changed is not value:
+            changes[field.name] = changed
+    return replace(root, **changes) if changes else root  # type: ignore[arg-type]
+
+
+def _replaced(value: object, part: ir.Expr, other: ir.Expr) -> object:
+    if value is part:
+        return other
+    if isinstance(value, tuple):
+        changed = tuple(_replaced(each, part, other) for each in value)
+        same = all(new is old for new, old in zip(changed, value))
+        return value if same else changed
+    return with_part(value, part, other) if isinstance(value, ir.Node) else value
