@@ -190,19 +190,30 @@ def _described(
     )
 
 
+def compiled_protocol(
+    name: str, include: Sequence[Path] = (), preludes: Sequence[Path] = ()
+) -> CompiledProtocol:
+    """A protocol as the compiler sees it. Raises ProtocolMissing, ProtocolBroken."""
+    return _compile(locate(name)[0], include, preludes)
+
+
 def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> Front:
+    compiled = _compile(path, include, preludes)
+    with _generating(path):
+        return finish(compiled, path, include, preludes)
+
+
+def _compile(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> CompiledProtocol:
     from slicc.compiled import CompileError
     from slicc.compiler import compile
     from slicc.loading.reader import CannotRead
 
     try:
-        compiled = compile(path, include, preludes)
+        return compile(path, include, preludes)
     except CannotRead as error:
         raise ProtocolMissing(str(error)) from None
     except CompileError as error:
         raise ProtocolBroken(f"{error}; nothing to test") from None
-    with _generating(path):
-        return finish(compiled, path, include, preludes)
 
 
 @contextmanager

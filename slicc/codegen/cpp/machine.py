@@ -28,7 +28,7 @@ from slicc.codegen.cpp.runtime_names import (
     TRACKING,
 )
 from slicc.codegen.cpp.source_sites import Sites
-from slicc.codegen.cpp.transition_switch import Transitions
+from slicc.codegen.cpp.transition_switch import TableParts, Transitions
 from slicc.codegen.cpp.types import Types
 from slicc.codegen.python.line_map import file_name
 from slicc.codegen.python.names import MachineNames as ReportedNames
@@ -59,6 +59,7 @@ class MachineView:
     latency: str
     prefetch: str
     mark: str
+    mutants: str = ""
 
 
 class MachineWriter:
@@ -97,6 +98,13 @@ class MachineWriter:
         self.numbers: dict[ir.FunctionRef | ir.ActionRef, int] = {}
         """Functions that may fail, with their numbers as actions of reports."""
         self._check_ports()
+
+    @property
+    def parts(self) -> TableParts:
+        """What the writer of the table works on."""
+        return TableParts(
+            self.names, self.own, self.reported, self.facts, self.machine, self.numbers
+        )
 
     @property
     def waits(self) -> bool:
@@ -191,17 +199,15 @@ class MachineWriter:
     # -------------------------------------------------------------- everything else
 
     def view(self) -> MachineView:
-        functions = tuple(self._function(each) for each in self.functions)
+        functions = tuple(self.function(each) for each in self.functions)
         prototypes = tuple(f"{self._head(each)};" for each in self.functions)
-        actions = tuple(self._action(each) for each in self.actions)
+        actions = tuple(self.action(each) for each in self.actions)
         for each in self.functions:
             if each.ref.owner is None:
                 name = self.reported.functions[each.ref.name]
                 self.numbers[each.ref] = self.sites.action(name)
-        transitions = Transitions(
-            self.names, self.own, self.reported, self.facts, self.machine, self.numbers
-        )
-        ports = tuple(self._poll(each) for each in self.machine.in_ports)
+        transitions = Transitions(self.parts)
+        ports = tuple(self.poll(each) for each in self.machine.in_ports)
         return MachineView(
             name=self.names.machines[self.machine.name],
             number=self.protocol.machines.index(self.machine),
@@ -214,7 +220,7 @@ class MachineWriter:
             transitions=tuple(transitions.texts()),
             ports=ports,
             start=self._start(),
-            wakeup=self._wakeup(),
+            wakeup=self.wakeup(),
             latency=self._latency(),
             prefetch=self._prefetch(),
             mark=self._mark(),
@@ -251,7 +257,7 @@ class MachineWriter:
         variables = body_analysis.local_variables(function.body)
         return self.own.locals([each.name for each in function.parameters], variables)
 
-    def _function(self, function: ir.Function) -> str:
+    def function(self, function: ir.Function) -> str:
         out = Emitter()
         out.comment(function.desc)
         owner = None
@@ -282,7 +288,7 @@ class MachineWriter:
         self.facts.acts[function.ref] = body.acts
         return out.text()
 
-    def _action(self, action: ir.Action) -> str:
+    def action(self, action: ir.Action) -> str:
         out = Emitter()
         out.comment(action.desc)
         name = self.own.actions[action.ref.name]
@@ -294,7 +300,7 @@ class MachineWriter:
             self.numbers[action.ref] = number
         return out.text()
 
-    def _poll(self, port: ir.InPort) -> str:
+    def poll(self, port: ir.InPort) -> str:
         out = Emitter()
         out.comment(port.desc)
         name = self.own.polls[port.ref.name]
@@ -381,7 +387,7 @@ class MachineWriter:
             out.line(f"x.site = {expression.site()};")
         out.line(f"c.{name} = {value.text};", node.span)
 
-    def _wakeup(self) -> str:
+    def wakeup(self) -> str:
         out = Emitter()
         with out.block("inline void wakeup(Context& x, Machine& c)"):
             out.line("u32 left = controller_begin(x, c);")

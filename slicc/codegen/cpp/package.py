@@ -6,8 +6,8 @@ everything is in memory: nothing is written here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from slicc import ir
 from slicc.codegen import body_analysis
@@ -15,6 +15,8 @@ from slicc.codegen.cpp import reachable_functions
 from slicc.codegen.cpp.definitions import Definitions, has_destination, line_field
 from slicc.codegen.cpp.emit.emitter import placed
 from slicc.codegen.cpp.machine import MachineView, MachineWriter
+from slicc.codegen.cpp.mutants.differences import differences
+from slicc.codegen.cpp.mutants.machine_mutants import MachineMutants
 from slicc.codegen.cpp.names import ProtocolNames
 from slicc.codegen.cpp.source_sites import Place, Sites
 from slicc.codegen.files import Package as Package
@@ -90,10 +92,16 @@ class ProtocolView:
     records: tuple[MarkedRecord, ...]
     invalidated: tuple[InvalidatedEntry, ...]
     shared_entries: bool
+    mutated: tuple[int, ...]
+    """By mutant: the machine that it changes, counted from 1."""
 
 
-def package(protocol: ir.Protocol) -> Package:
-    """Every file of the native form of a protocol. Raises ``Unsupported``."""
+def package(protocol: ir.Protocol, mutants: Sequence[ir.Protocol] = ()) -> Package:
+    """Every file of the native form of a protocol. Raises ``Unsupported``.
+
+    ``mutants``: what the object can run instead, numbered from 1; each changes bodies and rows of
+    one machine. Raises ``NotAVariant``.
+    """
     names = ProtocolNames(protocol)
     reported = ReportedNames(protocol)
     sites = Sites()
@@ -101,6 +109,12 @@ def package(protocol: ir.Protocol) -> Package:
     writers = [MachineWriter(names, reported, sites, protocol, each) for each in protocol.machines]
     machines = tuple(_machine_types(definitions, protocol, writer) for writer in writers)
     views = [writer.view() for writer in writers]
+    if mutants:
+        changes = differences(protocol, mutants)
+        views = [
+            replace(view, mutants=MachineMutants(writer, changes.machines[name]).text())
+            for view, writer, name in zip(views, writers, changes.machines)
+        ]
     bits = max([writer.wait_bits for writer in writers if writer.waits], default=1)
     queues = max((len(writer.waiting) for writer in writers), default=0)
     view = ProtocolView(
@@ -119,6 +133,7 @@ def package(protocol: ir.Protocol) -> Package:
         records=tuple(_marked(definitions, protocol, ir.StructKind.TBE)),
         invalidated=tuple(_invalidated(definitions, writers)),
         shared_entries=has_shared_entries(protocol),
+        mutated=tuple(place + 1 for place in changes.machine_of) if mutants else (),
     )
     files = {"types.hpp": _render("types.hpp.jinja", view)}
     for machine in views:

@@ -258,7 +258,7 @@ RUNTIME_WORDS = (
         "set_defaults equal assign made mark_values observe schedule permission_of "
         "undefined_transition protocol std controller machine_start machine_wakeup machine_mark "
         "default_of troubled Transaction Machine State Event trigger wakeup start mark cell "
-        "prototypes STRIDE PERMISSIONS Port x c t self AnyEntry AnyRecord "
+        "prototypes STRIDE PERMISSIONS Port x c t self AnyEntry AnyRecord Mutants Variant row_of "
         "resource_stall protocol_stall take_arrays Requests Requested COLD"
     )
     | frozenset(ENUMERATIONS)

@@ -8,6 +8,7 @@ computed next state, slots by name, request types by name, records, stall, actio
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from slicc import ir
 from slicc.codegen import body_analysis
@@ -26,24 +27,32 @@ _FAILS = Acts.FAILS | Acts.NULLS
 _CURRENT = frozenset({"curTransitionEvent", "curTransitionNextState"})
 
 
-class Transitions:
-    """Writes the table. ``numbers``: functions as actions of reports."""
+@dataclass(frozen=True, slots=True)
+class TableParts:
+    """What a table is written from. ``numbers``: functions as actions of reports."""
 
-    def __init__(
-        self,
-        names: ProtocolNames,
-        own: MachineNames,
-        reported: ReportedNames,
-        facts: MachineFacts,
-        machine: ir.Machine,
-        numbers: Mapping[ir.FunctionRef | ir.ActionRef, int],
-    ) -> None:
-        self.names = names
-        self.own = own
-        self.reported = reported
+    names: ProtocolNames
+    own: MachineNames
+    reported: ReportedNames
+    facts: MachineFacts
+    machine: ir.Machine
+    numbers: Mapping[ir.FunctionRef | ir.ActionRef, int]
+
+
+class Transitions:
+    """Writes the table."""
+
+    selector = "state * STRIDE + event"
+    """The number of the row to run."""
+
+    def __init__(self, parts: TableParts) -> None:
+        machine, facts = parts.machine, parts.facts
+        self.names = parts.names
+        self.own = parts.own
+        self.reported = parts.reported
         self.facts = facts
         self.machine = machine
-        self.numbers = numbers
+        self.numbers = parts.numbers
         types = {each.name: each.type for each in machine.parameters}
         types |= {each.name: each.type for each in machine.objects}
         self.classes = {
@@ -54,9 +63,12 @@ class Transitions:
 
     def texts(self) -> Iterator[str]:
         yield from self._arrays()
+        yield from self.stalls()
+        yield self.trigger()
+
+    def stalls(self) -> Iterator[str]:
         yield self._stall("resource_stall", lambda port: port.resource_stall_handler)
         yield self._stall("protocol_stall", lambda port: port.protocol_stall_handler)
-        yield self._trigger()
 
     # -------------------------------------------------------------- calls of the machine
 
@@ -96,7 +108,7 @@ class Transitions:
         named = [("cache_entry", self.machine.entry), ("tbe", self.machine.tbe)]
         return [(name, self.names.type(ref)) for name, ref in named if ref is not None]
 
-    def _trigger(self) -> str:
+    def trigger(self) -> str:
         out = Emitter()
         pointers = self._pointers()
         given = ["i32 event", "u64 address", *[f"{type_}* {name}" for name, type_ in pointers]]
@@ -117,8 +129,8 @@ class Transitions:
             out.line("i32 next = state;")
             handed = ", ".join(["address", *[name for name, _ in pointers]])
             out.line(f"Transaction t = {{{handed}}};")
-            with out.block("switch (state * STRIDE + event)"):
-                self._rows(out)
+            with out.block(f"switch ({self.selector})"):
+                self.rows(out)
                 out.line("default:")
                 out.line("    return undefined_transition(x, State::NUM, Event::NUM);")
             out.line("if (UNLIKELY(troubled(x))) return true;")
@@ -140,23 +152,26 @@ class Transitions:
             for node in body_analysis.walk(bodies)
         )
 
-    def _rows(self, out: Emitter) -> None:
+    def rows(self, out: Emitter) -> None:
         cells: dict[int, list[ir.Cell]] = {}
         for cell in self.machine.cells:
             cells.setdefault(cell.transition, []).append(cell)
-        states, events = self.machine.states.ref, self.machine.events.ref
         for number, alike in cells.items():
             transition = self.machine.transitions[number]
             place = f"{file_name(transition.span)}:{transition.span.line}"
             for index, cell in enumerate(alike):
-                state = self.names.member(states, cell.state)
-                event = self.names.member(events, cell.event)
                 note = cpp_source.beside(place) if index == 0 else ""
-                out.line(f"case cell(State::{state}, Event::{event}):{note}")
+                out.line(f"case {self.cell(cell)}:{note}")
             with out.indented():
-                self._row(out, transition)
+                self.row(out, transition)
 
-    def _row(self, out: Emitter, node: ir.Transition) -> None:
+    def cell(self, cell: ir.Cell) -> str:
+        """The number of a cell's row."""
+        state = self.names.member(self.machine.states.ref, cell.state)
+        event = self.names.member(self.machine.events.ref, cell.event)
+        return f"cell(State::{state}, Event::{event})"
+
+    def row(self, out: Emitter, node: ir.Transition) -> None:
         match node.next:
             case ir.NextState(kind=ir.NextKind.COMPUTED):
                 before, call = self._call("getNextState", ["address"])
@@ -237,6 +252,12 @@ class Transitions:
                 value += f"{{{', '.join(recorded)}}}}}"
                 out.line(f"inline constexpr Requests {name} = {value};")
         yield out.text()
+        yield self.take_arrays()
+
+    def take_arrays(self) -> str:
+        """The function that takes request types; empty if no row has any."""
+        if not self._sets or self.machine.request_types is None:
+            return ""
         out = Emitter()
         head = "Context& x, Machine& c, u64 address, const Requests& requests"
         out.comment("Take the arrays that a transition needs; false if one of them is busy.")
@@ -250,7 +271,7 @@ class Transitions:
                 before, call = self._call("recordRequestType", arguments)
                 self._step(out, before, f"{call};")
             out.line("return true;")
-        yield out.text()
+        return out.text()
 
     def _conclude(self, out: Emitter) -> None:
         """State and permission, with the pointers as the actions left them."""

@@ -22,6 +22,8 @@ struct System {
     u64 bytes;    // size of the block
     u32 trouble;  // an error or a finding was recorded: leave at the next check
     u32 finding;
+    u32 mutant;          // of an object compiled with mutants: which one runs; 0 is the original
+    u32 mutant_machine;  // the machine that it changes, counted from 1; 0 for the original
     ErrorRecord error;
     PoolRecord pool;
     u64 run_key;
