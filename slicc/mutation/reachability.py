@@ -22,10 +22,17 @@ _CALLED_BY_THE_RUNTIME: Final = frozenset(
 )
 
 
+def bodies(machine: ir.Machine) -> list[tuple[ir.Stmt, ...]]:
+    """Of all in-ports, actions and functions."""
+    found = [port.body for port in machine.in_ports]
+    found += [action.body for action in machine.actions]
+    return [*found, *(function.body for function in machine.functions)]
+
+
 def used_actions(machine: ir.Machine) -> frozenset[ir.ActionRef]:
-    """The actions of rows that have a cell."""
-    rows = {cell.transition for cell in machine.cells}
-    return frozenset(action for row in rows for action in machine.transitions[row].actions)
+    """The actions of rows that have a cell and do not only stall."""
+    rows = [machine.transitions[cell.transition] for cell in machine.cells]
+    return frozenset(action for row in rows if not row.stalls for action in row.actions)
 
 
 def reachable_functions(machine: ir.Machine) -> frozenset[ir.FunctionRef]:

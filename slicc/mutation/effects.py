@@ -1,0 +1,234 @@
+"""What a body reads and writes, as far as the order of two bodies, or the lack of one, can matter.
+
+Names of fields stand for the fields of all entries and records, so that no two ways to one entry
+are taken for two entries. Invariant: what is not understood reads and writes everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from slicc import ir
+from slicc.ir.walk import children, direct_expressions, inner_blocks, statements_in
+from slicc.mutation.reachability import bodies
+
+Resource = tuple[str, str]
+"""A kind and a name; the name ``*`` is all of a kind, the kind ``*`` is everything."""
+
+EVERYTHING: Final[Resource] = ("*", "*")
+HINT: Final = "hint"
+"""Kind of what only says which line to replace first, or counts for statistics."""
+_HINTS: Final = frozenset({"setMRU", "setMRU_entry", "profileDemandHit", "profileDemandMiss"})
+_LOOKS: Final = frozenset(
+    {"lookup", "isTagPresent", "cacheAvail", "cacheProbe", "isPresent", "getNullEntry"}
+)
+_PURE: Final = frozenset(
+    {
+        "mapAddressToMachine",
+        "mapAddressToRange",
+        "machineIDToMachineType",
+        "machineIDToNodeID",
+        "machineCount",
+        "getOffset",
+        "makeLineAddress",
+        "clockEdge",
+        "curCycle",
+    }
+)
+
+
+@dataclass
+class Effects:
+    """Of one body."""
+
+    reads: set[Resource] = field(default_factory=set)
+    writes: set[Resource] = field(default_factory=set)
+
+    @property
+    def only_hints(self) -> bool:
+        """Whether no verdict can depend on it."""
+        return all(kind == HINT for kind, _ in self.writes)
+
+    def commutes(self, other: Effects) -> bool:
+        """Whether the order of both makes no difference."""
+        return not (
+            _meet(self.writes, other.reads)
+            or _meet(self.writes, other.writes)
+            or _meet(self.reads, other.writes)
+        )
+
+
+def _meet(some: Iterable[Resource], others: Iterable[Resource]) -> bool:
+    return any(_same(one, other) for one in some for other in others)
+
+
+def _same(one: Resource, other: Resource) -> bool:
+    if HINT in (one[0], other[0]):
+        return False
+    if "*" in (one[0], other[0]):
+        return True
+    return one[0] == other[0] and (one[1] == other[1] or "*" in (one[1], other[1]))
+
+
+class EffectsOfMachine:
+    """The effects of a machine's actions."""
+
+    def __init__(self, machine: ir.Machine) -> None:
+        self._functions = {function.ref: function for function in machine.functions}
+        self._buffers = {port.ref: port.buffer for port in machine.in_ports}
+        self._buffers |= {port.ref: port.buffer for port in machine.out_ports}
+        self._waiting = {
+            self._buffers[node.port]
+            for body in bodies(machine)
+            for node in statements_in(body)
+            if isinstance(node, ir.StallAndWait)
+        }
+        self._actions = {action.ref: self._of(action.body) for action in machine.actions}
+
+    def of_action(self, action: ir.ActionRef) -> Effects:
+        return self._actions[action]
+
+    def _of(self, body: tuple[ir.Stmt, ...]) -> Effects:
+        found = Effects()
+        self._body(body, found, ())
+        return found
+
+    # -------------------------------------------------------------- statements
+
+    def _body(
+        self, body: tuple[ir.Stmt, ...], into: Effects, calls: tuple[ir.FunctionRef, ...]
+    ) -> None:
+        for statement in body:
+            self._statement(statement, into)
+            for node in direct_expressions(statement):
+                self._expression(node, into, calls)
+            for inner in inner_blocks(statement):
+                self._body(inner, into, calls)
+
+    def _statement(self, statement: ir.Stmt, into: Effects) -> None:
+        match statement:
+            case ir.Assign(target=target):
+                self._changed(target, into)
+            case ir.Peek(port=port, block_on=None, wake_up=None):
+                into.reads.add(("queue", self._buffers[port]))
+            case ir.Enqueue(port=port):
+                into.writes.add(("sent", self._buffers[port]))
+            case ir.StallAndWait(port=port):
+                into.writes |= {("queue", self._buffers[port]), ("waiting", "*")}
+            case ir.WakeupPort(port=port):
+                into.writes |= {("queue", self._buffers[port]), ("waiting", "*")}
+            case ir.SetTransaction(field=pointer):
+                into.writes.add(("pointer", pointer.value))
+            case (
+                ir.Declare()
+                | ir.Evaluate()
+                | ir.If()
+                | ir.Return()
+                | ir.CheckAllocate()
+                | ir.Assert()
+                | ir.Panic()
+                | ir.Trace()
+                | ir.TransitionComment()
+            ):
+                pass
+            case _:
+                into.writes.add(EVERYTHING)
+
+    def _changed(self, target: ir.Expr, into: Effects) -> None:
+        """Something is assigned, or changed in place."""
+        while True:
+            match target:
+                case ir.FieldAccess(receiver=receiver, name=name):
+                    if isinstance(receiver.type, ir.PointerType):
+                        into.writes.add(("field", name))
+                        return
+                    target = receiver
+                case ir.Local():
+                    return  # of this body, or a message that is being built
+                case ir.MachineObject(name=name):
+                    into.writes.add(("object", name))
+                    return
+                case _:
+                    into.writes.add(EVERYTHING)
+                    return
+
+    # -------------------------------------------------------------- expressions
+
+    def _expression(self, node: ir.Expr, into: Effects, calls: tuple[ir.FunctionRef, ...]) -> None:
+        for child in children(node):
+            self._expression(child, into, calls)
+        match node:
+            case ir.FieldAccess(receiver=receiver, name=name):
+                if isinstance(receiver.type, ir.PointerType):
+                    into.reads.add(("field", name))
+            case ir.TransactionValue(field=pointer):
+                into.reads.add(("pointer", pointer.value))
+            case ir.MachineObject(name=name):
+                into.reads.add(("object", name))
+            case ir.CallMethod():
+                self._method(node, into)
+            case ir.CallFunction(function=ref, arguments=arguments):
+                self._function(ref, arguments, into, calls)
+            case ir.CallBuiltin(name=name):
+                self._builtin(name, into)
+            case ir.PortCall(port=port, operation=operation):
+                queue = ("queue", self._buffers[port])
+                changes = operation in (ir.PortOperation.DEQUEUE, ir.PortOperation.RECYCLE)
+                (into.writes if changes else into.reads).add(queue)
+            case ir.CallStructMethod():
+                into.writes.add(EVERYTHING)
+            case _:
+                pass
+
+    def _method(self, node: ir.CallMethod, into: Effects) -> None:
+        match node.receiver:
+            case ir.MachineObject(name=name):
+                if node.method in _HINTS:
+                    into.writes.add((HINT, name))
+                elif node.method not in _LOOKS:
+                    into.writes.add(("object", name))
+                    if "allocate" in node.method:
+                        into.writes.add(("field", "*"))
+                    for argument in node.arguments:
+                        if isinstance(argument.type, ir.ClassType) and argument.type.value:
+                            self._changed_argument(argument, into)
+            case receiver if node.mutates:
+                self._changed(receiver, into)
+            case receiver if not isinstance(receiver.type, ir.ClassType | ir.PointerType):
+                into.writes.add(EVERYTHING)
+            case receiver if isinstance(receiver.type, ir.PointerType):
+                into.writes.add(("field", "*"))  # a method of entries
+            case _:
+                pass
+
+    def _changed_argument(self, argument: ir.Expr, into: Effects) -> None:
+        """A requester may write into a line that it is given."""
+        if isinstance(argument, ir.FieldAccess):
+            self._changed(argument, into)
+
+    def _function(
+        self,
+        ref: ir.FunctionRef,
+        arguments: tuple[ir.Expr, ...],
+        into: Effects,
+        calls: tuple[ir.FunctionRef, ...],
+    ) -> None:
+        function = self._functions.get(ref)
+        if function is None or ref in calls:
+            into.writes.add(EVERYTHING)
+            return
+        for parameter, argument in zip(function.parameters, arguments):
+            if parameter.by_reference:
+                self._changed(argument, into)
+        self._body(function.body, into, (*calls, ref))
+
+    def _builtin(self, name: str, into: Effects) -> None:
+        if name.lower().startswith("wakeup"):
+            into.writes |= {("queue", buffer) for buffer in self._waiting}
+            into.writes.add(("waiting", "*"))
+        elif name == "dequeueMemRespQueue":
+            into.writes.add(("queue", "*"))
+        elif name not in _PURE:
+            into.writes.add(EVERYTHING)

@@ -1,0 +1,171 @@
+"""Rows after which a line's state is kept nowhere, so that it does not matter which one they name.
+
+A machine keeps states in its entries and TBEs; `setState` writes into those that there are. This
+follows which of the two a line can have in each state. Invariant: everything that can be the case
+is found; more may be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from slicc import ir
+from slicc.ir.walk import statements_in
+
+_POINTERS: Final = (ir.TransactionField.TBE, ir.TransactionField.ENTRY)
+Held = frozenset[ir.TransactionField]
+"""Which of TBE and entry a line has."""
+_NOTHING: Final[Held] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What an action does to one pointer. ``sure``: on every path."""
+
+    sets: bool
+    clears: bool
+    sure: bool
+
+
+class StoredStates:
+    """Answers for one machine."""
+
+    def __init__(self, machine: ir.Machine) -> None:
+        self._machine = machine
+        self._actions = {action.ref: action for action in machine.actions}
+        self._without = _state_without_anything(machine)
+        self._guarded = _writes_into_pointers(machine, "setState")
+        self._held: dict[str, set[Held]] = {}
+        if self._guarded and self._without is not None:
+            self._explore(self._without)
+
+    def forgets(self, state: str, node: ir.Transition) -> bool:
+        """Whether nothing holds the line's state after the row, whatever it was before."""
+        if not self._guarded or self._without is None:
+            return False
+        return all(
+            after == _NOTHING
+            for held in self._held.get(state, ())
+            for after in self._after(held, node)
+        )
+
+    def _explore(self, start: str) -> None:
+        waiting = [(start, _NOTHING)]
+        rows: dict[str, list[ir.Transition]] = {}
+        for cell in self._machine.cells:
+            rows.setdefault(cell.state, []).append(self._machine.transitions[cell.transition])
+        states = [member.name for member in self._machine.states.members]
+        while waiting:
+            state, held = waiting.pop()
+            known = self._held.setdefault(state, set())
+            if held in known:
+                continue
+            known.add(held)
+            for node in rows.get(state, ()):
+                for after in self._after(held, node):
+                    match node.next:
+                        case ir.NextState(kind=ir.NextKind.STATE, state=str(following)):
+                            nexts = [following]
+                        case ir.NextState(kind=ir.NextKind.COMPUTED):
+                            nexts = states
+                        case _:
+                            nexts = [state]
+                    waiting += [(each if after else start, after) for each in nexts]
+
+    def _after(self, held: Held, node: ir.Transition) -> set[Held]:
+        found = {held}
+        if node.stalls:
+            return found
+        for ref in node.actions:
+            for pointer in _POINTERS:
+                found = _changed(found, pointer, _change(self._actions[ref].body, pointer))
+        return found
+
+
+def _changed(found: set[Held], pointer: ir.TransactionField, change: _Change) -> set[Held]:
+    after: set[Held] = set() if change.sure else set(found)
+    for held in found:
+        if change.sets:
+            after.add(held | {pointer})
+        if change.clears:
+            after.add(held - {pointer})
+    return after
+
+
+def _change(body: tuple[ir.Stmt, ...], pointer: ir.TransactionField) -> _Change:
+    every = [s for s in statements_in(body) if isinstance(s, ir.SetTransaction)]
+    every = [s for s in every if s.field is pointer]
+    outer = [s for s in _always(body) if s.field is pointer]
+    if len(every) == 1 and outer == every:
+        sets = every[0].value is not None
+        return _Change(sets, not sets, True)
+    sets, clears = (any((s.value is None) is cleared for s in every) for cleared in (False, True))
+    return _Change(sets, clears, False)
+
+
+def _always(body: tuple[ir.Stmt, ...]) -> list[ir.SetTransaction]:
+    """Those that run whenever the body does."""
+    found: list[ir.SetTransaction] = []
+    for statement in body:
+        match statement:
+            case ir.SetTransaction():
+                found.append(statement)
+            case ir.Peek(body=inner):
+                found += _always(inner)
+            case ir.Return() | ir.Panic():
+                break
+            case ir.If() if any(isinstance(s, ir.Return) for s in statements_in((statement,))):
+                break
+            case _:
+                pass
+    return found
+
+
+def _function(machine: ir.Machine, name: str) -> ir.Function | None:
+    return next((f for f in machine.functions if f.written_name == name), None)
+
+
+def _state_without_anything(machine: ir.Machine) -> str | None:
+    """What `getState` answers for a line without entry and TBE; None: that is not known."""
+    function = _function(machine, "getState")
+    if function is None:
+        return None
+    *guards, last = function.body or (None,)
+    for guard in guards:
+        match guard:
+            case ir.If(ir.NullTest(valid=True, operand=ir.Local(name=name)), _, ()) if _is_pointer(
+                function, name
+            ):
+                pass
+            case _:
+                return None
+    match last:
+        case ir.Return(ir.EnumConst(member=member)):
+            return member
+        case _:
+            return None
+
+
+def _is_pointer(function: ir.Function, name: str) -> bool:
+    return any(
+        each.name == name and isinstance(each.type, ir.PointerType) for each in function.parameters
+    )
+
+
+def _writes_into_pointers(machine: ir.Machine, name: str) -> bool:
+    """Whether a function does nothing for a line without entry and TBE."""
+    function = _function(machine, name)
+    return function is not None and all(
+        _guarded_by_pointer(function, statement) for statement in function.body
+    )
+
+
+def _guarded_by_pointer(function: ir.Function, statement: ir.Stmt) -> bool:
+    match statement:
+        case ir.If(ir.NullTest(valid=True, operand=ir.Local(name=name)), _, orelse):
+            return _is_pointer(function, name) and all(
+                _guarded_by_pointer(function, each) for each in orelse
+            )
+        case _:
+            return False

@@ -1,0 +1,81 @@
+"""Mutants are called equivalent where the text proves it, and only there."""
+
+from __future__ import annotations
+
+import pytest
+
+from slicc.compiler import compile_source
+from slicc.mutation.equivalence import Equivalence
+from slicc.mutation.mutant import Mutant, Operator
+from slicc.mutation.mutants import mutants
+from tests.slicc.mutation.test_mutants import SMALL, of
+
+
+def reasons(text: str, operator: Operator) -> dict[str, str]:
+    protocol = compile_source(text).protocol
+    judge = Equivalence(protocol)
+    return {
+        mutant.name.rpartition(":")[2]: judge.reason(mutant)
+        for mutant in mutants(protocol)
+        if mutant.operator is operator
+    }
+
+
+def test_actions_that_touch_different_things_may_change_places() -> None:
+    found = reasons(SMALL, Operator.ACTIONS_SWAPPED)
+    assert found["s_share,a_answer"].startswith("the order"), "different fields of the TBE"
+    text = SMALL.replace("tbe.mask.clear();", "tbe.Dirty := true;")
+    assert not reasons(text, Operator.ACTIONS_SWAPPED)["s_share,a_answer"]
+    assert not found["a_answer,p_pop"], "the answer reads the message that is popped"
+    assert not found["w_wake,z_wait"], "what is woken may be the message that is stalled"
+
+
+@pytest.mark.parametrize(
+    ("body", "known"),
+    [
+        ("tbe.Dirty := true;", False),
+        ("set_tbe(TBEs[address]);", False),
+        ("TBEs.allocate(address);", False),
+        ("", True),
+    ],
+)
+def test_an_action_without_effect_may_be_left_out(body: str, known: bool) -> None:
+    text = SMALL.replace('action(p_pop, "p") { requests_in.dequeue(clockEdge()); }',
+                         f'action(p_pop, "p") {{ {body} }}')  # fmt: skip
+    text = text.replace("Tick clockEdge();", "Tick clockEdge(); void set_tbe(TBE t);")
+    assert bool(reasons(text, Operator.ACTION_DROPPED)["p_pop"]) is known
+
+
+def test_a_type_that_no_receiver_looks_at() -> None:
+    text = SMALL.replace('virtual_network="0"', 'virtual_network="1"')
+    assert set(reasons(text, Operator.WRONG_TYPE)) == {"Nack", "Data"}
+    assert all(reasons(text, Operator.WRONG_TYPE).values())
+    looking = text.replace("if (in_msg.Dirty &&", "if (in_msg.Type == Kind:Data &&")
+    found = reasons(looking, Operator.WRONG_TYPE)
+    assert found["Nack"] and not found["Data"]
+    asking = text.replace("tbe.Sharers.add(in_msg.Requestor);",
+                          "if (in_msg.Type == Kind:Nack) { tbe.Dirty := true; }")  # fmt: skip
+    assert not reasons(asking, Operator.WRONG_TYPE)["Nack"]
+
+
+def test_a_type_that_nothing_known_receives_counts_as_read() -> None:
+    assert not any(reasons(SMALL, Operator.WRONG_TYPE).values())
+
+
+def test_the_state_of_a_line_without_entry_is_kept_nowhere() -> None:
+    compiled, found = of("MSI")
+    judge = Equivalence(compiled.protocol)
+
+    def known(mutant: Mutant) -> bool:
+        return bool(judge.reason(mutant))
+
+    of_rows = {m.changed: known(m) for m in found if m.operator is Operator.NEXT_STATE}
+    assert of_rows["MI_A,SI_A,II_A.PutAck"], "the frame is freed"
+    assert not of_rows["I.Load"] and not of_rows["S.Store"]
+    directory = [m for m in found if m.machine == "Directory"]
+    assert not any(known(m) for m in directory if m.operator is Operator.NEXT_STATE)
+
+
+@pytest.mark.parametrize("operator", [Operator.WAKEUP_DROPPED, Operator.CONDITION_NEGATED])
+def test_nothing_is_said_of_other_operators(operator: Operator) -> None:
+    assert not any(reasons(SMALL, operator).values())
