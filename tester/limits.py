@@ -94,6 +94,7 @@ RUN: Final[Mapping[str, Limit]] = MappingProxyType(
         "jobs": Limit(1, 256),
         "history": Limit(1, HISTORY_ROWS),
         "shrink_budget": Limit(1, 1 << 30),
+        "mutants": Limit(1, 1 << 30),
     }
 )
 

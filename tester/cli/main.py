@@ -23,6 +23,7 @@ from tester.cli.options.legs import (
     RunOptions,
     VerifyOptions,
 )
+from tester.cli.options.mutate import MutateOptions
 from tester.cli.options.shrink import ShrinkOptions
 
 _HELP: Final = """Break a coherence protocol: run random data-race-free programs on it and judge
@@ -46,6 +47,7 @@ VERBS: Final = (
         refusal="replay runs a leg as it is, so {option} has no effect with it",
     ),
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
+    _verb("mutate", MutateOptions, "Make mistakes in a protocol and count those that legs find."),
     _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
     _verb(
         "generate",

@@ -13,7 +13,7 @@ from typing import Protocol
 from protocols.mutated import MutatedProtocol
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.trace import TraceHash
-from runtime.native.system import CountsTable
+from runtime.native.system import CountsTable, SystemTooLarge
 from runtime.system.system import build_system
 from tester.campaign.campaign import AnyRun, handover_rules_of
 from tester.execution.events import Verdict
@@ -50,7 +50,12 @@ class NativeEngine:
     def run(self, number: int, leg: Leg) -> LegEnd:
         protocol = self._original if number == 0 else self._original.chosen(number)
         run = NativeLegRun(leg, protocol, handover_rules_of(leg))
-        run.run()
+        try:
+            run.run()
+        except SystemTooLarge:
+            if number == 0:
+                raise
+            return LegEnd(Verdict.RUNAWAY, "", 0, 0, frozenset())  # it fills any pool
         return _end(
             run, run.system.trace_hash, _cells(run.counts()) if number == 0 else frozenset()
         )

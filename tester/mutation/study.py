@@ -19,17 +19,14 @@ from tester.program.replay_file import Leg
 
 EPISODES: Final = 20_000
 """What a mutant has to survive, unless the user says otherwise."""
+Watch = Callable[[bool], None]
+"""Called with True before a mutant runs a leg, and with False behind it."""
 _KEPT: Final = 16
 """Legs that are kept in memory: those of an epoch."""
 
 
 class OriginalFails(Exception):
     """The protocol itself fails a leg: its mutants say nothing about its tests."""
-
-    def __init__(self, number: int, end: LegEnd) -> None:
-        verdict = "" if end.verdict is None else end.verdict.value
-        where = f" in {end.place}" if end.place else ""
-        super().__init__(f"the protocol itself fails leg {number}: {verdict}{where}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +41,15 @@ class Case:
 class Attempt:
     """A mutant's way through some legs, until the first that it fails.
 
-    ``leg``, ``verdict``, ``place``: of that one; ``episodes``: completed in it. ``reached``: legs
-    in which its mistake could run; ``changed``: those that went otherwise than the original.
+    ``legs``: how many, the failing one included; ``episodes``: completed in them. ``reached``:
+    legs in which its mistake could run; ``changed``: those that went otherwise than the original.
+    ``verdict``, ``place``: of the failure.
     """
 
+    legs: int = 0
+    episodes: int = 0
     reached: int = 0
     changed: int = 0
-    leg: int = -1
-    episodes: int = 0
     verdict: Verdict | None = None
     place: str = ""
 
@@ -72,32 +70,37 @@ class Study:
             leg = self._campaign.plan(number).leg
             end = self._engine.run(0, leg)
             if end.verdict is not None:
-                raise OriginalFails(number, end)
+                where = f" in {end.place}" if end.place else ""
+                raise OriginalFails(
+                    f"the protocol itself fails leg {number}: {end.verdict.value}{where}"
+                )
             while len(self._cases) >= _KEPT:
                 del self._cases[next(iter(self._cases))]
             found = self._cases[number] = Case(leg, end)
         return found
 
     def attempt(
-        self, mutant: int, legs: range, begin: Callable[[], None] = lambda: None
+        self, mutant: int, legs: range, most: int, watch: Watch = lambda runs: None
     ) -> Attempt:
-        """Mutant ``mutant``, counted from 1, through some legs.
-
-        ``begin``: called before each leg that it runs.
-        """
+        """Mutant ``mutant``, counted from 1, through some legs, or fewer with ``most`` episodes."""
         cells = cells_of(self.mutated.ir, self.mutated.mutants[mutant - 1])
-        reached = changed = 0
+        done = episodes = reached = changed = 0
         for number in legs:
+            if episodes >= most:
+                break
             case = self.case(number)
-            if not _relevant(cells, case.end.cells):
-                continue
-            begin()
-            reached += 1
-            end = self._engine.run(mutant, case.leg)
-            if end.verdict is not None:
-                return Attempt(reached, changed, number, end.episodes, end.verdict, end.place)
-            changed += end.trace != case.end.trace
-        return Attempt(reached, changed)
+            done += 1
+            if _relevant(cells, case.end.cells):
+                watch(True)
+                end = self._engine.run(mutant, case.leg)
+                watch(False)
+                reached += 1
+                if end.verdict is not None:
+                    episodes += end.episodes
+                    return Attempt(done, episodes, reached, changed, end.verdict, end.place)
+                changed += end.trace != case.end.trace
+            episodes += case.end.episodes
+        return Attempt(done, episodes, reached, changed)
 
 
 def _relevant(cells: Cells | None, executed: Cells) -> bool:

@@ -15,8 +15,8 @@ from tester.mutation.study import Study
 
 @cache
 def mutated() -> MutatedProtocol:
-    """Every 23rd mutant: all operators of bodies, and some of each of rows."""
-    return load_mutated("MI", lambda found: found[::23])
+    """Every 31st mutant: all operators of bodies, and some of each of rows."""
+    return load_mutated("MI", lambda found: found[::31])
 
 
 @cache
@@ -30,7 +30,7 @@ def python() -> Engine:
 
 
 def campaign() -> Campaign:
-    return Campaign(mutated().loaded, Options(3, NO_END, leg_episodes=12))
+    return Campaign(mutated().loaded, Options(3, NO_END, leg_episodes=8))
 
 
 def study(engine: Engine | None = None) -> Study:

@@ -12,6 +12,7 @@ from tester.mutation.study import OriginalFails, Study
 from tester.program.replay_file import Leg
 from tests.tester.mutation.small_study import campaign, mutated, native, study
 
+MANY = 1 << 40
 NUMBERS = range(1, len(mutated().mutants) + 1)
 
 
@@ -32,20 +33,23 @@ def test_what_is_left_out_would_have_passed() -> None:
 
 def test_an_attempt_ends_with_the_first_leg_that_fails() -> None:
     made = study()
-    attempts = {number: made.attempt(number, range(3)) for number in NUMBERS}
+    attempts = {number: made.attempt(number, range(3), MANY) for number in NUMBERS}
     killed = {number: found for number, found in attempts.items() if found.verdict is not None}
     assert killed and len(killed) < len(attempts)
     for number, found in killed.items():
-        again = native().run(number, made.case(found.leg).leg)
-        assert (again.verdict, again.place, again.episodes) == (
-            found.verdict,
-            found.place,
-            found.episodes,
-        )
-    split = {number: made.attempt(number, range(found.leg, 3)) for number, found in killed.items()}
-    assert {n: (a.leg, a.verdict) for n, a in split.items()} == {
-        n: (a.leg, a.verdict) for n, a in killed.items()
-    }
+        before = sum(made.case(leg).end.episodes for leg in range(found.legs - 1))
+        again = native().run(number, made.case(found.legs - 1).leg)
+        assert (again.verdict, again.place) == (found.verdict, found.place)
+        assert before + again.episodes == found.episodes
+        assert made.attempt(number, range(found.legs - 1), MANY).verdict is None
+
+
+def test_a_budget_ends_an_attempt_between_legs() -> None:
+    made = study()
+    survivor = next(n for n in NUMBERS if made.attempt(n, range(3), MANY).verdict is None)
+    first = made.case(0).end.episodes
+    for most, legs in ((1, 1), (first, 1), (first + 1, 2), (MANY, 3)):
+        assert made.attempt(survivor, range(3), most).legs == legs
 
 
 def test_a_removed_row_concerns_its_own_cells() -> None:

@@ -1,0 +1,176 @@
+"""Processes in which mutants run: a mutant may bring down the engine, or never end.
+
+Workers are forks: they share the loaded protocol and its compiled form with their parent.
+Invariant: every mutant that is handed out comes back once; one that takes its process with it costs
+that process only.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+from typing import Final
+
+from tester.errors import ConfigError
+from tester.mutation.outcome import ENGINE_CRASH, NO_END
+from tester.mutation.study import Attempt, Watch
+
+PATIENCE: Final = 300.0
+"""Seconds for one leg of a mutant. Runaways end by themselves, in much less; this is for an engine
+that does not come back."""
+_ENDING: Final = 5.0
+_CHUNK: Final = 8
+
+Work = Callable[[int, range, int, Watch], Attempt]
+"""Runs one mutant through some legs, with at most so many episodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A mutant that ended its process, or did not end. ``verdict``: which."""
+
+    verdict: str
+
+
+Ending = Attempt | Lost
+
+
+@dataclass
+class _Worker:
+    """``waiting``: mutants that were handed out and have not come back, the running one first.
+
+    ``since``: when that one began a leg; None: it is not in one.
+    """
+
+    process: BaseProcess
+    waiting: deque[int]
+    since: float | None = None
+
+
+class Pool:
+    """``jobs`` processes; a context manager."""
+
+    def __init__(self, jobs: int, work: Work, patience: float = PATIENCE) -> None:
+        if "fork" not in multiprocessing.get_all_start_methods():
+            raise ConfigError("mutate: this operating system cannot fork processes")
+        self._jobs = jobs
+        self._work = work
+        self._patience = patience
+        self._workers: dict[Connection, _Worker] = {}
+
+    def __enter__(self) -> Pool:
+        for _ in range(self._jobs):
+            self._start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for connection in list(self._workers):
+            self._stop(connection)
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("fork")
+        ours, theirs = context.Pipe()
+        others = [*self._workers, ours]
+        process = context.Process(target=_serve, args=(theirs, others, self._work), daemon=True)
+        process.start()
+        theirs.close()
+        self._workers[ours] = _Worker(process, deque())
+
+    def _stop(self, connection: Connection) -> None:
+        process = self._workers.pop(connection).process
+        process.terminate()
+        process.join(_ENDING)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        connection.close()
+
+    # -------------------------------------------------------------- work
+
+    def run(self, mutants: Sequence[int], legs: range, most: int) -> Iterator[tuple[int, Ending]]:
+        """Each mutant with its ending, as they come. Raises what ``work`` raises."""
+        todo = deque(mutants)
+        left = len(todo)
+        while left:
+            for connection, worker in self._workers.items():
+                if todo and not worker.waiting:
+                    count = max(1, min(_CHUNK, len(todo) // (2 * self._jobs)))
+                    chunk = [todo.popleft() for _ in range(min(count, len(todo)))]
+                    worker.waiting.extend(chunk)
+                    connection.send((chunk, legs, most))
+            for mutant, ending in self._endings(todo):
+                left -= 1
+                yield mutant, ending
+
+    def _endings(self, todo: deque[int]) -> list[tuple[int, Ending]]:
+        busy = [each for each, worker in self._workers.items() if worker.waiting]
+        found: list[tuple[int, Ending]] = []
+        for ready in wait(busy, min(1.0, self._patience)):
+            assert isinstance(ready, Connection)
+            try:
+                message = ready.recv()
+            except (EOFError, ConnectionError):
+                found.append(self._lost(ready, ENGINE_CRASH, todo))
+                continue
+            worker = self._workers[ready]
+            if isinstance(message, Exception):
+                raise message
+            if isinstance(message, bool):
+                worker.since = time.monotonic() if message else None
+            else:
+                worker.since = None
+                found.append((worker.waiting.popleft(), message))
+        now = time.monotonic()
+        for connection in busy:
+            since = self._workers[connection].since if connection in self._workers else None
+            if since is not None and now - since > self._patience:
+                found.append(self._lost(connection, NO_END, todo))
+        return found
+
+    def _lost(self, connection: Connection, verdict: str, todo: deque[int]) -> tuple[int, Ending]:
+        """Replace a worker; the rest of what it had is handed out again."""
+        mutant, *rest = self._workers[connection].waiting
+        todo.extendleft(reversed(rest))
+        self._stop(connection)
+        self._start()
+        return mutant, Lost(verdict)
+
+
+def _serve(connection: Connection, others: list[Connection], work: Work) -> None:
+    """The main loop of a worker. Its parent handles interrupts and the end of a terminal."""
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for other in others:
+        other.close()  # else their ends would stay open when their owner has ended
+    try:
+        while True:
+            chunk, legs, most = connection.recv()
+            for mutant in chunk:
+                connection.send(_ending_of(work, mutant, legs, most, connection.send))
+    except (EOFError, ConnectionError):
+        return  # the parent has ended
+
+
+def _ending_of(
+    work: Work, mutant: int, legs: range, most: int, watch: Watch
+) -> Attempt | Exception:
+    try:
+        return work(mutant, legs, most, watch)
+    except ConnectionError:
+        raise
+    except Exception as error:
+        return error
