@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slicc.compiler import compile_source
-from slicc.mutation.equivalence import Equivalence
+from slicc.mutation.equivalence.judge import Equivalence
 from slicc.mutation.mutant import Mutant, Operator
 from slicc.mutation.mutants import mutants
 from tests.slicc.mutation.test_mutants import SMALL, of
@@ -79,3 +79,31 @@ def test_the_state_of_a_line_without_entry_is_kept_nowhere() -> None:
 @pytest.mark.parametrize("operator", [Operator.WAKEUP_DROPPED, Operator.CONDITION_NEGATED])
 def test_nothing_is_said_of_other_operators(operator: Operator) -> None:
     assert not any(reasons(SMALL, operator).values())
+
+
+def equivalent(name: str) -> set[str]:
+    compiled, found = of(name)
+    judge = Equivalence(compiled.protocol)
+    return {mutant.name for mutant in found if judge.reason(mutant)}
+
+
+def test_states_with_the_same_rows_may_be_mixed_up() -> None:
+    found = equivalent("MESI_Two_Level")
+    assert "L2Cache:SS.L1_GETX:next-state:MT_MB" in found
+    assert not any(name.startswith("L1Cache:I.Load:next-state") for name in found)
+    assert "L2Cache:M_I.MEM_Inv:next-state:stay" not in found, "M_I has a row more than I_I"
+
+
+def test_what_is_popped_may_be_popped_after_a_wake_up_if_nothing_of_it_waits() -> None:
+    found = equivalent("MSI")
+    assert "Directory:S_m.MemData:actions-swapped:qm_popMemQueue,kw_wakeWaiting" in found
+    text = SMALL.replace("w_wake; z_wait; }", "p_pop; w_wake; }")
+    assert reasons(text, Operator.ACTIONS_SWAPPED)["p_pop,w_wake"], "nothing is ever stalled"
+    waits = text.replace("transition(S, Put)", "transition(I, Put) { z_wait; } transition(S, Put)")
+    assert not reasons(waits, Operator.ACTIONS_SWAPPED)["p_pop,w_wake"]
+
+
+def test_a_field_that_the_receiver_does_not_look_at() -> None:
+    found = equivalent("MESI_Two_Level")
+    assert "L2Cache:ct_returnLine:dirty-bit:false" in found
+    assert "L1Cache:g_sendPUTX:dirty-bit:false" not in found

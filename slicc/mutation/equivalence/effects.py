@@ -11,16 +11,29 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from slicc import ir
-from slicc.ir.walk import children, direct_expressions, inner_blocks, statements_in
+from slicc.ir.walk import (
+    children,
+    direct_expressions,
+    expressions_in,
+    inner_blocks,
+    statements_in,
+)
 from slicc.mutation.reachability import bodies
 
 Resource = tuple[str, str]
 """A kind and a name; the name ``*`` is all of a kind, the kind ``*`` is everything."""
 
+_MEMORY_QUEUE: Final = "responseFromMemory"
+"""Whose head `dequeueMemRespQueue` takes; a machine that calls it names a buffer so."""
 EVERYTHING: Final[Resource] = ("*", "*")
 HINT: Final = "hint"
 """Kind of what only says which line to replace first, or counts for statistics."""
-_HINTS: Final = frozenset({"setMRU", "setMRU_entry", "profileDemandHit", "profileDemandMiss"})
+ENTRY: Final = "entry"
+RECORD: Final = "record"
+"""Kinds of fields: of entries in caches and directories, and of TBEs."""
+_TABLES: Final = frozenset({"TBETable", "MN_TBETable", "TBEStorage"})
+_HINTS: Final = frozenset({"setMRU", "setMRU_entry"})
+"""And all methods whose names begin with ``profile``."""
 _LOOKS: Final = frozenset(
     {"lookup", "isTagPresent", "cacheAvail", "cacheProbe", "isPresent", "getNullEntry"}
 )
@@ -76,6 +89,7 @@ class EffectsOfMachine:
     """The effects of a machine's actions."""
 
     def __init__(self, machine: ir.Machine) -> None:
+        self._machine = machine
         self._functions = {function.ref: function for function in machine.functions}
         self._buffers = {port.ref: port.buffer for port in machine.in_ports}
         self._buffers |= {port.ref: port.buffer for port in machine.out_ports}
@@ -87,8 +101,35 @@ class EffectsOfMachine:
         }
         self._actions = {action.ref: self._of(action.body) for action in machine.actions}
 
-    def of_action(self, action: ir.ActionRef) -> Effects:
-        return self._actions[action]
+    def of_action(self, action: ir.ActionRef, waiting: frozenset[str] | None = None) -> Effects:
+        """``waiting``: buffers whose messages may wait for the line; None: all that ever do.
+
+        What wakes a line changes the queues in which something may wait for it.
+        """
+        found = self._actions[action]
+        if waiting is None or ("waiting", "*") not in found.writes:
+            return found
+        calm = {("queue", buffer) for buffer in self._waiting - waiting}
+        popped = {("queue", b) for b in self._popped(action)}
+        return Effects(found.reads, found.writes - (calm - popped))
+
+    def _popped(self, action: ir.ActionRef) -> set[str]:
+        """Buffers whose head the action takes itself."""
+        body = next(each.body for each in self._machine.actions if each.ref == action)
+        taken = {
+            self._buffers[node.port]
+            for node in expressions_in(body)
+            if isinstance(node, ir.PortCall)
+        }
+        stalled = {
+            self._buffers[node.port]
+            for node in statements_in(body)
+            if isinstance(node, ir.StallAndWait | ir.WakeupPort)
+        }
+        return taken | stalled
+
+    def _kind(self, pointer: ir.PointerType) -> str:
+        return RECORD if pointer.ref == self._machine.tbe else ENTRY
 
     def _of(self, body: tuple[ir.Stmt, ...]) -> Effects:
         found = Effects()
@@ -142,7 +183,7 @@ class EffectsOfMachine:
             match target:
                 case ir.FieldAccess(receiver=receiver, name=name):
                     if isinstance(receiver.type, ir.PointerType):
-                        into.writes.add(("field", name))
+                        into.writes.add((self._kind(receiver.type), name))
                         return
                     target = receiver
                 case ir.Local():
@@ -162,7 +203,7 @@ class EffectsOfMachine:
         match node:
             case ir.FieldAccess(receiver=receiver, name=name):
                 if isinstance(receiver.type, ir.PointerType):
-                    into.reads.add(("field", name))
+                    into.reads.add((self._kind(receiver.type), name))
             case ir.TransactionValue(field=pointer):
                 into.reads.add(("pointer", pointer.value))
             case ir.MachineObject(name=name):
@@ -185,12 +226,13 @@ class EffectsOfMachine:
     def _method(self, node: ir.CallMethod, into: Effects) -> None:
         match node.receiver:
             case ir.MachineObject(name=name):
-                if node.method in _HINTS:
+                if node.method in _HINTS or node.method.startswith("profile"):
                     into.writes.add((HINT, name))
                 elif node.method not in _LOOKS:
                     into.writes.add(("object", name))
                     if "allocate" in node.method:
-                        into.writes.add(("field", "*"))
+                        of_records = node.class_name in _TABLES
+                        into.writes.add((RECORD if of_records else ENTRY, "*"))
                     for argument in node.arguments:
                         if isinstance(argument.type, ir.ClassType) and argument.type.value:
                             self._changed_argument(argument, into)
@@ -199,7 +241,7 @@ class EffectsOfMachine:
             case receiver if not isinstance(receiver.type, ir.ClassType | ir.PointerType):
                 into.writes.add(EVERYTHING)
             case receiver if isinstance(receiver.type, ir.PointerType):
-                into.writes.add(("field", "*"))  # a method of entries
+                into.writes.add((self._kind(receiver.type), "*"))  # a method of entries
             case _:
                 pass
 
@@ -229,6 +271,6 @@ class EffectsOfMachine:
             into.writes |= {("queue", buffer) for buffer in self._waiting}
             into.writes.add(("waiting", "*"))
         elif name == "dequeueMemRespQueue":
-            into.writes.add(("queue", "*"))
+            into.writes.add(("queue", _MEMORY_QUEUE))
         elif name not in _PURE:
             into.writes.add(EVERYTHING)

@@ -34,7 +34,7 @@ class StoredStates:
     def __init__(self, machine: ir.Machine) -> None:
         self._machine = machine
         self._actions = {action.ref: action for action in machine.actions}
-        self._without = _state_without_anything(machine)
+        self._without = state_without_anything(machine)
         self._guarded = _writes_into_pointers(machine, "setState")
         self._held: dict[str, set[Held]] = {}
         if self._guarded and self._without is not None:
@@ -126,7 +126,7 @@ def _function(machine: ir.Machine, name: str) -> ir.Function | None:
     return next((f for f in machine.functions if f.written_name == name), None)
 
 
-def _state_without_anything(machine: ir.Machine) -> str | None:
+def state_without_anything(machine: ir.Machine) -> str | None:
     """What `getState` answers for a line without entry and TBE; None: that is not known."""
     function = _function(machine, "getState")
     if function is None:

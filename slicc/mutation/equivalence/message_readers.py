@@ -19,16 +19,44 @@ Body = tuple[ir.Stmt, ...]
 def told_apart(
     protocol: ir.Protocol,
     machine: ir.Machine,
-    port: ir.PortRef,
+    message: ir.Enqueue,
     field: str,
     values: frozenset[str],
 ) -> bool:
-    """Whether some receiver of what ``machine`` sends through ``port`` tells the values apart."""
-    buffer = next(each.buffer for each in machine.out_ports if each.ref == port)
-    receivers = list(_receivers(protocol, machine, buffer))
+    """Whether some receiver of a message of ``machine`` tells the values of a field apart.
+
+    No values: whether some receiver looks at the field.
+    """
+    buffer = next(each.buffer for each in machine.out_ports if each.ref == message.port)
+    kinds = _destinations(message)
+    receivers = [
+        (other, port)
+        for other, port in _receivers(protocol, machine, buffer)
+        if kinds is None or (other.machine_type or other.name) in kinds
+    ]
     if not receivers:
         return True  # memory, or something else that is not written in the language
     return any(_Uses(other, field, values).tell(in_port) for other, in_port in receivers)
+
+
+def _destinations(message: ir.Enqueue) -> frozenset[str] | None:
+    """The kinds of machines that it goes to; None: that is not known."""
+    found: set[str] = set()
+    for statement in statements_in(message.body):
+        match statement:
+            case ir.Evaluate(ir.CallMethod(class_name="NetDest", mutates=True) as call):
+                match call.arguments:
+                    case (ir.CallBuiltin(name=name, arguments=(_, ir.EnumConst(member=kind), *_)),):
+                        if call.method != "add" or not name.startswith("mapAddressTo"):
+                            return None
+                        found.add(kind)
+                    case _:
+                        return None
+            case ir.Assign(target=ir.FieldAccess(type=ir.ClassType(name="NetDest"))):
+                return None
+            case _:
+                pass
+    return frozenset(found) or None
 
 
 def _receivers(
@@ -99,7 +127,7 @@ class _Uses:
             case ir.Binary(operator, left, ir.EnumConst(member=member)) if (
                 operator in _EQUALITY and self._is_it(left, local)
             ):
-                return member in self._values
+                return not self._values or member in self._values
             case ir.CallFunction(function=ref, arguments=arguments):
                 return self._in_call(ref, arguments, local)
             case _:
@@ -131,6 +159,6 @@ class _Uses:
             case ir.Binary(operator, ir.Local(name=other), ir.EnumConst(member=member)) if (
                 operator in _EQUALITY and other == name
             ):
-                return member in self._values
+                return not self._values or member in self._values
             case _:
                 return any(self._of_parameter(child, name) for child in children(node))

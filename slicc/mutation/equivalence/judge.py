@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slicc import ir
-from slicc.mutation.effects import EffectsOfMachine
-from slicc.mutation.message_readers import told_apart
+from slicc.mutation.equivalence.alike_states import alike_states
+from slicc.mutation.equivalence.effects import EffectsOfMachine
+from slicc.mutation.equivalence.message_readers import told_apart
+from slicc.mutation.equivalence.stored_states import StoredStates
+from slicc.mutation.equivalence.waiting_messages import WaitingMessages
 from slicc.mutation.mutant import Mutant, Operator
 from slicc.mutation.rewriting import sites
-from slicc.mutation.stored_states import StoredStates
 
 
 class Equivalence:
@@ -22,6 +24,8 @@ class Equivalence:
         self._protocol = protocol
         self._machines = {machine.name: machine for machine in protocol.machines}
         self._effects = {name: EffectsOfMachine(m) for name, m in self._machines.items()}
+        self._waiting = {name: WaitingMessages(m) for name, m in self._machines.items()}
+        self._alike = {name: alike_states(m) for name, m in self._machines.items()}
         self._stored = {name: StoredStates(m) for name, m in self._machines.items()}
 
     def reason(self, mutant: Mutant) -> str:
@@ -33,8 +37,8 @@ class Equivalence:
                 return self._dropped(mutant)
             case Operator.NEXT_STATE:
                 return self._next_state(mutant)
-            case Operator.WRONG_TYPE:
-                return self._type(mutant)
+            case Operator.WRONG_TYPE | Operator.DIRTY_BIT | Operator.ACK_COUNT:
+                return self._field(mutant)
             case _:
                 return ""
 
@@ -47,10 +51,11 @@ class Equivalence:
         return one, other, [cell.state for cell in old.cells if cell.transition == number]
 
     def _swapped(self, mutant: Mutant) -> str:
-        one, other, _ = self._row(mutant)
+        one, other, states = self._row(mutant)
         effects = self._effects[mutant.machine]
+        waiting = self._waiting[mutant.machine].buffers(states, one)
         moved = [a for a, b in zip(one.actions, other.actions) if a != b]
-        first, second = (effects.of_action(action) for action in moved)
+        first, second = (effects.of_action(action, waiting) for action in moved)
         return "the order of the two actions makes no difference" if first.commutes(second) else ""
 
     def _dropped(self, mutant: Mutant) -> str:
@@ -67,25 +72,34 @@ class Equivalence:
         )
 
     def _next_state(self, mutant: Mutant) -> str:
-        one, _, states = self._row(mutant)
+        one, other, states = self._row(mutant)
         stored = self._stored[mutant.machine]
-        if not all(stored.forgets(state, one) for state in states):
-            return ""
-        return "nothing holds the line's state after this transition"
+        if all(stored.forgets(state, one) for state in states):
+            return "nothing holds the line's state after this transition"
+        alike = self._alike[mutant.machine]
+        if all(alike(one.next.state or state, other.next.state or state) for state in states):
+            computed = ir.NextKind.COMPUTED in (one.next.kind, other.next.kind)
+            return "" if computed else "the two states have the same rows"
+        return ""
 
-    def _type(self, mutant: Mutant) -> str:
+    def _field(self, mutant: Mutant) -> str:
         machine = self._machines[mutant.machine]
-        found = list(_enqueues(machine, mutant))
+        found = list(_changed_fields(machine, mutant))
         if len(found) != 1:
             return ""
-        port, field, before, after = found[0]
-        if told_apart(self._protocol, machine, port, field, frozenset({before, after})):
+        message, field, values = found[0]
+        if told_apart(self._protocol, machine, message, field, frozenset(values)):
             return ""
-        return f"no receiver tells {after} from {before}"
+        if not values:
+            return f"no receiver looks at {field}"
+        return f"no receiver tells {values[1]} from {values[0]}"
 
 
-def _enqueues(machine: ir.Machine, mutant: Mutant) -> Iterator[tuple[ir.PortRef, str, str, str]]:
-    """The port, the field and its values before and after, of the message that was changed."""
+def _changed_fields(
+    machine: ir.Machine, mutant: Mutant
+) -> Iterator[tuple[ir.Enqueue, str, tuple[str, ...]]]:
+    """The message and the field that are changed; the values before and after, if it is a member
+    of an enumeration."""
     new = next(m for m in mutant.ir.machines if m.name == machine.name)
     for old_action, new_action in zip(machine.actions, new.actions):
         if old_action is new_action:
@@ -93,9 +107,13 @@ def _enqueues(machine: ir.Machine, mutant: Mutant) -> Iterator[tuple[ir.PortRef,
         for one, other in zip(sites(old_action.body), sites(new_action.body)):
             match one.statement, other.statement:
                 case (
-                    ir.Assign(target=ir.FieldAccess(name=name), value=ir.EnumConst(member=before)),
-                    ir.Assign(value=ir.EnumConst(member=after)),
+                    ir.Assign(target=ir.FieldAccess(receiver=ir.Local(), name=name), value=before),
+                    ir.Assign(value=after),
                 ) if before != after and one.inside is not None:
-                    yield one.inside.port, name, before, after
+                    match before, after:
+                        case ir.EnumConst(member=old), ir.EnumConst(member=now):
+                            yield one.inside, name, (old, now)
+                        case _:
+                            yield one.inside, name, ()
                 case _:
                     pass

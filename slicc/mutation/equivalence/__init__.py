@@ -1,0 +1,1 @@
+"""Which mutants no run can tell from the original, by what the text says."""
