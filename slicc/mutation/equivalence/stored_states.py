@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from slicc import ir
-from slicc.ir.walk import statements_in
+from slicc.ir.walk import expressions_in, statements_in
 
 _POINTERS: Final = (ir.TransactionField.TBE, ir.TransactionField.ENTRY)
 Held = frozenset[ir.TransactionField]
@@ -35,22 +35,24 @@ class StoredStates:
         self._machine = machine
         self._actions = {action.ref: action for action in machine.actions}
         self._without = state_without_anything(machine)
-        self._guarded = _writes_into_pointers(machine, "setState")
+        self._stored = _pointers_with_state(machine)
         self._held: dict[str, set[Held]] = {}
-        if self._guarded and self._without is not None:
+        if self._without is not None:
             self._explore(self._without)
 
     def forgets(self, state: str, node: ir.Transition) -> bool:
         """Whether nothing holds the line's state after the row, whatever it was before."""
-        if not self._guarded or self._without is None:
+        if self._stored is None or self._without is None:
             return False
         return all(
-            after == _NOTHING
+            self._stored.isdisjoint(after)
             for held in self._held.get(state, ())
             for after in self._after(held, node)
         )
 
     def _explore(self, start: str) -> None:
+        if self._stored is None:
+            return
         waiting = [(start, _NOTHING)]
         rows: dict[str, list[ir.Transition]] = {}
         for cell in self._machine.cells:
@@ -71,7 +73,9 @@ class StoredStates:
                             nexts = states
                         case _:
                             nexts = [state]
-                    waiting += [(each if after else start, after) for each in nexts]
+                    if self._stored.isdisjoint(after):
+                        nexts = [start]
+                    waiting += [(each, after) for each in nexts]
 
     def _after(self, held: Held, node: ir.Transition) -> set[Held]:
         found = {held}
@@ -153,19 +157,42 @@ def _is_pointer(function: ir.Function, name: str) -> bool:
     )
 
 
-def _writes_into_pointers(machine: ir.Machine, name: str) -> bool:
-    """Whether a function does nothing for a line without entry and TBE."""
-    function = _function(machine, name)
-    return function is not None and all(
-        _guarded_by_pointer(function, statement) for statement in function.body
+def _pointers_with_state(machine: ir.Machine) -> Held | None:
+    """Whose TBE or entry a state is written into; None: it is written elsewhere as well."""
+    found: set[ir.TransactionField] = set()
+    for name in ("setState", "setAccessPermission"):
+        function = _function(machine, name)
+        if function is None:
+            return None
+        if not _reads(function, function.parameters[-1].name):
+            continue
+        for statement in function.body:
+            written = _guards(machine, function, statement)
+            if written is None:
+                return None
+            found |= written
+    return frozenset(found)
+
+
+def _reads(function: ir.Function, name: str) -> bool:
+    return any(
+        isinstance(node, ir.Local) and node.name == name for node in expressions_in(function.body)
     )
 
 
-def _guarded_by_pointer(function: ir.Function, statement: ir.Stmt) -> bool:
+def _guards(machine: ir.Machine, function: ir.Function, statement: ir.Stmt) -> Held | None:
+    """The pointers that a statement does nothing without; None: it may do something anyway."""
     match statement:
-        case ir.If(ir.NullTest(valid=True, operand=ir.Local(name=name)), _, orelse):
-            return _is_pointer(function, name) and all(
-                _guarded_by_pointer(function, each) for each in orelse
-            )
+        case ir.If(ir.NullTest(valid=True, operand=ir.Local(name=name, type=type_)), _, orelse) if (
+            _is_pointer(function, name) and isinstance(type_, ir.PointerType)
+        ):
+            is_tbe = type_.ref == machine.tbe
+            found = {ir.TransactionField.TBE if is_tbe else ir.TransactionField.ENTRY}
+            for each in orelse:
+                more = _guards(machine, function, each)
+                if more is None:
+                    return None
+                found |= more
+            return frozenset(found)
         case _:
-            return False
+            return None
