@@ -89,8 +89,11 @@ _TWO_FRAMES: Final = {
     "instruction_percent": 50,
 }
 """Lines are given up and asked for again while answers to the eviction are under way."""
+_ONE_SLOT: Final = Turn("hot-ping-pong", {"units": 16, "send_slots": 1})
+"""Owners that cannot answer in time: what they owe is overtaken by what was asked for later."""
 _CPU_ROTATION: Final = (
-    *[Turn("set-conflict")] * 4,
+    *[Turn("set-conflict")] * 3,
+    _ONE_SLOT,
     *[Turn("set-conflict", _TWO_FRAMES)] * 3,
     *[Turn("line-duel")] * 2,
     *[Turn("line-duel", _TWO_FRAMES)] * 2,
