@@ -28,5 +28,7 @@ def analyse(
             if slugs is None or not set(rule.slugs).isdisjoint(slugs):
                 found += rule.find(facts)
     if slugs is None or not set(SLUGS).isdisjoint(slugs):
-        found += reachable(protocol, walked(protocol, steps))
+        known = {(each.slug, each.primary.span) for each in found}
+        walks = reachable(protocol, walked(protocol, steps))
+        found += (each for each in walks if (each.slug, each.primary.span) not in known)
     return found if slugs is None else [each for each in found if each.slug in slugs]

@@ -25,6 +25,7 @@ _REST = {
 }
 SLUGS = (
     "message-kept",
+    "unread-message",
     "unhandled-pair",
     "null-record",
     "error-reached",
@@ -66,6 +67,14 @@ def _diagnostic(machine: ir.Machine, happening: Happening) -> Diagnostic:
                 "it is null",
                 notes=notes,
                 help="test it with `is_valid`",
+            )
+        case "unread":
+            return finding(
+                "unread-message",
+                f"machine `{machine.name}` sends a message where it is not read: {happening.what}",
+                happening.span,
+                "never received",
+                notes=notes,
             )
         case "left":
             return finding(

@@ -40,6 +40,10 @@ Channel = tuple[int, int, Source]
 """Receiving machine, its port, and the sender."""
 
 
+class Unread(Unmodelled):
+    """A message goes to a machine that does not read its virtual network."""
+
+
 class Numbers:
     """Numbers for contents."""
 
@@ -266,6 +270,12 @@ class Machines:
             )
         except Unmodelled as reason:
             self._give_up(found, reason)
+            if isinstance(reason, Unread):
+                name, kind = self.nodes[index][0].machine.name, _kind(step.message)
+                span = step.sent[0].span if len(step.sent) == 1 else None
+                wrong = Happening("unread", name, "", "", source, kind, str(reason), span)
+                if span is not None:
+                    found.happenings.append((wrong, bool(step.taken)))
             return
         if source == PRESSURE:
             step.waiting = [each for each in step.waiting if each.source != PRESSURE]
@@ -314,7 +324,7 @@ class Machines:
                 (n for n, port in enumerate(ports) if port.network == link.virtual_network), None
             )
             if place is None:
-                raise Unmodelled(f"{receiver[0]} does not read network {link.virtual_network}")
+                raise Unread(f"{receiver[0]} does not read virtual network {link.virtual_network}")
             yield (there, place, me), message
 
     def _inside(self, index: int, buffer: str, message: Record) -> tuple[Channel, Record]:
