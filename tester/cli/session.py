@@ -28,7 +28,7 @@ from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.finds import Finds
 from tester.cli.options.common import LegsOptions
 from tester.cli.program_check import ProgramWrong
-from tester.cli.shrinking import small
+from tester.cli.shrinking import Small, small
 from tester.cli.trace_output import Tracer
 from tester.diagnosis.failure_report import Failure, render
 from tester.engines.choice import Choice
@@ -39,8 +39,9 @@ from tester.execution.leg import LegRun
 from tester.program.program import Program
 from tester.program.replay_file import Leg, ReplayError, save_leg
 from tester.scenario.machine_roles import undriven
+from tester.shrink.leg_page import write_leg_page
 from tester.shrink.measure import Size
-from tester.shrink.search import DoesNotFail
+from tester.shrink.search import DoesNotFail, finding_of
 from tester.shrink.shrink_report import small_file
 
 Failed = tuple[Leg, LegRun, Finding]
@@ -294,9 +295,29 @@ class Session:
             return False
         finally:
             self._shrinking = ""
-        failure.least = found.lines(self.campaign, self._command("replay", found.path))
+        command = self._command("replay", found.path)
+        failure.least = [*found.lines(self.campaign, command), *self._page(found, command)]
         failure.suspects = found.suspects()
         return found.shrunk.interrupted
+
+    def _page(self, found: Small, command: str) -> list[str]:
+        """Write the page beside a shrunk leg; how the report names it."""
+        path = found.path.with_suffix(".html")
+        leg, protocol = found.shrunk.leg, self.protocol
+        try:
+            write_leg_page(
+                path,
+                leg,
+                protocol,
+                finding_of(leg, protocol),
+                include=self.options.include,
+                preludes=self.options.prelude,
+                command=command,
+            )
+        except OSError as error:
+            print(f"gpu-tester: no page: {path}: {error.strerror or error}", file=sys.stderr)
+            return []
+        return [f"its run, message by message: {path}"]
 
     def _our_bug(self, error: Exception, leg: Leg, verb: str, use: str) -> None:
         """Report a bug of the tester, and the command that shows it."""
