@@ -187,7 +187,7 @@ def plan_words(scenario: RequesterScenario, agents: int, capacities: tuple[int, 
     ports = scenario.ports
     count = len(ports)
     words = [MAGIC, VERSION, scenario.program.run_key, 6, 0, 40, 10_000]
-    words += [1 << 62, 1 << 62, 0, MachineType.NUM]  # no limits to messages and work
+    words += [1 << 62, 1 << 62, 0, 0, MachineType.NUM]  # no limits to messages and work, no script
     for kind in range(MachineType.NUM):
         instances = count if kind == MachineType.Cache else 0
         words += [instances, count if kind > MachineType.Cache else 0, NONE]
