@@ -42,10 +42,11 @@ struct Writer {
     const Renaming& renaming;
     BitWriter out;
     u8 kind[MAX_TOKENS];         // of a value: 0 CLEARED, 1 DEAD, then what is known about it
+    u8 group[MAX_TOKENS];        // of a kind: kinds of which the same is known are in one
     u8 number[MAX_TOKENS] = {};  // of a kind, in the order of writing; 0: not written yet
     u8 kind_of[MAX_TOKENS];      // of a number
     u32 numbers = DEAD + 1;
-    bool by_kind = false;           // for comparing: write kinds
+    bool by_kind = false;           // for comparing: write groups
     const char* refused = nullptr;  // why the state cannot be written
 
     Writer(Context& context, const Coding& c, const Renaming& r, u8* to, u64 room)
@@ -58,7 +59,8 @@ struct Writer {
         return value;
     }
     u32 number_of(u32 which) {
-        if (which <= DEAD || by_kind) return which;
+        if (which <= DEAD) return which;
+        if (by_kind && !number[which]) return MAX_TOKENS + group[which];
         if (!number[which]) {
             kind_of[numbers] = static_cast<u8>(which);
             number[which] = static_cast<u8>(numbers++);

@@ -348,11 +348,14 @@ inline void classify_values(Coder<Writer>& code) {
     }
     const bool all_relaxed = a.oracle.relaxed == (1u << a.count) - 1;
     u32 kinds = DEAD;
+    u32 groups = DEAD;
     for (u32 i = 0; i < count; i++) {
         const Token& t = a.oracle.tokens[order[i]];
         const bool alike = t.owner == NO_AGENT && (all_relaxed || (t.over && !t.before));
-        const bool same = i && alike && signatures[order[i]] == signatures[order[i - 1]];
-        if (!same) kinds++;
+        const bool same = i && signatures[order[i]] == signatures[order[i - 1]];
+        if (!same) groups++;
+        if (!same || !alike) kinds++;
+        code.group[kinds] = static_cast<u8>(groups);
         code.kind[order[i]] = static_cast<u8>(kinds);
     }
 }
