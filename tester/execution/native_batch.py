@@ -125,7 +125,7 @@ class _Job(ctypes.Structure):
     _fields_ = [
         *((name, _U64) for name in _SIZES),
         *((name, _POINTER) for name in (*_AGENT_ARRAYS, *_ARRAYS)),
-        *((name, _U64) for name in ("limit", "slice", "rest", "blind", "flushable")),
+        *((name, _U64) for name in ("limit", "slice", "rest", "blind", "copies_stay", "flushable")),
         ("steps", _POINTER),
         ("flush_identity", _U64),
         ("read_identity", _U64),
@@ -439,6 +439,7 @@ def _job(
         slice_ticks(limit),
         DRAIN_LIMITS * limit,
         form.rules.blind,
+        form.rules.copies_stay,
         form.flushable,
         form.steps,
         FLUSHES,

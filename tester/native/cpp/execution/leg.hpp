@@ -30,6 +30,7 @@ struct LegRules {
     u64 slice;
     u64 rest;  // ticks in which a system has to come to rest
     u64 blind;
+    u64 copies_stay;  // nothing is read back
     u64 flushable;
     const u8* steps;
     u64 flush_identity;
@@ -196,9 +197,9 @@ inline void Leg_compare(Context& x, const FinalMemory& final) {
 // The step after the leg's first rest, and after its flush.
 inline i64 Leg_compared(Context& x, const PreparedLeg& leg, const LegRules& rules) {
     LegState& state = leg_state(x);
-    if (state.flushed) Leg_compare(x, leg.final);
+    if (state.flushed && !x.s->memory.echoes) Leg_compare(x, leg.final);
     if (Leg_failed(x)) return STATUS_FINDING;
-    if (leg.final.lines) {
+    if (leg.final.lines && !rules.copies_stay) {
         state.until = now(x);
         state.phase = LegPhase::READ_BACK;
         if (Driver_add(x, leg.views[1], Role::READ_BACK, leg.reader_requester, nullptr,

@@ -175,6 +175,9 @@ inline void client_atomic_done(Context& x, Access& access, u64, const u64* old, 
 
 inline void client_synchronized(Context& x, Access& access) { access_ended(x, access); }
 
+// What has been loaded is not kept.
+inline void client_line_lost(Context&, u32, u64) {}
+
 // ---------------------------------------------------------------- beginning
 
 inline bool port_is_free(Context& x, const Requester& r, u32 kind) {
