@@ -43,10 +43,10 @@ from tester.execution.handover import HandoverRules
 from tester.execution.handover import agents_of as agents_of
 from tester.execution.handover import handover_rules_of as handover_rules_of
 from tester.execution.leg import DEADLOCK_LIMIT, LegRun, Outcome
-from tester.execution.native_batch import Counts, LegBatch, LegResult
-from tester.execution.native_leg import NativeLegRun, NativeProtocol
 from tester.generator.config import EPISODES
 from tester.generator.generator import GeneratorConfig, generate_program
+from tester.native.batch import Counts, LegBatch, LegResult
+from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg
 from tester.scenario import limited_resources, machine_roles, profiles, variants
 

@@ -19,7 +19,7 @@ from runtime.system.system import System, build_system
 from tester.campaign.campaign import AnyRun, handover_rules_of, leg_run
 from tester.diagnosis.events.system_inspection import controller_name
 from tester.execution.leg import Outcome
-from tester.execution.native_leg import NativeLegRun, NativeProtocol
+from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg
 
 if TYPE_CHECKING:

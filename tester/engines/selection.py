@@ -22,11 +22,11 @@ from tester.engines.choice import Choice
 from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.handover import handover_rules_of
-from tester.execution.native_batch import LegBatch
-from tester.execution.native_leg import NativeLegRun, NativeProtocol, sizes_of
-from tester.execution.native_system import TESTER_CLIENTS
 from tester.generator.native_loader import PendingLoops
 from tester.generator.native_loops import CompiledLoops
+from tester.native.batch import LegBatch
+from tester.native.leg import NativeLegRun, NativeProtocol, sizes_of
+from tester.native.system import TESTER_CLIENTS
 from tester.program.replay_file import Leg
 
 if TYPE_CHECKING:

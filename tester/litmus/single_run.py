@@ -18,7 +18,7 @@ from tester.campaign.campaign import handover_rules_of, leg_run
 from tester.engines.selection import CANNOT, Chosen
 from tester.execution.events import Finding, Request, RequestObserver, Role
 from tester.execution.leg import LegRun
-from tester.execution.native_leg import NativeLegRun, NativeProtocol
+from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.program import Program
 from tester.program.replay_file import Leg
 from tester.scenario_text.conditions import Outcome

@@ -18,9 +18,9 @@ from runtime.system.system import build_system
 from tester.campaign.campaign import AnyRun, handover_rules_of
 from tester.execution.events import Verdict
 from tester.execution.leg import LegRun
-from tester.execution.native_leg import NativeLegRun
 from tester.mutation.native_object import MutantProtocol
 from tester.mutation.relevance import Cells
+from tester.native.leg import NativeLegRun
 from tester.program.replay_file import Leg
 
 

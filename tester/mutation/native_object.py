@@ -15,8 +15,8 @@ from runtime.native.ctypes_api import Library
 from runtime.native.plan import Capacities, NotNative, Plans
 from runtime.native.toolchain.compiler import Compiler
 from runtime.native.toolchain.object_cache import Cache
-from tester.execution.native_leg import LibraryFor, NativeProtocol
-from tester.execution.native_system import TESTER_CLIENTS, TesterSystem
+from tester.native.leg import LibraryFor, NativeProtocol
+from tester.native.system import TESTER_CLIENTS, TesterSystem
 from tester.program.replay_file import Leg
 
 MUTANT_CLIENTS: Final = replace(

@@ -27,7 +27,7 @@ from tester.campaign.campaign import Campaign, Options
 from tester.cli.session import tune_collector
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
-from tester.execution.native_batch import LegBatch
+from tester.native.batch import LegBatch
 from tests.benchmarks.bench_native import yardstick_lane_rate
 
 PROTOCOLS: Final = ("GPU_VIPER", "GPU_VIPER_APU", "MESI_Two_Level", "MSI", "MI")

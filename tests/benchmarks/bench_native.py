@@ -28,7 +28,7 @@ from tester.campaign.campaign import Campaign, handover_rules_of, leg_run
 from tester.cli.session import tune_collector
 from tester.engines.choice import Choice
 from tester.engines.selection import Chosen, choose
-from tester.execution.native_leg import NativeLegRun
+from tester.native.leg import NativeLegRun
 from tester.program.replay_file import Leg
 from tests.benchmarks.shapes import SHAPES, Shape
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpu.compute_unit.native import shared_numbers as of_gpu
 from runtime.native import shared_numbers as of_runtime
-from tester.execution import shared_numbers as of_tester
+from tester.native import shared_numbers as of_tester
 
 
 @pytest.mark.parametrize("headers", [of_runtime.headers(), of_tester.headers(), of_gpu.headers()])

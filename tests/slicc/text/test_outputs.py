@@ -195,7 +195,8 @@ def test_every_template_is_driven() -> None:
     found = {path.name for folder in folders for path in (folder / "templates").glob("*")}
     assert found == {
         *("init.py.jinja", "types.py.jinja", "machine.py.jinja"),
-        *("protocol.cpp.jinja", "types.hpp.jinja", "machine.hpp.jinja", "table.html.jinja"),
+        *("protocol.cpp.jinja", "types.hpp.jinja", "machine.hpp.jinja", "encoding.hpp.jinja"),
+        "table.html.jinja",
     }
 
 

@@ -17,9 +17,9 @@ from runtime.requesters.port import AccessKind
 from tester.campaign.campaign import Campaign, Options
 from tester.execution.episode_stream import read_episode
 from tester.execution.events import Role, Verdict
-from tester.execution.native_program import ProgramView
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.generator.unaligned import Unaligned
+from tester.native.program import ProgramView
 from tester.program.address_map import MapConfig
 from tester.program.array_validation import shape_errors
 from tester.program.expectations import derive

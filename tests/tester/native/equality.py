@@ -19,7 +19,7 @@ from tester.campaign.campaign import Campaign, Options, handover_rules_of, leg_r
 from tester.engines.choice import Choice
 from tester.engines.selection import Chosen, choose
 from tester.execution.leg import LegRun
-from tester.execution.native_leg import NativeLegRun, NativeProtocol
+from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg
 
 PROTOCOLS = (

@@ -26,8 +26,8 @@ from tester.execution.checker import Checker
 from tester.execution.driver import Driver
 from tester.execution.events import Finding, Role, Verdict
 from tester.execution.handover import FLUSHES, READ_BACKS, Flusher
-from tester.execution.native_program import ProgramView
-from tester.execution.native_system import TESTER_CLIENTS
+from tester.native.program import ProgramView
+from tester.native.system import TESTER_CLIENTS
 from tester.program.program import Program
 from tests.runtime.native.core_twin import NONE, call, library
 from tests.tester.native.requesters_scenario import FAULTS, Port, RequesterScenario

@@ -9,7 +9,7 @@ import pytest
 from runtime.native.plan import POOLS, Capacities
 from runtime.native.system import RunStatus
 from tester.campaign.campaign import Campaign, Options, handover_rules_of
-from tester.execution.native_leg import NativeLegRun
+from tester.native.leg import NativeLegRun
 from tester.scenario.profiles import PROFILES
 from tester.scenario.special_profiles import COMPARISONS
 from tests.sampling import sampled

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime.native.plan import Capacities
-from tester.execution import native_leg
+from tester.native import leg as native_leg
 from tests.sampling import sampled
 from tests.tester.native.solo import check
 

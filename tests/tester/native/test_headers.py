@@ -12,7 +12,7 @@ import pytest
 
 from runtime.native.build import HEADERS, Clients
 from runtime.native.external_requester import EXTERNAL_CLIENTS
-from tester.execution.native_system import TESTER_CLIENTS
+from tester.native.system import TESTER_CLIENTS
 from tests.compiling import ROOT, compiler
 
 TYPES = ROOT / "tests" / "slicc" / "codegen" / "cpp" / "golden" / "toy" / "types.hpp.txt"
@@ -20,7 +20,7 @@ BEHIND_ALL_LAYERS = {
     "system/system.hpp",
     "system/api.hpp",
     "requesters/external_api.hpp",
-    "execution/api.hpp",
+    "calls/api.hpp",
     *(f"untimed/{name}.hpp" for name in ("coder", "posting", "regions", "renaming")),
     *(f"untimed/{name}.hpp" for name in ("state_code", "steps")),
 }

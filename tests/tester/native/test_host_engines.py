@@ -21,7 +21,7 @@ from tester.engines import selection as engine_selection
 from tester.engines.choice import Choice
 from tester.engines.selection import Chosen, EngineDisagreement, choose
 from tester.errors import ConfigError
-from tester.execution.native_batch import LegBatch, LegResult
+from tester.native.batch import LegBatch, LegResult
 from tests.planted.bugs import BY_NAME
 from tests.tester.native.equality import engine, loaded
 
@@ -160,9 +160,9 @@ def test_a_native_failure_that_python_does_not_see_is_our_bug(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     engine("MI")
-    from tester.execution import native_batch
     from tester.execution.events import Verdict
-    from tester.execution.native_leg import NativeLegRun
+    from tester.native import batch as native_batch
+    from tester.native.leg import NativeLegRun
 
     monkeypatch.setattr(native_batch, "SMALL_LEG", 0)
     honest = NativeLegRun._run

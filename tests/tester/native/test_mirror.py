@@ -37,17 +37,18 @@ RUNTIME = {
 }
 TESTER = {
     "exploration": "tester/exploration/native_search.py drives it",
-    "execution/access": "tester/execution/native_program.py lays out what it reads",
+    "execution/access": "tester/native/program.py lays out what it reads",
     "execution/access_state": "tester/execution/agent.py",
+    "execution/shared_numbers": "tester/native/shared_numbers.py",
     "execution/state": "tester/execution/agent.py",
-    "execution/batch": "tester/execution/native_batch.py",
-    "execution/api": "tester/execution/native_system.py",
+    "calls/batch": "tester/native/batch.py",
+    "calls/api": "tester/native/system.py",
     "execution/flush": "tester/execution/handover.py",
-    "execution/program": "tester/execution/native_program.py",
+    "execution/program": "tester/native/program.py",
     "program/arrays": "tester/program/program.py",
     "generator/atomics": "tester/program/atomics.py",
     "generator/counter_rng": "tester/counter_rng.py",
-    "generator/shared_numbers": "tester/execution/shared_numbers.py",
+    "generator/shared_numbers": "tester/native/shared_numbers.py",
     "generator/expectations": "tester/program/expectations.py",
 }
 

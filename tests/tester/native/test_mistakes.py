@@ -15,7 +15,7 @@ import pytest
 from protocols.loader import LoadedProtocol
 from runtime.system.system import System
 from tester.campaign.campaign import Campaign, Options
-from tester.execution.native_leg import NativeProtocol
+from tester.native.leg import NativeProtocol
 from tests.tester.native.equality import native_engine, run_in_python, run_natively
 from tests.tester.native.solo import load
 from tests.tester.native.test_equality_mutants import in_words, words_of

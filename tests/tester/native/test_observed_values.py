@@ -12,7 +12,7 @@ from protocols.loader import load_protocol
 from tester.campaign.campaign import Campaign, Options, handover_rules_of
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
-from tester.execution.native_leg import NativeLegRun
+from tester.native.leg import NativeLegRun
 from tester.program.program import LOAD, STORE
 from tester.program.replay_file import Leg
 from tests.compiling import compiler

@@ -19,7 +19,7 @@ from runtime.system import watchdog
 from runtime.system.system import build_system
 from tester.campaign.campaign import Campaign, Options
 from tester.execution.leg import LegRun
-from tester.execution.native_leg import NativeLegRun, NativeProtocol
+from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg
 from tests.sampling import sampled
 from tests.tester.native import equality

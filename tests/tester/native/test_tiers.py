@@ -20,10 +20,10 @@ from runtime.native.toolchain.compiler import Compilation, Compiler, ToolchainEr
 from runtime.native.toolchain.object_cache import Cache
 from runtime.native.toolchain.pending_object import PendingObject, stop_all
 from slicc.text.command.exit_status import FINE, MISUSED
-from tester.execution.native_system import TESTER_CLIENTS
 from tester.generator import native_loader
 from tester.generator.native_loader import PendingLoops
 from tester.generator.native_loops import load_loops, loops_recipe
+from tester.native.system import TESTER_CLIENTS
 from tests.processes import gone, in_two_processes, see_end
 from tests.sampling import sampled
 from tests.tester.native.equality import leg_of, loaded, native_engine, run_natively

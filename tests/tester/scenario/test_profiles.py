@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -284,7 +283,7 @@ def test_crowding_follows_the_agents_that_exist() -> None:
 
 def _machine(name: str, *parameters: Parameter) -> Any:
     """Stands for a compiled controller class: only its declarations are looked at."""
-    return SimpleNamespace(MACHINE=name, PARAMETERS=parameters)
+    return type(name, (), {"MACHINE": name, "PARAMETERS": parameters})
 
 
 VIPER_LIKE = ProtocolInfo(

@@ -16,7 +16,7 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.system.system import build_system
 from tester.campaign.campaign import Campaign, Options, handover_rules_of, leg_run
 from tester.engines.selection import Chosen
-from tester.execution.native_leg import NativeLegRun
+from tester.native.leg import NativeLegRun
 from tests.planted.bug import Bug, BugClass, Edit
 from tests.tester.native.equality import native_engine
 

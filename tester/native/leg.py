@@ -46,8 +46,8 @@ from tester.execution.handover import (
     judged_versions,
 )
 from tester.execution.leg import DEADLOCK_LIMIT, DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
-from tester.execution.native_program import ProgramView
-from tester.execution.native_system import NativeFinding, TesterSystem
+from tester.native.program import ProgramView
+from tester.native.system import NativeFinding, TesterSystem
 from tester.program.expectations import touched_lines
 from tester.program.final_memory import FinalContents, final_contents
 from tester.program.program import Program

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tester.campaign.campaign import AnyRun, Campaign, Options
-from tester.execution import native_batch
 from tester.execution.events import Verdict
 from tester.execution.handover import handover_rules_of
-from tester.execution.native_batch import Counts, LegBatch, LegResult
-from tester.execution.native_leg import NativeLegRun
+from tester.native import batch as native_batch
+from tester.native.batch import Counts, LegBatch, LegResult
+from tester.native.leg import NativeLegRun
 from tester.program.expectations import derive
 from tester.program.replay_file import Leg
 from tests.tester.native.equality import PROTOCOLS, engine, loaded, native

@@ -1,6 +1,6 @@
 """Numbers that the tester's Python and C++ share, written as C++.
 
-``python -m tester.execution.shared_numbers`` writes the headers again; see
+``python -m tester.native.shared_numbers`` writes the headers again; see
 `runtime.native.shared_numbers`.
 """
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from runtime.native.shared_numbers import by_place, constant, constants, header, write
 from runtime.types.atomic_op import AtomicKind
 from tester.execution.events import Role, Verdict
-from tester.execution.native_batch import ResultWord
-from tester.execution.native_system import TESTER_CLIENTS
+from tester.native.batch import ResultWord
+from tester.native.system import TESTER_CLIENTS
 from tester.program import program
 
 

@@ -18,7 +18,7 @@ from runtime.native.ctypes_api import Library
 from runtime.native.plan import Words
 from runtime.native.plan_words import NONE
 from runtime.native.system import NativeSystem, RunStatus
-from tester.execution.native_program import ProgramView, ViewStruct
+from tester.native.program import ProgramView, ViewStruct
 
 _U64 = ctypes.c_uint64
 _I64 = ctypes.c_int64
@@ -28,7 +28,7 @@ _VIEWS = ctypes.POINTER(ViewStruct)
 
 TESTER_CLIENTS: Final = Clients(
     "execution/access_state.hpp",
-    "execution/api.hpp",
+    "calls/api.hpp",
     Path(__file__).parents[1] / "native" / "cpp",
     {
         "add_driver": (_I64, (_BLOCK, _VIEWS, ctypes.c_uint32, _WORDS, _WORDS, _U64)),

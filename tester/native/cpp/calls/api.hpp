@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "execution/batch.hpp"
+#include "calls/batch.hpp"
 
 SLICC_API i64 slicc_add_driver(void* block, const ProgramView* program, u32 role,
                                const u32* requester_of_agent, const u8* steps, u64 first_identity) {

@@ -3,7 +3,7 @@
 What a program alone determines (the arrays of its agents, memory at its end, the program that reads
 it back) is worked out by compiled code as well, and one block of memory serves all legs of a call.
 Invariant: the result of a leg is that of the same leg run alone by
-:class:`tester.execution.native_leg.NativeLegRun`, whatever is run before or after it.
+:class:`tester.native.leg.NativeLegRun`, whatever is run before or after it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tester.execution.driver import Statistics
 from tester.execution.events import Verdict
 from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules, judged_versions
 from tester.execution.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
-from tester.execution.native_leg import (
+from tester.native.leg import (
     NativeLegRun,
     NativeProtocol,
     all_flush,
@@ -39,7 +39,7 @@ from tester.execution.native_leg import (
     place_of,
     sizes_of,
 )
-from tester.execution.native_program import VERSION_ARRAYS, version_arrays
+from tester.native.program import VERSION_ARRAYS, version_arrays
 from tester.program.replay_file import Leg
 
 SMALL_LEG: Final = 1 << 18
@@ -120,7 +120,7 @@ _ARRAYS: Final = (
 
 
 class _Job(ctypes.Structure):
-    """``struct LegJob`` of tester/native/cpp/execution/batch.hpp."""
+    """``struct LegJob`` of tester/native/cpp/calls/batch.hpp."""
 
     _fields_ = [
         *((name, _U64) for name in _SIZES),
@@ -220,7 +220,7 @@ class Counts:
         self.cells = np.zeros(sum(size for _, size, _ in self._shapes), np.uint64)
 
     def tables(self, description: SystemDescription | None = None) -> dict[str, CountsTable]:
-        """By machine, as :func:`tester.execution.native_leg.machine_counts`; if a description is
+        """By machine, as :func:`tester.native.leg.machine_counts`; if a description is
         given, of the machines that it has."""
         found, first = {}, 0
         for name, size, stride in self._shapes:
