@@ -21,6 +21,8 @@ BEHIND_ALL_LAYERS = {
     "system/api.hpp",
     "requesters/external_api.hpp",
     "calls/api.hpp",
+    "calls/batch.hpp",
+    "execution/leg.hpp",
     *(f"untimed/{name}.hpp" for name in ("coder", "posting", "regions", "renaming")),
     *(f"untimed/{name}.hpp" for name in ("state_code", "steps")),
 }
