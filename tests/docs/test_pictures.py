@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import load_protocol
-from tester.campaign.replay_protocol import fitted, parameters_of
-from tester.program.replay_file import load_leg
+from tester.litmus.binding import bind
+from tester.scenario_text.parser import read_scenario
 from tester.shrink.leg_page import write_leg_page
 from tests.docs.test_first_protocol import BLOCK, PAGE, edited, options_of
 from tests.planted.bugs import BY_NAME
@@ -44,11 +44,12 @@ def test_a_picture_is_what_is_drawn(
     name: str, protocol: object, until: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     assert callable(protocol)
-    file = LEGS / f"{name.removeprefix('run-')}.leg"
-    leg = load_leg(file)
-    loaded = load_protocol(str(protocol(tmp_path)), values=parameters_of(leg))
+    scenario = read_scenario(LEGS / f"{name.removeprefix('run-')}.litmus")
+    loaded = load_protocol(str(protocol(tmp_path)))
+    bound = bind(scenario, loaded)
+    leg, _ = bound.leg(bound.keys[0], bound.delays[0])
     page = tmp_path / "run.html"
-    write_leg_page(page, fitted(leg, loaded, file), loaded)
+    write_leg_page(page, leg, bound.protocol)
     with chromium() as browser:
         opened = Opened(browser, page)
         drawn = opened.run(
