@@ -10,24 +10,21 @@ Workers are forks: they share the loaded protocol and its compiled form with the
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Final
 
+from tester import forks
 from tester.campaign.campaign import Totals
 from tester.campaign.coverage import Coverage
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
-from tester.errors import ConfigError
 
 _AHEAD: Final = 4
 """Legs per worker that may finish before their turn: a slow one must not make the others wait."""
-_PATIENCE: Final = 5.0
-"""Seconds until a worker that was asked to end is killed."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +78,7 @@ class Workers:
         on_progress: OnProgress,
         left: Callable[[], float | None] = lambda: None,
     ) -> None:
-        if "fork" not in multiprocessing.get_all_start_methods():
-            raise ConfigError("--jobs: this operating system cannot fork processes; leave it away")
+        forks.require_forks("--jobs")
         self._jobs = jobs
         self._work = work
         self._on_progress = on_progress
@@ -93,14 +89,9 @@ class Workers:
         self._done: dict[int, LegResult] = {}
 
     def __enter__(self) -> Workers:
-        context = multiprocessing.get_context("fork")
         for _ in range(self._jobs):
-            ours, theirs = context.Pipe()
-            others = [*self._processes, ours]
-            process = context.Process(target=_serve, args=(theirs, others, self._work), daemon=True)
-            process.start()
-            theirs.close()
-            self._processes[ours] = process
+            connection, process = forks.start(partial(_serve, self._work), self._processes)
+            self._processes[connection] = process
         return self
 
     def __exit__(
@@ -109,14 +100,7 @@ class Workers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for process in self._processes.values():
-            process.terminate()
-        for connection, process in self._processes.items():
-            process.join(_PATIENCE)
-            if process.is_alive():
-                process.kill()
-                process.join()
-            connection.close()
+        forks.end(self._processes)
         self._processes.clear()
 
     def results(self) -> Iterator[LegResult]:
@@ -148,7 +132,7 @@ class Workers:
                 message = ready.recv()
             except (EOFError, ConnectionError):
                 number = self._under_way[ready]
-                self._processes[ready].join(_PATIENCE)
+                self._processes[ready].join(forks.PATIENCE)
                 status = self._processes[ready].exitcode
                 raise WorkerDied(
                     f"the process that ran leg {number} has died (exit status {status})"
@@ -164,14 +148,8 @@ class Workers:
                 )
 
 
-def _serve(connection: Connection, others: list[Connection], work: Work) -> None:
-    """The main loop of a worker. Its parent handles interrupts and the end of a terminal."""
-    for name in ("SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    for other in others:
-        other.close()  # else their ends would stay open when their owner has ended
+def _serve(work: Work, connection: Connection) -> None:
+    """The main loop of a worker."""
     while True:
         try:
             number = connection.recv()

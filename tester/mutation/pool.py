@@ -7,25 +7,23 @@ that process only.
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Final
 
-from tester.errors import ConfigError
+from tester import forks
 from tester.mutation.outcome import ENGINE_CRASH, NO_END
 from tester.mutation.study import Attempt, Watch
 
 PATIENCE: Final = 300.0
 """Seconds for one leg of a mutant. Runaways end by themselves, in much less; this is for an engine
 that does not come back."""
-_ENDING: Final = 5.0
 _CHUNK: Final = 8
 
 Work = Callable[[int, range, int, Watch], Attempt]
@@ -58,8 +56,7 @@ class Pool:
     """``jobs`` processes; a context manager."""
 
     def __init__(self, jobs: int, work: Work, patience: float = PATIENCE) -> None:
-        if "fork" not in multiprocessing.get_all_start_methods():
-            raise ConfigError("mutate: this operating system cannot fork processes")
+        forks.require_forks("mutate")
         self._jobs = jobs
         self._work = work
         self._patience = patience
@@ -80,22 +77,11 @@ class Pool:
             self._stop(connection)
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("fork")
-        ours, theirs = context.Pipe()
-        others = [*self._workers, ours]
-        process = context.Process(target=_serve, args=(theirs, others, self._work), daemon=True)
-        process.start()
-        theirs.close()
+        ours, process = forks.start(partial(_serve, self._work), self._workers)
         self._workers[ours] = _Worker(process, deque())
 
     def _stop(self, connection: Connection) -> None:
-        process = self._workers.pop(connection).process
-        process.terminate()
-        process.join(_ENDING)
-        if process.is_alive():
-            process.kill()
-            process.join()
-        connection.close()
+        forks.end({connection: self._workers.pop(connection).process})
 
     # -------------------------------------------------------------- work
 
@@ -148,14 +134,8 @@ class Pool:
         return mutant, Lost(verdict)
 
 
-def _serve(connection: Connection, others: list[Connection], work: Work) -> None:
-    """The main loop of a worker. Its parent handles interrupts and the end of a terminal."""
-    for name in ("SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    for other in others:
-        other.close()  # else their ends would stay open when their owner has ended
+def _serve(work: Work, connection: Connection) -> None:
+    """The main loop of a worker."""
     try:
         while True:
             chunk, legs, most = connection.recv()

@@ -8,17 +8,17 @@ Helpers are forks: they share the compiled protocol with their parent.
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Final
 
 from protocols.loader import LoadedProtocol
+from tester import forks
 from tester.campaign.campaign import AnyRun, Campaign, kind_of
 from tester.campaign.engine_diff import Steps, traced_in_python, traced_natively
 from tester.campaign.workers import WorkerDied
@@ -32,8 +32,6 @@ _IN_A_BATCH: Final = 32
 """Candidates, at most, in one call of the engine."""
 _AT_A_TIME: Final = 8
 """Candidates for each helper."""
-_PATIENCE: Final = 5.0
-"""Seconds until a helper that was asked to end is killed."""
 
 
 def ending_of(run: AnyRun) -> str:
@@ -149,23 +147,16 @@ class ParallelTrials(Trials):
     """Runs them in several processes; a context manager."""
 
     def __init__(self, campaign: Campaign, jobs: int) -> None:
-        if "fork" not in multiprocessing.get_all_start_methods():
-            raise ConfigError("--jobs: this operating system cannot fork processes; leave it away")
+        forks.require_forks("--jobs")
         super().__init__(campaign)
         self.most = jobs * _AT_A_TIME
         self._jobs = jobs
         self._helpers: dict[Connection, BaseProcess] = {}
 
     def __enter__(self) -> Trials:
-        context = multiprocessing.get_context("fork")
         for _ in range(self._jobs):
-            ours, theirs = context.Pipe()
-            process = context.Process(
-                target=_serve, args=(theirs, [*self._helpers, ours], self), daemon=True
-            )
-            process.start()
-            theirs.close()
-            self._helpers[ours] = process
+            connection, process = forks.start(partial(_serve, self), self._helpers)
+            self._helpers[connection] = process
         return self
 
     def __exit__(
@@ -174,14 +165,7 @@ class ParallelTrials(Trials):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for process in self._helpers.values():
-            process.terminate()
-        for connection, process in self._helpers.items():
-            process.join(_PATIENCE)
-            if process.is_alive():
-                process.kill()
-                process.join()
-            connection.close()
+        forks.end(self._helpers)
         self._helpers.clear()
 
     def endings(self, legs: Sequence[Leg], checked: bool = False) -> list[str]:
@@ -207,14 +191,8 @@ class ParallelTrials(Trials):
         return found
 
 
-def _serve(connection: Connection, others: list[Connection], trials: Trials) -> None:
-    """The main loop of a helper. Its parent handles interrupts and the end of a terminal."""
-    for name in ("SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    for other in others:
-        other.close()  # else their ends would stay open when their owner has ended
+def _serve(trials: Trials, connection: Connection) -> None:
+    """The main loop of a helper."""
     while True:
         try:
             legs, checked = connection.recv()
