@@ -339,9 +339,9 @@ class NativeSearch:
         self._library.explore_judgement(self._handle, out.ctypes.data)
         agent, where, value, *error = map(int, out)
         known = {word: _known(error[word]) for word in ErrorWord}
-        nobody = 0xFFFF_FFFF
+        none = 0xFFFF_FFFF
         return Judgement(
-            None if agent == nobody else agent, None if where == nobody else where, value, known
+            None if agent == none else agent, None if where == none else where, value, known
         )
 
     def random_walk(self, seed: int, steps: int) -> tuple[Fault, int, int]:

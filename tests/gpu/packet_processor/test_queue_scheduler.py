@@ -126,7 +126,7 @@ def starts_of(bench: Bench, queue: object) -> list[int]:
 @pytest.mark.parametrize("barrier", [False, True])
 @pytest.mark.parametrize("created_first", [False, True])
 def test_a_busy_queue_gives_way(barrier: bool, created_first: bool) -> None:
-    """One packet does not wait for all 200 of another queue, whoever was there first."""
+    """One packet does not wait for all 200 of another queue, which may have been there first."""
     bench, ticks = bench_of(1, quantum=500), 300
     bench.ticks.update(dict.fromkeys(range(300), ticks))
     busy = bench.device.create_queue(256)

@@ -45,7 +45,7 @@ inline void post(Context& x, Message& item, u64 tick, u32 channel) {
     flight_add(x, item, tick, channel);
 }
 
-// Requesters and clients always go on at once: what they do next concerns nobody else.
+// Requesters and clients always continue at once: no other controller sees what they do next.
 inline void schedule(Context& x, u32 consumer, u64) {
     if (consumer < x.s->controllers) {
         x.wakes[0] |= u64{1} << consumer;

@@ -9,7 +9,7 @@
 // is over. A relaxed agent may return what was not over at its last acquire.
 //
 // Invariant: a token that is not pending and that no agent may return is dead; its values are
-// all the same, and returning one is a finding whoever does.
+// all the same, and returning one is a finding for any agent.
 
 #pragma once
 

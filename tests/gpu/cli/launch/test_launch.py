@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gpu.cli.run import host_program
+from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.cli.calling import gcn
 from tests.gpu.kernels.stored import stored_bytes
 
@@ -95,7 +96,7 @@ def test_what_caches_spoil_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def damaged(device: object, program: object) -> object:
         buffers = honest(device, program)  # type: ignore[arg-type]
-        if device.memory.__class__.__name__ == "FlatMemory":  # type: ignore[attr-defined]
+        if isinstance(getattr(device, "memory", None), FlatMemory):
             buffers["b"].write(np.zeros(64, np.float32))
         return buffers
 
