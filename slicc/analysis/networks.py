@@ -26,11 +26,11 @@ def _unread(facts: MachineFacts) -> Findings:
             link = facts.links.get(out_ports[statement.port].buffer)
             if link is None or link.virtual_network is None:
                 continue
-            for receiver in sorted(set(_receivers(statement))):
+            for receiver in sorted(set(receivers(statement))):
                 yield from _receiver(facts, statement, link.virtual_network, receiver)
 
 
-def _receivers(enqueue: ir.Enqueue) -> Iterator[str]:
+def receivers(enqueue: ir.Enqueue) -> Iterator[str]:
     """Types of machines that the text names as receivers."""
     for node in expressions_in(enqueue.body):
         if isinstance(node, ir.CallMethod) and node.mutates and _is_destination(node.receiver):

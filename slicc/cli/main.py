@@ -21,6 +21,7 @@ from slicc.cli.options import (
     ExplainOptions,
     GraphOptions,
     IrOptions,
+    LspOptions,
     NewOptions,
     SystemOptions,
     TableOptions,
@@ -54,6 +55,7 @@ VERBS: Final = (
         SystemOptions,
         "Print the system that a protocol is tested in, as a TOML file to edit.",
     ),
+    _verb("lsp", LspOptions, "Serve an editor that speaks the Language Server Protocol."),
     _verb("explain", ExplainOptions, "Explain a finding, or list all that there are."),
 )
 

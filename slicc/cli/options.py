@@ -176,6 +176,20 @@ class SystemOptions(CompilerOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LspOptions:
+    """``slicc lsp``."""
+
+    include: tuple[Path, ...] = option(
+        (), "A further directory to read included files from. Repeatable.", metavar="DIR"
+    )
+    prelude: tuple[Path, ...] = option(
+        (),
+        "Types, functions and constants that the protocols use and the runtime lacks. Repeatable.",
+        metavar="FILE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewOptions:
     """``slicc new``."""
 
