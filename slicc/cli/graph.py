@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 
+from slicc.book.state_diagram import GraphvizMissing, render_diagram, state_diagram
 from slicc.cli.options import DiagnosticFormat, GraphFormat, GraphOptions
 from slicc.cli.session import compiling
-from slicc.codegen.state_diagram import GraphvizMissing, render_diagram, state_diagram
 from slicc.text.command.exit_status import Stop
 from slicc.text.files import write_whole
 

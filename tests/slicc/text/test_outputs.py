@@ -17,12 +17,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from slicc import book
+from slicc.book.state_diagram import state_diagram
+from slicc.book.transition_table import protocol_page
 from slicc.codegen import cpp, python
 from slicc.codegen.cpp.machine_shape import shape_text
 from slicc.codegen.cpp.package import package as native_package
 from slicc.codegen.python.package import package as python_package
-from slicc.codegen.state_diagram import state_diagram
-from slicc.codegen.transition_table import protocol_page
 from slicc.ir.printer import print_protocol
 from slicc.text.data import script_json
 from tests.compiling import compile_unit
@@ -190,8 +191,7 @@ def test_the_intermediate_form_has_the_same_lines(text: str) -> None:
 
 def test_every_template_is_driven() -> None:
     """Those of the packages above; a new one needs a test here."""
-    folders = [Path(each.__file__ or "").parent for each in (python, cpp)]
-    folders.append(folders[0].parent)
+    folders = [Path(each.__file__ or "").parent for each in (python, cpp, book)]
     found = {path.name for folder in folders for path in (folder / "templates").glob("*")}
     assert found == {
         *("init.py.jinja", "types.py.jinja", "machine.py.jinja"),

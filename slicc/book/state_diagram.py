@@ -13,7 +13,7 @@ from typing import cast
 import graphviz
 
 from slicc import ir
-from slicc.codegen.state_graph import StateAttributes, state_graph
+from slicc.book.state_graph import StateAttributes, state_graph
 from slicc.text.markup import dot_html, dot_text, dot_tooltip
 
 _LABEL_WIDTH = 24

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from slicc import ir
+from slicc.book.state_graph import state_graph, waiting_transitions
 from slicc.codegen.rendering import render
-from slicc.codegen.state_graph import state_graph, waiting_transitions
 from slicc.source import SourceFile, Span
 from slicc.text.markup import page_text
 
@@ -82,7 +82,7 @@ def protocol_page(protocol: ir.Protocol, sources: Sequence[SourceFile]) -> str:
     """The HTML text. ``sources`` are embedded; places in other files are named, not linked."""
     page = _Page(sources)
     return render(
-        "slicc.codegen",
+        "slicc.book",
         "table.html.jinja",
         escape=True,
         name=page_text(protocol.name),
