@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from slicc.cli.options import (
+    BookOptions,
     CheckOptions,
     CompileOptions,
     ExplainOptions,
@@ -48,6 +49,7 @@ VERBS: Final = (
         "Draw the states of each machine and the transitions between them.",
     ),
     _verb("table", TableOptions, "Write the tables of states and events as HTML pages."),
+    _verb("book", BookOptions, "Write all that is known of a protocol as pages that link."),
     _verb("ir", IrOptions, "Print what the compiler understood of protocols."),
     _verb(
         "system",
