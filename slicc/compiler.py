@@ -92,6 +92,23 @@ def compile_files(
     return _compile_all(load(paths, include_roots, sink, LIBRARY_FILES), sink, prelude)
 
 
+def what_is_known(path: Path, include_roots: Sequence[Path]) -> CompiledProtocol | None:
+    """A protocol with its errors, of which ``diagnostics`` tell: for reading, never for running.
+
+    What could not be resolved is missing or of an unknown type. None if nothing could be read.
+    """
+    sink = DiagnosticSink()
+    for loaded in load([path], include_roots, sink, LIBRARY_FILES):
+        extensions = read_library(loaded.path)
+        names = tuple(source.name for source in loaded.sources)
+        span = _whole(loaded.declarations, loaded.sources[0])
+        protocol = resolve(loaded.name, loaded.declarations, names, span, sink, extensions)
+        if protocol.machines:
+            diagnostics = tuple(sink.in_source_order())
+            return CompiledProtocol(protocol, loaded.path, loaded.sources, diagnostics)
+    return None
+
+
 def _compile_all(
     protocols: Iterable[LoadedProtocol], sink: DiagnosticSink, prelude: UserPrelude
 ) -> list[CompiledProtocol]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
-from slicc.analysis.networks import receivers
-from slicc.ir.walk import direct_expressions, expressions_in, inner_blocks, statements_in
+from slicc.analysis.sends import Send, sends_of
+from slicc.ir.walk import direct_expressions, expressions_in, inner_blocks
 
 PROCESSOR = "the processor"
 MEMORY = "the memory"
@@ -79,63 +79,33 @@ def _compared(condition: ir.Expr) -> Iterator[str]:
 
 def senders(facts: MachineFacts, cause: Cause) -> Iterator[Sender]:
     """Who fills the buffer of a cause's port."""
-    machine, port = facts.machine, cause.port
-    if port.ref in facts.processor_ports:
+    if cause.port.ref in facts.processor_ports:
         yield Sender(PROCESSOR)
-    elif port.ref in facts.memory_ports:
+    elif cause.port.ref in facts.memory_ports:
         yield Sender(MEMORY)
-    link = facts.links.get(port.buffer)
-    for other in facts.protocol.machines if link is not None else (machine,):
-        links = {each.name: each.network for each in other.parameters}
-        filling = {
-            out.ref
-            for out in other.out_ports
-            if (out.buffer == port.buffer and other is machine)
-            or (link is not None and _meet(links.get(out.buffer), link))
-        }
-        for action in other.actions:
-            yield from _sends(other, action, filling, machine, cause)
+    link = facts.links.get(cause.port.buffer)
+    for machine in facts.protocol.machines if link is not None else (facts.machine,):
+        for action, sends in sends_of(MachineFacts(facts.protocol, machine)).items():
+            for send in sends:
+                if _arrives(facts, cause, send, link):
+                    types = _types(cause, send)
+                    if types is not None:
+                        yield Sender(machine.name, action.name, types)
 
 
-def _meet(sending: ir.NetworkLink | None, reading: ir.NetworkLink) -> bool:
-    return (
-        sending is not None
-        and sending.direction is ir.NetworkDirection.TO
-        and reading.direction is ir.NetworkDirection.FROM
-        and sending.virtual_network == reading.virtual_network
-    )
+def _arrives(facts: MachineFacts, cause: Cause, send: Send, link: ir.NetworkLink | None) -> bool:
+    """Whether the port may read what is sent."""
+    message = cause.port.message
+    if isinstance(message, ir.StructType) and message.ref != send.enqueue.message:
+        return False
+    if link is None:
+        return send.buffer == cause.port.buffer
+    here = facts.machine.machine_type or facts.machine.name
+    return send.network == link.virtual_network and (not send.machines or here in send.machines)
 
 
-def _sends(
-    sender: ir.Machine,
-    action: ir.Action,
-    filling: set[ir.PortRef],
-    receiver: ir.Machine,
-    cause: Cause,
-) -> Iterator[Sender]:
-    for statement in statements_in(action.body):
-        if not isinstance(statement, ir.Enqueue) or statement.port not in filling:
-            continue
-        message = cause.port.message
-        if isinstance(message, ir.StructType) and message.ref != statement.message:
-            continue
-        named = set(receivers(statement))
-        if named and (receiver.machine_type or receiver.name) not in named:
-            continue
-        types = _assigned(statement)
-        wanted = tuple(each for each in types if not cause.types or each in cause.types)
-        if wanted or not types:
-            yield Sender(sender.name, action.ref.name, wanted)
-
-
-def _assigned(enqueue: ir.Enqueue) -> tuple[str, ...]:
-    """The types that the text gives to a message; empty if it computes them."""
-    found = {
-        statement.value.member: None
-        for statement in statements_in(enqueue.body)
-        if isinstance(statement, ir.Assign)
-        and isinstance(statement.target, ir.FieldAccess)
-        and statement.target.name == "Type"
-        and isinstance(statement.value, ir.EnumConst)
-    }
-    return tuple(found)
+def _types(cause: Cause, send: Send) -> tuple[str, ...] | None:
+    """The types that are sent and wanted; empty if the text computes them, None if none is."""
+    if not all(kind.isidentifier() for kind in send.kinds) or not send.kinds:
+        return ()
+    return tuple(each for each in send.kinds if not cause.types or each in cause.types) or None

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from slicc.cli.options import (
+    BookOptions,
     CheckOptions,
     CompileOptions,
     ExplainOptions,
@@ -32,7 +33,7 @@ from slicc.text.command.version import version_option
 
 
 def _verb(name: str, options: type[Any], help: str) -> Verb:
-    return Verb(name, options, imported(f"slicc.cli.{name}", name), help)
+    return Verb(name, options, imported(f"slicc.cli.verbs.{name}", name), help)
 
 
 VERBS: Final = (
@@ -49,6 +50,7 @@ VERBS: Final = (
         "Draw the states of each machine and the transitions between them.",
     ),
     _verb("table", TableOptions, "Write the tables of states and events as HTML pages."),
+    _verb("book", BookOptions, "Write all that is known of a protocol as pages that link."),
     _verb("ir", IrOptions, "Print what the compiler understood of protocols."),
     _verb(
         "system",

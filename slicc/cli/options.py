@@ -154,6 +154,27 @@ class TableOptions(FilesOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BookOptions(CompilerOptions):
+    """``slicc book``."""
+
+    protocol: Path = argument(
+        "A driver or .sm file, or a shipped protocol's name.", "PROTOCOL", complete=_shipped
+    )
+    output: Path = option(
+        *(Path("book"), "Where to write the pages.", "--output", "-o"),
+        metavar="DIR",
+        shows_default=True,
+    )
+    single: bool = option(False, "One page that holds all chapters.")
+    runs: tuple[Path, ...] = option(
+        (),
+        "A run to show: a page that `gpu-tester report` writes, or a picture saved from one. "
+        "Repeatable.",
+        metavar="FILE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class IrOptions(FilesOptions):
     """``slicc ir``."""
 

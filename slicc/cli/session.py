@@ -6,7 +6,7 @@ Invariant: findings go to stderr before the command's own output goes to stdout.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,7 +69,6 @@ def compiling(
 
     What is no file may be the name of a shipped protocol. ``examine`` may change what was found.
     """
-    from protocols import shipped
     from slicc.compiler import compile_files
     from slicc.diagnostics.model import DiagnosticSink
     from slicc.loading.reader import CannotRead
@@ -79,7 +78,7 @@ def compiling(
         if not root.is_dir():
             raise Stop(f"cannot read from {root}: it is not a directory")
     sink = DiagnosticSink()
-    files = [_named(file, shipped()) for file in files]
+    files = [named_file(file) for file in files]
     try:
         protocols = compile_files(files, options.include, sink, options.prelude)
     except CannotRead as error:
@@ -96,11 +95,12 @@ def compiling(
         raise typer.Exit(FOUND)
 
 
-def _named(file: Path, shipped: Mapping[str, Path]) -> Path:
+def named_file(file: Path) -> Path:
     """The file, or that of the shipped protocol. Raises Stop for a name that is neither."""
+    from protocols import shipped as shipped_protocols
     from slicc.text.suggest import suggest
 
-    name = str(file)
+    name, shipped = str(file), shipped_protocols()
     if file.exists() or (name not in shipped and (file.suffix or file.name != name or name == ".")):
         return file
     if name not in shipped:

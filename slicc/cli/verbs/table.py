@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from slicc.book.transition_table import protocol_page
 from slicc.cli.options import TableOptions
 from slicc.cli.session import compiling
-from slicc.codegen.transition_table import protocol_page
 from slicc.text.files import write_whole
 
 

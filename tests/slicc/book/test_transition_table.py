@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from slicc import ir
-from slicc.codegen.state_diagram import state_diagram
-from slicc.codegen.transition_table import protocol_page
+from slicc.book.state_diagram import state_diagram
+from slicc.book.transition_table import protocol_page
 from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.source import SourceFile
-from tests.slicc.codegen.test_state_graph import BUSY, HOSTILE, INVALID, READ, SMALL, Row, machine
+from tests.slicc.book.test_state_graph import BUSY, HOSTILE, INVALID, READ, SMALL, Row, machine
 
 DRIVER = Path(__file__).parents[3] / "protocols" / "MI.slicc"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import sys
 
+from slicc.book.state_diagram import GraphvizMissing, render_diagram, state_diagram
 from slicc.cli.options import DiagnosticFormat, GraphFormat, GraphOptions
 from slicc.cli.session import compiling
-from slicc.codegen.state_diagram import GraphvizMissing, render_diagram, state_diagram
 from slicc.text.command.exit_status import Stop
 from slicc.text.files import write_whole
 
@@ -21,10 +21,15 @@ def graph(options: GraphOptions) -> None:
         session.require_directory(options.output)
         session.require_machine(options.machine)
         for compiled in session.protocols:
+
+            def in_table(chapter: str, anchor: str, page: str = compiled.protocol.name) -> str:
+                """The page that ``slicc table`` writes into the same directory."""
+                return f"{page}.html#{anchor}"
+
             for machine in compiled.protocol.machines:
                 if options.machine in (None, machine.name):
                     name = f"{compiled.protocol.name}-{machine.name}.{format}"
-                    diagram = state_diagram(machine, compiled.protocol.name)
+                    diagram = state_diagram(machine, compiled.protocol.name, in_table)
                     try:
                         content = render_diagram(diagram, format)
                     except GraphvizMissing as error:

@@ -13,8 +13,8 @@ import networkx as nx
 import pytest
 
 from slicc import ir
-from slicc.codegen.state_diagram import render_diagram, state_diagram
-from slicc.codegen.state_graph import state_graph
+from slicc.book.state_diagram import render_diagram, state_diagram
+from slicc.book.state_graph import state_graph
 from slicc.source import NOWHERE
 from tests.conftest import Golden
 
@@ -187,8 +187,8 @@ def test_reachable_states() -> None:
 
 def test_the_same_bytes_whatever_strings_hash_to() -> None:
     code = (
-        "from slicc.codegen.state_diagram import state_diagram\n"
-        "from tests.slicc.codegen.test_state_graph import SMALL\n"
+        "from slicc.book.state_diagram import state_diagram\n"
+        "from tests.slicc.book.test_state_graph import SMALL\n"
         "print(state_diagram(SMALL, 'Toy').source, end='')"
     )
     for seed in ("1", "2"):
