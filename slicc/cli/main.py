@@ -19,6 +19,7 @@ from slicc.cli.options import (
     BookOptions,
     CheckOptions,
     CompileOptions,
+    DiffOptions,
     ExplainOptions,
     GraphOptions,
     IrOptions,
@@ -57,6 +58,7 @@ VERBS: Final = (
         SystemOptions,
         "Print the system that a protocol is tested in, as a TOML file to edit.",
     ),
+    _verb("diff", DiffOptions, "Print what differs between two versions of a protocol."),
     _verb("lsp", LspOptions, "Serve an editor that speaks the Language Server Protocol."),
     _verb("explain", ExplainOptions, "Explain a finding, or list all that there are."),
 )

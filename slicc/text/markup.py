@@ -12,7 +12,8 @@ from typing import Final
 
 from slicc.text.escapes import inert
 
-_MARKDOWN: Final = frozenset("\\`*_{}[]<>()#+-.!|~&:@")
+_MARKDOWN: Final = re.compile(r"[\\`*_\[\]<>|~&#]")
+_LIST: Final = re.compile(r"\A(\d*)([-+=.)])")
 
 
 def page_text(text: str) -> str:
@@ -47,7 +48,11 @@ def dot_html(text: str) -> str:
 def markdown_text(text: str) -> str:
     """In a line or a cell of Markdown: neither mark-up nor HTML, and no end of the line."""
     line = " ".join(inert(text, keep="\n\t").split())
-    return "".join(each if each not in _MARKDOWN else f"&#{ord(each)};" for each in line)
+    return (
+        _LIST.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", line))
+        .replace("\\<", "&lt;")
+        .replace("\\&", "&amp;")
+    )
 
 
 def markdown_block(text: str, language: str = "") -> str:
