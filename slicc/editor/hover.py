@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slicc import ir
-from slicc.analysis.senders import Senders
+from slicc.editor.senders import Senders
 from slicc.editor.snapshot import Snapshot
 from slicc.ir import type_rules
 from slicc.resolve.scope.uses import NameKind, Use

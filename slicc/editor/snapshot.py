@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from slicc import ir
-from slicc.analysis.senders import Senders
 from slicc.diagnostics.model import Diagnostic
 from slicc.editor.positions import real
+from slicc.editor.senders import Senders
 from slicc.loading.loader import LoadedProtocol
 from slicc.resolve.index import Index
 from slicc.resolve.scope.uses import Use
