@@ -53,13 +53,16 @@ def _write(
 
 
 def _runs(options: BookOptions) -> list[RunPicture]:
+    """Those that were asked for, behind those that a shipped protocol comes with."""
+    from protocols import run_pictures, shipped
     from slicc.book.run_pictures import NoPicture, read_runs
 
+    file = named_file(options.protocol)
+    own = run_pictures(file.stem) if file in shipped().values() else []
     try:
-        runs = read_runs(options.runs)
+        runs = read_runs((*own, *options.runs))
     except NoPicture as error:
         raise Stop(str(error)) from None
-    page = next((path for path, run in zip(options.runs, runs, strict=True) if run.is_page), None)
-    if options.single and page is not None:
-        raise Stop(f"{page} is a page of its own: without --single, or save its picture as SVG")
+    if options.single and any(run.is_page for run in runs):
+        raise Stop("a page of a run is no part of one page: leave --single, or save it as SVG")
     return runs
