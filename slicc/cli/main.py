@@ -19,9 +19,11 @@ from slicc.cli.options import (
     BookOptions,
     CheckOptions,
     CompileOptions,
+    DiffOptions,
     ExplainOptions,
     GraphOptions,
     IrOptions,
+    LspOptions,
     NewOptions,
     SystemOptions,
     TableOptions,
@@ -32,7 +34,7 @@ from slicc.text.command.version import version_option
 
 
 def _verb(name: str, options: type[Any], help: str) -> Verb:
-    return Verb(name, options, imported(f"slicc.cli.{name}", name), help)
+    return Verb(name, options, imported(f"slicc.cli.verbs.{name}", name), help)
 
 
 VERBS: Final = (
@@ -56,6 +58,8 @@ VERBS: Final = (
         SystemOptions,
         "Print the system that a protocol is tested in, as a TOML file to edit.",
     ),
+    _verb("diff", DiffOptions, "Print what differs between two versions of a protocol."),
+    _verb("lsp", LspOptions, "Serve an editor that speaks the Language Server Protocol."),
     _verb("explain", ExplainOptions, "Explain a finding, or list all that there are."),
 )
 

@@ -27,6 +27,12 @@ class Engine(StrEnum):
     NATIVE = "native"
 
 
+class DiffFormat(StrEnum):
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
 class GraphFormat(StrEnum):
     DOT = "dot"
     SVG = "svg"
@@ -193,6 +199,36 @@ class SystemOptions(CompilerOptions):
     system: Path | None = option(None, "A description to complete.", metavar="TOML")
     assignments: tuple[str, ...] = option(
         (), "A field to change. Repeatable.", "--set", metavar="PATH=VALUE"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions(CompilerOptions):
+    """``slicc diff``."""
+
+    before: Path = argument(
+        "The old version: a driver or .sm file, or a shipped protocol's name.",
+        "BEFORE",
+        complete=_shipped,
+    )
+    after: Path = argument("The new version.", "AFTER", complete=_shipped)
+    diagnostics: DiagnosticFormat = option(DiagnosticFormat.TEXT, _FINDINGS, shows_default=True)
+    format: DiffFormat = option(
+        DiffFormat.TEXT, "How the difference is written.", shows_default=True
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LspOptions:
+    """``slicc lsp``."""
+
+    include: tuple[Path, ...] = option(
+        (), "A further directory to read included files from. Repeatable.", metavar="DIR"
+    )
+    prelude: tuple[Path, ...] = option(
+        (),
+        "Types, functions and constants that the protocols use and the runtime lacks. Repeatable.",
+        metavar="FILE",
     )
 
 

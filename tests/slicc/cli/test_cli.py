@@ -273,7 +273,9 @@ def test_the_verifier_of_the_ir(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
     done = slicc("ir", "--verify", DRIVER)
     assert done.returncode == 0
     assert re.fullmatch(r"MI: verified: \d,\d{3} nodes of IR\n", done.stdout)
-    monkeypatch.setattr("slicc.cli.ir.verify", lambda protocol: ["a state without permission"])
+    monkeypatch.setattr(
+        "slicc.cli.verbs.ir.verify", lambda protocol: ["a state without permission"]
+    )
     done = slicc("ir", "--verify", DRIVER)
     assert (done.returncode, done.stdout) == (70, "")
     assert "the IR of MI is unsound:\n  a state without permission\n" in done.stderr
