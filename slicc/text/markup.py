@@ -1,4 +1,4 @@
-"""Author's text in HTML and in DOT.
+"""Author's text in HTML, in XML and in DOT.
 
 Invariant: the text is neither a tag nor the end of its quotes, and nothing in it acts on the
 reader's view.
@@ -7,8 +7,11 @@ reader's view.
 from __future__ import annotations
 
 import html
+import re
 
 from slicc.text.escapes import inert
+
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")  # what remains of them once nothing acts
 
 
 def page_text(text: str) -> str:
@@ -19,6 +22,11 @@ def page_text(text: str) -> str:
 def html_text(text: str) -> str:
     """Between tags or in the quotes of an attribute."""
     return html.escape(inert(text, keep="\n"))
+
+
+def xml_text(text: str) -> str:
+    """For a library that escapes mark-up itself: the characters that XML 1.0 can hold."""
+    return _NOT_IN_XML.sub("\ufffd", page_text(text))
 
 
 def dot_text(text: str, backslash: str = "\\") -> str:
