@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final
 
 from slicc.cli.options import (
     CheckOptions,
+    CiOptions,
     CompileOptions,
     ExplainOptions,
     GraphOptions,
@@ -54,6 +55,7 @@ VERBS: Final = (
         SystemOptions,
         "Print the system that a protocol is tested in, as a TOML file to edit.",
     ),
+    _verb("ci", CiOptions, "Write the file with which GitHub or GitLab tests a protocol."),
     _verb("explain", ExplainOptions, "Explain a finding, or list all that there are."),
 )
 

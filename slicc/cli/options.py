@@ -34,6 +34,11 @@ class Engine(StrEnum):
     NATIVE = "native"
 
 
+class Service(StrEnum):
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
 class GraphFormat(StrEnum):
     DOT = "dot"
     SVG = "svg"
@@ -203,6 +208,24 @@ class NewOptions:
     name: str = argument("What the protocol is called: letters, digits and _.", "NAME")
     output: Path | None = option(
         None, "Where to write its files; NAME if not given.", "--output", "-o", metavar="DIR"
+    )
+    ci: Service | None = option(
+        None, "Also write the file with which this service checks and tests it."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CiOptions:
+    """``slicc ci``."""
+
+    service: Service = argument("github or gitlab.", "SERVICE")
+    protocol: str = argument(
+        "A driver or .sm file, or a shipped protocol's name.", "PROTOCOL", complete=_shipped
+    )
+    output: Path | None = option(
+        *(None, "Where to write; the place where the service looks if not given."),
+        *("--output", "-o"),
+        metavar="FILE",
     )
 
 
