@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class Session:
     """The protocols of one command and what was found in them."""
 
-    def __init__(self, protocols: list[CompiledProtocol]) -> None:
+    def __init__(self, protocols: list[CompiledProtocol], sink: DiagnosticSink) -> None:
         self.protocols = protocols
+        self.sink = sink
 
     def require_different_names(self) -> None:
         """Two protocols of one name would be written to one place."""
@@ -87,9 +88,9 @@ def compiling(
     if examine is not None:
         examine(protocols, sink)
     _report(sink, format, color)
-    yield Session(protocols)
+    yield Session(protocols, sink)
     sys.stdout.flush()
-    if format is DiagnosticFormat.TEXT:
+    if format is not DiagnosticFormat.JSON:
         print(_summary(sink), file=sys.stderr)
     if sink.error_count or (warnings_are_errors and sink.warning_count):
         raise typer.Exit(FOUND)
@@ -115,7 +116,7 @@ def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> Non
         from slicc.diagnostics.render_json import render_json
 
         sys.stderr.write(render_json(sink.in_source_order(), sink.left_out()))
-    elif sink.diagnostics:
+    elif sink.diagnostics and format is not DiagnosticFormat.GITHUB:
         from slicc.diagnostics.render_text import render_text
 
         colored = _colored(color)

@@ -27,6 +27,7 @@ from runtime.description.inference import complete, unsized
 from runtime.description.variants import assignments, in_force
 from runtime.native.system import CountsTable
 from runtime.prng import Prng
+from runtime.statistics.counters import Counters
 from runtime.system.system import System, build_system
 from tester.campaign import profile_schedule
 from tester.campaign.coverage import Coverage
@@ -49,6 +50,8 @@ from tester.native.batch import Counts, LegBatch, LegResult
 from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg
 from tester.scenario import limited_resources, machine_roles, profiles, variants
+from tester.statistics.answers import Answers
+from tester.statistics.statistics import Statistics
 
 NO_END: Final = 1 << 40
 """Episodes that no run has: legs are whole."""
@@ -156,11 +159,14 @@ class Campaign:
         options: Options,
         engine: Chosen = PYTHON,
         watchers: Sequence[Watcher] = (),
+        counts: bool = False,
     ) -> None:
+        """``counts``: `statistics` are wanted; an engine was chosen that counts."""
         self.protocol = protocol
         self.options = options
         self.totals = Totals()
         self.coverage = Coverage(protocol.identity.name)
+        self.statistics = Statistics(protocol.description.line_size) if counts else None
         self._prng = Prng(options.seed)
         self.engine = engine
         """What runs the legs; another one from the leg on that this one cannot run."""
@@ -270,12 +276,19 @@ class Campaign:
         system = build_system(self.protocol.info, leg.description, leg.run_key)
         self._running = lambda: sum(sum(c.counts) for c in system.controllers)
         watching = Watching(self._watchers, system)
-        run = leg_run(leg, system, watching.attach(observer), on_progress)
+        observers: tuple[RequestObserver, ...] = watching.attach(observer)
+        counters = None
+        if self.statistics is not None:
+            counters = Counters(system)
+            observers = (*observers, Answers(counters))
+        run = leg_run(leg, system, observers, on_progress)
         try:
             watching.run(run)
         finally:
             run.take_stock()
             self.totals.add(run.outcome)
+            if self.statistics is not None and counters is not None:
+                self.statistics.add(counters.counted())
             self._running = None
             self.coverage.add(system.controllers)
         return run
@@ -287,12 +300,13 @@ class Campaign:
         on_progress: Callable[[AnyRun], None] | None,
     ) -> NativeLegRun | None:
         """Counted only if it passes or is interrupted; None: this engine cannot run it."""
-        run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress)
+        counted = self.statistics is not None
+        run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress, counts=counted)
         self._running = lambda: run.transitions
         counts = True
         failure: str | None = None
         try:
-            if self.engine.batch is not None and self.engine.batch.takes(leg):
+            if self.engine.batch is not None and not counted and self.engine.batch.takes(leg):
                 counts = False
                 failure = self._in_batch(self.engine.batch, run, on_progress)
                 if not failure:
@@ -309,6 +323,8 @@ class Campaign:
             self._running = None
             if counts and run.started:
                 self._count(run.outcome, run.counts())
+                if self.statistics is not None:
+                    self.statistics.add(run.counted())
         return run
 
     def _in_batch(
