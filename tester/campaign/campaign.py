@@ -17,6 +17,7 @@ from msgspec import structs
 
 from protocols.loader import LoadedProtocol
 from runtime.controller.shapes import TransitionObserver
+from runtime.controller.trace import Observers
 from runtime.description import (
     AgentsDescription,
     DefectDescription,
@@ -31,6 +32,7 @@ from runtime.system.system import System, build_system
 from tester.campaign import profile_schedule
 from tester.campaign.coverage import Coverage
 from tester.campaign.leg_summary import LegSummary, leg_summary
+from tester.campaign.profile_schedule import Turn
 from tester.campaign.relaxations import relaxed
 from tester.campaign.watcher import Watcher, Watching
 from tester.diagnosis.events.history import History
@@ -47,6 +49,7 @@ from tester.generator.config import EPISODES
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.native.batch import Counts, LegBatch, LegResult
 from tester.native.leg import NativeLegRun, NativeProtocol
+from tester.native.transition_log import TransitionLog
 from tester.program.replay_file import Leg
 from tester.scenario import limited_resources, machine_roles, profiles, variants
 
@@ -156,7 +159,9 @@ class Campaign:
         options: Options,
         engine: Chosen = PYTHON,
         watchers: Sequence[Watcher] = (),
+        log: TransitionLog | None = None,
     ) -> None:
+        """``log``: has the transitions of the last leg that was run."""
         self.protocol = protocol
         self.options = options
         self.totals = Totals()
@@ -165,6 +170,7 @@ class Campaign:
         self.engine = engine
         """What runs the legs; another one from the leg on that this one cannot run."""
         self._watchers = watchers
+        self._log = log
         self._running: Callable[[], int] | None = None
         """Returns the transitions of the running leg."""
 
@@ -181,16 +187,20 @@ class Campaign:
             yield self.plan(number)
             number += 1
 
-    def plan(self, number: int) -> Plan:
-        """Draw leg ``number``. Raises ConfigError, DescriptionError."""
-        options = self.options
-        prng = self._prng.fork(f"leg {number}")
-        turn = profile_schedule.turn_of_leg(
-            options.profile,
+    def turn(self, number: int) -> Turn:
+        """What leg ``number`` runs unless it is dealt otherwise."""
+        return profile_schedule.turn_of_leg(
+            self.options.profile,
             self._prng.fork("deck"),
             number,
             machine_roles.has_gpu(self.protocol.description),
         )
+
+    def plan(self, number: int, turn: Turn | None = None) -> Plan:
+        """Draw leg ``number``. Raises ConfigError, DescriptionError."""
+        options = self.options
+        prng = self._prng.fork(f"leg {number}")
+        turn = turn or self.turn(number)
         fixed = {**turn.pinned, **options.fixed}
         scenario = profiles.draw(turn.profile, prng.fork("scenario"), fixed)
         drawn = [
@@ -269,6 +279,9 @@ class Campaign:
     ) -> LegRun:
         system = build_system(self.protocol.info, leg.description, leg.run_key)
         self._running = lambda: sum(sum(c.counts) for c in system.controllers)
+        if self._log is not None:
+            self._log.clear()
+            observer = self._log.note if observer is None else Observers(observer, self._log.note)
         watching = Watching(self._watchers, system)
         run = leg_run(leg, system, watching.attach(observer), on_progress)
         try:
@@ -288,6 +301,7 @@ class Campaign:
     ) -> NativeLegRun | None:
         """Counted only if it passes or is interrupted; None: this engine cannot run it."""
         run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress)
+        run.steps = None if self._log is None else []
         self._running = lambda: run.transitions
         counts = True
         failure: str | None = None
@@ -299,6 +313,8 @@ class Campaign:
                     return run
             counts = True
             counts = run.run().finding is None
+            if self._log is not None:
+                self._log.take(run.steps or ())
             if failure not in (None, run.failure):
                 raise AssertionError(f"our own bug: in a batch the leg ended with {failure!r}")
         except CANNOT as error:
@@ -327,7 +343,7 @@ class Campaign:
                 on_progress(run)
 
         try:
-            (result,) = batch.run([run.leg], counts, progress)
+            (result,) = batch.run([run.leg], counts, progress, self._log)
         except CANNOT:
             raise
         except BaseException:
