@@ -17,6 +17,7 @@ from msgspec import structs
 
 from protocols.loader import LoadedProtocol
 from runtime.controller.shapes import TransitionObserver
+from runtime.controller.trace import Observers
 from runtime.description import (
     AgentsDescription,
     DefectDescription,
@@ -32,6 +33,7 @@ from runtime.system.system import System, build_system
 from tester.campaign import profile_schedule
 from tester.campaign.coverage import Coverage
 from tester.campaign.leg_summary import LegSummary, leg_summary
+from tester.campaign.profile_schedule import Turn
 from tester.campaign.relaxations import relaxed
 from tester.campaign.watcher import Watcher, Watching
 from tester.diagnosis.events.history import History
@@ -48,6 +50,7 @@ from tester.generator.config import EPISODES
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.native.batch import Counts, LegBatch, LegResult
 from tester.native.leg import NativeLegRun, NativeProtocol
+from tester.native.transition_log import TransitionLog
 from tester.program.replay_file import Leg
 from tester.scenario import limited_resources, machine_roles, profiles, variants
 from tester.statistics.answers import Answers
@@ -160,8 +163,10 @@ class Campaign:
         engine: Chosen = PYTHON,
         watchers: Sequence[Watcher] = (),
         counts: bool = False,
+        log: TransitionLog | None = None,
     ) -> None:
-        """``counts``: `statistics` are wanted; an engine was chosen that counts."""
+        """``counts``: `statistics` are wanted; an engine was chosen that counts. ``log``: has the
+        transitions of the last leg that was run."""
         self.protocol = protocol
         self.options = options
         self.totals = Totals()
@@ -171,6 +176,7 @@ class Campaign:
         self.engine = engine
         """What runs the legs; another one from the leg on that this one cannot run."""
         self._watchers = watchers
+        self._log = log
         self._running: Callable[[], int] | None = None
         """Returns the transitions of the running leg."""
 
@@ -187,16 +193,20 @@ class Campaign:
             yield self.plan(number)
             number += 1
 
-    def plan(self, number: int) -> Plan:
-        """Draw leg ``number``. Raises ConfigError, DescriptionError."""
-        options = self.options
-        prng = self._prng.fork(f"leg {number}")
-        turn = profile_schedule.turn_of_leg(
-            options.profile,
+    def turn(self, number: int) -> Turn:
+        """What leg ``number`` runs unless it is dealt otherwise."""
+        return profile_schedule.turn_of_leg(
+            self.options.profile,
             self._prng.fork("deck"),
             number,
             machine_roles.has_gpu(self.protocol.description),
         )
+
+    def plan(self, number: int, turn: Turn | None = None) -> Plan:
+        """Draw leg ``number``. Raises ConfigError, DescriptionError."""
+        options = self.options
+        prng = self._prng.fork(f"leg {number}")
+        turn = turn or self.turn(number)
         fixed = {**turn.pinned, **options.fixed}
         scenario = profiles.draw(turn.profile, prng.fork("scenario"), fixed)
         drawn = [
@@ -275,6 +285,9 @@ class Campaign:
     ) -> LegRun:
         system = build_system(self.protocol.info, leg.description, leg.run_key)
         self._running = lambda: sum(sum(c.counts) for c in system.controllers)
+        if self._log is not None:
+            self._log.clear()
+            observer = self._log.note if observer is None else Observers(observer, self._log.note)
         watching = Watching(self._watchers, system)
         observers: tuple[RequestObserver, ...] = watching.attach(observer)
         counters = None
@@ -302,6 +315,7 @@ class Campaign:
         """Counted only if it passes or is interrupted; None: this engine cannot run it."""
         counted = self.statistics is not None
         run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress, counts=counted)
+        run.steps = None if self._log is None else []
         self._running = lambda: run.transitions
         counts = True
         failure: str | None = None
@@ -313,6 +327,8 @@ class Campaign:
                     return run
             counts = True
             counts = run.run().finding is None
+            if self._log is not None:
+                self._log.take(run.steps or ())
             if failure not in (None, run.failure):
                 raise AssertionError(f"our own bug: in a batch the leg ended with {failure!r}")
         except CANNOT as error:
@@ -343,7 +359,7 @@ class Campaign:
                 on_progress(run)
 
         try:
-            (result,) = batch.run([run.leg], counts, progress)
+            (result,) = batch.run([run.leg], counts, progress, self._log)
         except CANNOT:
             raise
         except BaseException:

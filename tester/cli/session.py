@@ -20,7 +20,8 @@ from protocols.loader import LoadedProtocol, reachable
 from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
-from slicc.text.wording import listed
+from slicc.text.wording import duration, listed
+from tester.blame.small_leg import Small, small
 from tester.campaign.campaign import AnyRun, Campaign, Options, kind_of
 from tester.campaign.left_out import ROUNDS, behind
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
@@ -28,7 +29,6 @@ from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.finds import Finds
 from tester.cli.options.common import LegsOptions
 from tester.cli.program_check import ProgramWrong
-from tester.cli.shrinking import Small, small
 from tester.cli.trace_output import Tracer
 from tester.diagnosis.failure_report import Failure, render
 from tester.engines.choice import Choice
@@ -426,13 +426,6 @@ class Session:
 
 def _word(status: int) -> str:
     return _VERDICTS.get(status, "INTERRUPTED")
-
-
-def duration(seconds: float) -> str:
-    """``0:07``, ``1:02:30``."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def engine_for(choice: Choice, trace: str | None) -> Choice:

@@ -40,6 +40,7 @@ from tester.native.leg import (
     sizes_of,
 )
 from tester.native.program import VERSION_ARRAYS, version_arrays
+from tester.native.transition_log import TransitionLog
 from tester.program.replay_file import Leg
 
 SMALL_LEG: Final = 1 << 18
@@ -148,7 +149,14 @@ class _Memory(ctypes.Structure):
         ("arena_bytes", _U64),
         ("steps", _U64),
         ("grown", _POINTER),
+        ("log", _POINTER),
     ]
+
+
+class _Log(ctypes.Structure):
+    """``struct TransitionLog`` there."""
+
+    _fields_ = [("rows", _POINTER), ("room", _U64), ("made", _U64)]
 
 
 @dataclass(frozen=True)
@@ -255,12 +263,14 @@ class LegBatch:
         legs: Sequence[Leg],
         counts: Counts | None = None,
         on_progress: Callable[[LegResult], None] | None = None,
+        log: TransitionLog | None = None,
     ) -> list[LegResult]:
         """How each leg ends.
 
         Raises what NativeLegRun and ``rules_of`` raise. What does not fit into the memory of a
         batch is run alone. ``counts``: the transitions of legs that pass are added to them.
         ``on_progress`` is called with what a leg that takes long has done so far; it may raise.
+        ``log``: the first transitions of the last leg are written there.
         """
         if not self._block.size:
             free = native_system.available_memory()
@@ -268,7 +278,7 @@ class LegBatch:
             self._arena = np.empty(_ARENA, np.uint8)
         found: list[LegResult] = []
         while len(found) < len(legs):
-            found += self._call(legs[len(found) :], counts, on_progress)
+            found += self._call(legs[len(found) :], counts, on_progress, log)
         return found
 
     def add_counts(self, counts: Counts) -> None:
@@ -281,6 +291,7 @@ class LegBatch:
         legs: Sequence[Leg],
         counts: Counts | None,
         on_progress: Callable[[LegResult], None] | None,
+        log: TransitionLog | None,
     ) -> Iterator[LegResult]:
         """The results of the first legs, if there is room for one."""
         del self._forms[:-_KEPT]
@@ -289,6 +300,7 @@ class LegBatch:
         words = np.zeros((max(1, len(jobs)), len(ResultWord)), np.uint64)
         words[0, ResultWord.STATUS] = RunStatus.EXHAUSTED
         more = np.zeros(1, np.uint64)
+        rows = None if log is None else _Log(log.rows.ctypes.data, len(log.rows), 0)
         memory = _Memory(
             self._block.ctypes.data,
             self._block.size,
@@ -296,6 +308,7 @@ class LegBatch:
             self._arena.size,
             _STEPS,
             self._grown.ctypes.data,
+            None if rows is None else ctypes.addressof(rows),
         )
         at = ctypes.addressof(memory)
         done = 1
@@ -317,9 +330,11 @@ class LegBatch:
                 if again:
                     return  # again, with more of what ran out
             if row[ResultWord.STATUS] in (RunStatus.IDLE, RunStatus.FINDING):
+                if log is not None and rows is not None:
+                    log.made = rows.made
                 yield self._result(leg, row.tolist())
             else:
-                yield self._alone(leg, counts)
+                yield self._alone(leg, counts, log)
 
     @staticmethod
     def call(function: Callable[..., int], *arguments: Any) -> int:
@@ -354,9 +369,12 @@ class LegBatch:
         self._forms.append(form)
         return form
 
-    def _alone(self, leg: Leg, counts: Counts | None) -> LegResult:
+    def _alone(self, leg: Leg, counts: Counts | None, log: TransitionLog | None) -> LegResult:
         run = NativeLegRun(leg, self._protocol, self._form_of(leg).rules)
+        run.steps = None if log is None else []
         outcome = run.run()
+        if log is not None:
+            log.take(run.steps or [])
         if counts is not None and outcome.finding is None:
             tables = counts.tables()
             for name, cells in run.counts().items():

@@ -15,6 +15,7 @@ from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options
 from tester.campaign.leg_summary import defects_summary
 from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options
+from tester.cli.options.campaign import CampaignOptions
 from tester.cli.options.common import LegOptions
 from tester.cli.options.legs import DiffOptions, GenerateOptions, RunOptions
 from tester.cli.program_check import ProgramWrong, require_right
@@ -60,7 +61,9 @@ def _run(options: RunOptions) -> RunEnd:
     return session.end(session.run(series.run))
 
 
-def load_drawn(options: RunOptions | DiffOptions | GenerateOptions, native: bool) -> LoadedProtocol:
+def load_drawn(
+    options: RunOptions | DiffOptions | GenerateOptions | CampaignOptions, native: bool
+) -> LoadedProtocol:
     """The protocol that was asked for; else the one of a description, or the default."""
     system, wanted = options.system, options.protocol
     if wanted is None:
