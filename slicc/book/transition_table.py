@@ -8,11 +8,13 @@ protocol reaches the page only through escaping.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slicc import ir
 from slicc.book.state_graph import state_graph, waiting_transitions
 from slicc.codegen.rendering import render
+from slicc.coverage.cells import Cells, Status
+from slicc.coverage.report import MEANINGS
 from slicc.source import SourceFile, Span
 from slicc.text.markup import page_text
 
@@ -30,7 +32,8 @@ class ActionView:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """One transition in one state. ``kind`` is a class of the style sheet."""
+    """One transition in one state. ``kind`` is a class of the style sheet, and so is ``status``:
+    what is known of its coverage, with ``note`` in words; empty: nothing was asked for."""
 
     kind: str
     next: str
@@ -39,6 +42,8 @@ class CellView:
     requests: tuple[str, ...]
     where: str
     link: str
+    status: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +83,12 @@ class SourceView:
     lines: tuple[tuple[str, int, str], ...]
 
 
-def protocol_page(protocol: ir.Protocol, sources: Sequence[SourceFile]) -> str:
-    """The HTML text. ``sources`` are embedded; places in other files are named, not linked."""
-    page = _Page(sources)
+def protocol_page(
+    protocol: ir.Protocol, sources: Sequence[SourceFile], covered: Cells | None = None
+) -> str:
+    """The HTML text. ``sources`` are embedded; places in other files are named, not linked.
+    ``covered``: what is known of the protocol's cells, which get its colours."""
+    page = _Page(sources, covered)
     return render(
         "slicc.book",
         "table.html.jinja",
@@ -88,12 +96,14 @@ def protocol_page(protocol: ir.Protocol, sources: Sequence[SourceFile]) -> str:
         name=page_text(protocol.name),
         machines=[page.machine(machine) for machine in protocol.machines],
         sources=page.sources(),
+        statuses=[] if covered is None else [(each.value, MEANINGS[each]) for each in Status],
     )
 
 
 class _Page:
-    def __init__(self, sources: Sequence[SourceFile]) -> None:
+    def __init__(self, sources: Sequence[SourceFile], covered: Cells | None) -> None:
         self._sources = sources
+        self._covered = covered
         self._numbers = {source.name: number for number, source in enumerate(sources)}
 
     def sources(self) -> list[SourceView]:
@@ -191,8 +201,18 @@ class _Page:
                 shared[key] = self._cell(
                     machine, transition, stays, cell.transition in waiting, actions
                 )
-            views[cell.state, cell.event] = shared[key]
+            views[cell.state, cell.event] = self._colored(machine, cell, shared[key])
         return views
+
+    def _colored(self, machine: ir.Machine, cell: ir.Cell, view: CellView) -> CellView:
+        """With what is known of its coverage, if anything is."""
+        covered, key = self._covered, (cell.state, cell.event)
+        if covered is None or machine.name not in covered.machines:
+            return view
+        if key not in covered.machines[machine.name].counts:
+            return view  # it only stalls
+        status = covered.status(machine.name, key)
+        return replace(view, status=status.value, note=covered.note(machine.name, key))
 
     def _cell(
         self,

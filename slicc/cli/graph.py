@@ -20,11 +20,12 @@ def graph(options: GraphOptions) -> None:
         session.require_different_names()
         session.require_directory(options.output)
         session.require_machine(options.machine)
+        covered = session.coverage(options.coverage)
         for compiled in session.protocols:
             for machine in compiled.protocol.machines:
                 if options.machine in (None, machine.name):
                     name = f"{compiled.protocol.name}-{machine.name}.{format}"
-                    diagram = state_diagram(machine, compiled.protocol.name)
+                    diagram = state_diagram(machine, compiled.protocol.name, covered)
                     try:
                         content = render_diagram(diagram, format)
                     except GraphvizMissing as error:

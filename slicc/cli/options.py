@@ -126,6 +126,9 @@ class CompileOptions(FilesOptions):
     )
 
 
+_COVERAGE = "Colour transitions by a file that gpu-tester has written with --coverage."
+
+
 @dataclass(frozen=True, kw_only=True)
 class GraphOptions(FilesOptions):
     """``slicc graph``."""
@@ -140,6 +143,7 @@ class GraphOptions(FilesOptions):
         shows_default=True,
     )
     machine: str | None = option(None, "Only this machine.", metavar="M")
+    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +155,7 @@ class TableOptions(FilesOptions):
         metavar="DIR",
         shows_default=True,
     )
+    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)

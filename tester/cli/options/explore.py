@@ -61,6 +61,9 @@ class ExploreOptions(ProtocolOptions):
     output: Path = output_option(
         Path(), "Where the leg of a counterexample and its page go (here).", metavar="DIR"
     )
+    coverage: Path | None = output_option(
+        None, "Write the cells that were reached, each with a shortest way.", metavar="FILE"
+    )
     cells: bool = output_option(False, "List the transitions that were not reached.")
     format: Format = output_option(Format.text, "What the result is printed as.")
     no_progress: bool = output_option(False, "No live progress.")
