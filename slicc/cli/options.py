@@ -156,6 +156,9 @@ class CompileOptions(FilesOptions):
     )
 
 
+_COVERAGE = "Colour transitions by a file that gpu-tester has written with --coverage."
+
+
 @dataclass(frozen=True, kw_only=True)
 class GraphOptions(FilesOptions):
     """``slicc graph``."""
@@ -172,6 +175,7 @@ class GraphOptions(FilesOptions):
         shows_default=True,
     )
     machine: str | None = option(None, "Only this machine.", metavar="M")
+    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +187,7 @@ class TableOptions(FilesOptions):
         metavar="DIR",
         shows_default=True,
     )
+    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +202,7 @@ class BookOptions(CompilerOptions):
         metavar="DIR",
         shows_default=True,
     )
+    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
     single: bool = option(False, "One page that holds all chapters.")
     runs: tuple[Path, ...] = option(
         (),

@@ -17,6 +17,7 @@ from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.options import written
 from slicc.text.command.version import version_option
 from tester.cli.options.campaign import CampaignOptions, StatusOptions
+from tester.cli.options.coverage import CoverageOptions
 from tester.cli.options.explore import ExploreOptions
 from tester.cli.options.legs import (
     DiffOptions,
@@ -61,6 +62,7 @@ VERBS: Final = (
     _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
     _verb("mutate", MutateOptions, "Make mistakes in a protocol and count those that legs find."),
     _verb("explore", ExploreOptions, "Explore every order of messages of a small system."),
+    _verb("coverage", CoverageOptions, "Put together what runs and explorations have reached."),
     _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
     _verb(
         "generate",

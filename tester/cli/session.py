@@ -17,6 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from protocols.loader import LoadedProtocol, reachable
+from protocols.unsent import unsent_cells
+from slicc.coverage.cells import Cells
+from slicc.coverage.file import write_cells
+from slicc.coverage.report import never_hit
 from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
@@ -59,6 +63,10 @@ _VERDICTS: Final = {
 def tune_collector() -> None:
     """Runs make much garbage and few cycles: let the collector look less often."""
     gc.set_threshold(100_000, 50, 100)
+
+
+LONG: Final = 10_000
+"""Episodes after which a run names what it has not hit."""
 
 
 @dataclass(frozen=True)
@@ -161,10 +169,18 @@ class Session:
         for campaign in self._earlier:
             self.campaign.totals.merge(campaign.totals)
             self.campaign.coverage.merge(campaign.coverage)
-        self._summary(status)
-        if self.options.coverage is not None:
-            self.campaign.coverage.write(self.options.coverage)
+        long = self.campaign.totals.episodes >= LONG and not self.options.quiet
+        cells = self._cells() if long or self.options.coverage is not None else None
+        self._summary(status, cells if long else None)
+        if cells is not None and self.options.coverage is not None:
+            write_cells(cells, self.options.coverage)
         return status
+
+    def _cells(self) -> Cells:
+        """What was hit so far, and what cannot be."""
+        coverage, options = self.campaign.coverage, self.options
+        unsent = unsent_cells(self.protocol, coverage.machines, options.include, options.prelude)
+        return coverage.cells(self.protocol.identity.digest, unsent)
 
     def prepare(self, leg: Leg) -> None:
         """What comes before each leg. Raises what ends the command."""
@@ -392,7 +408,8 @@ class Session:
             seconds=self.seconds,
         )
 
-    def _summary(self, status: int) -> None:
+    def _summary(self, status: int, cells: Cells | None) -> None:
+        """``cells``: of a run so long that what it has not hit is of interest."""
         totals, campaign = self.campaign.totals, self.campaign
         verdict = _word(status)
         legs = f"{totals.legs} leg{'s' if totals.legs != 1 else ''}"
@@ -414,6 +431,8 @@ class Session:
             print("coverage (executed / defined transitions)")
             for line in campaign.coverage.summary():
                 print(f"  {line}")
+            for line in () if cells is None else never_hit(cells):
+                print(printable_lines(f"  {line}"))
         seconds = self.seconds
         code = "; not yet optimised at first" if self.engine.began_on_tier0 else ""
         print(

@@ -14,8 +14,8 @@ from string import Template
 from typing import Final
 
 from protocols import shipped
-from slicc.cli.ci import ci_file
 from slicc.cli.options import NewOptions
+from slicc.cli.verbs.ci import ci_file
 from slicc.text.command.exit_status import Stop
 
 _STARTER: Final = Path(__file__).parent / "starter"
