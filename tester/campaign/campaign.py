@@ -51,7 +51,7 @@ from tester.generator.generator import GeneratorConfig, generate_program
 from tester.native.batch import Counts, LegBatch, LegResult
 from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.native.transition_log import TransitionLog
-from tester.program.replay_file import Leg
+from tester.program.replay_file import Leg, with_derived
 from tester.scenario import limited_resources, machine_roles, profiles, variants
 from tester.statistics.answers import Answers
 from tester.statistics.statistics import Statistics
@@ -421,11 +421,13 @@ class Campaign:
         return python
 
     def failures_of(self, legs: Sequence[Leg]) -> list[str]:
-        """The same for many legs at once, which takes a fraction of the time for small ones."""
+        """The same for many legs at once, which takes a fraction of the time for small ones.
+
+        What their programs must observe is derived if it is not yet."""
         if self.engine.batch is not None:
             with suppress(*CANNOT):
                 return [result.failure for result in self.engine.batch.run(legs)]
-        return [self.failure_of(leg) for leg in legs]
+        return [self.failure_of(with_derived(leg)) for leg in legs]
 
     # ------------------------------------------------------------------ drawing
 
