@@ -22,8 +22,9 @@ from slicc.book.message_flow import Flow, flow_diagram, message_flow
 from slicc.book.places import Place, in_one_page, in_pages
 from slicc.book.run_pictures import RunPicture
 from slicc.book.state_diagram import GraphvizMissing, render_diagram, state_diagram
-from slicc.book.transition_table import MachineView, SourceView, Tables, asset
+from slicc.book.transition_table import MachineView, SourceView, Tables, asset, statuses
 from slicc.codegen.rendering import render
+from slicc.coverage.cells import Cells
 from slicc.diagnostics.model import Diagnostic
 from slicc.source import SourceFile
 from slicc.text.data import script_json
@@ -39,12 +40,16 @@ _NOT_SHOWN = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """What a book is written from. ``findings``: of the compiler and of the analysis."""
+    """What a book is written from. ``findings``: of the compiler and of the analysis.
+
+    ``covered``: what is known of the cells, which gives them and edges their colours.
+    """
 
     protocol: ir.Protocol
     sources: Sequence[SourceFile]
     findings: Sequence[Diagnostic] = ()
     runs: Sequence[RunPicture] = ()
+    covered: Cells | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ class _Writer:
     def __init__(self, contents: Contents, place: Place) -> None:
         self._contents = contents
         self._place = place
-        self._tables = Tables(contents.protocol, contents.sources, place)
+        self._tables = Tables(contents.protocol, contents.sources, place, contents.covered)
         self._facts = [
             MachineFacts(contents.protocol, machine) for machine in contents.protocol.machines
         ]
@@ -139,7 +144,12 @@ class _Writer:
         files = self._tables.sources()
         yield _Chapter("index", "Overview", self._overview(machines, files))
         for facts, view in zip(self._facts, machines, strict=True):
-            html = _part("machine", machine=view, graph=self._graph(facts.machine))
+            html = _part(
+                "machine",
+                machine=view,
+                graph=self._graph(facts.machine),
+                statuses=statuses(self._contents.covered),
+            )
             yield _Chapter(view.anchor, view.name, html)
         for file in files:
             yield _Chapter(file.anchor, file.name.rsplit("/", 1)[-1], _part("file", file=file))
@@ -169,7 +179,10 @@ class _Writer:
         )
 
     def _graph(self, machine: ir.Machine) -> Markup | None:
-        diagram = state_diagram(machine, self._contents.protocol.name, self._place, titled=False)
+        contents = self._contents
+        diagram = state_diagram(
+            machine, contents.protocol.name, self._place, contents.covered, titled=False
+        )
         if str(diagram.source).count(" -> ") > _TOO_MANY_EDGES:
             return None
         return _svg(diagram)

@@ -15,6 +15,8 @@ import graphviz
 from slicc import ir
 from slicc.book.places import Place, in_one_page
 from slicc.book.state_graph import StateAttributes, state_graph
+from slicc.coverage.cells import Cells, Status
+from slicc.coverage.report import MEANINGS
 from slicc.text.markup import dot_html, dot_text, dot_tooltip
 
 _LABEL_WIDTH = 24
@@ -41,14 +43,31 @@ class GraphvizMissing(Exception):
     """There is no ``dot`` program; the message explains how to install it."""
 
 
+_STATUS_COLORS = {
+    Status.HIT: "#2f7d4f",
+    Status.REACHABLE: "#b07a00",
+    Status.UNSENT: "#8a949c",
+    Status.NOT_REACHED: "#7a3f9d",
+    Status.UNKNOWN: "#b3261e",
+}
+
+
 def state_diagram(
-    machine: ir.Machine, protocol: str, place: Place = in_one_page, *, titled: bool = True
+    machine: ir.Machine,
+    protocol: str,
+    place: Place = in_one_page,
+    covered: Cells | None = None,
+    *,
+    titled: bool = True,
 ) -> graphviz.Digraph:
     """The diagram of one machine; its ``source`` is the DOT text.
 
     States and edges link to their rows and cells at ``place``; in SVG an edge has a class
-    ``e-EVENT`` for each of its events. ``titled``: with the machine's name and a legend.
+    ``e-EVENT`` for each of its events. ``covered``: what is known of its cells, which gives edges
+    their colours. ``titled``: with the machine's name and a legend.
     """
+    if covered is not None and machine.name not in covered.machines:
+        covered = None
     diagram = graphviz.Digraph(
         dot_text(f"{protocol} {machine.name}"),
         graph_attr={
@@ -61,7 +80,7 @@ def state_diagram(
             "fontsize": "16",
             "labelloc": "t",
             "labeljust": "l",
-            "label": _title(machine, protocol) if titled else "",
+            "label": _title(machine, protocol, covered is not None) if titled else "",
         },
         node_attr={
             "fontname": "Helvetica",
@@ -108,17 +127,30 @@ def state_diagram(
         diagram.node(_COMPUTED, "*", shape="circle", style="dashed", tooltip="computed")
     colors = {state: COLORS[index % len(COLORS)] for index, state in enumerate(graph)}
     for (state, target), events in edges.items():
+        color, tooltip = colors[state], ", ".join(events)
+        if covered is not None:
+            color = _STATUS_COLORS[_worst(covered, machine.name, state, events)]
+            notes = (covered.note(machine.name, (state, event)) for event in events)
+            tooltip = ", ".join(f"{event}: {note}" for event, note in zip(events, notes))
         diagram.edge(
             dot_text(state),
             dot_text(target),
             _edge_label(events),
-            color=colors[state],
-            fontcolor=colors[state],
-            tooltip=dot_tooltip(", ".join(events)),
+            color=color,
+            fontcolor=color,
+            tooltip=dot_tooltip(tooltip),
             URL=place(f"m-{machine.name}", f"c-{machine.name}-{state}-{events[0]}"),
             **{"class": " ".join(f"e-{event}" for event in events)},
         )
     return diagram
+
+
+def _worst(covered: Cells, machine: str, state: str, events: Sequence[str]) -> Status:
+    """Of an edge with several events: what is never caused counts only if nothing else is there;
+    then the least that is known."""
+    found = [covered.status(machine, (state, event)) for event in events]
+    order = (Status.UNKNOWN, Status.NOT_REACHED, Status.REACHABLE, Status.HIT, Status.UNSENT)
+    return min(found, key=order.index)
 
 
 def render_diagram(diagram: graphviz.Digraph, format: str) -> bytes:
@@ -144,17 +176,26 @@ def render_diagram(diagram: graphviz.Digraph, format: str) -> bytes:
     return content
 
 
-def _title(machine: ir.Machine, protocol: str) -> str:
+def _title(machine: ir.Machine, protocol: str, colored: bool) -> str:
     legend = (
         "box: stable &#183; dashed: transient &#183; double line: initial &#183; "
         "gray: no transition leads here &#183; &#8635; keeps the state &#183; "
         "messages put off (stalled, recycled) are not shown"
     )
+    if colored:
+        legend += f'<br align="left"/>{_colors_legend()}'
     name = dot_html(f"{protocol}: {machine.name}")
     title = f" &#8212; {dot_html(machine.title)}" if machine.title not in ("", machine.name) else ""
     return (
         f'<<b>{name}</b>{title}<br align="left"/>'
         f'<font point-size="11" color="#5b6b7a">{legend}</font><br align="left"/>>'
+    )
+
+
+def _colors_legend() -> str:
+    return " &#183; ".join(
+        f'<font color="{color}">{dot_html(MEANINGS[status])}</font>'
+        for status, color in _STATUS_COLORS.items()
     )
 
 

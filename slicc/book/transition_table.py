@@ -18,6 +18,8 @@ from slicc.analysis.sends import sends_of
 from slicc.book.places import Place, in_one_page
 from slicc.book.state_graph import state_graph, waiting_transitions
 from slicc.codegen.rendering import render
+from slicc.coverage.cells import Cells, Status
+from slicc.coverage.report import MEANINGS
 from slicc.source import SourceFile, Span
 from slicc.text.markup import page_text
 
@@ -39,7 +41,8 @@ class ActionView:
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """One transition in one state. ``kind`` is a class of the style sheet.
+    """One transition in one state. ``kind`` is a class of the style sheet, and so is ``status``:
+    what is known of its coverage, with ``note`` in words; empty: nothing was asked for.
 
     ``sends``: ``GETX to Directory``, in the order of the actions.
     """
@@ -52,6 +55,8 @@ class CellView:
     requests: tuple[str, ...]
     where: str
     link: str
+    status: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +98,12 @@ class SourceView:
     lines: tuple[tuple[str, int, str], ...]
 
 
-def protocol_page(protocol: ir.Protocol, sources: Sequence[SourceFile]) -> str:
-    """The HTML text. ``sources`` are embedded; places in other files are named, not linked."""
-    tables = Tables(protocol, sources, in_one_page)
+def protocol_page(
+    protocol: ir.Protocol, sources: Sequence[SourceFile], covered: Cells | None = None
+) -> str:
+    """The HTML text. ``sources`` are embedded; places in other files are named, not linked.
+    ``covered``: what is known of the protocol's cells, which get its colours."""
+    tables = Tables(protocol, sources, in_one_page, covered)
     return render(
         "slicc.book",
         "table.html.jinja",
@@ -104,7 +112,13 @@ def protocol_page(protocol: ir.Protocol, sources: Sequence[SourceFile]) -> str:
         style=asset("book.css"),
         machines=[tables.machine(machine) for machine in protocol.machines],
         sources=tables.sources(),
+        statuses=statuses(covered),
     )
+
+
+def statuses(covered: Cells | None) -> list[tuple[str, str]]:
+    """What colours of coverage mean; nothing without coverage."""
+    return [] if covered is None else [(each.value, MEANINGS[each]) for each in Status]
 
 
 def asset(name: str) -> Markup:
@@ -117,10 +131,17 @@ def asset(name: str) -> Markup:
 class Tables:
     """Views of the machines and sources of one protocol."""
 
-    def __init__(self, protocol: ir.Protocol, sources: Sequence[SourceFile], place: Place) -> None:
+    def __init__(
+        self,
+        protocol: ir.Protocol,
+        sources: Sequence[SourceFile],
+        place: Place,
+        covered: Cells | None = None,
+    ) -> None:
         self._protocol = protocol
         self._sources = sources
         self._place = place
+        self._covered = covered
         self._numbers = {source.name: number for number, source in enumerate(sources)}
 
     def sources(self) -> list[SourceView]:
@@ -227,8 +248,18 @@ class Tables:
                 shared[key] = self._cell(
                     machine, transition, stays, cell.transition in waiting, actions
                 )
-            views[cell.state, cell.event] = shared[key]
+            views[cell.state, cell.event] = self._colored(machine, cell, shared[key])
         return views
+
+    def _colored(self, machine: ir.Machine, cell: ir.Cell, view: CellView) -> CellView:
+        """With what is known of its coverage, if anything is."""
+        covered, key = self._covered, (cell.state, cell.event)
+        if covered is None or machine.name not in covered.machines:
+            return view
+        if key not in covered.machines[machine.name].counts:
+            return view  # it only stalls
+        status = covered.status(machine.name, key)
+        return replace(view, status=status.value, note=covered.note(machine.name, key))
 
     def _cell(
         self,

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final
 from slicc.cli.options import (
     BookOptions,
     CheckOptions,
+    CiOptions,
     CompileOptions,
     DiffOptions,
     ExplainOptions,
@@ -60,6 +61,7 @@ VERBS: Final = (
     ),
     _verb("diff", DiffOptions, "Print what differs between two versions of a protocol."),
     _verb("lsp", LspOptions, "Serve an editor that speaks the Language Server Protocol."),
+    _verb("ci", CiOptions, "Write the file with which GitHub or GitLab tests a protocol."),
     _verb("explain", ExplainOptions, "Explain a finding, or list all that there are."),
 )
 

@@ -1,4 +1,4 @@
-"""Author's text in HTML, in DOT and in Markdown.
+"""Author's text in HTML, in XML, in DOT and in Markdown.
 
 Invariant: the text is neither a tag nor the end of its quotes, and nothing in it acts on the
 reader's view.
@@ -14,6 +14,7 @@ from slicc.text.escapes import inert
 
 _MARKDOWN: Final = re.compile(r"[\\`*_\[\]<>|~&#]")
 _LIST: Final = re.compile(r"\A(\d*)([-+=.)])")
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")  # what remains of them once nothing acts
 
 
 def page_text(text: str) -> str:
@@ -24,6 +25,11 @@ def page_text(text: str) -> str:
 def html_text(text: str) -> str:
     """Between tags or in the quotes of an attribute."""
     return html.escape(inert(text, keep="\n"))
+
+
+def xml_text(text: str) -> str:
+    """For a library that escapes mark-up itself: the characters that XML 1.0 can hold."""
+    return _NOT_IN_XML.sub("\ufffd", page_text(text))
 
 
 def dot_text(text: str, backslash: str = "\\") -> str:

@@ -1,4 +1,4 @@
-"""The documentation as a site (``-m slow``): it builds without a warning, links lead somewhere."""
+"""The documentation as a site (``-m slow``): no warning, and links lead somewhere."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from slicc.text.files import write_whole
 if TYPE_CHECKING:
     from slicc.book.run_pictures import RunPicture
     from slicc.compiled import CompiledProtocol
+    from slicc.coverage.cells import Cells
     from slicc.diagnostics.model import Diagnostic
 
 
@@ -25,7 +26,8 @@ def book(options: BookOptions) -> None:
         session.require_directory(options.output)
         for compiled in session.protocols:
             findings = (*compiled.diagnostics, *analyse(compiled.protocol))
-            _write(options, compiled, findings, runs)
+            covered = session.coverage(options.coverage)
+            _write(options, compiled, findings, runs, covered)
         if not session.protocols:
             known = what_is_known(named_file(options.protocol), options.include)
             if known is not None:
@@ -37,11 +39,16 @@ def _write(
     compiled: CompiledProtocol,
     findings: tuple[Diagnostic, ...],
     runs: list[RunPicture],
+    covered: Cells | None = None,
 ) -> None:
     from slicc.book.book import Contents, single_page, site
 
     contents = Contents(
-        protocol=compiled.protocol, sources=compiled.sources, findings=findings, runs=runs
+        protocol=compiled.protocol,
+        sources=compiled.sources,
+        findings=findings,
+        runs=runs,
+        covered=covered,
     )
     if options.single:
         pages = {f"{compiled.protocol.name}.html": single_page(contents)}
@@ -53,13 +60,16 @@ def _write(
 
 
 def _runs(options: BookOptions) -> list[RunPicture]:
+    """Those that were asked for, behind those that a shipped protocol comes with."""
+    from protocols import run_pictures, shipped
     from slicc.book.run_pictures import NoPicture, read_runs
 
+    file = named_file(options.protocol)
+    own = run_pictures(file.stem) if file in shipped().values() else []
     try:
-        runs = read_runs(options.runs)
+        runs = read_runs((*own, *options.runs))
     except NoPicture as error:
         raise Stop(str(error)) from None
-    page = next((path for path, run in zip(options.runs, runs, strict=True) if run.is_page), None)
-    if options.single and page is not None:
-        raise Stop(f"{page} is a page of its own: without --single, or save its picture as SVG")
+    if options.single and any(run.is_page for run in runs):
+        raise Stop("a page of a run is no part of one page: leave --single, or save it as SVG")
     return runs

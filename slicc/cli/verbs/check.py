@@ -8,9 +8,10 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicc.cli.options import CheckOptions
-from slicc.cli.session import compiling, counted
+from slicc.cli.options import TO_STDERR, CheckOptions, DiagnosticFormat
+from slicc.cli.session import Session, compiling, counted
 from slicc.text.command.exit_status import Stop
+from slicc.text.command.version import installed_version
 from slicc.text.files import write_whole
 
 if TYPE_CHECKING:
@@ -21,24 +22,48 @@ if TYPE_CHECKING:
 def check(options: CheckOptions) -> None:
     """Report everything that is wrong."""
 
-    found: list[Diagnostic] = []
-
     def examine(protocols: Sequence[CompiledProtocol], sink: DiagnosticSink) -> None:
         _examine(options, protocols, sink)
-        found.extend(sink.diagnostics)
 
     if options.yes and not options.fix:
         raise Stop("--yes is for --fix")
+    if options.fix and options.diagnostics is not DiagnosticFormat.TEXT:
+        raise Stop(f"--fix shows a diff; it cannot be used with --format {options.diagnostics}")
     with compiling(options.files, options, examine, options.warnings_are_errors) as session:
+        print(_document(session, options), end="")
         for compiled in session.protocols:
             machines = compiled.protocol.machines
             cells = sum(len(machine.cells) for machine in machines)
             print(
                 f"{compiled.protocol.name}: {counted(len(machines), 'machine')}, "
-                f"{counted(cells, 'transition')}"
+                f"{counted(cells, 'transition')}",
+                file=sys.stdout if options.diagnostics in TO_STDERR else sys.stderr,
             )
         if options.fix:
-            _fix(found, options.yes)
+            _fix(session.sink.diagnostics, options.yes)
+
+
+def _document(session: Session, options: CheckOptions) -> str:
+    """The findings as stdout has them; empty: they are on stderr."""
+    from slicc.diagnostics import results
+    from slicc.text.results.github import github_text
+    from slicc.text.results.junit import junit_text
+    from slicc.text.results.model import Suite, Tool
+    from slicc.text.results.sarif import sarif_text
+
+    found = session.sink.in_source_order()
+    match options.diagnostics:
+        case DiagnosticFormat.GITHUB:
+            return github_text(results.as_found(found))
+        case DiagnosticFormat.SARIF:
+            tool = Tool("slicc", installed_version())
+            return sarif_text(tool, results.rules(), results.as_found(found))
+        case DiagnosticFormat.JUNIT:
+            passed = [str(each.path) for each in session.protocols]
+            cases = results.as_cases(found, passed, options.warnings_are_errors)
+            return junit_text(Suite("slicc check", cases))
+        case _:
+            return ""
 
 
 def _examine(

@@ -20,6 +20,7 @@ def graph(options: GraphOptions) -> None:
         session.require_different_names()
         session.require_directory(options.output)
         session.require_machine(options.machine)
+        covered = session.coverage(options.coverage)
         for compiled in session.protocols:
 
             def in_table(chapter: str, anchor: str, page: str = compiled.protocol.name) -> str:
@@ -29,7 +30,8 @@ def graph(options: GraphOptions) -> None:
             for machine in compiled.protocol.machines:
                 if options.machine in (None, machine.name):
                     name = f"{compiled.protocol.name}-{machine.name}.{format}"
-                    diagram = state_diagram(machine, compiled.protocol.name, in_table)
+                    name_of = compiled.protocol.name
+                    diagram = state_diagram(machine, name_of, in_table, covered)
                     try:
                         content = render_diagram(diagram, format)
                     except GraphvizMissing as error:

@@ -15,6 +15,7 @@ from typing import Final
 
 from protocols import shipped
 from slicc.cli.options import NewOptions
+from slicc.cli.verbs.ci import ci_file
 from slicc.text.command.exit_status import Stop
 
 _STARTER: Final = Path(__file__).parent / "starter"
@@ -40,12 +41,15 @@ def new(options: NewOptions) -> None:
     for path in paths.values():
         if path.exists() or path.is_symlink():
             raise Stop(f"{path} exists already; choose another name, or a directory with --output")
+    beside = None if options.ci is None else ci_file(options.ci, str(paths["driver.slicc"]))
     directory.mkdir(parents=True, exist_ok=True)
     for template, path in paths.items():
         text = Template((_STARTER / template).read_text(encoding="utf-8")).substitute(name=name)
         with path.open("x", encoding="utf-8") as stream:
             stream.write(text)
         print(path)
+    if beside is not None:
+        beside.write()
     driver = shlex.quote(str(paths["driver.slicc"]))
     print(
         f"\nNext:\n  slicc check {driver}\n  slicc graph {driver}\n"

@@ -13,8 +13,9 @@ def table(options: TableOptions) -> None:
     with compiling(options.files, options) as session:
         session.require_different_names()
         session.require_directory(options.output)
+        covered = session.coverage(options.coverage)
         for compiled in session.protocols:
-            page = protocol_page(compiled.protocol, compiled.sources)
+            page = protocol_page(compiled.protocol, compiled.sources, covered)
             print(
                 write_whole(
                     options.output / f"{compiled.protocol.name}.html", page.encode(), parents=True

@@ -204,7 +204,7 @@ def test_a_book_of_what_is_known(here: Path) -> None:
         (["MI", "-o", "file"], "it is not a directory"),
         (["MI", "--runs", "a.leg"], "a.leg is no picture of a run"),
         (["MI", "--runs", "none.svg"], "cannot read or write none.svg"),
-        (["MI", "--single", "--runs", "r.html"], "r.html is a page of its own"),
+        (["MI", "--single", "--runs", "r.html"], "a page of a run is no part of one page"),
     ],
 )
 def test_a_book_that_cannot_be(here: Path, arguments: list[str], said: str) -> None:

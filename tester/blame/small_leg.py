@@ -1,4 +1,4 @@
-"""Shrinks a failing leg for a verb: within a limit of time, in as many processes as are asked for.
+"""Shrinks a failing leg and finds what is to blame, within a limit of time, in several processes.
 
 Invariant: what is printed depends on the leg and the options, except where time was short.
 """
