@@ -268,6 +268,11 @@ class LspOptions:
         "Types, functions and constants that the protocols use and the runtime lacks. Repeatable.",
         metavar="FILE",
     )
+    coverage: Path | None = option(
+        None,
+        "Show behind transitions what a file says that gpu-tester has written with --coverage.",
+        metavar="FILE",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
