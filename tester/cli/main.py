@@ -38,8 +38,9 @@ gpu-tester VERB -h shows the options of each."""
 _OF_THE_COMMAND: Final = ("-h", "--help", "--version")
 
 
-def _verb(name: str, options: type[Any], help: str, **more: Any) -> Verb:
-    function = imported(f"tester.cli.verbs.{name}", name)
+def _verb(name: str, options: type[Any], help: str, module: str = "", **more: Any) -> Verb:
+    """``module``: where its function is, if not in one of its own name."""
+    function = imported(f"tester.cli.verbs.{module or name}", name)
     return Verb(name, options, lambda given: _status(lambda: function(given)), help, **more)
 
 
@@ -68,8 +69,14 @@ VERBS: Final = (
         "generate",
         GenerateOptions,
         "Write the first leg of a run as a replay file; run nothing.",
+        module="programs",
     ),
-    _verb("verify", VerifyOptions, "Judge the program in a replay file by a slow second opinion."),
+    _verb(
+        "verify",
+        VerifyOptions,
+        "Judge the program in a replay file by a slow second opinion.",
+        module="programs",
+    ),
 )
 
 
