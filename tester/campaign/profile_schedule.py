@@ -60,7 +60,7 @@ _CPU_OPENING: Final = (
 _MANY_READERS: Final = Turn("coherence", {"units": 16, "load_percent": (60, 95)})
 """More copies of a line than a byte has bits."""
 _GPU_ROTATION: Final = (
-    *[Turn("relay")] * 4,
+    *[Turn("relay")] * 6,
     *[Turn("probe-crossing", {"write_back": False})] * 6,
     *[Turn("probe-crossing", {"write_back": True})] * 6,
     *[Turn("system")] * 7,
