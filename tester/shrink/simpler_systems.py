@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
+from msgspec import structs
 
 from protocols.loader import LoadedProtocol
 from runtime.description import DescriptionError, SystemDescription
@@ -96,7 +97,11 @@ def _settings(protocol: LoadedProtocol, leg: Leg) -> list[tuple[tuple[str, ...],
     usual = _completed(protocol, leg.description, _counts(protocol, leg.description))
     if usual is None:
         return []
-    defects = protocol.written.defects
+    defects = [
+        structs.replace(defect, avoid=way)
+        for defect in protocol.written.defects
+        for way in (defect.avoid, *defect.instead)
+    ]
     kept = {
         tuple(path.split(".")) for path in avoided(defects, protocol.written, protocol.description)
     }
