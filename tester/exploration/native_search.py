@@ -158,6 +158,9 @@ class Rules:
     """A controller that moves continues until it has nothing left."""
     eager_memory: bool = False
     """Requests reach memory at once."""
+    local_steps: bool = True
+    """What commutes with every other step happens at once: see `SmallSystem.served_in_order`, and
+    messages whose delivery changes nothing, whenever it happens."""
 
 
 def build(protocol: LoadedProtocol) -> SharedObject:
@@ -185,7 +188,8 @@ def build(protocol: LoadedProtocol) -> SharedObject:
 
 def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
     bounds = system.bounds
-    eager = system.to_memory if rules.eager_memory else frozenset[int]()
+    at_once = rules.eager_memory or (rules.local_steps and system.served_in_order)
+    eager = system.to_memory if at_once else frozenset[int]()
     words = [
         FIRST_ADDRESS,
         bounds.lines,
@@ -196,6 +200,7 @@ def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
         rules.most_states,
         rules.wide,
         rules.to_rest,
+        rules.local_steps,
         _bits(system.private)[0],
         len(system.agents),
         len(operations.OPERATIONS),

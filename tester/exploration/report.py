@@ -45,6 +45,11 @@ class Namer:
     def message(self, number: int) -> str:
         return str(self._messages[number])
 
+    def events(self, machine: int) -> list[str]:
+        """By number."""
+        names: list[str] = self._machines[machine]["events"]
+        return names
+
     def line(self, address: int) -> str:
         return f"line {(address - FIRST_ADDRESS) // LINE_BYTES}"
 
@@ -145,6 +150,10 @@ def system_lines(found: Exploration) -> Iterator[str]:
     reductions = []
     if len(system.renamings) > 1:
         reductions.append(f"symmetry ({len(system.renamings)} renamings)")
+    if rules.local_steps and system.served_in_order:
+        reductions.append("memory serves its ordered queue at once: no order is lost")
+    if rules.local_steps and system.spent:
+        reductions.append("acknowledgements that change nothing in any state are not delivered")
     if rules.to_rest:
         reductions.append("controllers run to rest: orders in between are left out")
     if rules.eager_memory:
@@ -192,9 +201,18 @@ def _limit(found: Exploration, namer: Namer) -> str:
 
 
 def cell_lines(found: Exploration, namer: Namer) -> Iterator[str]:
-    """By machine: how many transitions were made, and which were not in this system."""
+    """By machine: how many transitions were made, and which were not in this system. Those of
+    messages that are not delivered at all are left open."""
+    spent = found.system.spent if found.rules.local_steps else frozenset[str]()
     for number, machine in enumerate(namer.protocol.info.machines):
-        defined = [cell for cell, row in machine.TRANSITIONS.items() if not row.stalls]
+        left_open = [
+            event for event in namer.events(number) if f"{machine.MACHINE}.{event}" in spent
+        ]
+        defined = [
+            cell
+            for cell, row in machine.TRANSITIONS.items()
+            if not row.stalls and namer.events(number)[cell[1]] not in left_open
+        ]
         made = {(cell.state, cell.event) for cell in found.cells if cell.machine == number}
         missed = [
             f"({machine.STATES.name_of(state)}, {machine.EVENTS.name_of(event)})"
@@ -202,7 +220,8 @@ def cell_lines(found: Exploration, namer: Namer) -> Iterator[str]:
             if (state, event) not in made
         ]
         text = f"{machine.MACHINE}: {len(defined) - len(missed)} of {len(defined)} cells reached"
-        yield f"{text}; not: {', '.join(missed)}" if missed else text
+        text += f"; not: {', '.join(missed)}" if missed else ""
+        yield text + (f"; not delivered: {', '.join(left_open)}" if left_open else "")
 
 
 def trace_lines(finding: Finding, namer: Namer) -> Iterator[str]:

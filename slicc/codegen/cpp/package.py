@@ -140,7 +140,7 @@ def package(protocol: ir.Protocol, mutants: Sequence[ir.Protocol] = ()) -> Packa
     for machine in views:
         files[f"{machine.name}.hpp"] = _render("machine.hpp.jinja", machine)
     files["protocol.cpp"] = _render("protocol.cpp.jinja", view, machines=views)
-    coded = encoding(protocol, names, [writer.own for writer in writers])
+    coded = encoding(protocol, names, [writer.scope for writer in writers])
     files["encoding.hpp"] = _render("encoding.hpp.jinja", view, coded=coded)
     files = {name: placed(text, name) for name, text in files.items()}
     files[SITES] = _rows([("", 0, None), *sites.places])
@@ -311,7 +311,8 @@ def _metadata(
     coded: EncodingView,
 ) -> str:
     """``required``: objects that a system must give a machine to be run by this engine.
-    ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry."""
+    ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry. ``spent``:
+    events of messages that it need not deliver."""
     machines = [
         {
             "name": writer.machine.name,
@@ -328,6 +329,7 @@ def _metadata(
         "messages": messages,
         "uncoded": coded.refusals.unknown,
         "numbered": coded.refusals.numbered,
+        "spent": [event for each in coded.spent for event in each.events],
     }
     return json_text(data, indent=1) + "\n"
 

@@ -27,7 +27,7 @@ from tester.exploration.report import (
     verdict_line,
 )
 from tester.exploration.small_system import Bounds
-from tester.scenario.machine_roles import find_roles
+from tester.scenario.machine_roles import Roles, find_roles
 
 
 def explore(options: ExploreOptions) -> int:
@@ -41,6 +41,7 @@ def explore(options: ExploreOptions) -> int:
         options.wide,
         options.to_rest,
         options.eager_memory,
+        options.local_steps,
     )
     bounds = _bounds(options, protocol)
     started = monotonic()
@@ -89,10 +90,11 @@ def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
         if name not in operations.NAMES:
             known = ", ".join(operations.NAMES)
             raise ConfigError(f"--ops {name}: there are {known}")
+    roles = find_roles(protocol.info, protocol.description)
     return Bounds(
-        caches=options.caches or _usual_caches(protocol),
+        caches=options.caches or _usual_caches(roles),
         lines=options.lines,
-        locations=options.locations,
+        locations=options.locations or _usual_locations(roles),
         agents=options.agents,
         operations=names,
         increments=options.increments,
@@ -101,7 +103,11 @@ def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
     )
 
 
-def _usual_caches(protocol: LoadedProtocol) -> int:
+def _usual_caches(roles: Roles) -> int:
     """As many as give two agents; one where other processors stand beside them."""
-    roles = find_roles(protocol.info, protocol.description)
     return 1 if len(roles.agents) > 1 or roles.processors else 2
+
+
+def _usual_locations(roles: Roles) -> int:
+    """Two show false sharing; agents that tolerate stale lines have too many states with them."""
+    return 1 if roles.is_gpu else 2

@@ -17,6 +17,7 @@ enum ConfigWord : u32 {
     CONFIG_MOST_STATES,
     CONFIG_WIDE,  // fingerprints of 128 bits
     CONFIG_TO_REST,
+    CONFIG_SPENT,    // whether spent messages are removed
     CONFIG_PRIVATE,  // controllers with private caches, a bit each
     CONFIG_AGENTS,
     CONFIG_OPERATIONS,
@@ -62,6 +63,11 @@ inline void set_rules(Model& m, const u64* config) {
         if (x.ports[i].ordered) rules.order.bits[slot >> 6] |= u64{1} << (slot & 63);
     }
     rules.to_rest = config[CONFIG_TO_REST] != 0;
+    for (u32 slot = 0; config[CONFIG_SPENT] && slot < slot_of_port(x, 0); slot++) {
+        u32 target = 0;
+        slot_delivery(x, slot, target);
+        if (may_be_spent(m.x, target)) rules.spent.bits[slot >> 6] |= u64{1} << (slot & 63);
+    }
 }
 
 // Every line is known from the start, and holds a token in each location.
