@@ -177,8 +177,11 @@ def _search(
 
 
 def _finding(native: NativeSearch, found: FoundAt) -> Finding:
+    judged = native.judgement()
     way = native.concrete(native.way_to(found.state, found.choice))
     trace = follow(native, way)
+    if found.kind is Kind.INVARIANT:
+        return Finding(found.kind, trace, judged)
     kind = native.rest() if found.choice is None else found.kind
     return Finding(kind, trace, native.judgement())
 

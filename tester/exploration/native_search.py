@@ -25,6 +25,7 @@ from runtime.native.toolchain.compiler import ToolchainError, find_compiler
 from runtime.native.toolchain.object_cache import CacheError, user_cache
 from tester.errors import ConfigError
 from tester.exploration import operations
+from tester.exploration.invariants import Invariant
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
 
 _U64 = ctypes.c_uint64
@@ -76,7 +77,8 @@ class Kind(IntEnum):
     DEADLOCK = 4
     LEAK = 5
     TWO_WRITERS = 6
-    NO_END = 7
+    INVARIANT = 7
+    NO_END = 8
 
 
 class Fault(IntEnum):
@@ -161,6 +163,8 @@ class Rules:
     local_steps: bool = True
     """What commutes with every other step happens at once: see `SmallSystem.served_in_order`, and
     messages whose delivery changes nothing, whenever it happens."""
+    invariants: tuple[Invariant, ...] = ()
+    """Of the author, besides what is always judged."""
 
 
 def build(protocol: LoadedProtocol) -> SharedObject:
@@ -202,6 +206,7 @@ def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
         rules.to_rest,
         rules.local_steps,
         _bits(system.private)[0],
+        len(rules.invariants),
         len(system.agents),
         len(operations.OPERATIONS),
         len(system.renamings),
@@ -214,6 +219,8 @@ def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
         words += [agent.requester, operations.numbers(agent.operations), agent.relaxed]
     for renaming in system.renamings:
         words += renaming
+    for invariant in rules.invariants:
+        words += [len(invariant.words), *invariant.words]
     return np.array(words, np.uint64)
 
 

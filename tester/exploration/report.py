@@ -6,7 +6,7 @@ did) stands beside the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import expm1
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from runtime.native.verdicts import Verdicts
 from slicc.text.data import json_text
 from tester.exploration import operations
 from tester.exploration.exploration import Exploration, Finding, Step, Verdict
+from tester.exploration.invariants import Invariant
 from tester.exploration.native_search import Choice, ChoiceKind, End, Kind
 from tester.exploration.operations import OPERATIONS, Target
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem, metadata
@@ -28,6 +29,7 @@ _HEADLINES: Final = {
     Kind.DEADLOCK: "deadlock: nothing is under way, and something was never answered",
     Kind.LEAK: "leak: nothing is under way, and something is left that should be gone",
     Kind.TWO_WRITERS: "two private caches may use a line at once, and one of them may write it",
+    Kind.INVARIANT: "an invariant does not hold",
     Kind.NO_END: "steps without end",
 }
 
@@ -86,10 +88,12 @@ class Namer:
             name = self.system.controllers[each.controller]
             yield f"{name:<14} {self.line(each.line)}  {machine['events'][each.event]:<16} {change}"
 
-    def headline(self, finding: Finding) -> str:
+    def headline(self, finding: Finding, invariants: Sequence[Invariant] = ()) -> str:
         if finding.kind is Kind.ERROR:
             return self._error(finding)
         text = _HEADLINES[finding.kind]
+        if finding.kind is Kind.INVARIANT:
+            return f"{text}: {invariants[finding.judgement.value - 1].text}"
         judged = finding.judgement
         of_value = finding.kind in (Kind.VALUE, Kind.OLD_VALUE)
         if not of_value or judged.agent is None or judged.where is None:
@@ -145,6 +149,8 @@ def system_lines(found: Exploration) -> Iterator[str]:
         yield f"fetch-adds: {bounds.increments} of each agent to each line's word"
     kept = sorted(system.buffers[number] for number in system.ordered)
     yield f"order: kept by {', '.join(kept) or 'no buffer'}; all others deliver in any order"
+    for invariant in rules.invariants:
+        yield f"invariant: {invariant.text}"
     bound = f"at most {rules.bound} before anything is begun" if rules.bound else "unbounded"
     yield f"messages under way: {bound}"
     reductions = []
@@ -173,7 +179,10 @@ def verdict_line(found: Exploration, namer: Namer) -> tuple[str, str]:
     """The word, and what stands behind it."""
     if found.finding is not None:
         steps = len(found.finding.trace)
-        return "FOUND", f"{namer.headline(found.finding)}, after {steps} steps"
+        return (
+            "FOUND",
+            f"{namer.headline(found.finding, found.rules.invariants)}, after {steps} steps",
+        )
     if found.verdict is Verdict.EXHAUSTED:
         chance = omission_probability(found.statistics.states, 128 if found.rules.wide else 64)
         within = ""

@@ -39,6 +39,12 @@ class ExploreOptions(ProtocolOptions):
     assignments: tuple[str, ...] = system_option(
         (), "Field of the system description.", "--set", metavar="PATH=VALUE"
     )
+    invariants: tuple[str, ...] = system_option(
+        (),
+        "What has to hold of every line, besides what is always judged.",
+        "--invariant",
+        metavar="EXPR",
+    )
     bound: int | None = number_option(
         "What to run", "bound", "Messages under way beyond which nothing is begun (any number)."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import monotonic
 
-from protocols.loader import LoadedProtocol, load_protocol
+from protocols.loader import LoadedProtocol, load_protocol, locate
 from runtime.description import parse_assignment
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.command.progress import Progress
@@ -16,6 +16,7 @@ from tester.errors import ConfigError
 from tester.exploration import operations
 from tester.exploration.exploration import Exploration, Verdict
 from tester.exploration.exploration import explore as explored
+from tester.exploration.invariants import read_invariants
 from tester.exploration.native_search import Rules, Statistics
 from tester.exploration.report import (
     Namer,
@@ -42,6 +43,7 @@ def explore(options: ExploreOptions) -> int:
         options.to_rest,
         options.eager_memory,
         options.local_steps,
+        read_invariants(protocol.info, locate(name)[0], options.invariants),
     )
     bounds = _bounds(options, protocol)
     started = monotonic()

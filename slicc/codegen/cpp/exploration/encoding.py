@@ -88,6 +88,8 @@ class EncodingView:
     machines: tuple[CodedStruct, ...]
     refusals: Refusals
     spent: tuple[SpentView, ...]
+    states: tuple[str, ...]
+    """By machine: the call that says in which state a line is, or nothing."""
 
 
 def encoding(protocol: ir.Protocol, names: ProtocolNames, scopes: Sequence[Scope]) -> EncodingView:
@@ -116,7 +118,30 @@ def encoding(protocol: ir.Protocol, names: ProtocolNames, scopes: Sequence[Scope
     for machine in protocol.machines:
         _bodies(machine, refusals)
     spent = tuple(spent_views(protocol, scopes))
-    return EncodingView(protocol.name, tuple(structs), tuple(objects), refusals, spent)
+    states = tuple(
+        _state_call(machine, scope)
+        for machine, scope in zip(protocol.machines, scopes, strict=True)
+    )
+    return EncodingView(protocol.name, tuple(structs), tuple(objects), refusals, spent, states)
+
+
+def _state_call(machine: ir.Machine, scope: Scope) -> str:
+    """`getState` of the line ``address``, whose storage ``entry`` and ``record`` are."""
+    names = scope.names
+    space = f"protocol::{names.machines[machine.name]}"
+    function = next(each for each in machine.functions if each.written_name == "getState")
+    arguments = ["x", f"static_cast<{space}::Machine&>(c)"]
+    for parameter in function.parameters:
+        match parameter.type:
+            case ir.PointerType(ref=ref) if ref == machine.entry:
+                arguments.append(f"static_cast<{_full(names, ref)}*>(entry)")
+            case ir.PointerType(ref=ref) if ref == machine.tbe:
+                arguments.append(f"static_cast<{_full(names, ref)}*>(record)")
+            case ir.ScalarType(kind=ir.ScalarKind.ADDR):
+                arguments.append("address")
+            case _:
+                return ""
+    return f"{space}::{scope.machine.names.functions[function.ref.name]}({', '.join(arguments)})"
 
 
 def _machine(

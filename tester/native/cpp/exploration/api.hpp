@@ -17,8 +17,9 @@ enum ConfigWord : u32 {
     CONFIG_MOST_STATES,
     CONFIG_WIDE,  // fingerprints of 128 bits
     CONFIG_TO_REST,
-    CONFIG_SPENT,    // whether spent messages are removed
-    CONFIG_PRIVATE,  // controllers with private caches, a bit each
+    CONFIG_SPENT,       // whether spent messages are removed
+    CONFIG_PRIVATE,     // controllers with private caches, a bit each
+    CONFIG_INVARIANTS,  // how many
     CONFIG_AGENTS,
     CONFIG_OPERATIONS,
     CONFIG_RENAMINGS,
@@ -27,7 +28,8 @@ enum ConfigWord : u32 {
     CONFIG_WORDS = CONFIG_EAGER + 4,
 };
 // Then for each operation kind, scope and target; for each agent requester, operations and whether
-// it is relaxed; for each renaming the new numbers of controllers, lines and agents.
+// it is relaxed; for each renaming the new numbers of controllers, lines and agents; for each invariant how
+// many words it has, and these.
 
 inline bool open_model(Model& m, const u64* plan, u64 words) {
     m.block_bytes = system_size(plan, words);
@@ -122,6 +124,22 @@ inline bool set_renamings(Model& m, u64 count, const u64*& at) {
     return true;
 }
 
+inline bool set_invariants(Invariants& all, u64 count, const u64* at) {
+    if (count > MOST_INVARIANTS) return false;
+    u64 words = 0;
+    for (u64 i = 0, from = 0; i < count; i++, from += 1 + at[from]) words += at[from];
+    all.words = static_cast<u64*>(calloc(words + 1, sizeof(u64)));
+    if (!all.words) return false;
+    for (all.count = 0; all.count < count; all.count++) {
+        const u64 length = *at++;
+        const u64 first = all.first[all.count];
+        __builtin_memcpy(all.words + first, at, length * sizeof(u64));
+        all.first[all.count + 1] = first + length;
+        at += length;
+    }
+    return true;
+}
+
 inline bool configure(Search& s, const u64* config) {
     Model& m = s.m;
     Agents& a = m.agents;
@@ -156,6 +174,7 @@ inline bool configure(Search& s, const u64* config) {
         c.limit = c.max_transitions = 1;
     }
     if (system.trouble || !set_renamings(m, config[CONFIG_RENAMINGS], at)) return false;
+    if (!set_invariants(m.invariants, config[CONFIG_INVARIANTS], at)) return false;
     m.regions = state_regions(m.x);
     if (m.regions.overflow) return false;
     m.start_state = static_cast<u8*>(malloc(m.regions.bytes));
@@ -175,6 +194,7 @@ SLICC_API void slicc_explore_close(void* search) {
     free(s->m.start_state);
     free(s->m.kept_state);
     free(s->m.renamings);
+    free(s->m.invariants.words);
     free(s->hits);
     s->visited.close();
     s->parents.close();

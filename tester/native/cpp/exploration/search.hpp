@@ -108,10 +108,14 @@ inline void expand_one(Search& s, Choice choice) {
         }
         const Visited::Added added = s.visited.add(fingerprint(made.bytes, made.count));
         if (added == Visited::OLD) return;
-        if (added == Visited::FULL || !enqueue(s, made, s.state, way))
+        if (added == Visited::FULL || !enqueue(s, made, s.state, way)) {
             s.end = SEARCH_MEMORY;
-        else if (s.parents.count >= s.most_states)
+        } else if (model_judge_invariants(m)) {
+            s.end = SEARCH_FOUND;
+            s.found_choice = way;
+        } else if (s.parents.count >= s.most_states) {
             s.end = SEARCH_FULL;
+        }
     }
 }
 
