@@ -36,6 +36,9 @@ _FUNCTIONS: Final = {
     "explore_open": (_POINTER, (_POINTER, _U64, _POINTER)),
     "explore_close": (None, (_POINTER,)),
     "explore_run": (_I64, (_POINTER, _U64, _POINTER)),
+    "explore_help": (None, (_POINTER, _POINTER)),
+    "explore_work": (_I64, (_POINTER, _U64)),
+    "explore_level": (_I64, (_POINTER, _POINTER, _U64, _U64, _POINTER)),
     "explore_refusal": (ctypes.c_char_p, (_POINTER,)),
     "explore_found": (None, (_POINTER, _POINTER)),
     "explore_way": (_U64, (_POINTER, _U64, _POINTER, _U64)),
@@ -270,6 +273,25 @@ class NativeSearch:
         out = np.zeros(len(Statistics.__slots__), np.uint64)
         end = End(self._library.explore_run(self._handle, budget, out.ctypes.data))
         return end, Statistics(*map(int, out))
+
+    def help(self, leader: NativeSearch) -> None:
+        """Work on that one's levels from now on. The search has not run yet."""
+        self._library.explore_help(self._handle, leader._handle)
+
+    def work(self, budget: int) -> End:
+        """Expand at most so many states of the leader's level; in a thread. End.COMPLETE: none of
+        the level is left."""
+        return End(self._library.explore_work(self._handle, budget))
+
+    def level(self, helpers: Sequence[NativeSearch], *, complete: bool) -> tuple[End, Statistics]:
+        """Take what helpers found, and begin the next level if this one is ``complete``. No thread
+        works meanwhile."""
+        handles = np.array([helper._handle for helper in helpers], np.uint64)
+        out = np.zeros(len(Statistics.__slots__), np.uint64)
+        end = self._library.explore_level(
+            self._handle, handles.ctypes.data, len(helpers), complete, out.ctypes.data
+        )
+        return End(end), Statistics(*map(int, out))
 
     def refusal(self) -> str:
         """Why a state could not be written; empty if none was refused."""

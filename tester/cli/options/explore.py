@@ -51,6 +51,7 @@ class ExploreOptions(ProtocolOptions):
     max_states: int = number_option(
         "What to run", "max_states", "States after which to stop (2000000).", default=2_000_000
     )
+    jobs: int = number_option("What to run", "jobs", "Threads (1).", "--jobs", "-j", default=1)
     wide: bool = run_option(False, "Fingerprints of 128 bits instead of 64.")
     symmetry: bool = run_option(
         True,

@@ -63,7 +63,14 @@ def explore(options: ExploreOptions) -> int:
         seen = statistics
 
     with Progress(line, options.format is Format.text and not options.no_progress) as progress:
-        found = explored(protocol, bounds, rules, symmetry=options.symmetry, notify=notify)
+        found = explored(
+            protocol,
+            bounds,
+            rules,
+            symmetry=options.symmetry,
+            jobs=options.jobs,
+            notify=notify,
+        )
         _print(found, Namer(protocol, found.system), options, progress)
     if found.interruption is not None:
         raise found.interruption
