@@ -53,7 +53,7 @@ VERBS: Final = (
     _verb(
         "campaign",
         CampaignOptions,
-        "Run legs for hours or days; results are kept in a directory, and it resumes there.",
+        "Run legs for days; what they bring is kept in a directory.",
     ),
     _verb("status", StatusOptions, "Show what a campaign in a directory has done so far."),
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),

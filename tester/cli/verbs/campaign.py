@@ -53,6 +53,7 @@ def campaign(options: CampaignOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     tune_collector()
     check_includes(options)
+    _check_places(options)
     directory = CampaignDirectory(options.directory)
     directory.check()
     with ExitStack() as stack:
@@ -67,6 +68,18 @@ def campaign(options: CampaignOptions) -> int:
         store = stack.enter_context(Store(directory.database, create=True))
         _identify(store, options, protocol, drawn, directory.root)
         return Session(options, protocol, drawn, directory, store).run()
+
+
+def _check_places(options: CampaignOptions) -> None:
+    """Legs run in one kind of place. Raises ConfigError."""
+    given = {
+        "--jobs": options.jobs > 1,
+        "--scheduler": options.scheduler is not None,
+        "--local-cluster": options.local_cluster is not None,
+    }
+    first, *more = [name for name, there in given.items() if there] or [""]
+    if more:
+        raise ConfigError(f"{first} and {more[0]}: only one of them is possible")
 
 
 def kept_names() -> dict[str, str]:
@@ -198,12 +211,18 @@ class Session:
 
     @contextmanager
     def _crew(self, engine: Chosen) -> Iterator[Crew]:
-        runner = LegRunner(self._protocol, self._drawn, engine)
-        jobs = self._options.jobs
-        if not self._goes_on():
-            jobs = 1
-        with Workers(jobs, runner.run, lambda *_: None, self._left, _TRIES) as workers:
-            yield workers
+        options = self._options
+        if options.scheduler is None and options.local_cluster is None:
+            runner = LegRunner(self._protocol, self._drawn, engine)
+            with Workers(options.jobs, runner.run, lambda *_: None, self._left, _TRIES) as workers:
+                yield workers
+            return
+        from tester.campaign_directory.cluster import Job, cluster_crew
+
+        job = Job.of(self._protocol, self._drawn, options.engine)
+        workers_here = options.local_cluster or 0
+        with cluster_crew(options.scheduler, workers_here, job, self._left, _warn) as crew:
+            yield crew
 
     def _left(self) -> float | None:
         """Seconds until the end, if there is one."""
